@@ -1,0 +1,18 @@
+# berth_embed(TARGET NAMESPACE FILE…): the files' text as `const std::vector<berth::EmbeddedFile>&
+# NAMESPACE::files()`, sorted by name, compiled into TARGET. The text becomes raw string literals.
+function(berth_embed target namespace)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL INTERFACE_LIBRARY)
+    return()
+  endif()
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded.cpp)
+  set(files ${ARGN})
+  list(SORT files)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DNAMESPACE=${namespace} "-DFILES=${files}"
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

@@ -1,0 +1,11 @@
+# Run by berth_embed: writes one C++ source with the text of FILES.
+set(text "#include \"controller/base/embedded.h\"\n\nnamespace ${NAMESPACE} {\n")
+string(APPEND text "const std::vector<berth::EmbeddedFile>& files() {\n")
+string(APPEND text "  static const std::vector<berth::EmbeddedFile> all = {\n")
+foreach(file IN LISTS FILES)
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} content)
+  string(APPEND text "    {\"${name}\", R\"~embed~(${content})~embed~\"},\n")
+endforeach()
+string(APPEND text "  };\n  return all;\n}\n}  // namespace ${NAMESPACE}\n")
+file(WRITE ${OUT} "${text}")

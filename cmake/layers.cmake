@@ -1,0 +1,26 @@
+# berth_layer(NAME SOURCES … USES …): a static library that may use nothing but USES.
+# Beside it stands a program that links the whole library with USES alone: code that reaches into
+# another layer leaves an undefined symbol there and the build stops.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wconversion
+                    -Wno-sign-conversion -Werror)
+# GCC 12 reports these inside the standard library's own inlined code (GCC bugs 105329, 105593).
+add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
+if(BERTH_SANITIZE)
+  add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${BERTH_SANITIZE})
+endif()
+
+function(berth_layer name)
+  cmake_parse_arguments(LAYER "" "" "SOURCES;USES" ${ARGN})
+  if(NOT LAYER_SOURCES)
+    add_library(${name} INTERFACE)
+    return()
+  endif()
+  add_library(${name} STATIC ${LAYER_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${LAYER_USES})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/linkcheck.cpp CONTENT "int main() {}\n")
+  add_executable(linkcheck_${name} ${CMAKE_BINARY_DIR}/linkcheck.cpp)
+  set_target_properties(linkcheck_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/linkcheck)
+  target_link_libraries(linkcheck_${name} PRIVATE -Wl,--whole-archive ${name} -Wl,--no-whole-archive)
+endfunction()

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs what berth is built, tested and run with: Debian packages and nothing else.
+# Does nothing where all of them are there. Needs root, or sudo.
+#   install-deps.sh        what `make build` and `make run` need
+#   install-deps.sh test   what the tests need besides
+#   install-deps.sh lint   what `make lint` needs besides
+set -euo pipefail
+
+build=(g++ cmake ninja-build ccache pkg-config git libcpp-httplib-dev nlohmann-json3-dev libsqlitecpp-dev
+  libsqlite3-dev libyaml-cpp-dev libspdlog-dev libvalijson-dev prometheus-cpp-dev libcli11-dev
+  libargon2-dev libcurl4-openssl-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev)
+test=(catch2 librapidcheck-dev openssl curl jq)
+lint=(clang-format clang-tidy shellcheck)
+
+case ${1:-build} in
+  build) wanted=("${build[@]}") ;;
+  test) wanted=("${build[@]}" "${test[@]}") ;;
+  lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
+  bench) wanted=("${build[@]}" wrk jq curl) ;;
+  *) sed -n '2,7p' "$0"; exit 2 ;;
+esac
+
+missing=()
+for package in "${wanted[@]}"; do
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+echo "installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
