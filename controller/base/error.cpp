@@ -1,0 +1,81 @@
+#include "controller/base/error.h"
+
+#include <algorithm>
+#include <array>
+
+namespace berth {
+namespace {
+
+constexpr std::array codes = {
+    CodeInfo{Code::invalid_json, "invalid_json", 400, "The body is not JSON, or nested too deeply."},
+    CodeInfo{Code::query_too_short, "query_too_short", 400, "The search text is too short."},
+    CodeInfo{Code::malformed_request, "malformed_request", 400, "The request can't be understood."},
+    CodeInfo{Code::invalid_request, "invalid_request", 400,
+             "A parameter is missing, repeated or malformed (RFC 6749, section 5.2)."},
+    CodeInfo{Code::invalid_grant, "invalid_grant", 400,
+             "The code is unknown, expired, used, or belongs to another client, redirect URI or verifier."},
+    CodeInfo{Code::invalid_scope, "invalid_scope", 400, "A scope is unknown or not approved for this app."},
+    CodeInfo{Code::unsupported_grant_type, "unsupported_grant_type", 400, "This grant type isn't offered."},
+    CodeInfo{Code::unsupported_response_type, "unsupported_response_type", 400,
+             "Only response_type=code is offered."},
+    CodeInfo{Code::unauthorized_client, "unauthorized_client", 400, "The client may not use this grant type."},
+    CodeInfo{Code::invalid_token, "invalid_token", 401, "The token is missing, malformed or unknown."},
+    CodeInfo{Code::token_expired, "token_expired", 401, "The token has expired."},
+    CodeInfo{Code::token_revoked, "token_revoked", 401, "The token was revoked."},
+    CodeInfo{Code::wrong_token_type, "wrong_token_type", 401, "Another kind of token is needed here."},
+    CodeInfo{Code::invalid_credentials, "invalid_credentials", 401, "Address or password are wrong."},
+    CodeInfo{Code::totp_required, "totp_required", 401, "The account asks for a totp_code."},
+    CodeInfo{Code::invalid_totp, "invalid_totp", 401, "The totp_code is wrong or was used."},
+    CodeInfo{Code::invalid_client, "invalid_client", 401, "The client isn't known or its secret is wrong."},
+    CodeInfo{Code::consumed_refresh_token, "invalid_grant", 401,
+             "The refresh token is unknown, consumed, expired or revoked."},
+    CodeInfo{Code::insufficient_scope, "insufficient_scope", 403, "The token lacks the scope."},
+    CodeInfo{Code::forbidden, "forbidden", 403, "This belongs to somebody else, or is for admins."},
+    CodeInfo{Code::email_not_verified, "email_not_verified", 403, "The email address must be verified first."},
+    CodeInfo{Code::tier_not_allowed, "tier_not_allowed", 403, "An admin must promote the app to this tier first."},
+    CodeInfo{Code::account_suspended, "account_suspended", 403, "The account or the app is suspended."},
+    CodeInfo{Code::deployment_suspended, "deployment_suspended", 403, "An admin suspended this deployment."},
+    CodeInfo{Code::not_found, "not_found", 404, "There is nothing here."},
+    CodeInfo{Code::app_not_found, "app_not_found", 404, "There is no such app."},
+    CodeInfo{Code::deployment_not_found, "deployment_not_found", 404, "There is no such deployment."},
+    CodeInfo{Code::scope_request_not_found, "scope_request_not_found", 404, "There is no such scope request."},
+    CodeInfo{Code::tier_not_found, "tier_not_found", 404, "There is no such tier."},
+    CodeInfo{Code::user_not_found, "user_not_found", 404, "There is no such user."},
+    CodeInfo{Code::method_not_allowed, "method_not_allowed", 405, "The path takes other methods (see Allow)."},
+    CodeInfo{Code::subdomain_taken, "subdomain_taken", 409, "Another deployment has this name."},
+    CodeInfo{Code::domain_taken, "domain_taken", 409, "Another deployment has this domain."},
+    CodeInfo{Code::idempotency_conflict, "idempotency_conflict", 409,
+             "The Idempotency-Key was used with another body."},
+    CodeInfo{Code::invalid_state, "invalid_state", 409, "The resource's state doesn't allow this."},
+    CodeInfo{Code::body_too_large, "body_too_large", 413, "The body is larger than max-body-bytes."},
+    CodeInfo{Code::unsupported_media_type, "unsupported_media_type", 415, "The body must be JSON."},
+    CodeInfo{Code::headers_too_large, "headers_too_large", 431, "The request's headers are too large."},
+    CodeInfo{Code::validation_failed, "validation_failed", 422, "Fields are missing or wrong (see details)."},
+    CodeInfo{Code::insufficient_balance, "insufficient_balance", 422, "The balance is lower than the amount."},
+    CodeInfo{Code::unsupported_registry, "unsupported_registry", 422,
+             "The image must come from an allowed registry."},
+    CodeInfo{Code::unknown_tier, "unknown_tier", 422, "There is no tier of this slug."},
+    CodeInfo{Code::payment_method_unsupported, "payment_method_unsupported", 422,
+             "The tier's payment method isn't offered."},
+    CodeInfo{Code::deployment_destroyed, "deployment_destroyed", 422, "The deployment was deleted."},
+    CodeInfo{Code::app_limit_reached, "app_limit_reached", 422, "The account has as many apps as it may have."},
+    CodeInfo{Code::rate_limited, "rate_limited", 429, "Too many requests; see Retry-After."},
+    CodeInfo{Code::deployment_limit_reached, "deployment_limit_reached", 429,
+             "The account has as many deployments of this tier as it may have."},
+    CodeInfo{Code::internal_error, "internal_error", 500, "berthd failed; the log has this request's id."},
+    CodeInfo{Code::unavailable, "unavailable", 503, "berthd can't do this right now; nothing was changed."},
+};
+
+constexpr bool in_order() {
+  for (size_t i = 0; i < codes.size(); ++i)
+    if (static_cast<size_t>(codes[i].code) != i) return false;
+  return true;
+}
+static_assert(in_order(), "a row for each code, in the order of the enum");
+
+}  // namespace
+
+const CodeInfo& info(Code code) { return codes.at(static_cast<size_t>(code)); }
+std::span<const CodeInfo> all_codes() { return codes; }
+
+}  // namespace berth

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth {
+
+// Every way in which an operation can be refused. Name and HTTP status stand in one table,
+// error.cpp; a new one is a row there.
+enum class Code {
+  // 400
+  invalid_json,
+  query_too_short,
+  malformed_request,
+  invalid_request,
+  invalid_grant,
+  invalid_scope,
+  unsupported_grant_type,
+  unsupported_response_type,
+  unauthorized_client,
+  // 401
+  invalid_token,
+  token_expired,
+  token_revoked,
+  wrong_token_type,
+  invalid_credentials,
+  totp_required,
+  invalid_totp,
+  invalid_client,
+  consumed_refresh_token,
+  // 403
+  insufficient_scope,
+  forbidden,
+  email_not_verified,
+  tier_not_allowed,
+  account_suspended,
+  deployment_suspended,
+  // 404
+  not_found,
+  app_not_found,
+  deployment_not_found,
+  scope_request_not_found,
+  tier_not_found,
+  user_not_found,
+  // 405, 409, 413, 415, 431
+  method_not_allowed,
+  subdomain_taken,
+  domain_taken,
+  idempotency_conflict,
+  invalid_state,
+  body_too_large,
+  unsupported_media_type,
+  headers_too_large,
+  // 422
+  validation_failed,
+  insufficient_balance,
+  unsupported_registry,
+  unknown_tier,
+  payment_method_unsupported,
+  deployment_destroyed,
+  app_limit_reached,
+  // 429
+  rate_limited,
+  deployment_limit_reached,
+  // 5xx
+  internal_error,
+  unavailable,
+};
+
+struct CodeInfo {
+  Code code;
+  std::string_view name;     // as it stands in the answer's body
+  int status;                // of HTTP
+  std::string_view meaning;  // for the documentation
+};
+
+const CodeInfo& info(Code code);
+inline std::string_view name(Code code) { return info(code).name; }
+inline int status(Code code) { return info(code).status; }
+std::span<const CodeInfo> all_codes();
+
+// field -> reasons. A field inside another is written with dots: `env_vars.PATH`.
+using Details = std::map<std::string, std::vector<std::string>>;
+
+// The one exception of the domain: thrown where an operation ends, caught by the HTTP gate and by
+// the reconcile loop, nowhere else. `what()` is a sentence for the caller; it never holds a secret.
+struct Error : std::runtime_error {
+  Error(Code error_code, const std::string& message, Details error_details = {})
+      : std::runtime_error(message), code(error_code), details(std::move(error_details)) {}
+  Code code;
+  Details details;
+};
+
+// A refusal of one field: 422 validation_failed.
+inline Error invalid_field(const std::string& field, const std::string& reason) {
+  return Error(Code::validation_failed, field + " " + reason, {{field, {reason}}});
+}
+
+}  // namespace berth

@@ -1,0 +1,29 @@
+#include "controller/base/id.h"
+
+#include <cctype>
+
+#include "controller/base/crypto.h"
+
+namespace berth {
+
+std::string new_uuid(Instant now) {
+  std::string bytes = random_bytes(16);
+  const auto millis = static_cast<std::uint64_t>(to_millis(now));
+  for (int i = 0; i < 6; ++i) bytes[size_t(i)] = static_cast<char>(millis >> (8 * (5 - i)));
+  bytes[6] = static_cast<char>((bytes[6] & 0x0f) | 0x70);
+  bytes[8] = static_cast<char>((bytes[8] & 0x3f) | 0x80);
+  const std::string digits = hex(bytes);
+  return digits.substr(0, 8) + '-' + digits.substr(8, 4) + '-' + digits.substr(12, 4) + '-' +
+         digits.substr(16, 4) + '-' + digits.substr(20);
+}
+
+bool is_uuid(std::string_view text) {
+  if (text.size() != 36) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool hyphen = i == 8 || i == 13 || i == 18 || i == 23;
+    if (hyphen ? text[i] != '-' : !std::isxdigit(static_cast<unsigned char>(text[i]))) return false;
+  }
+  return true;
+}
+
+}  // namespace berth

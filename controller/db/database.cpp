@@ -1,0 +1,291 @@
+#include "controller/db/database.h"
+
+#include <sqlite3.h>
+
+#include <stdexcept>
+
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/db/migrate.h"
+
+namespace berth::db {
+namespace {
+
+constexpr int busy_timeout_ms = 5'000;  // somebody looks into the file with the sqlite3 tool
+constexpr size_t max_idle_statements = 4;  // of one text on one connection
+
+// The faults that the disk or the machine cause, as against mistakes in our SQL.
+bool is_environmental(int sqlite_code) {
+  switch (sqlite_code & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_NOMEM:
+    case SQLITE_BUSY:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_INTERRUPT: return true;
+    default: return false;
+  }
+}
+
+std::exception_ptr unavailable() {
+  return std::make_exception_ptr(
+      Error(Code::unavailable, "the database takes no writes right now; nothing was changed"));
+}
+
+constexpr const char* probe =
+    "INSERT INTO meta (key, value) VALUES ('write_probe', $1) "
+    "ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+
+// Where a sync failed, all pages of the commit are in the WAL, and only our memory says that it
+// doesn't count: after a crash, recovery would take it for committed. What is written next starts
+// at the same place in the WAL, so a small commit, even one that fails in its sync again, breaks
+// the old one's chain of checksums (fileformat2.html, section 4.3).
+void overwrite_wal_end(SQLite::Database& writer, Instant now) {
+  try {
+    SQLite::Statement statement(writer, probe);
+    statement.bind("$1", to_iso8601(now));
+    statement.exec();
+  } catch (const SQLite::Exception& failure) {
+    log::error("a failed commit could not be overwritten", {{"error", failure.what()}});
+  }
+}
+
+}  // namespace
+
+Connection::Connection(const std::filesystem::path& file, int sqlite_open_flags, const std::string& vfs)
+    : database_(file.string(), sqlite_open_flags, busy_timeout_ms, vfs) {}
+
+std::unique_ptr<SQLite::Statement> Connection::borrow(std::string_view sql) {
+  auto& idle = idle_[std::string(sql)];
+  if (idle.empty()) return std::make_unique<SQLite::Statement>(database_, std::string(sql));
+  auto statement = std::move(idle.back());
+  idle.pop_back();
+  return statement;
+}
+
+void Connection::give_back(std::string_view sql, std::unique_ptr<SQLite::Statement> statement) {
+  statement->tryReset();
+  statement->clearBindings();
+  auto& idle = idle_[std::string(sql)];
+  if (idle.size() < max_idle_statements) idle.push_back(std::move(statement));
+}
+
+Query::Query(Connection& connection, std::string_view sql)
+    : connection_(&connection), sql_(sql), statement_(connection.borrow(sql)) {}
+
+Query::~Query() {
+  if (statement_) connection_->give_back(sql_, std::move(statement_));
+}
+
+std::optional<std::int64_t> Query::integer_or_null(int column) const {
+  return null(column) ? std::nullopt : std::optional(integer(column));
+}
+std::optional<std::string> Query::text_or_null(int column) const {
+  return null(column) ? std::nullopt : std::optional(text(column));
+}
+std::optional<Instant> Query::instant_or_null(int column) const {
+  return null(column) ? std::nullopt : std::optional(instant(column));
+}
+
+// By name: SQLite numbers `$2` by where it appears, not by its digit.
+int Query::index_of(int number) const {
+  const char name[] = {'$', char('0' + number / 10), char('0' + number % 10), '\0'};
+  const char short_name[] = {'$', char('0' + number), '\0'};
+  return statement_->getIndex(number < 10 ? short_name : name);
+}
+
+void Query::bind(int number, std::int64_t value) { statement_->bind(index_of(number), value); }
+void Query::bind(int number, std::string_view value) {
+  statement_->bind(index_of(number), std::string(value));
+}
+void Query::bind(int number, std::nullopt_t) { statement_->bind(index_of(number)); }
+
+Database::Database(const std::filesystem::path& file, const Clock& clock, Options options)
+    : file_(file), clock_(clock), options_(std::move(options)) {
+  writer_ = std::make_unique<Connection>(
+      file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, options_.vfs);
+  SQLite::Database& raw = writer_->raw();
+  raw.exec("PRAGMA journal_mode = WAL");
+  raw.exec("PRAGMA synchronous = FULL");
+  raw.exec("PRAGMA foreign_keys = ON");
+  raw.exec("PRAGMA trusted_schema = OFF");
+  migrate(raw, clock.now());
+  for (unsigned i = 0; i < options_.readers; ++i) {
+    auto reader = std::make_unique<Connection>(file, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX,
+                                               options_.vfs);
+    // Only the writer checkpoints: before 3.51.3 two connections at it can damage the file.
+    reader->raw().exec("PRAGMA wal_autocheckpoint = 0");
+    reader->raw().exec("PRAGMA query_only = ON");
+    idle_readers_.push_back(std::move(reader));
+  }
+  thread_ = std::thread([this] { writer_loop(); });
+}
+
+Database::~Database() {
+  {
+    const std::lock_guard lock(queue_mutex_);
+    stopping_ = true;
+  }
+  queue_changed_.notify_one();
+  thread_.join();
+  idle_readers_.clear();  // before the writer, whose close checkpoints
+}
+
+Database::Reader::Reader(Database& database) : database_(database) {
+  std::unique_lock lock(database.readers_mutex_);
+  database.reader_free_.wait(lock, [&] { return !database.idle_readers_.empty(); });
+  connection_ = std::move(database.idle_readers_.back());
+  database.idle_readers_.pop_back();
+  lock.unlock();
+  tx_.emplace(*connection_, database.clock_.now());
+  tx_->execute("BEGIN");
+}
+
+Database::Reader::~Reader() {
+  try {
+    tx_->execute("COMMIT");
+  } catch (const std::exception& failure) {
+    log::error("a read transaction did not end", {{"error", failure.what()}});
+  }
+  tx_.reset();
+  const std::lock_guard lock(database_.readers_mutex_);
+  database_.idle_readers_.push_back(std::move(connection_));
+  database_.reader_free_.notify_one();
+}
+
+void Database::subscribe(std::function<void(Topic, const std::string&)> subscriber) {
+  subscriber_ = [before = std::move(subscriber_), next = std::move(subscriber)](
+                    Topic topic, const std::string& id) {
+    if (before) before(topic, id);
+    next(topic, id);
+  };
+}
+
+void Database::submit(std::function<void(Tx&)> work) {
+  Job job{.work = std::move(work), .notes = {}, .failure = {}, .mutex = {}, .done_changed = {}};
+  {
+    const std::lock_guard lock(queue_mutex_);
+    if (stopping_ || queue_.size() >= options_.max_waiting) std::rethrow_exception(unavailable());
+    queue_.push_back(&job);
+  }
+  queue_changed_.notify_one();
+  std::unique_lock lock(job.mutex);
+  job.done_changed.wait(lock, [&] { return job.done; });
+  if (job.failure) std::rethrow_exception(job.failure);
+}
+
+void Database::finish(Job& job) {
+  // Under the lock: the waiting thread owns the job and may end it as soon as it sees `done`.
+  const std::lock_guard lock(job.mutex);
+  job.done = true;
+  job.done_changed.notify_one();
+}
+
+void Database::writer_loop() {
+  std::vector<Job*> group;
+  for (;;) {
+    {
+      std::unique_lock lock(queue_mutex_);
+      queue_changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      const size_t count = std::min(queue_.size(), options_.max_group);
+      group.assign(queue_.begin(), queue_.begin() + long(count));
+      queue_.erase(queue_.begin(), queue_.begin() + long(count));
+    }
+    while (!group.empty()) {
+      const size_t finished = run_group(group);
+      group.erase(group.begin(), group.begin() + long(finished));
+    }
+  }
+}
+
+bool Database::group_is_lost() { return sqlite3_get_autocommit(writer_->raw().getHandle()) != 0; }
+
+void Database::roll_back() {
+  if (!group_is_lost()) sqlite3_exec(writer_->raw().getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+// Runs one write in its savepoint. False: SQLite rolled the whole transaction back.
+bool Database::run_job(Job& job, Instant now) {
+  Tx tx(*writer_, now);
+  try {
+    tx.execute("SAVEPOINT job");
+    job.work(tx);
+    tx.execute("RELEASE job");
+    job.notes = std::move(tx.notes_);
+    return true;
+  } catch (const SQLite::Exception& failure) {
+    log::error("a write failed in SQLite", {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
+    job.failure = is_environmental(failure.getErrorCode()) ? unavailable() : std::current_exception();
+  } catch (...) {
+    job.failure = std::current_exception();
+  }
+  if (group_is_lost()) {
+    // Whatever the work made of SQLite's exception: it's the disk that undid it.
+    job.failure = unavailable();
+    return false;
+  }
+  try {
+    tx.execute("ROLLBACK TO job");
+    tx.execute("RELEASE job");
+    return true;
+  } catch (const SQLite::Exception& failure) {
+    log::error("a write could not be undone alone", {{"error", failure.what()}});
+    roll_back();
+    return false;
+  }
+}
+
+// Runs writes from the front of `group` in one transaction and answers them. Returns how many it
+// answered: all, or fewer where SQLite rolled the transaction back (SQLITE_FULL, SQLITE_IOERR,
+// SQLITE_NOMEM do so despite savepoints, lang_transaction.html), and the rest needs another one.
+size_t Database::run_group(std::vector<Job*>& group) {
+  size_t ran = 0;
+  bool stored = false;
+  bool commit_may_be_in_wal = false;
+  try {
+    writer_->raw().exec("BEGIN IMMEDIATE");
+    const Instant now = clock_.now();
+    bool whole = true;
+    while (whole && ran < group.size()) whole = run_job(*group[ran++], now);
+    if (whole) {
+      writer_->raw().exec("COMMIT");
+      stored = true;
+    }
+  } catch (const SQLite::Exception& failure) {
+    log::error("a commit failed", {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
+    if (ran == 0) ran = group.size();  // not even begun: each of them would fail alike
+    if ((failure.getErrorCode() & 0xff) == SQLITE_IOERR) commit_may_be_in_wal = true;
+  }
+  last_commit_failed_ = !stored;
+  if (stored) {
+    ++commits_;
+    writes_ += ran;
+  } else {
+    roll_back();
+    if (commit_may_be_in_wal) overwrite_wal_end(writer_->raw(), clock_.now());
+  }
+  for (size_t i = 0; i < ran; ++i) {
+    Job& job = *group[i];
+    if (!stored && !job.failure) job.failure = unavailable();
+    if (stored && !job.failure && subscriber_)
+      for (const auto& [topic, id] : job.notes) subscriber_(topic, id);
+  }
+  for (size_t i = 0; i < ran; ++i) finish(*group[i]);
+  return ran;
+}
+
+bool Database::takes_writes() {
+  if (!last_commit_failed_) return true;
+  try {
+    write([](Tx& tx) {
+      tx.execute(probe, to_iso8601(tx.now()));
+    });
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace berth::db

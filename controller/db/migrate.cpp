@@ -1,0 +1,57 @@
+#include "controller/db/migrate.h"
+
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "controller/base/crypto.h"
+
+namespace berth::db {
+namespace {
+
+std::map<std::string, std::string> applied(SQLite::Database& database) {
+  std::map<std::string, std::string> hashes;
+  SQLite::Statement rows(database, "SELECT name, sha256 FROM schema_migrations");
+  while (rows.executeStep()) hashes[rows.getColumn(0).getString()] = rows.getColumn(1).getString();
+  return hashes;
+}
+
+void apply(SQLite::Database& database, const EmbeddedFile& file, const std::string& hash, Instant now) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  database.exec(std::string(file.text));
+  SQLite::Statement record(database,
+                           "INSERT INTO schema_migrations (name, sha256, applied_at) VALUES (?, ?, ?)");
+  record.bind(1, std::string(file.name));
+  record.bind(2, hash);
+  record.bind(3, to_millis(now));
+  record.exec();
+  transaction.commit();
+}
+
+}  // namespace
+
+void migrate(SQLite::Database& database, Instant now, const std::vector<EmbeddedFile>& files) {
+  database.exec("CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, "
+                "sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT");
+  auto known = applied(database);
+  for (const EmbeddedFile& file : files) {
+    const std::string name(file.name);
+    const std::string hash = hex(sha256(file.text));
+    const auto before = known.find(name);
+    if (before == known.end()) {
+      try {
+        apply(database, file, hash, now);
+      } catch (const SQLite::Exception& failure) {
+        throw std::runtime_error("migration " + name + ": " + failure.what());
+      }
+      continue;
+    }
+    if (before->second != hash)
+      throw std::runtime_error("migration " + name + " has changed since it ran on this database");
+    known.erase(before);
+  }
+  if (!known.empty())
+    throw std::runtime_error("the database was written by a newer berthd: it has migration " + known.begin()->first);
+}
+
+}  // namespace berth::db
