@@ -1,0 +1,74 @@
+#pragma once
+
+#include <bitset>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The nine scopes of the specification ("Scopes"): what they grant and who approves them.
+namespace berth {
+
+enum class Scope {
+  profile_read,
+  points_read,
+  points_spend,
+  points_transfer,
+  points_award,
+  app_balance_read,
+  deploy_manage,
+  campaigns_manage,
+  campaign_write,
+};
+inline constexpr size_t scope_count = 9;
+
+enum class Approval { automatic, admin };
+// Operator scopes are given only where the authorizing user owns the app: a player's token never
+// runs an operator's deployments.
+enum class Bearer { anybody, app_owner };
+
+struct ScopeInfo {
+  Scope scope;
+  std::string_view name;
+  std::string_view grants;
+  Approval approval;
+  Bearer bearer;
+};
+const ScopeInfo& info(Scope scope);
+std::span<const ScopeInfo> all_scopes();
+std::optional<Scope> parse_scope(std::string_view name);
+
+class ScopeSet {
+ public:
+  ScopeSet() = default;
+  ScopeSet(std::initializer_list<Scope> scopes) {
+    for (const Scope scope : scopes) add(scope);
+  }
+  static ScopeSet automatic();
+  static ScopeSet operators();  // those for the app's owner alone
+
+  void add(Scope scope) { bits_.set(static_cast<size_t>(scope)); }
+  bool has(Scope scope) const { return bits_.test(static_cast<size_t>(scope)); }
+  bool empty() const { return bits_.none(); }
+  bool within(const ScopeSet& other) const { return (bits_ & ~other.bits_).none(); }
+  ScopeSet operator|(const ScopeSet& other) const { return ScopeSet(bits_ | other.bits_); }
+  ScopeSet operator&(const ScopeSet& other) const { return ScopeSet(bits_ & other.bits_); }
+  ScopeSet operator-(const ScopeSet& other) const { return ScopeSet(bits_ & ~other.bits_); }
+  bool operator==(const ScopeSet&) const = default;
+
+  std::vector<std::string_view> names() const;  // in the order of the specification
+  std::string text() const;                     // with one space between them
+
+ private:
+  explicit ScopeSet(std::bitset<scope_count> bits) : bits_(bits) {}
+  std::bitset<scope_count> bits_;
+};
+
+// Names separated by spaces or pluses. Nothing where one is unknown, or there is none.
+std::optional<ScopeSet> parse_scopes(std::string_view text);
+std::optional<ScopeSet> parse_scopes(const std::vector<std::string>& names);
+// As our own rows have it: empty is allowed.
+ScopeSet stored_scopes(const std::string& text);
+
+}  // namespace berth
