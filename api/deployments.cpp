@@ -1,0 +1,199 @@
+// Deployments: what operators call.
+#include "controller/domain/deployments.h"
+
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "controller/domain/tiers.h"
+
+namespace berth::api {
+namespace {
+
+using deployments::Deployment;
+
+json reason_or_null(std::optional<deployments::Reason> reason) {
+  return reason ? json(deployments::to_string(*reason)) : json(nullptr);
+}
+
+json encode(const Deployment& row, const Services& services) {
+  return {{"id", row.id},
+          {"app_id", row.app_id},
+          {"deploy_tier_id", row.tier_id},
+          {"name", row.name},
+          {"container_name", "d-" + row.id},
+          {"container_image", row.image},
+          {"subdomain", row.name},
+          {"status", deployments::to_string(row.status)},
+          {"phase", row.phase},
+          {"reason", reason_or_null(row.reason)},
+          {"cause", reason_or_null(row.cause)},
+          {"message", or_null(row.message)},
+          {"port", row.port},
+          {"tier", row.tier_slug},
+          {"env_keys", row.env_keys},
+          {"health_path", or_null(row.health_path)},
+          {"url", services.url_of(row.name)},
+          {"memory_limit_mb", row.memory_limit_mb},
+          {"cpu_limit_millicores", row.cpu_limit_millicores},
+          {"inserted_at", to_iso8601(row.inserted_at)},
+          {"billing_status", or_null(row.billing_status)},
+          {"custom_domain", or_null(row.custom_domain)},
+          {"deployed_at", or_null(row.deployed_at)},
+          {"last_health_check", or_null(row.last_health_check)},
+          {"stopped_at", or_null(row.stopped_at)},
+          {"health_status", or_null(row.health_status)},
+          {"host_server", or_null(row.host_server)}};
+}
+
+// Its fields, and `deployment` beside them: both forms of the specification.
+json encode_both(const Deployment& row, const Services& services) {
+  json body = encode(row, services);
+  body["deployment"] = json(body);
+  return body;
+}
+
+json encode_tier(const tiers::Tier& tier) {
+  return {{"id", tier.id},
+          {"name", tier.name},
+          {"slug", tier.slug},
+          {"description", tier.description},
+          {"payment_method", tier.payment_method},
+          {"monthly_cost_points", or_null(tier.monthly_cost_points)},
+          {"monthly_cost_sats", or_null(tier.monthly_cost_sats)},
+          {"memory_limit_mb", tier.memory_limit_mb},
+          {"cpu_limit_millicores", tier.cpu_limit_millicores},
+          {"custom_domain_allowed", tier.custom_domain_allowed},
+          {"monthly_stipend_points", tier.monthly_stipend_points},
+          {"ad_reach_multiplier", tier.ad_reach_multiplier},
+          {"auto_approve", tier.auto_approve},
+          {"limits",
+           {{"memory_mb", tier.memory_limit_mb},
+            {"cpus", tier.cpu_limit_millicores / 1000.0},
+            {"max_deployments", or_null(tier.max_deployments)}}}};
+}
+
+json encode_log(const deployments::LogEntry& entry) {
+  return {{"id", entry.id},
+          {"action", entry.action},
+          {"status", entry.status},
+          {"initiated_by", or_null(entry.initiated_by)},
+          {"details", entry.details ? json::parse(*entry.details) : json(nullptr)},
+          {"inserted_at", to_iso8601(entry.inserted_at)}};
+}
+
+const json& field_or_null(const json& body, const char* field) {
+  static const json null;
+  const auto value = body.find(field);
+  return value == body.end() ? null : *value;
+}
+
+std::map<std::string, std::string> decode_env(const json& body) {
+  const json& env_vars = field_or_null(body, "env_vars");
+  const json& env = field_or_null(body, "env");
+  if (!env_vars.is_null() && !env.is_null())
+    throw invalid_field("env", "and env_vars are the same: send one of them");
+  const json& chosen = env_vars.is_null() ? env : env_vars;
+  return chosen.is_null() ? std::map<std::string, std::string>()
+                          : chosen.get<std::map<std::string, std::string>>();
+}
+
+deployments::Order decode_order(const json& body) {
+  deployments::Order order = {.name = body.at("name"),
+                              .image = body.at("image"),
+                              .tier = body.at("tier"),
+                              .custom_domain = text_or_nothing(body, "custom_domain"),
+                              .health_path = text_or_nothing(body, "health_path"),
+                              .env = decode_env(body),
+                              .registry_credentials = {}};
+  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.port = port;
+  if (const json& credentials = field_or_null(body, "registry_credentials"); !credentials.is_null())
+    order.registry_credentials = {.username = credentials.at("username"),
+                                  .password = credentials.at("password")};
+  return order;
+}
+
+deployments::Actor actor_of(const Call& call) {
+  return {.user_id = call.caller->user_id,
+          .app_id = call.caller->app_id,
+          .request_id = call.request_id};
+}
+
+}  // namespace
+
+Reply list_tiers(db::Tx& tx, const Call&, const Services&) {
+  json list = json::array();
+  for (const tiers::Tier& tier : tiers::list(tx)) list.push_back(encode_tier(tier));
+  return {.body = {{"tiers", std::move(list)}}};
+}
+
+Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  const Deployment row = deployments::create(tx, actor_of(call), decode_order(call.body),
+                                             services.deployment_rules, services.keys.data);
+  return {.status = 201,
+          .body = {{"deployment", encode(row, services)},
+                   {"id", row.id},
+                   {"name", row.name},
+                   {"status", deployments::to_string(row.status)},
+                   {"url", services.url_of(row.name)},
+                   {"message", "the deployment is on its way; GET /api/deploy/apps/" + row.id +
+                                   "/status follows it"}}};
+}
+
+Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body =
+              encode_page("deployments", deployments::list(tx, call.caller->app_id, call.page()),
+                          [&](const Deployment& row) { return encode(row, services); })};
+}
+
+Reply get_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body =
+              encode_both(deployments::get_owned(tx, call.caller->app_id, call.id()), services)};
+}
+
+Reply deployment_status(db::Tx& tx, const Call& call, const Services& services) {
+  const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
+  return {.body = {{"id", row.id},
+                   {"status", deployments::to_string(row.status)},
+                   {"subdomain", row.name},
+                   {"phase", row.phase},
+                   {"reason", reason_or_null(row.reason)},
+                   {"cause", reason_or_null(row.cause)},
+                   {"message", or_null(row.message)},
+                   {"url", services.url_of(row.name)},
+                   {"container_id", or_null(row.container_id)},
+                   {"health_status", or_null(row.health_status)},
+                   {"last_health_check", or_null(row.last_health_check)}}};
+}
+
+Reply deployment_logs(db::Tx& tx, const Call& call, const Services&) {
+  const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
+  if (call.query("page") || call.query("page_size"))
+    return {.body = encode_page("logs", deployments::logs(tx, row.id, call.page()), encode_log)};
+  json logs = json::array();
+  for (const deployments::LogEntry& entry : deployments::newest_logs(tx, row.id))
+    logs.push_back(encode_log(entry));
+  return {.body = {{"logs", std::move(logs)}}};
+}
+
+Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_both(deployments::stop(tx, actor_of(call), call.id()), services)};
+}
+
+Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_both(deployments::restart(tx, actor_of(call), call.id()), services)};
+}
+
+Reply delete_deployment(db::Tx& tx, const Call& call, const Services&) {
+  const Deployment row = deployments::destroy(tx, actor_of(call), call.id());
+  return {.body = {{"message", "the deployment is deleted; its name is free"}, {"id", row.id}}};
+}
+
+Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {
+  const deployments::Allowance allowance = deployments::sandbox_allowance(tx, call.caller->app_id);
+  return {.body = {{"eligible", allowance.eligible},
+                   {"tier", allowance.tier},
+                   {"deployments_used", allowance.used},
+                   {"max_deployments", or_null(allowance.most)},
+                   {"reasons", allowance.reasons}}};
+}
+
+}  // namespace berth::api

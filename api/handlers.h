@@ -1,0 +1,62 @@
+#pragma once
+
+#include "api/route.h"
+
+// The handlers of the table of routes, by the file that they stand in: each decodes, makes one call
+// of the domain and encodes. What they throw is berth::Error.
+namespace berth::api {
+
+// account.cpp
+Reply register_account(const Call& call, const Services& services);
+Reply login(const Call& call, const Services& services);
+Reply verify_email(db::Tx& tx, const Call& call, const Services& services);
+Reply self_verify_email(db::Tx& tx, const Call& call, const Services& services);
+Reply me(db::Tx& tx, const Call& call, const Services& services);
+
+// apps.cpp
+Reply create_app(db::Tx& tx, const Call& call, const Services& services);
+Reply my_apps(db::Tx& tx, const Call& call, const Services& services);
+Reply public_app(db::Tx& tx, const Call& call, const Services& services);
+Reply request_scopes(db::Tx& tx, const Call& call, const Services& services);
+Reply list_scope_requests(db::Tx& tx, const Call& call, const Services& services);
+Reply withdraw_scope_request(db::Tx& tx, const Call& call, const Services& services);
+Reply app_balance(db::Tx& tx, const Call& call, const Services& services);
+Reply internal_scope_requests(db::Tx& tx, const Call& call, const Services& services);
+Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& services);
+Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& services);
+Reply revoke_scopes(db::Tx& tx, const Call& call, const Services& services);
+Reply promote_app(db::Tx& tx, const Call& call, const Services& services);
+
+// oauth.cpp
+Reply authorize(db::Tx& tx, const Call& call, const Services& services);
+Reply token(db::Tx& tx, const Call& call, const Services& services);
+Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services);
+Reply verify_token(db::Tx& tx, const Call& call, const Services& services);
+
+// deployments.cpp
+Reply list_tiers(db::Tx& tx, const Call& call, const Services& services);
+Reply create_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply list_deployments(db::Tx& tx, const Call& call, const Services& services);
+Reply get_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply deployment_status(db::Tx& tx, const Call& call, const Services& services);
+Reply deployment_logs(db::Tx& tx, const Call& call, const Services& services);
+Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply sandbox_status(db::Tx& tx, const Call& call, const Services& services);
+
+// internal.cpp
+Reply mint(db::Tx& tx, const Call& call, const Services& services);
+Reply treasury(db::Tx& tx, const Call& call, const Services& services);
+Reply outbox(db::Tx& tx, const Call& call, const Services& services);
+Reply clock_state(const Call& call, const Services& services);
+Reply advance_clock(const Call& call, const Services& services);
+Reply list_orphans(const Call& call, const Services& services);
+
+// meta.cpp
+Reply health(const Call& call, const Services& services);
+Reply openapi_document(const Call& call, const Services& services);
+Reply protected_resource(const Call& call, const Services& services);
+Reply authorization_server(const Call& call, const Services& services);
+
+}  // namespace berth::api

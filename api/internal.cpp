@@ -1,0 +1,69 @@
+// For admins of the platform (x-internal-secret).
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "controller/domain/apps.h"
+#include "controller/domain/audit.h"
+#include "controller/domain/ledger.h"
+
+namespace berth::api {
+namespace {
+
+ledger::Account decode_account(db::Tx& tx, const json& account) {
+  const std::string kind = account.at("kind");
+  if (kind == "treasury") return ledger::treasury();
+  const auto id = text_or_nothing(account, "id");
+  if (!id) throw invalid_field("account.id", "is required");
+  if (kind == "user") {
+    if (!accounts::find(tx, *id)) throw Error(Code::user_not_found, "there is no such user");
+    return ledger::user_account(*id);
+  }
+  if (!apps::find(tx, *id)) throw Error(Code::app_not_found, "there is no such app");
+  return ledger::app_account(*id);
+}
+
+Reply encode(const Clock& clock) {
+  return {.body = {{"now", to_iso8601(clock.now())},
+                   {"ahead_seconds", double(clock.ahead().count()) / 1000.0}}};
+}
+
+}  // namespace
+
+Reply mint(db::Tx& tx, const Call& call, const Services&) {
+  const ledger::Account account = decode_account(tx, call.body.at("account"));
+  const std::int64_t amount = call.body.at("amount");
+  const std::string reason = call.body.at("reason");
+  const std::string transaction = ledger::mint(tx, account, amount, reason);
+  audit::record(tx, call.admin, "points.mint", account.id(),
+                json{{"amount", amount}, {"reason", reason}}.dump());
+  return {.status = 201,
+          .body = {{"transaction_id", transaction}, {"balance", ledger::balance(tx, account)}}};
+}
+
+Reply treasury(db::Tx& tx, const Call&, const Services&) {
+  return {.body = {{"balance", ledger::balance(tx, ledger::treasury())},
+                   {"minted", -ledger::balance(tx, ledger::issuance())}}};
+}
+
+Reply outbox(db::Tx& tx, const Call&, const Services& services) {
+  json messages = json::array();
+  for (const accounts::Mail& mail : accounts::outbox(tx, services.keys))
+    messages.push_back({{"to", mail.to},
+                        {"subject", mail.subject},
+                        {"body", mail.body},
+                        {"token", mail.token},
+                        {"sent_at", or_null(mail.sent_at)}});
+  return {.body = {{"messages", std::move(messages)}}, .headers = {{"Cache-Control", "no-store"}}};
+}
+
+Reply clock_state(const Call&, const Services& services) { return encode(services.clock); }
+
+Reply advance_clock(const Call& call, const Services& services) {
+  services.clock.advance(std::chrono::seconds(call.body.at("advance_seconds").get<std::int64_t>()));
+  return encode(services.clock);
+}
+
+Reply list_orphans(const Call&, const Services& services) {
+  return {.body = {{"deployments", services.orphans()}}};
+}
+
+}  // namespace berth::api

@@ -1,0 +1,55 @@
+// What berthd says of itself.
+#include "api/handlers.h"
+#include "api/openapi.h"
+#include "api/version.h"
+
+namespace berth::api {
+
+const std::string_view version = BERTH_VERSION;
+
+namespace {
+
+std::vector<std::string_view> scope_names() {
+  std::vector<std::string_view> names;
+  for (const ScopeInfo& scope : all_scopes()) names.push_back(scope.name);
+  return names;
+}
+
+}  // namespace
+
+Reply health(const Call&, const Services& services) {
+  const std::string kubernetes = services.kubernetes_state();
+  const bool well = kubernetes != "unreachable" && services.db.takes_writes();
+  return {.body = {{"status", well ? "ok" : "degraded"},
+                   {"version", version},
+                   {"kubernetes", kubernetes}}};
+}
+
+Reply openapi_document(const Call&, const Services& services) {
+  return {.body = openapi(routes(), services.environment, services.base_url)};
+}
+
+Reply protected_resource(const Call&, const Services& services) {
+  const std::string& base = services.base_url;
+  return {.body = {{"resource", base},
+                   {"authorization_servers", json::array({base})},
+                   {"scopes_supported", scope_names()},
+                   {"bearer_methods_supported", json::array({"header"})},
+                   {"resource_documentation", base + "/.well-known/openapi.json"}}};
+}
+
+Reply authorization_server(const Call&, const Services& services) {
+  const std::string& base = services.base_url;
+  return {.body = {{"issuer", base},
+                   {"authorization_endpoint", base + "/api/oauth/authorize"},
+                   {"token_endpoint", base + "/api/oauth/token"},
+                   {"scopes_supported", scope_names()},
+                   {"response_types_supported", json::array({"code"})},
+                   {"grant_types_supported", json::array({"authorization_code", "refresh_token"})},
+                   {"code_challenge_methods_supported", json::array({"S256"})},
+                   {"token_endpoint_auth_methods_supported",
+                    json::array({"client_secret_post", "client_secret_basic"})},
+                   {"authorization_response_iss_parameter_supported", true}}};
+}
+
+}  // namespace berth::api

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <prometheus/registry.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+namespace berth::api {
+
+// http_requests_total{method,route,code} and http_request_duration_seconds{route}. Thread-safe.
+class HttpMetrics {
+ public:
+  explicit HttpMetrics(prometheus::Registry& registry);
+  // `route` is the operation's name, never the path: paths are without number.
+  void observe(const std::string& method, const std::string& route, int code, std::chrono::nanoseconds took);
+
+ private:
+  struct Series {
+    prometheus::Counter* count;
+    prometheus::Histogram* seconds;
+  };
+  prometheus::Family<prometheus::Counter>& requests_;
+  prometheus::Family<prometheus::Histogram>& durations_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Series> series_;
+};
+
+}  // namespace berth::api

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/http.h"
+#include "api/services.h"
+#include "controller/base/error.h"
+#include "controller/db/database.h"
+#include "controller/domain/accounts.h"
+#include "controller/domain/oauth.h"
+#include "controller/domain/page.h"
+#include "controller/domain/scopes.h"
+
+// One row of the table of routes: everything that the gate has to know to serve it and that
+// openapi.json has to say about it.
+namespace berth::api {
+
+using nlohmann::json;
+
+// Who may call, and what he shows for it.
+struct Access {
+  enum class Kind { open, session, oauth, internal } kind = Kind::open;
+  std::vector<Scope> any_of;  // of an OAuth token: one of them is enough; none: any token will do
+};
+inline Access open_to_all() { return {}; }
+inline Access session() { return {Access::Kind::session, {}}; }
+inline Access oauth_token(std::vector<Scope> any_of) { return {Access::Kind::oauth, std::move(any_of)}; }
+inline Access internal() { return {Access::Kind::internal, {}}; }
+
+// `limit` requests in any window of this length (a sliding log, not buckets).
+struct Rate {
+  int limit = 0;
+  std::chrono::seconds window{60};
+};
+inline Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
+
+// The body of an error (specification, "Errors"). `simple`: 401 and 403 are simple, the rest nested.
+enum class Shape { nested, oauth, simple };
+
+enum class Body { none, only_json, json_or_form };
+enum class Availability { always, development_only };
+enum class Idempotency { ignored, kept };
+
+struct Param {  // of the query
+  std::string_view name;
+  std::string_view type;  // string or integer
+  std::string_view description;
+  bool required = false;
+  std::string_view example = {};
+};
+
+// A request that has passed the gate.
+struct Call {
+  const Request& http;
+  std::string request_id;
+  std::map<std::string, std::string, std::less<>> path;  // the values of {placeholders}
+  json body;
+  std::optional<accounts::User> user;   // where the route needs a session
+  std::optional<oauth::Caller> caller;  // where it needs an OAuth token
+  std::string admin;                    // X-Admin-Actor, or "internal"
+
+  const std::string& id(std::string_view name = "id") const { return path.find(name)->second; }
+  std::optional<std::string> query(std::string_view name) const;
+  PageRequest page() const;  // throws validation_failed
+};
+
+struct Reply {
+  int status = 200;
+  json body = json::object();
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  // The transaction is kept and the answer is a refusal all the same: a replay that revokes.
+  std::optional<Error> refusal = {};
+};
+
+using Read = Reply (*)(db::Tx&, const Call&, const Services&);   // on a snapshot
+using Write = Reply (*)(db::Tx&, const Call&, const Services&);  // answered once it is on disk
+// Has its own transactions, because something slow (argon2) stands between them.
+using Free = Reply (*)(const Call&, const Services&);
+struct ReadHandler { Read run; };
+struct WriteHandler { Write run; };
+struct FreeHandler { Free run; };
+using AnyHandler = std::variant<ReadHandler, WriteHandler, FreeHandler>;
+
+struct Answer {
+  int status = 200;
+  std::string_view schema;  // a name in schemas/*.yaml
+};
+
+struct Route {
+  std::string_view method;
+  std::string_view path;  // with {placeholders}
+  std::string_view name;  // operationId
+  std::string_view tag;
+  std::string_view summary;
+  Access access = {};
+  Rate rate = {};
+  Shape shape = Shape::nested;
+  Body body_kind = Body::none;
+  std::string_view body = {};  // the schema of the request
+  std::vector<Param> query = {};
+  Answer answer = {};
+  std::vector<Code> errors = {};  // beside those that follow from access, rate and body
+  Idempotency idempotency = Idempotency::ignored;
+  Availability availability = Availability::always;
+  AnyHandler run;
+};
+
+// The table: routes.cpp.
+const std::vector<Route>& routes();
+
+}  // namespace berth::api

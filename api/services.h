@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/crypto.h"
+#include "controller/db/database.h"
+#include "controller/domain/accounts.h"
+#include "controller/domain/deployments.h"
+#include "controller/domain/keys.h"
+#include "controller/domain/oauth.h"
+
+namespace berth::api {
+
+enum class Environment { development, production };
+
+// What the handlers work with. Made by main, lives as long as the server. The cluster's side comes
+// as functions: the API never includes the reconcilers.
+struct Services {
+  db::Database& db;
+  Clock& clock;
+  const Keys& keys;
+  PasswordHasher& passwords;
+
+  Environment environment = Environment::development;
+  std::string base_url;  // the issuer, without a slash behind it
+  std::string internal_secret;
+  bool rate_limits = true;
+  std::vector<std::string> trusted_proxies;  // addresses that may set X-Forwarded-For
+  Duration session_lifetime = std::chrono::hours(24);
+  accounts::SignupBonus signup_bonus;
+  oauth::Policy oauth_policy;
+  deployments::Rules deployment_rules;
+  // Scheme, host and port that a deployment of this name is reached at.
+  std::function<std::string(const std::string& name)> url_of;
+
+  std::function<std::string()> kubernetes_state;      // simulated, connected, unreachable
+  std::function<std::vector<std::string>()> orphans;  // deployment ids on the cluster without a row
+};
+
+}  // namespace berth::api

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace berth::api {
+
+using Deadline = std::chrono::steady_clock::time_point;
+inline Deadline after(std::chrono::milliseconds time) {
+  return std::chrono::steady_clock::now() + time;
+}
+
+// A file descriptor and its owner.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor();
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// Listens on a name or a numeric address; port 0 picks one. Without SO_REUSEPORT, so that a port
+// that somebody listens on is an error. Throws std::runtime_error naming address and reason.
+struct Listener {
+  Descriptor socket;  // non-blocking
+  int port = 0;
+};
+Listener listen_on(const std::string& host, int port);
+
+enum class Io { ok, closed, timed_out };
+
+// Receives at least one byte and at most `size`. `closed`: the other side ended it or it broke.
+struct Received {
+  Io io = Io::ok;
+  std::size_t bytes = 0;
+};
+Received receive(int socket, char* to, std::size_t size, Deadline deadline);
+
+// Sends both pieces, one after the other, in as few segments as possible.
+Io send_all(int socket, std::string_view first, std::string_view second, Deadline deadline);
+
+// Whether the other side closed the connection, or its half of it.
+bool is_peer_gone(int socket);
+
+// Ends the sending half and waits a moment for the other side to read the answer and to close:
+// closing with unread input would send a reset that can overtake and destroy the answer.
+void end_gently(int socket);
+
+// The numeric address of the other side; an IPv4 one that came in over IPv6 is written as IPv4.
+std::string peer_address(int socket);
+
+}  // namespace berth::api
