@@ -1,0 +1,245 @@
+#include "manifests/manifests.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "controller/base/crypto.h"
+#include "controller/base/embedded.h"
+#include "controller/base/yaml.h"
+#include "manifests/fill.h"
+
+namespace berth::manifests {
+namespace templates {
+const std::vector<berth::EmbeddedFile>& files();  // the YAML files beside this one
+}
+
+namespace {
+
+using nlohmann::json;
+
+// Long enough that two versions of an object never share one, short enough to be read aloud.
+constexpr size_t hash_length = 32;
+
+// What a container is sure to get of its limit. Web applications idle most of the time, so the
+// processor is shared widely; memory can't be taken back, so it is shared with care.
+constexpr std::int64_t cpu_limit_to_request = 10;
+constexpr std::int64_t memory_limit_to_request = 2;
+
+const json& parsed_template(const std::string& file) {
+  static const auto all = [] {
+    std::map<std::string, json> parsed;
+    for (const EmbeddedFile& embedded : templates::files()) {
+      const std::string name(embedded.name);
+      parsed[name] = parse_yaml(embedded.text, name);
+    }
+    return parsed;
+  }();
+  const auto found = all.find(file);
+  if (found == all.end()) throw std::logic_error("there is no template " + file);
+  return found->second;
+}
+
+std::string short_hash(const json& value) {
+  return hex(sha256(value.dump())).substr(0, hash_length);
+}
+
+json filled(const std::string& file, const Values& values) {
+  return fill_in(parsed_template(file), values, file);
+}
+
+Object finished(const std::string& file, const Values& values) {
+  Object object = filled(file, values);
+  object["metadata"]["annotations"][hash_annotation] = hash_of(object);
+  return object;
+}
+
+std::string millicores(std::int64_t count) { return std::to_string(count) + "m"; }
+std::string mebibytes(std::int64_t count) { return std::to_string(count) + "Mi"; }
+std::int64_t rounded_up(std::int64_t amount, std::int64_t divisor) {
+  return (amount + divisor - 1) / divisor;
+}
+
+json app_labels(const std::string& app_id, const Settings& settings) {
+  return {{managed_by_label, "berth"},
+          {"app.kubernetes.io/name", "tenant"},
+          {instance_label, settings.instance},
+          {app_label, app_id}};
+}
+
+json deployment_labels(const deployments::Deployment& deployment, const Settings& settings) {
+  return {{managed_by_label, "berth"},
+          {"app.kubernetes.io/name", deployment.name},
+          {instance_label, settings.instance},
+          {app_label, deployment.app_id},
+          {deployment_label, deployment.id}};
+}
+
+// A deployment on its way to becoming objects: what several templates ask for.
+struct Parts {
+  const deployments::Wish& wish;
+  const Settings& settings;
+  std::string name;
+  Values common;  // name, namespace and labels
+
+  Values with(Values more) const {
+    more.insert(common.begin(), common.end());
+    return more;
+  }
+};
+
+Parts parts_of(const deployments::Wish& wish, const Settings& settings) {
+  const auto& deployment = wish.deployment;
+  const std::string name = object_name(deployment.id);
+  return {wish,
+          settings,
+          name,
+          {{"name", name},
+           {"namespace", namespace_of(deployment.app_id)},
+           {"labels", deployment_labels(deployment, settings)}}};
+}
+
+Object env_secret(const Parts& parts) {
+  json data;
+  for (const auto& [key, value] : parts.wish.env) data[key] = base64(value);
+  return finished("env_secret.yaml", parts.with({{"data", data}}));
+}
+
+// The key of a registry in a Docker configuration: its host, but for Docker Hub, whose credentials
+// stand under the address of its old API (kubernetes.io, "Images", config.json).
+std::string registry_key(const std::string& image) {
+  const std::string host = image.substr(0, image.find('/'));
+  return host == "docker.io" ? "https://index.docker.io/v1/" : host;
+}
+
+Object registry_secret(const Parts& parts) {
+  const auto& credentials = *parts.wish.registry_credentials;
+  const json entry = {{"username", credentials.username},
+                      {"password", credentials.password},
+                      {"auth", base64(credentials.username + ":" + credentials.password)}};
+  const json config = {{"auths", {{registry_key(parts.wish.deployment.image), entry}}}};
+  Values values = parts.with({{"config", base64(config.dump())}});
+  values["name"] = registry_secret_name(parts.wish.deployment.id);
+  return finished("registry_secret.yaml", values);
+}
+
+json readiness_probe(const deployments::Deployment& deployment) {
+  if (!deployment.health_path) return filled("readiness_tcp.yaml", {});
+  return filled("readiness_http.yaml", {{"path", *deployment.health_path}});
+}
+
+json pull_secrets(const Parts& parts) {
+  if (!parts.wish.registry_credentials) return nullptr;
+  return json::array({{{"name", registry_secret_name(parts.wish.deployment.id)}}});
+}
+
+Values container_values(const deployments::Deployment& deployment) {
+  const int cpu = deployment.cpu_limit_millicores;
+  const int memory = deployment.memory_limit_mb;
+  return {{"image", deployment.image},
+          {"port", deployment.port},
+          {"port_text", std::to_string(deployment.port)},
+          {"limits_cpu", millicores(cpu)},
+          {"limits_memory", mebibytes(memory)},
+          {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
+          {"requests_memory", mebibytes(rounded_up(memory, memory_limit_to_request))},
+          {"readiness_probe", readiness_probe(deployment)}};
+}
+
+Object deployment_object(const Parts& parts, const Object& env) {
+  const auto& deployment = parts.wish.deployment;
+  Values values = parts.with(container_values(deployment));
+  values["deployment"] = deployment.id;
+  values["replicas"] = deployment.status == deployments::Status::stopped ? 0 : 1;
+  values["rollout"] = std::to_string(deployment.rollout);
+  values["env_secret"] = parts.name;
+  values["env_hash"] = env["metadata"]["annotations"][hash_annotation];
+  values["pull_secrets"] = pull_secrets(parts);
+  Object object = filled("deployment.yaml", values);
+  json& pod = object["spec"]["template"];
+  pod["metadata"]["annotations"][template_annotation] = short_hash(pod);
+  object["metadata"]["annotations"][hash_annotation] = hash_of(object);
+  return object;
+}
+
+// An Ingress can name only secrets of its own namespace. A certificate of another namespace is the
+// ingress controller's default one, which it takes for a host without a secret.
+json tls_of(const std::string& host, const Settings& settings) {
+  if (!settings.wildcard_tls_secret) return nullptr;
+  json entry = {{"hosts", {host}}};
+  if (settings.wildcard_tls_secret->find('/') == std::string::npos)
+    entry["secretName"] = *settings.wildcard_tls_secret;
+  return json::array({entry});
+}
+
+Object ingress(const Parts& parts) {
+  const std::string host = parts.wish.deployment.name + "." + parts.settings.apps_domain;
+  return finished("ingress.yaml", parts.with({{"class", parts.settings.ingress_class},
+                                              {"host", host},
+                                              {"tls", tls_of(host, parts.settings)}}));
+}
+
+Object resource_quota(const Values& common, const deployments::AppSize& size) {
+  const std::int64_t pods = size.deployments + 1;
+  const std::int64_t cpu = size.cpu_millicores + size.largest_cpu_millicores;
+  const std::int64_t memory = size.memory_mb + size.largest_memory_mb;
+  // Each pod's requests were rounded up, so their sum can be larger by one for each pod.
+  Values values = {{"pods", std::to_string(pods)},
+                   {"limits_cpu", millicores(cpu)},
+                   {"limits_memory", mebibytes(memory)},
+                   {"requests_cpu", millicores(cpu / cpu_limit_to_request + pods)},
+                   {"requests_memory", mebibytes(memory / memory_limit_to_request + pods)}};
+  values.insert(common.begin(), common.end());
+  return finished("resource_quota.yaml", values);
+}
+
+Object limit_range(const Values& common, const deployments::AppSize& size) {
+  Values values = {{"largest_cpu", millicores(size.largest_cpu_millicores)},
+                   {"largest_memory", mebibytes(size.largest_memory_mb)}};
+  values.insert(common.begin(), common.end());
+  return finished("limit_range.yaml", values);
+}
+
+}  // namespace
+
+std::string selector(const Settings& settings) {
+  return std::string(managed_by_label) + "=berth," + instance_label + "=" + settings.instance;
+}
+
+std::string namespace_of(const std::string& app_id) { return "berth-app-" + app_id; }
+std::string object_name(const std::string& deployment_id) { return "berth-" + deployment_id; }
+std::string registry_secret_name(const std::string& deployment_id) {
+  return object_name(deployment_id) + "-registry";
+}
+
+std::vector<Object> of_namespace(const std::string& app_id, const deployments::AppSize& size,
+                                 const Settings& settings) {
+  const Values common = {{"namespace", namespace_of(app_id)},
+                         {"labels", app_labels(app_id, settings)}};
+  const Values name = {
+      {"namespace", namespace_of(app_id)}, {"instance", settings.instance}, {"app", app_id}};
+  return {finished("namespace.yaml", name), finished("service_account.yaml", common),
+          finished("network_policy.yaml", common), limit_range(common, size),
+          resource_quota(common, size)};
+}
+
+std::vector<Object> of_deployment(const deployments::Wish& wish, const Settings& settings) {
+  const Parts parts = parts_of(wish, settings);
+  std::vector<Object> objects = {env_secret(parts)};
+  if (wish.registry_credentials) objects.push_back(registry_secret(parts));
+  objects.push_back(finished("service.yaml", parts.with({{"deployment", wish.deployment.id}})));
+  objects.push_back(deployment_object(parts, objects.front()));
+  if (!wish.host_is_held) objects.push_back(ingress(parts));
+  return objects;
+}
+
+std::string hash_of(const Object& object) {
+  Object bare = object;
+  json& metadata = bare["metadata"];
+  if (const auto found = metadata.find("annotations"); found != metadata.end()) {
+    found->erase(hash_annotation);
+    if (found->empty()) metadata.erase(found);
+  }
+  return short_hash(bare);
+}
+
+}  // namespace berth::manifests

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/domain/deployments.h"
+
+// The objects that a tenant gets. Their shape stands in the YAML files beside this one, which a
+// cluster admin can read; here they are filled in, on parsed nodes and never in text, so that no
+// value can change the shape. Pure: no clock, no I/O, no randomness.
+namespace berth::manifests {
+
+using Object = nlohmann::json;
+
+// What is the same for all deployments of one berthd.
+struct Settings {
+  std::string instance;     // of this berthd's database; becomes the label berth/instance
+  std::string apps_domain;  // <name>.<apps_domain>
+  std::string ingress_class;
+  std::optional<std::string>
+      wildcard_tls_secret;  // `namespace/name` or a name in the app's namespace
+};
+
+inline constexpr const char* managed_by_label = "app.kubernetes.io/managed-by";  // = "berth"
+inline constexpr const char* instance_label = "berth/instance";
+inline constexpr const char* deployment_label = "berth/deployment";
+inline constexpr const char* app_label = "berth/app";
+inline constexpr const char* hash_annotation = "berth/hash";
+inline constexpr const char* rollout_annotation = "berth/rollout";
+// On each pod: the hash of the template that it was made from, so that new ones are told from old.
+inline constexpr const char* template_annotation = "berth/template";
+
+// What `kubectl -l` takes to see everything that this berthd made, and nothing else.
+std::string selector(const Settings& settings);
+
+std::string namespace_of(const std::string& app_id);  // of an operator app
+std::string object_name(
+    const std::string& deployment_id);  // of each of a deployment's objects, but …
+std::string registry_secret_name(const std::string& deployment_id);  // … of the second Secret
+
+// The app's namespace and what stands in it for all of its deployments: Namespace, ResourceQuota,
+// LimitRange, NetworkPolicy, ServiceAccount. The quota holds `size` and one surge pod more.
+std::vector<Object> of_namespace(const std::string& app_id, const deployments::AppSize& size,
+                                 const Settings& settings);
+
+// The deployment's own objects in the order in which they are applied: Secret (variables), Secret
+// (registry credentials, where there are any), Service, Deployment, Ingress (left out while
+// host_is_held). A stopped one keeps them all, with 0 replicas.
+std::vector<Object> of_deployment(const deployments::Wish& wish, const Settings& settings);
+
+// The hash of an object without its hash annotation, as the annotation has it.
+std::string hash_of(const Object& object);
+
+}  // namespace berth::manifests

@@ -1,0 +1,225 @@
+#include "reconcilers/deployment.h"
+
+#include <algorithm>
+
+#include "controller/base/log.h"
+#include "reconcilers/failures.h"
+
+namespace berth::reconcilers {
+namespace {
+
+using deployments::Deployment;
+using deployments::Observation;
+using deployments::Status;
+using deployments::Wish;
+
+// An admission policy or a quota may be changed by an admin; nothing tells us.
+constexpr std::chrono::milliseconds after_refusal{30'000};
+// A pod in trouble whose events are asked for says more than this rarely.
+constexpr size_t max_pods_asked = 4;
+
+Instant cluster_time() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
+
+std::optional<std::chrono::milliseconds> sooner(std::optional<std::chrono::milliseconds> a,
+                                                std::optional<std::chrono::milliseconds> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+bool is_wanted(const Tracked& tracked, const std::vector<Object>& desired) {
+  return std::any_of(desired.begin(), desired.end(), [&](const Object& object) {
+    return text_at(object, {"kind"}) == tracked.resource->kind &&
+           name_of(object) == name_of(*tracked.object);
+  });
+}
+
+std::string reason_of(const Observation& seen) {
+  return seen.reason ? std::string(deployments::to_string(*seen.reason)) : "";
+}
+
+}  // namespace
+
+DeploymentLoop::DeploymentLoop(Parts parts)
+    : parts_(std::move(parts)),
+      applier_(parts_.client, parts_.cache),
+      tenancy_(parts_.database, parts_.client, parts_.cache, applier_, parts_.settings),
+      removal_(parts_.database, parts_.client, parts_.cache, tenancy_, parts_.settings,
+               parts_.wake) {}
+
+DeploymentLoop::Result DeploymentLoop::reconcile(const std::string& id) {
+  const auto row = parts_.database.read([&](db::Tx& tx) { return deployments::find(tx, id); });
+  if (!row) return {.outcome = orphan(id), .name_space = "", .generation = 0, .request_id = ""};
+  Result result{.outcome = {},
+                .name_space = manifests::namespace_of(row->app_id),
+                .generation = row->generation,
+                .request_id = row->request_id};
+  if (!parts_.cache.synced())
+    result.outcome = without_cache(*row);
+  else
+    result.outcome = row->status == Status::destroyed ? removal_.step(*row) : make(*row);
+  if (row->status == Status::destroyed && result.outcome.kind == Outcome::Kind::waiting) {
+    const std::lock_guard lock(mutex_);
+    waiting_for_namespace_[row->app_id].insert(id);
+  }
+  return result;
+}
+
+// Whoever holds a name applies its Ingress under the name's lock, and reads the wish under it: a
+// deployment that was destroyed meanwhile doesn't take the host back from its heir.
+Outcome DeploymentLoop::make(const Deployment& row) {
+  const KeyedMutex::Lock lock(names_, row.name);
+  auto wish = parts_.database.read(
+      [&](db::Tx& tx) { return deployments::wish(tx, row.id, parts_.data_key); });
+  if (!wish || wish->deployment.status == Status::destroyed)
+    return {};  // its own notice is on the way
+  return make_under_lock(*wish);
+}
+
+Outcome DeploymentLoop::make_under_lock(Wish& wish) {
+  try {
+    wish.host_is_held = wish.host_is_held && is_held_by_another(wish.deployment);
+    return apply_and_observe(wish);
+  } catch (const kube::ApiError& error) {
+    return on_failure(wish.deployment, error);
+  }
+}
+
+Outcome DeploymentLoop::apply_and_observe(Wish& wish) {
+  const Deployment& row = wish.deployment;
+  const Tenancy::Made tenant = tenancy_.make(row.app_id);
+  if (!tenant.ready) return wait_for_namespace(row);
+  Applier::Result result = tenant.result;
+  const std::vector<Object> desired = manifests::of_deployment(wish, parts_.settings);
+  result.add(applier_.apply(desired));
+  result.applied += remove_unwanted(row.id, desired);
+
+  Seen seen = observe(row, look(row.id), parts_.patience, cluster_time());
+  if (wish.host_is_held) {
+    if (seen.observation.status == Status::running && !seen.observation.reason) {
+      seen.observation.status = Status::deploying;
+      seen.observation.phase = "waiting for the host name";
+    }
+    seen.look_again = sooner(seen.look_again, look_again);
+  }
+  record(row, seen.observation);
+  return {result.applied > 0 ? Outcome::Kind::applied : Outcome::Kind::unchanged, result.applied,
+          sooner(seen.look_again, result.again), reason_of(seen.observation)};
+}
+
+// Nothing is known yet, so nothing can be done; but the owner may know why.
+Outcome DeploymentLoop::without_cache(const Deployment& row) {
+  const bool waits = row.status == Status::pending || row.status == Status::deploying;
+  if (waits && !parts_.cache.state().last_error.empty()) record(row, unreachable(row));
+  return Outcome::waiting("the cluster", look_again);
+}
+
+Outcome DeploymentLoop::wait_for_namespace(const Deployment& row) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_for_namespace_[row.app_id].insert(row.id);
+  }
+  record(row, waiting(row, "waiting for namespace"));
+  return Outcome::waiting("the namespace is leaving", look_again);
+}
+
+Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& error) {
+  switch (meaning_of(error)) {
+    case Failure::leaving:
+      return wait_for_namespace(row);
+    case Failure::refused: {
+      const Observation seen = refused(row, look(row.id), error.what());
+      record(row, seen);
+      return {Outcome::Kind::refused, 0, after_refusal, reason_of(seen)};
+    }
+    case Failure::unreachable:
+      // Once for each row that is on its way, with the same words each time: no storm of writes.
+      if (row.status == Status::pending || row.status == Status::deploying)
+        record(row, unreachable(row));
+      throw;
+    case Failure::busy:
+      throw;
+  }
+  throw;
+}
+
+Outcome DeploymentLoop::orphan(const std::string& id) {
+  const bool exists = parts_.cache.synced() && !parts_.cache.of_deployment(id).empty();
+  const std::lock_guard lock(mutex_);
+  if (!exists) {
+    orphans_.erase(id);
+    return {};
+  }
+  if (orphans_.insert(id).second)
+    log::warning("objects without a row are left alone",
+                 {{"deployment", id}, {"orphans", orphans_.size()}});
+  return {Outcome::Kind::orphaned, 0, {}, ""};
+}
+
+bool DeploymentLoop::is_held_by_another(const Deployment& row) {
+  const kube::ListOptions same_name = {.name_space = "",
+                                       .label_selector = manifests::selector(parts_.settings) +
+                                                         ",app.kubernetes.io/name=" + row.name,
+                                       .field_selector = ""};
+  const auto ingresses = parts_.client.list(kube::ingresses, same_name).items;
+  return std::any_of(ingresses.begin(), ingresses.end(), [&](const Object& ingress) {
+    return label_of(ingress, manifests::deployment_label) != row.id;
+  });
+}
+
+int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Object>& desired) {
+  int removed = 0;
+  for (const Tracked& tracked : parts_.cache.of_deployment(id)) {
+    if (tracked.resource->kind == kube::pods.kind || is_being_deleted(*tracked.object)) continue;
+    if (is_wanted(tracked, desired)) continue;
+    const Object& object = *tracked.object;
+    parts_.client.remove(*tracked.resource, namespace_of(object), name_of(object), uid_of(object));
+    ++removed;
+  }
+  return removed;
+}
+
+Live DeploymentLoop::look(const std::string& id) {
+  Live live;
+  const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
+  if (!deployments.empty()) live.deployment = *deployments.front();
+  for (const ObjectPtr& pod : parts_.cache.store(kube::pods).of_deployment(id))
+    live.pods.push_back(*pod);
+  auto asked = pods_with_questions(live);
+  asked.resize(std::min(asked.size(), max_pods_asked));
+  for (const std::string& pod : asked) {
+    try {
+      live.events[pod] = parts_.client
+                             .list(kube::events, {.name_space = namespace_of(live.deployment),
+                                                  .label_selector = "",
+                                                  .field_selector = "involvedObject.name=" + pod})
+                             .items;
+    } catch (const kube::ApiError& error) {
+      log::debug("a pod's events can't be read", {{"deployment", id}, {"error", error.what()}});
+    }
+  }
+  return live;
+}
+
+void DeploymentLoop::record(const Deployment& row, const Observation& seen) {
+  if (!deployments::differs(row, seen)) return;
+  parts_.database.write([&](db::Tx& tx) { deployments::record(tx, row.id, row.generation, seen); });
+}
+
+void DeploymentLoop::app_changed(const std::string& app_id) {
+  std::set<std::string> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto found = waiting_for_namespace_.extract(app_id)) waiting = std::move(found.mapped());
+  }
+  // What stands in the namespace is looked after by any of its deployments.
+  const auto present = parts_.cache.deployments_in(manifests::namespace_of(app_id));
+  if (!present.empty()) waiting.insert(present.front());
+  for (const std::string& id : waiting) parts_.wake(id);
+}
+
+std::set<std::string> DeploymentLoop::orphans() const {
+  const std::lock_guard lock(mutex_);
+  return orphans_;
+}
+
+}  // namespace berth::reconcilers

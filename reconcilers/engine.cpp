@@ -1,0 +1,196 @@
+#include "reconcilers/engine.h"
+
+#include "controller/base/log.h"
+#include "reconcilers/differ.h"
+#include "reconcilers/failures.h"
+
+namespace berth::reconcilers {
+namespace {
+
+constexpr const char* controller_name = "deployment";
+// As often as client-go refreshes its gauges.
+constexpr std::chrono::milliseconds keeper_tick{500};
+
+std::string host_of(const std::string& server) {
+  const size_t scheme = server.find("://");
+  return scheme == std::string::npos ? server : server.substr(scheme + 3);
+}
+
+kube::ClientOptions with_metrics(kube::ClientOptions options, Metrics& metrics) {
+  options.field_manager = field_manager;
+  options.observer = [ours = metrics.request_observer(), theirs = std::move(options.observer)](
+                         std::string_view verb, std::string_view plural, int status,
+                         std::chrono::nanoseconds took) {
+    ours(verb, plural, status, took);
+    if (theirs) theirs(verb, plural, status, took);
+  };
+  return options;
+}
+
+std::string words_of(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::unchanged:
+      return "unchanged";
+    case Outcome::Kind::applied:
+      return "applied " + std::to_string(outcome.writes);
+    case Outcome::Kind::waiting:
+      return "waiting";
+    case Outcome::Kind::removed:
+      return "removed";
+    case Outcome::Kind::refused:
+      return "refused";
+    case Outcome::Kind::orphaned:
+      return "orphaned";
+  }
+  return "";
+}
+
+void log_reconciled(const std::string& id, const DeploymentLoop::Result& result,
+                    std::chrono::duration<double> took) {
+  const Outcome& outcome = result.outcome;
+  const bool quiet = outcome.writes == 0 && outcome.kind != Outcome::Kind::removed;
+  log::write(quiet ? log::Level::debug : log::Level::info, "reconciled",
+             {{"deployment", id},
+              {"namespace", result.name_space},
+              {"generation", result.generation},
+              {"request_id", result.request_id},
+              {"outcome", words_of(outcome)},
+              {"reason", outcome.reason},
+              {"duration_ms", took.count() * 1000}});
+}
+
+}  // namespace
+
+Engine::Engine(Parts parts, Options options)
+    : options_(std::move(options)),
+      database_(parts.database),
+      settings_(std::move(parts.settings)),
+      data_key_(std::move(parts.data_key)),
+      metrics_(std::move(parts.registry), controller_name, host_of(parts.cluster.server),
+               options_.workers),
+      queue_(metrics_.queue_observer()),
+      client_(std::move(parts.cluster), with_metrics(std::move(parts.client), metrics_)),
+      cache_(client_, manifests::selector(settings_),
+             {.deployment_changed = [this](const std::string& id) { queue_.add(id); },
+              .app_changed = [this](const std::string& app_id) { loop_.app_changed(app_id); },
+              .connected = [this] { wake_stalled(); }}),
+      loop_({.database = database_,
+             .client = client_,
+             .cache = cache_,
+             .settings = settings_,
+             .data_key = data_key_,
+             .patience = options_.patience,
+             .wake = [this](const std::string& id) { queue_.add(id); }}) {}
+
+Engine::~Engine() { stop(); }
+
+void Engine::start() {
+  cache_.start();
+  for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { work(); });
+  keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
+}
+
+void Engine::stop() {
+  queue_.shut_down();
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  if (keeper_.joinable()) {
+    keeper_.request_stop();
+    keeper_.join();
+  }
+  cache_.stop();
+}
+
+void Engine::work() {
+  while (const auto id = queue_.get()) {
+    handle(*id);
+    queue_.done(*id);
+  }
+}
+
+void Engine::handle(const std::string& id) {
+  Metrics::Reconcile reconcile(metrics_);
+  try {
+    settle(id, loop_.reconcile(id), reconcile);
+  } catch (const kube::ApiError& error) {
+    if (meaning_of(error) == Failure::unreachable) stall(id);
+    retry(id, error, error.retry_after);
+  } catch (const std::exception& error) {
+    retry(id, error, std::nullopt);
+  }
+}
+
+void Engine::settle(const std::string& id, const DeploymentLoop::Result& result,
+                    Metrics::Reconcile& reconcile) {
+  queue_.forget(id);
+  if (result.outcome.again) queue_.add_after(id, *result.outcome.again);
+  reconcile.ended(result.outcome.again ? "requeue_after" : "success");
+  log_reconciled(id, result, reconcile.took());
+}
+
+void Engine::retry(const std::string& id, const std::exception& failure,
+                   std::optional<std::chrono::seconds> wait) {
+  const int tries = queue_.retries(id) + 1;
+  log::warning(
+      "reconciled",
+      {{"deployment", id}, {"outcome", "error"}, {"reason", failure.what()}, {"tries", tries}});
+  if (wait)
+    queue_.add_after(id, *wait);
+  else
+    queue_.add_rate_limited(id);
+}
+
+void Engine::stall(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  stalled_.insert(id);
+}
+
+// The back-off of these was for a cluster that didn't answer; now it does.
+void Engine::wake_stalled() {
+  std::set<std::string> stalled;
+  {
+    const std::lock_guard lock(mutex_);
+    stalled.swap(stalled_);
+    something_connected_ = true;
+  }
+  for (const std::string& id : stalled) {
+    queue_.forget(id);
+    queue_.add(id);
+  }
+  keeper_wakes_.notify_all();
+}
+
+void Engine::keep(const std::stop_token& stop) {
+  using SteadyClock = std::chrono::steady_clock;
+  std::minstd_rand random{std::random_device{}()};
+  // Up to a tenth sooner or later, so that several berthd don't come at once.
+  const auto next_resync = [&] {
+    const auto tenth = options_.resync.count() / 10;
+    const std::chrono::milliseconds jitter(
+        std::uniform_int_distribution<std::int64_t>(-tenth, tenth)(random));
+    return SteadyClock::now() + options_.resync + jitter;
+  };
+  std::optional<SteadyClock::time_point> resync_at;  // nothing: not scanned yet
+  while (!stop.stop_requested()) {
+    metrics_.refresh(queue_);
+    if ((!resync_at && cache_.synced()) || (resync_at && SteadyClock::now() >= *resync_at))
+      if (scan()) resync_at = next_resync();
+    std::unique_lock lock(mutex_);
+    keeper_wakes_.wait_for(lock, stop, keeper_tick, [this] { return something_connected_; });
+    something_connected_ = false;
+  }
+}
+
+bool Engine::scan() {
+  try {
+    const auto rows = database_.read([](db::Tx& tx) { return deployments::all_with_objects(tx); });
+    for (const std::string& id : rows) queue_.add(id);
+    for (const std::string& id : cache_.deployments()) queue_.add(id);
+    return true;
+  } catch (const std::exception& error) {
+    log::warning("the deployments can't be listed", {{"error", error.what()}});
+    return false;
+  }
+}
+
+}  // namespace berth::reconcilers

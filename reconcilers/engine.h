@@ -1,0 +1,94 @@
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "reconcilers/deployment.h"
+#include "reconcilers/metrics.h"
+
+namespace berth::reconcilers {
+
+// Everything that runs to bring deployments to one cluster: a client, a cache, a queue, workers.
+// For the composition root: make it, hand the database's notices to enqueue(), start() and stop()
+// it.
+class Engine {
+ public:
+  struct Parts {
+    db::Database& database;
+    kube::Kubeconfig cluster;
+    kube::ClientOptions client;  // its observer is called besides our own metrics
+    manifests::Settings settings;
+    std::string data_key;
+    std::shared_ptr<prometheus::Registry> registry;
+  };
+  struct Options {
+    // A reconcile waits for the network most of its time; the API server's fair queueing is kind to
+    // this many.
+    int workers = 8;
+    // Level-based loops need no resync; it heals what a bug or a lost notice left behind.
+    std::chrono::milliseconds resync = std::chrono::minutes(10);
+    Patience patience;
+  };
+
+  explicit Engine(Parts parts) : Engine(std::move(parts), Options()) {}
+  Engine(Parts parts, Options options);
+  ~Engine();  // stops
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Returns at once, whether or not the cluster answers: everything that has objects is looked at
+  // as soon as the cache is complete.
+  void start();
+  // No key is taken any more; returns when the reconciles that run have ended, which takes as long
+  // as their requests, at most. What was left undone is found by the scan of the next start.
+  void stop();
+
+  // A deployment's row changed. Never blocks; from any thread; also before start().
+  void enqueue(const std::string& deployment_id) { queue_.add(deployment_id); }
+
+  ClusterState cluster_state() const { return cache_.state(); }
+  // Ids of deployments that have objects here and no row. Only a command removes them.
+  std::set<std::string> orphans() const { return loop_.orphans(); }
+  // Whether nothing waits and nobody works; for tests and for a berthd that was told to finish.
+  bool is_idle() const { return queue_.depth() == 0 && queue_.unfinished().count() == 0; }
+
+  kube::Client& client() { return client_; }
+
+ private:
+  void work();
+  void handle(const std::string& id);
+  void settle(const std::string& id, const DeploymentLoop::Result& result,
+              Metrics::Reconcile& reconcile);
+  void retry(const std::string& id, const std::exception& failure,
+             std::optional<std::chrono::seconds> wait);
+  void stall(const std::string& id);
+  void wake_stalled();
+  void keep(const std::stop_token& stop);
+  bool scan();
+
+  const Options options_;
+  db::Database& database_;
+  const manifests::Settings settings_;
+  const std::string data_key_;
+  Metrics metrics_;
+  WorkQueue queue_;
+  kube::Client client_;
+  Cache cache_;
+  DeploymentLoop loop_;
+
+  std::mutex mutex_;
+  std::condition_variable_any keeper_wakes_;
+  bool something_connected_ = false;
+  std::set<std::string> stalled_;  // failed since nobody answered
+
+  std::vector<std::thread> workers_;
+  std::jthread keeper_;
+};
+
+}  // namespace berth::reconcilers

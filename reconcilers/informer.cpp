@@ -1,0 +1,143 @@
+#include "reconcilers/informer.h"
+
+#include <algorithm>
+
+#include "controller/base/log.h"
+
+namespace berth::reconcilers {
+namespace {
+
+Instant now() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
+
+// A watch that ends sooner without any event is no watch; it counts as a failure to pause after.
+constexpr std::chrono::milliseconds shortest_watch{500};
+
+}  // namespace
+
+Informer::Informer(kube::Client& client, const kube::Resource& resource, std::string label_selector,
+                   Listener listener)
+    : client_(client),
+      resource_(resource),
+      options_{.name_space = "", .label_selector = std::move(label_selector), .field_selector = ""},
+      listener_(std::move(listener)) {
+  state_.plural = resource.plural;
+  state_.since = now();
+}
+
+void Informer::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+InformerState Informer::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void Informer::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    try {
+      if (version_.empty())
+        list();
+      else if (doubts_)
+        ask();
+      watch(stop);
+    } catch (const kube::ApiError& error) {
+      if (stop.stop_requested()) return;
+      if (error.unreachable())
+        doubts_ = true;
+      else if (error.expired() || ++refused_watches_ >= max_refused_watches)
+        version_.clear();
+      if (!error.expired()) count_failure(error.what());
+    } catch (const std::exception& error) {
+      if (stop.stop_requested()) return;
+      version_.clear();
+      count_failure(error.what());
+    }
+    if (failures_ > 0) pause(stop);
+  }
+}
+
+void Informer::list() {
+  kube::List all = client_.list(resource_, options_);
+  const auto changed = store_.replace(std::move(all.items), all.resource_version);
+  version_ = all.resource_version;
+  refused_watches_ = 0;
+  doubts_ = false;
+  for (const ObjectPtr& object : changed) listener_.changed(*object);
+  {
+    const std::lock_guard lock(mutex_);
+    state_.synced = true;
+  }
+  contact();
+}
+
+// A quiet watch says nothing for a minute: whether anybody is there is asked for before.
+void Informer::ask() {
+  client_.raw("/version");
+  doubts_ = false;
+  contact();
+}
+
+void Informer::watch(const std::stop_token& stop) {
+  watching_since_ = SteadyClock::now();
+  client_.watch(
+      resource_, options_, version_,
+      [&](kube::EventType type, const Object& object) { take(type, object); }, stop);
+  if (SteadyClock::now() - shortest_watch >= *watching_since_)
+    failures_ = 0;
+  else
+    ++failures_;
+  watching_since_.reset();
+  contact();
+}
+
+void Informer::take(kube::EventType type, const Object& object) {
+  version_ = text_at(object, {"metadata", "resourceVersion"});
+  watching_since_ = SteadyClock::time_point::min();  // it is a good one, however short
+  refused_watches_ = 0;
+  contact();
+  if (type == kube::EventType::bookmark) return;
+  if (type == kube::EventType::deleted)
+    store_.erase(object);
+  else if (!store_.put(object))
+    return;
+  listener_.changed(object);
+}
+
+void Informer::contact() {
+  bool again = false;
+  {
+    const std::lock_guard lock(mutex_);
+    state_.last_contact = now();
+    again = !state_.connected;
+    if (again) state_.since = state_.last_contact;
+    state_.connected = true;
+  }
+  if (again) listener_.connected();
+}
+
+void Informer::count_failure(const std::string& error) {
+  // A watch that had lasted and breaks is the way of the world; only what follows at once is
+  // trouble.
+  if (watching_since_ && SteadyClock::now() - shortest_watch >= *watching_since_) failures_ = 0;
+  watching_since_.reset();
+  if (failures_++ == 0) return;
+  const std::lock_guard lock(mutex_);
+  if (state_.connected || state_.last_error.empty())
+    log::warning("the cluster can't be watched", {{"kind", state_.plural}, {"error", error}});
+  if (state_.connected) state_.since = now();
+  state_.connected = false;
+  state_.last_error = error;
+}
+
+void Informer::pause(const std::stop_token& stop) {
+  auto wait = first_pause;
+  for (int i = 1; i < failures_ && wait < longest_pause; ++i) wait *= 2;
+  wait = std::min(wait, longest_pause);
+  wait += std::chrono::milliseconds(
+      std::uniform_int_distribution<std::int64_t>(0, wait.count() / 2)(random_));
+  std::unique_lock lock(mutex_);
+  stopping_.wait_for(lock, stop, wait, [] { return false; });
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,74 @@
+#include "reconcilers/kube/answers.h"
+
+#include <algorithm>
+
+namespace berth::kube {
+namespace {
+
+// The deepest objects are custom resource definitions; their schemas stay far below.
+constexpr int max_depth = 256;
+// Enough of a proxy's error page to recognise it by.
+constexpr size_t max_foreign_text = 200;
+
+struct TooDeep {};
+
+std::string text_of(const Object& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// A body that is no Status object, as one short printable line.
+std::string foreign_text(std::string_view body) {
+  std::string text(body.substr(0, max_foreign_text));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, ' ');
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+Object status_in(const std::string& body) {
+  Object status = Object::parse(body, nullptr, false);
+  if (!status.is_object() || text_of(status, "kind") != "Status") return nullptr;
+  return status;
+}
+
+}  // namespace
+
+Object parse_object(std::string_view text, const std::string& what) {
+  try {
+    Object object = Object::parse(text, [](int depth, Object::parse_event_t, Object&) {
+      if (depth > max_depth) throw TooDeep();
+      return true;
+    });
+    if (object.is_object()) return object;
+  } catch (const Object::parse_error&) {  // its message quotes the text, which may be a secret's
+  } catch (const TooDeep&) {
+  }
+  throw ApiError(0, "", what + ": the answer is no JSON object");
+}
+
+ApiError error_of(const HttpAnswer& answer, const std::string& what) {
+  if (answer.status == 0) return ApiError(0, "", what + ": " + answer.failure);
+  const Object status = status_in(answer.body);
+  if (status.is_object())
+    return ApiError(answer.status, text_of(status, "reason"), text_of(status, "message"),
+                    answer.retry_after);
+  return ApiError(
+      answer.status, "",
+      what + ": HTTP " + std::to_string(answer.status) + " " + foreign_text(answer.body),
+      answer.retry_after);
+}
+
+ApiError error_of_status(const Object& status, const std::string& what) {
+  const auto code = status.find("code");
+  const bool numbered = code != status.end() && code->is_number_integer();
+  const std::string message = text_of(status, "message");
+  return ApiError(numbered ? code->get<int>() : 0, text_of(status, "reason"),
+                  message.empty() ? what + ": the server ended it with an error" : message);
+}
+
+bool says_not_found(const HttpAnswer& answer) {
+  return answer.status == 404 && status_in(answer.body).is_object();
+}
+
+}  // namespace berth::kube

@@ -1,0 +1,249 @@
+#include "reconcilers/kube/client.h"
+
+#include <algorithm>
+#include <array>
+
+#include "reconcilers/kube/answers.h"
+#include "reconcilers/kube/lines.h"
+#include "reconcilers/kube/paths.h"
+#include "reconcilers/kube/requests.h"
+
+namespace berth::kube {
+namespace {
+
+// etcd takes objects of 1.5 MiB; managedFields and JSON's escapes can multiply that.
+constexpr size_t max_object_bytes = 16 << 20;
+// 500 objects, most of them some kilobytes, a few of them large.
+constexpr size_t max_page_bytes = 64 << 20;
+// What a browser can still show of a container's log.
+constexpr size_t max_log_bytes = 4 << 20;
+constexpr std::string_view page_size = "500";
+// A million objects: more is a server that never comes to an end.
+constexpr int max_pages = 2000;
+
+bool succeeded(const HttpAnswer& answer) { return answer.status >= 200 && answer.status < 300; }
+
+Call read_call(std::string_view verb, const Resource& resource, std::string path, size_t limit) {
+  return {verb, resource.plural, "GET", std::move(path), "", "", limit};
+}
+
+Call write_call(std::string_view verb, const Resource& resource, std::string method,
+                std::string path, const Object& body, std::string content_type) {
+  return {verb,        resource.plural,         std::move(method), std::move(path),
+          body.dump(), std::move(content_type), max_object_bytes};
+}
+
+Object send_for_object(Requests& requests, const Call& call) {
+  const HttpAnswer answer = requests.send(call);
+  if (!succeeded(answer)) throw error_of(answer, call.name());
+  return parse_object(answer.body, call.name());
+}
+
+std::string metadata(const Object& object, const char* key) {
+  const auto found = object.find("metadata");
+  if (found == object.end() || !found->is_object()) return "";
+  const auto value = found->find(key);
+  return value != found->end() && value->is_string() ? value->get<std::string>() : "";
+}
+
+std::string path_of(const Resource& resource, const Object& object) {
+  return object_path(resource, metadata(object, "namespace"), metadata(object, "name"));
+}
+
+void fill_type(const Resource& resource, Object& object) {
+  if (!object.contains("apiVersion")) object["apiVersion"] = resource.api_version;
+  if (!object.contains("kind")) object["kind"] = resource.kind;
+}
+
+Query selection(const ListOptions& options) {
+  Query query;
+  query.add("labelSelector", options.label_selector);
+  query.add("fieldSelector", options.field_selector);
+  return query;
+}
+
+// One page into `list`; returns the token of the next one, empty behind the last.
+std::string take_page(Object page, const Resource& resource, const std::string& what, List& list) {
+  const auto items = page.find("items");
+  if (items == page.end() || !(items->is_array() || items->is_null()))
+    throw ApiError(0, "", what + ": the answer is no list");
+  for (Object& item : *items) {
+    if (!item.is_object()) throw ApiError(0, "", what + ": the list holds what is no object");
+    fill_type(resource, item);
+    list.items.push_back(std::move(item));
+  }
+  list.resource_version = metadata(page, "resourceVersion");
+  return metadata(page, "continue");
+}
+
+List list_once(Requests& requests, const Resource& resource, const ListOptions& options) {
+  List list;
+  std::string next;
+  for (int page = 0; page < max_pages; ++page) {
+    const Query query = selection(options).add("limit", page_size).add("continue", next);
+    const Call call =
+        read_call("list", resource, collection_path(resource, options.name_space) + query.text(),
+                  max_page_bytes);
+    next = take_page(send_for_object(requests, call), resource, call.name(), list);
+    if (next.empty()) return list;
+  }
+  throw ApiError(0, "", "the list of " + std::string(resource.plural) + " has no end");
+}
+
+EventType event_type(const std::string& type, const std::string& what) {
+  if (type == "ADDED") return EventType::added;
+  if (type == "MODIFIED") return EventType::modified;
+  if (type == "DELETED") return EventType::deleted;
+  if (type == "BOOKMARK") return EventType::bookmark;
+  throw ApiError(0, "", what + ": an event of an unknown type came");
+}
+
+// A line of a watch: {"type": …, "object": …}.
+void deliver(std::string_view line, const Resource& resource, const std::string& what,
+             const std::function<void(EventType, const Object&)>& on_event) {
+  Object event = parse_object(line, what);
+  const auto object = event.find("object");
+  const auto type = event.find("type");
+  if (object == event.end() || !object->is_object() || type == event.end() || !type->is_string())
+    throw ApiError(0, "", what + ": what came is no event");
+  if (*type == "ERROR") throw error_of_status(*object, what);
+  const EventType known = event_type(type->get<std::string>(), what);
+  fill_type(resource, *object);
+  on_event(known, *object);
+}
+
+// Whether the object with `uid` is gone, or on its way: what a refused DELETE wanted.
+enum class Fate { stays, is_going, gone };
+
+Fate fate_of(const std::optional<Object>& object, const std::string& uid) {
+  if (!object || (!uid.empty() && metadata(*object, "uid") != uid)) return Fate::gone;
+  return metadata(*object, "deletionTimestamp").empty() ? Fate::stays : Fate::is_going;
+}
+
+}  // namespace
+
+struct Client::State {
+  Requests requests;
+};
+
+Client::Client(Kubeconfig config, ClientOptions options)
+    : state_(new State{{config, std::move(options)}}) {}
+
+Client::~Client() = default;
+
+std::optional<Object> Client::get(const Resource& resource, const std::string& name_space,
+                                  const std::string& name) {
+  const Call call =
+      read_call("get", resource, object_path(resource, name_space, name), max_object_bytes);
+  const HttpAnswer answer = state_->requests.send(call);
+  if (says_not_found(answer)) return std::nullopt;
+  if (!succeeded(answer)) throw error_of(answer, call.name());
+  return parse_object(answer.body, call.name());
+}
+
+List Client::list(const Resource& resource, const ListOptions& options) {
+  try {
+    return list_once(state_->requests, resource, options);
+  } catch (const ApiError& error) {
+    if (!error.expired()) throw;  // the token to continue with; a new list needs none
+    return list_once(state_->requests, resource, options);
+  }
+}
+
+Object Client::apply(const Object& object) {
+  const Resource& resource = resource_of(object);
+  const Query query =
+      Query().add("fieldManager", state_->requests.options().field_manager).add("force", "true");
+  return send_for_object(state_->requests, write_call("apply", resource, "PATCH",
+                                                      path_of(resource, object) + query.text(),
+                                                      object, "application/apply-patch+yaml"));
+}
+
+Object Client::create(const Object& object) {
+  const Resource& resource = resource_of(object);
+  const Query query = Query().add("fieldManager", state_->requests.options().field_manager);
+  const std::string path = create_path(resource, metadata(object, "namespace")) + query.text();
+  return send_for_object(state_->requests,
+                         write_call("create", resource, "POST", path, object, "application/json"));
+}
+
+Object Client::update(const Object& object) {
+  const Resource& resource = resource_of(object);
+  if (metadata(object, "resourceVersion").empty())
+    throw std::invalid_argument("an update without a metadata.resourceVersion");
+  const Query query = Query().add("fieldManager", state_->requests.options().field_manager);
+  return send_for_object(state_->requests, write_call("update", resource, "PUT",
+                                                      path_of(resource, object) + query.text(),
+                                                      object, "application/json"));
+}
+
+bool Client::remove(const Resource& resource, const std::string& name_space,
+                    const std::string& name, const std::string& uid) {
+  Object options = {
+      {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", "Background"}};
+  if (!uid.empty()) options["preconditions"] = {{"uid", uid}};
+  const Call call =
+      write_call("delete", resource, "DELETE", object_path(resource, name_space, name), options,
+                 "application/json");
+  const HttpAnswer answer = state_->requests.send(call);
+  if (says_not_found(answer)) return false;
+  if (answer.status == 409) {
+    const Fate fate = fate_of(get(resource, name_space, name), uid);
+    if (fate != Fate::stays) return fate == Fate::is_going;
+  }
+  if (!succeeded(answer)) throw error_of(answer, call.name());
+  return true;
+}
+
+void Client::watch(const Resource& resource, const ListOptions& options,
+                   const std::string& resource_version,
+                   const std::function<void(EventType, const Object&)>& on_event,
+                   std::stop_token stop) {
+  const Query query = selection(options)
+                          .add("watch", "true")
+                          .add("allowWatchBookmarks", "true")
+                          .add("resourceVersion", resource_version);
+  const Call call =
+      read_call("watch", resource, collection_path(resource, options.name_space) + query.text(),
+                max_object_bytes);
+  LineReader lines(max_object_bytes);
+  const auto on_line = [&](std::string_view line) {
+    if (stop.stop_requested()) throw Stopped();
+    deliver(line, resource, call.name(), on_event);
+  };
+  try {
+    const HttpAnswer answer = state_->requests.stream(
+        call, [&](std::string_view piece) { lines.feed(piece, on_line); }, stop);
+    if (answer.status != 200) throw error_of(answer, call.name());
+    lines.finish(on_line);
+  } catch (const Stopped&) {
+  } catch (const LineTooLong& error) {
+    throw ApiError(0, "", call.name() + ": " + error.what());
+  }
+}
+
+std::string Client::logs(const std::string& name_space, const std::string& pod, int tail_lines,
+                         bool previous) {
+  Query query;
+  query.add("tailLines", std::to_string(std::max(tail_lines, 0)))
+      .add("limitBytes", std::to_string(max_log_bytes));
+  if (previous) query.add("previous", "true");
+  const Call call = read_call(
+      "logs", pods, object_path(pods, name_space, pod) + "/log" + query.text(), max_log_bytes + 1);
+  HttpAnswer answer = state_->requests.send(call);
+  if (!succeeded(answer)) throw error_of(answer, call.name());
+  return std::move(answer.body);
+}
+
+std::string Client::raw(const std::string& path) {
+  const bool printable =
+      std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < 127 && c != '#'; });
+  if (!path.starts_with('/') || !printable)
+    throw std::invalid_argument("no path of the API server");
+  const Call call{"get", "", "GET", path, "", "", max_object_bytes};
+  HttpAnswer answer = state_->requests.send(call);
+  if (!succeeded(answer)) throw error_of(answer, call.name());
+  return std::move(answer.body);
+}
+
+}  // namespace berth::kube

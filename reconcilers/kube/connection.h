@@ -1,0 +1,100 @@
+#pragma once
+
+#include <curl/curl.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "reconcilers/kube/credentials.h"
+#include "reconcilers/kube/server_url.h"
+
+namespace berth::kube {
+
+// Thrown out of a transfer when its stop was requested.
+struct Stopped : std::exception {
+  const char* what() const noexcept override { return "stopped"; }
+};
+
+struct HttpRequest {
+  std::string method;
+  std::string path;  // with the query, percent-encoded
+  std::string body;
+  std::string content_type;  // of the body; empty: there is none
+  std::chrono::milliseconds connect_timeout;
+  std::chrono::milliseconds timeout;  // of the whole; 0: none
+  std::chrono::milliseconds silence;  // longest time without a byte; 0: none
+  size_t max_body_bytes;              // of the body, or of what a reader hasn't taken yet
+};
+
+struct HttpAnswer {
+  int status = 0;  // 0: no usable answer, `failure` says why
+  std::string body;
+  std::string failure;
+  std::optional<std::chrono::seconds> retry_after;
+};
+
+// Called with the status once it is known and then whenever something has come; takes what it wants
+// out of `received`. Runs outside of libcurl's frames, so that it may throw.
+using AnswerReader = std::function<void(int status, std::string& received)>;
+
+// One connection to an API server, kept alive between requests. Not thread-safe.
+class Connection {
+ public:
+  Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Throws Stopped within a second of a requested stop, and what `reader` throws.
+  HttpAnswer run(const Endpoint& endpoint, const Access& access, bool verify_tls,
+                 const HttpRequest& request, const AnswerReader& reader,
+                 const std::stop_token& stop);
+
+ private:
+  struct Transfer;
+  void prepare(const Endpoint& endpoint, const HttpRequest& request, Transfer& transfer);
+  void prepare_tls(const Access& access, bool verify_tls);
+  void prepare_headers(const Endpoint& endpoint, const Access& access, const HttpRequest& request,
+                       Transfer& transfer);
+  void drive(const HttpRequest& request, const AnswerReader& reader, Transfer& transfer,
+             const std::stop_token& stop);
+  HttpAnswer answer_of(Transfer& transfer);
+  int status() const;
+
+  std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
+  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_;
+};
+
+// At most max_connections at once, of which max_idle_connections stay open unused. Thread-safe.
+class ConnectionPool {
+ public:
+  // Every watch holds one, every worker of a loop one more: some thirty in all.
+  static constexpr size_t max_connections = 128;
+  static constexpr size_t max_idle_connections = 32;
+
+  struct Return {
+    ConnectionPool* pool;
+    void operator()(Connection* connection) const { pool->give_back(connection); }
+  };
+  using Lease = std::unique_ptr<Connection, Return>;
+
+  // Waits for one where all are in use: nothing after `patience`. Throws Stopped.
+  Lease take(std::chrono::milliseconds patience, const std::stop_token& stop);
+
+ private:
+  void give_back(Connection* connection);
+
+  std::mutex mutex_;
+  std::condition_variable_any free_;
+  std::vector<std::unique_ptr<Connection>> idle_;
+  size_t in_use_ = 0;
+};
+
+}  // namespace berth::kube

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "controller/base/clock.h"
+#include "reconcilers/kube/kubeconfig.h"
+
+namespace berth::kube {
+
+// What an exec plugin gave: a token, a client certificate with its key, or both.
+struct ExecCredential {
+  std::string token;
+  std::string certificate, key;    // PEM
+  std::optional<Instant> expires;  // nothing: it's good until the API server refuses it
+};
+
+// Runs the plugin and reads what it prints (kubernetes.io, "Authenticating": client-go credential
+// plugins). Takes up to 30 seconds. Throws std::runtime_error that names the command and what went
+// wrong, never what it printed.
+ExecCredential run_exec_plugin(const ExecPlugin& plugin, const std::stop_token& stop);
+
+}  // namespace berth::kube

@@ -1,0 +1,271 @@
+#include "reconcilers/kube/kubeconfig.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "controller/base/crypto.h"
+#include "controller/base/yaml.h"
+#include "reconcilers/kube/files.h"
+#include "reconcilers/kube/server_url.h"
+
+namespace berth::kube {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// A mapping of the file, and where it stands in it: what messages name instead of values.
+class Section {
+ public:
+  Section(const json& node, std::string where, fs::path folder)
+      : node_(node), where_(std::move(where)), folder_(std::move(folder)) {
+    if (node_.is_null()) node_ = json::object();
+    if (!node_.is_object()) throw std::runtime_error(where_ + " is no mapping");
+  }
+
+  [[noreturn]] void fail(const std::string& key, const std::string& why) const {
+    throw std::runtime_error(where_ + (where_.ends_with(' ') ? "" : ".") + key + " " + why);
+  }
+  const json& value(const char* key) const {
+    static const json none;
+    const auto found = node_.find(key);
+    return found == node_.end() ? none : *found;
+  }
+  Section sub(const char* key) const { return {value(key), where_ + "." + key, folder_}; }
+  bool has(const char* key) const { return !value(key).is_null(); }
+
+  // Nothing where it's absent or empty.
+  std::optional<std::string> text(const char* key) const {
+    const json& found = value(key);
+    if (found.is_null()) return std::nullopt;
+    if (!found.is_string()) fail(key, "is no string; write it in quotes");
+    if (found.get_ref<const std::string&>().empty()) return std::nullopt;
+    return found.get<std::string>();
+  }
+  std::string needed(const char* key) const {
+    auto found = text(key);
+    if (!found) fail(key, "is missing");
+    return *found;
+  }
+  bool flag(const char* key) const {
+    const json& found = value(key);
+    if (found.is_null()) return false;
+    if (!found.is_boolean()) fail(key, "is neither true nor false");
+    return found.get<bool>();
+  }
+  // Base64 of PEM blocks, one of which is a `block`.
+  std::optional<std::string> pem(const char* key, const std::string& block) const {
+    auto encoded = text(key);
+    if (!encoded) return std::nullopt;
+    std::erase_if(*encoded, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
+    auto decoded = parse_base64(*encoded);
+    if (!decoded) fail(key, "is not base64");
+    if (decoded->find(block + "-----") == std::string::npos) fail(key, "holds no PEM " + block);
+    return decoded;
+  }
+  // Also has a look whether the file can be read, so that a wrong name shows at the start.
+  std::optional<fs::path> file(const char* key) const {
+    const auto name = text(key);
+    if (!name) return std::nullopt;
+    const fs::path path = folder_ / *name;
+    try {
+      read_credential_file(path);
+    } catch (const std::runtime_error& failure) {
+      fail(key, std::string("names a file that can't be used: ") + failure.what());
+    }
+    return path;
+  }
+  const fs::path& folder() const { return folder_; }
+
+ private:
+  json node_;
+  std::string where_;
+  fs::path folder_;
+};
+
+// The entry `name` of one of the lists `contexts`, `clusters` and `users`.
+Section entry(const Section& root, const std::string& file, const char* list, const char* inner,
+              const std::string& name) {
+  const json& all = root.value(list);
+  if (!all.is_null() && !all.is_array()) root.fail(list, "is no list");
+  for (const json& item : all)
+    if (item.is_object() && item.value("name", json()) == name)
+      return {item.value(inner, json()), file + ": " + list + "[" + name + "]." + inner,
+              root.folder()};
+  throw std::runtime_error(file + ": " + list + " has no entry named \"" + name + "\"");
+}
+
+void read_cluster(const Section& cluster, Kubeconfig& config) {
+  if (cluster.has("proxy-url"))
+    cluster.fail("proxy-url", "is set, but berth reaches the API server directly; remove it");
+  config.tls_server_name = cluster.text("tls-server-name").value_or("");
+  config.server = cluster.needed("server");
+  try {
+    endpoint_of(config.server, config.tls_server_name);
+  } catch (const std::invalid_argument& failure) {
+    cluster.fail("server", failure.what());
+  }
+  while (config.server.ends_with('/')) config.server.pop_back();
+  config.insecure_skip_tls_verify = cluster.flag("insecure-skip-tls-verify");
+  config.ca_data = cluster.pem("certificate-authority-data", "CERTIFICATE");
+  if (!config.ca_data) config.ca_file = cluster.file("certificate-authority");
+  if (config.insecure_skip_tls_verify && (config.ca_data || config.ca_file))
+    cluster.fail("insecure-skip-tls-verify", "can't be set beside a certificate authority");
+}
+
+// What a plugin with provideClusterInfo is told: `Cluster` of client.authentication.k8s.io/v1.
+std::string cluster_info(const Section& cluster, const Kubeconfig& config) {
+  json info = {{"server", config.server}};
+  if (!config.tls_server_name.empty()) info["tls-server-name"] = config.tls_server_name;
+  if (config.insecure_skip_tls_verify) info["insecure-skip-tls-verify"] = true;
+  if (config.ca_data) info["certificate-authority-data"] = base64(*config.ca_data);
+  if (config.ca_file)
+    info["certificate-authority-data"] = base64(read_credential_file(*config.ca_file));
+  const json& extensions = cluster.value("extensions");
+  if (extensions.is_array())
+    for (const json& item : extensions)
+      if (item.is_object() && item.value("name", json()) == "client.authentication.k8s.io/exec")
+        info["config"] = item.value("extension", json());
+  return info.dump();
+}
+
+std::vector<std::pair<std::string, std::string>> exec_env(const Section& exec) {
+  std::vector<std::pair<std::string, std::string>> env;
+  const json& list = exec.value("env");
+  if (list.is_null()) return env;
+  if (!list.is_array()) exec.fail("env", "is no list");
+  for (const json& item : list) {
+    const bool good = item.is_object() && item.value("name", json()).is_string() &&
+                      item.value("value", json()).is_string();
+    if (!good) exec.fail("env", "has an entry that isn't a name and a value, both strings");
+    env.emplace_back(item["name"].get<std::string>(), item["value"].get<std::string>());
+    const std::string& name = env.back().first;
+    if (name.empty() || name.find('=') != std::string::npos)
+      exec.fail("env", "has an entry with a name that is empty or holds '='");
+  }
+  return env;
+}
+
+ExecPlugin read_exec(const Section& exec, const Section& cluster, const Kubeconfig& config) {
+  ExecPlugin plugin;
+  plugin.api_version = exec.needed("apiVersion");
+  if (plugin.api_version != "client.authentication.k8s.io/v1" &&
+      plugin.api_version != "client.authentication.k8s.io/v1beta1")
+    exec.fail("apiVersion", "is neither client.authentication.k8s.io/v1 nor …/v1beta1");
+  if (exec.text("interactiveMode") == "Always")
+    exec.fail("interactiveMode", "is Always, but berth has no terminal to ask on");
+  plugin.command = exec.needed("command");
+  // With a slash it's a path relative to the file, without one it's looked for in PATH.
+  if (plugin.command.find('/') != std::string::npos)
+    plugin.command = (exec.folder() / plugin.command).string();
+  const json& args = exec.value("args");
+  if (!args.is_null() && !args.is_array()) exec.fail("args", "is no list");
+  for (const json& arg : args) {
+    if (!arg.is_string()) exec.fail("args", "has an entry that is no string; write it in quotes");
+    plugin.args.push_back(arg.get<std::string>());
+  }
+  plugin.env = exec_env(exec);
+  plugin.install_hint = exec.text("installHint").value_or("");
+  if (exec.flag("provideClusterInfo")) plugin.cluster_info = cluster_info(cluster, config);
+  return plugin;
+}
+
+void read_user(const Section& user, const Section& cluster, Kubeconfig& config) {
+  if (user.has("auth-provider"))
+    user.fail("auth-provider", "is set, which Kubernetes 1.26 removed; use exec instead");
+  for (const char* key : {"as", "as-uid", "as-groups", "as-user-extra"})
+    if (user.has(key)) user.fail(key, "is set, but berth doesn't impersonate others");
+  config.token = user.text("token");
+  config.token_file = user.file("tokenFile");
+  config.client_certificate_data = user.pem("client-certificate-data", "CERTIFICATE");
+  if (!config.client_certificate_data)
+    config.client_certificate_file = user.file("client-certificate");
+  config.client_key_data = user.pem("client-key-data", "PRIVATE KEY");
+  if (!config.client_key_data) config.client_key_file = user.file("client-key");
+  const bool certificate = config.client_certificate_data || config.client_certificate_file;
+  const bool key = config.client_key_data || config.client_key_file;
+  if (certificate && !key) user.fail("client-key", "is missing beside the client certificate");
+  if (key && !certificate) user.fail("client-certificate", "is missing beside the client key");
+  config.username = user.text("username").value_or("");
+  config.password = user.text("password").value_or("");
+  if (config.username.empty() && !config.password.empty())
+    user.fail("username", "is missing beside the password");
+  if (config.username.find(':') != std::string::npos)
+    user.fail("username", "holds a colon, which basic authentication can't send");
+  if (user.has("exec")) config.exec = read_exec(user.sub("exec"), cluster, config);
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+Kubeconfig load_kubeconfig(const fs::path& file, const std::string& context) {
+  const fs::path absolute = fs::absolute(file);
+  const std::string name = absolute.string();
+  const json document = parse_yaml(read_credential_file(absolute), name);
+  if (!document.is_object()) throw std::runtime_error(name + ": is no kubeconfig");
+  const Section root(document, name + ": ", absolute.parent_path());
+  if (root.text("kind").value_or("Config") != "Config")
+    throw std::runtime_error(name + ": kind is not Config");
+  const std::string wanted = context.empty() ? root.text("current-context").value_or("") : context;
+  if (wanted.empty()) throw std::runtime_error(name + ": current-context is missing");
+
+  const Section chosen = entry(root, name, "contexts", "context", wanted);
+  const Section cluster = entry(root, name, "clusters", "cluster", chosen.needed("cluster"));
+  Kubeconfig config;
+  read_cluster(cluster, config);
+  if (const auto user = chosen.text("user"))
+    read_user(entry(root, name, "users", "user", *user), cluster, config);
+  return config;
+}
+
+fs::path default_kubeconfig_path() {
+  const std::string list = variable("KUBECONFIG");
+  std::optional<fs::path> first;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find(':', at), list.size());
+    const fs::path file = list.substr(at, end - at);
+    at = end + 1;
+    if (file.empty()) continue;
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) return file;
+    if (!first) first = file;
+  }
+  if (first) return *first;
+  const std::string home = variable("HOME");
+  if (home.empty()) throw std::runtime_error("no kubeconfig: neither KUBECONFIG nor HOME is set");
+  return fs::path(home) / ".kube" / "config";
+}
+
+Kubeconfig in_cluster_config(const fs::path& service_account_dir) {
+  const std::string host = variable("KUBERNETES_SERVICE_HOST");
+  const std::string port = variable("KUBERNETES_SERVICE_PORT");
+  if (host.empty() || port.empty())
+    throw std::runtime_error(
+        "not in a cluster: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set");
+  Kubeconfig config;
+  const bool ipv6 = host.find(':') != std::string::npos;
+  config.server = "https://" + (ipv6 ? "[" + host + "]" : host) + ":" + port;
+  try {
+    endpoint_of(config.server, "");
+  } catch (const std::invalid_argument&) {
+    throw std::runtime_error(
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are no host and port");
+  }
+  config.token_file = service_account_dir / "token";
+  config.ca_file = service_account_dir / "ca.crt";
+  try {
+    read_credential_file(*config.token_file);
+    read_credential_file(*config.ca_file);
+  } catch (const std::runtime_error& failure) {
+    throw std::runtime_error(std::string("no service account to use: ") + failure.what());
+  }
+  return config;
+}
+
+}  // namespace berth::kube

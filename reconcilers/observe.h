@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/domain/deployments.h"
+#include "reconcilers/pod_trouble.h"
+
+// What the cluster made of a deployment, in the words of the domain. Pure.
+namespace berth::reconcilers {
+
+// What the API server says about one deployment.
+struct Live {
+  Object deployment;                                  // null where there is none
+  std::vector<Object> pods;                           // those that are being deleted too
+  std::map<std::string, std::vector<Object>> events;  // by the name of a pod that isn't ready
+};
+
+struct Seen {
+  deployments::Observation observation;
+  // The time alone will change the observation then, without any event.
+  std::optional<Duration> look_again;
+};
+
+// `row` is the wish that was applied, and what was recorded last: a deployment that was pending
+// stays so until its first container started, and one that was running isn't in trouble at the
+// first failed probe.
+Seen observe(const deployments::Deployment& row, const Live& live, const Patience& patience,
+             Instant now);
+
+// The API server doesn't take our objects.
+deployments::Observation refused(const deployments::Deployment& row, const Live& live,
+                                 const std::string& message);
+// It doesn't answer, so nothing is known but what was seen last.
+deployments::Observation unreachable(const deployments::Deployment& row);
+// It is there and can't take our objects yet.
+deployments::Observation waiting(const deployments::Deployment& row, const std::string& phase);
+
+// The pods whose events `observe` looks at.
+std::vector<std::string> pods_with_questions(const Live& live);
+
+}  // namespace berth::reconcilers

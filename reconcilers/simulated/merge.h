@@ -1,0 +1,39 @@
+#pragma once
+
+#include <stdexcept>
+
+#include "reconcilers/simulated/field_set.h"
+#include "reconcilers/simulated/types.h"
+
+// The pure part of server-side apply: what structured-merge-diff does with typed values. Which lists
+// are maps by key, sets or atomic comes from a table of the kinds that are served here, after the
+// x-kubernetes-list-type, -list-map-keys and -map-type of Kubernetes' OpenAPI description.
+namespace berth::simulated {
+
+// A list with two items of the same key, or an item without it.
+struct MergeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The fields that an applied configuration speaks of. Throws MergeError.
+FieldSet fields_of(const Json& config);
+
+// `live` with everything that `config` says; what it doesn't mention stays. Throws MergeError.
+Json merge(const Json& live, const Json& config);
+
+// A strategic merge patch, without its directives (`$patch`, …): lists that are maps by key are
+// merged, a null removes. Throws MergeError.
+Json strategic_merge(const Json& live, const Json& patch);
+
+// `object` without the members of `fields` and what is below them; objects and lists that become
+// empty by that go too.
+Json without(const Json& object, const FieldSet& fields);
+
+struct Comparison {
+  FieldSet added;
+  FieldSet modified;
+  FieldSet removed;
+};
+Comparison compare(const Json& before, const Json& after);
+
+}  // namespace berth::simulated
