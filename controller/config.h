@@ -1,0 +1,97 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "controller/base/clock.h"
+#include "controller/base/log.h"
+#include "controller/domain/accounts.h"
+#include "controller/domain/tiers.h"
+
+namespace berth {
+
+// A key that is unknown or has a bad value: names the key, the value (secrets masked) and what is
+// allowed. berthd ends with exit code 2.
+struct ConfigError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Address {
+  std::string host;
+  int port = 0;
+  std::string text() const;  // host:port, with brackets around an IPv6 address
+};
+
+enum class Cluster { simulated, kubeconfig, in_cluster };
+
+// Everything that can be set. Filled from defaults, then a YAML file (--config), then BERTHD_*
+// variables, then flags; later wins. A key with `-file` behind it (`_FILE` for variables) reads the
+// value from that file. config.cpp has the table of keys.
+struct Config {
+  Address listen;
+  Address metrics_listen;
+  std::optional<std::string> base_url;
+  std::filesystem::path data_dir;
+  bool production = false;
+  bool allow_remote = false;
+  std::optional<std::string> internal_secret;
+
+  Cluster kubernetes = Cluster::simulated;
+  std::optional<std::filesystem::path> kubeconfig;
+  std::string context;
+  std::string apps_domain;
+  std::vector<std::string> registries;
+  std::string ingress_class;
+  std::optional<std::string> wildcard_tls_secret;
+  int reconcile_workers = 0;
+
+  bool rate_limits = true;
+  std::vector<std::string> trusted_proxies;
+  Duration session_lifetime{};
+  Duration refresh_reuse_grace{};
+  Duration refresh_family_lifetime{};
+  std::int64_t treasury_genesis = 0;
+  std::vector<tiers::Tier> tiers;
+  accounts::SignupBonus signup_bonus;
+
+  int http_threads = 0;
+  int max_connections = 0;
+  int max_body_bytes = 0;
+  Duration request_timeout{};
+  log::Format log_format = log::Format::json;
+  log::Level log_level = log::Level::info;
+
+  // Keys that were set and that this version doesn't act on; the start says so.
+  std::vector<std::string> without_effect;
+};
+
+// What one key was set to, for `berthd config` and `berthd --help`.
+struct Setting {
+  std::string key;
+  std::string value;   // as text; secrets masked
+  std::string source;  // default, a file's name, a variable's name, a flag's name
+  std::string meaning;
+};
+
+struct LoadedConfig {
+  Config config;
+  std::vector<Setting> settings;  // in the order of the table
+};
+
+// A variable's value, or nothing. For tests; berthd passes ::getenv.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+// The names of all flags without their dashes: every key, and every key with `-file`.
+std::vector<std::string> flag_names();
+// `flags` holds what the command line set. Throws ConfigError.
+LoadedConfig load_config(const std::map<std::string, std::string>& flags, const Environment& environment);
+
+}  // namespace berth

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <functional>
+
+#include "controller/db/database.h"
+
+namespace berth {
+
+// Figures that are read when somebody scrapes: deployments by status, commits, connections.
+class Gauges : public prometheus::Collectable {
+ public:
+  struct Http {
+    size_t open_connections = 0;
+    size_t running_handlers = 0;
+    std::uint64_t refused_connections = 0;
+  };
+  Gauges(db::Database& database, std::function<Http()> http) : database_(database), http_(std::move(http)) {}
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  db::Database& database_;
+  std::function<Http()> http_;
+};
+
+}  // namespace berth
