@@ -19,7 +19,7 @@ json encode(const Deployment& row, const Services& services) {
           {"app_id", row.app_id},
           {"deploy_tier_id", row.tier_id},
           {"name", row.name},
-          {"container_name", "d-" + row.id},
+          {"container_name", deployments::object_name(row.id)},
           {"container_image", row.image},
           {"subdomain", row.name},
           {"status", deployments::to_string(row.status)},

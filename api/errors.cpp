@@ -43,6 +43,8 @@ json body_for(const Error& error, ErrorBody body) {
       return {{"error", code}, {"message", error.what()}};
     case ErrorBody::oauth:
       return {{"error", code}, {"error_description", error.what()}};
+    case ErrorBody::oauth_and_message:
+      return {{"error", code}, {"error_description", error.what()}, {"message", error.what()}};
     case ErrorBody::framework:
       return {{"errors", {{"detail", error.what()}}}};
     case ErrorBody::nested:
@@ -57,7 +59,9 @@ json body_for(const Error& error, ErrorBody body) {
 
 ErrorBody body_of(Shape shape, int status) {
   if (status == 413 || status == 431 || status >= 500) return ErrorBody::framework;
-  if (shape == Shape::oauth) return status == 429 ? ErrorBody::nested : ErrorBody::oauth;
+  if (is_oauth(shape) && status == 429) return ErrorBody::nested;
+  if (shape == Shape::oauth) return ErrorBody::oauth;
+  if (shape == Shape::oauth_and_message) return ErrorBody::oauth_and_message;
   if (shape == Shape::simple && (status == 401 || status == 403)) return ErrorBody::simple;
   return ErrorBody::nested;
 }

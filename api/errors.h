@@ -10,7 +10,7 @@
 // The four bodies of an error; nothing else knows them (specification, "Errors").
 namespace berth::api {
 
-enum class ErrorBody { nested, simple, oauth, framework };
+enum class ErrorBody { nested, simple, oauth, oauth_and_message, framework };
 
 // Which body an error has on a route of this shape.
 ErrorBody body_of(Shape shape, int status);

@@ -223,7 +223,7 @@ void Gate::read_body(const Passage& passage, Call& call) const {
   const Route& route = *passage.route;
   if (route.body_kind == Body::none) return;
   const Request& request = passage.request;
-  const bool oauth = route.shape == Shape::oauth;
+  const bool oauth = is_oauth(route.shape);
   const bool is_form =
       route.body_kind == Body::json_or_form && !request.body.starts_with('{') &&
       request.headers.get("Content-Type").starts_with("application/x-www-form-urlencoded");

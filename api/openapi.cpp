@@ -39,6 +39,7 @@ const char* schema_of(ErrorBody body) {
     case ErrorBody::simple:
       return "SimpleError";
     case ErrorBody::oauth:
+    case ErrorBody::oauth_and_message:
       return "OAuthError";
     case ErrorBody::framework:
       return "FrameworkError";
@@ -51,7 +52,7 @@ const char* schema_of(ErrorBody body) {
 // Every code that the operation can answer with: its own, and those of what its row asks for.
 std::set<Code> codes_of(const Route& route) {
   std::set<Code> codes(route.errors.begin(), route.errors.end());
-  const bool oauth = route.shape == Shape::oauth;
+  const bool oauth = is_oauth(route.shape);
   switch (route.access.kind) {
     case Access::Kind::open:
       break;

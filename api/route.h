@@ -43,7 +43,11 @@ struct Rate {
 inline Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
 
 // The body of an error (specification, "Errors"). `simple`: 401 and 403 are simple, the rest nested.
-enum class Shape { nested, oauth, simple };
+// `oauth_and_message`: an OAuth operation among the account's ones, whose callers look for `message`.
+enum class Shape { nested, oauth, oauth_and_message, simple };
+inline bool is_oauth(Shape shape) {
+  return shape == Shape::oauth || shape == Shape::oauth_and_message;
+}
 
 enum class Body { none, only_json, json_or_form };
 enum class Availability { always, development_only };

@@ -101,7 +101,7 @@ std::vector<Route> account_routes() {
        .tag = "Account",
        .summary = "New tokens for a refresh token, without client authentication",
        .rate = token_calls,
-       .shape = Shape::oauth,
+       .shape = Shape::oauth_and_message,
        .body_kind = Body::only_json,
        .body = "RefreshRequest",
        .answer = {200, "OAuthTokenResponse"},

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <regex>
 #include <set>
 #include <stdexcept>
+// Without this valijson ends the process where it is in doubt.
+#define VALIJSON_USE_EXCEPTIONS 1
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
@@ -57,6 +60,8 @@ void check_schema(const json& schema, const std::string& where) {
   if (schema.contains("items")) check_schema(schema["items"], where + "[]");
   if (schema.contains("additionalProperties") && schema["additionalProperties"].is_object())
     check_schema(schema["additionalProperties"], where + ".*");
+  if (schema.contains("pattern") && !schema.contains("maxLength"))
+    mistake(where, "has a pattern and no maxLength");
   for (const char* list : {"allOf", "anyOf"})
     for (const json& part : schema.value(list, json::array())) check_schema(part, where);
 }
@@ -72,6 +77,38 @@ json load() {
     }
   }
   return all;
+}
+
+// What check_own() sees to: valijson aborts on `format` where the value is no string, and runs
+// `pattern` over texts that are too long for it.
+json without_own_keywords(const json& schema) {
+  json result = schema;
+  if (schema.is_array())
+    for (json& item : result) item = without_own_keywords(item);
+  if (!schema.is_object()) return result;
+  for (const char* keyword : {"format", "pattern"})
+    if (result.contains(keyword) && result[keyword].is_string()) result.erase(keyword);
+  for (auto& [key, value] : result.items()) value = without_own_keywords(value);
+  return result;
+}
+
+void collect_patterns(const json& schema, std::map<std::string, std::regex>& patterns) {
+  if (!schema.is_structured()) return;
+  if (schema.is_object() && schema.contains("pattern") && schema["pattern"].is_string())
+    patterns.emplace(schema["pattern"], std::regex(schema["pattern"].get<std::string>()));
+  for (const auto& [key, value] : schema.items()) collect_patterns(value, patterns);
+}
+
+// std::regex needs some hundred bytes of stack for each character, so that a long text would end
+// the process: `pattern` goes with `maxLength`.
+bool matches_pattern(const std::string& text, const json& schema) {
+  static const auto patterns = [] {
+    std::map<std::string, std::regex> all;
+    collect_patterns(all_schemas(), all);
+    return all;
+  }();
+  if (text.size() > schema["maxLength"].get<size_t>()) return true;  // refused for its length
+  return std::regex_search(text, patterns.at(schema["pattern"].get<std::string>()));
 }
 
 // The schema with each $ref replaced by what it names. Ours have no cycles.
@@ -168,6 +205,9 @@ void check_own(const json& value, const json& schema, const std::string& where, 
   if (value.is_string() && schema.contains("format") &&
       !has_format(value.get_ref<const std::string&>(), schema["format"]))
     refuse(where, described(schema));
+  if (value.is_string() && schema.contains("pattern") &&
+      !matches_pattern(value.get_ref<const std::string&>(), schema))
+    refuse(where, described(schema));
   if (value.is_array() && schema.contains("items"))
     for (const json& item : value) check_own(item, schema["items"], where, wrong);
   if (!value.is_object()) return;
@@ -220,7 +260,8 @@ Validator::Validator(std::string_view schema_name) : state_(std::make_unique<Sta
   if (!all_schemas().contains(schema_name)) mistake(std::string(schema_name), "is not there");
   state_->schema = inlined(all_schemas()[std::string(schema_name)]);
   valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-  const valijson::adapters::NlohmannJsonAdapter adapter(state_->schema);
+  const json checked = without_own_keywords(state_->schema);
+  const valijson::adapters::NlohmannJsonAdapter adapter(checked);
   parser.populateSchema(adapter, state_->compiled);
 }
 Validator::~Validator() = default;
@@ -272,6 +313,9 @@ json parse_body(std::string_view text) {
       --depth;
     }
   }
+  // nlohmann::json takes a NUL for the end, whatever comes behind it.
+  if (text.find('\0') != std::string_view::npos)
+    throw Error(Code::invalid_json, "the body is not valid JSON");
   try {
     return json::parse(text);
   } catch (const json::exception&) {

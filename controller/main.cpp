@@ -162,13 +162,13 @@ void serve(const Config& config) {
 
   const auto registry = std::make_shared<prometheus::Registry>();
   std::unique_ptr<simulated::Cluster> simulated;
-  if (config.kubernetes == Cluster::simulated) simulated = std::make_unique<simulated::Cluster>(simulated::Options{});
+  if (config.kubernetes == Cluster::simulated) simulated = std::make_unique<simulated::Cluster>();
   reconcilers::Engine engine(
       {.database = database, .cluster = cluster_access(config, simulated.get()), .client = {},
        .settings = {.instance = instance, .apps_domain = config.apps_domain, .ingress_class = config.ingress_class,
                     .wildcard_tls_secret = config.wildcard_tls_secret},
        .data_key = keys.data, .registry = registry},
-      {.workers = config.reconcile_workers});
+      {.workers = config.reconcile_workers, .patience = {}});
   database.subscribe([&](db::Topic, const std::string& id) { engine.enqueue(id); });
 
   std::unique_ptr<api::Gate> gate;

@@ -178,10 +178,15 @@ Object ingress(const Parts& parts) {
                                               {"tls", tls_of(host, parts.settings)}}));
 }
 
+// The one that serves, the one that a rollout starts beside it, and three that earlier rollouts have
+// told to end and that count until then (kubernetes.io, "Resource Quotas"): ten restarts a minute and
+// some 18 s for a pod to end.
+constexpr std::int64_t pods_of_a_deployment = 5;
+
 Object resource_quota(const Values& common, const deployments::AppSize& size) {
-  const std::int64_t pods = size.deployments + 1;
-  const std::int64_t cpu = size.cpu_millicores + size.largest_cpu_millicores;
-  const std::int64_t memory = size.memory_mb + size.largest_memory_mb;
+  const std::int64_t pods = pods_of_a_deployment * size.deployments;
+  const std::int64_t cpu = pods_of_a_deployment * size.cpu_millicores;
+  const std::int64_t memory = pods_of_a_deployment * size.memory_mb;
   // Each pod's requests were rounded up, so their sum can be larger by one for each pod.
   Values values = {{"pods", std::to_string(pods)},
                    {"limits_cpu", millicores(cpu)},
@@ -206,7 +211,9 @@ std::string selector(const Settings& settings) {
 }
 
 std::string namespace_of(const std::string& app_id) { return "berth-app-" + app_id; }
-std::string object_name(const std::string& deployment_id) { return "berth-" + deployment_id; }
+std::string object_name(const std::string& deployment_id) {
+  return deployments::object_name(deployment_id);
+}
 std::string registry_secret_name(const std::string& deployment_id) {
   return object_name(deployment_id) + "-registry";
 }

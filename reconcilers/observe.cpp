@@ -116,6 +116,8 @@ Seen observe_without_pod(const Deployment& row, const Live& live, const Pods& po
   const auto trouble = creation_trouble(live.deployment);
   if (!trouble) return seen;
   // Pods that end still count in the quota, and the ReplicaSet tries again by itself.
+  const bool makes_room = std::ranges::any_of(live.pods, is_being_deleted);
+  if (trouble->reason == Reason::quota_exceeded && makes_room) return seen;
   const auto since =
       instant_at(condition(live.deployment, "ReplicaFailure"), {"lastTransitionTime"});
   const Duration waited = since ? std::max(now - *since, Duration(0)) : patience.creating;

@@ -83,6 +83,9 @@ struct Deployment {
   Instant updated_at;
 };
 
+// The name of its objects on the cluster: container_name in the API.
+inline std::string object_name(const std::string& id) { return "berth-" + id; }
+
 // ---- What the API does -------------------------------------------------------------------------
 
 // The allowed image prefixes, each without the slash behind it (configuration key `registries`).

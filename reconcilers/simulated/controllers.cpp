@@ -27,7 +27,7 @@ Controllers::Controllers(Store& store, Registry& registry, Images& images, Timin
       collector_(store, registry),
       thread_([this] { run(); }) {}
 
-Controllers::~Controllers() = default;
+Controllers::~Controllers() { store_.stop(); }
 
 void Controllers::run() {
   while (true) {

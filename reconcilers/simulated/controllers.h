@@ -17,7 +17,7 @@ namespace berth::simulated {
 class Controllers {
  public:
   Controllers(Store& store, Registry& registry, Images& images, Timing timing);
-  // Needs store.stop() before it.
+  // Stops the store for good.
   ~Controllers();
 
   // These need the store's mutex.
@@ -26,7 +26,8 @@ class Controllers {
   void pause(bool paused) { paused_ = paused; }
 
  private:
-  enum class Loop { deployment, replica_set, pod, garbage, name_space, quota };
+  // Those that come first are served first: a deployment decides once its sets did what it said.
+  enum class Loop { replica_set, pod, deployment, garbage, name_space, quota };
   using Work = std::pair<Loop, Key>;
 
   void run();

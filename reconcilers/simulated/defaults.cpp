@@ -150,7 +150,7 @@ void limit_range_defaults(Json& object) {
     if (text_at(item, "type") != "Container") continue;
     const auto inherit = [&](const char* to, const char* from) {
       if (const Json* source = part(item, from))
-        for (const auto& [resource, amount] : Json(*source).items()) fallback(item[to], resource.c_str(), amount);
+        for (const auto& [resource, amount] : source->items()) fallback(item[to], resource.c_str(), amount);
     };
     inherit("default", "max");
     inherit("defaultRequest", "default");

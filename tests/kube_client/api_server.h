@@ -1,0 +1,100 @@
+#pragma once
+
+#include <httplib.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "reconcilers/kube/client.h"
+
+// An HTTP server on a loopback port whose answers the test writes; it keeps what it was asked.
+class ApiServer {
+ public:
+  using Handler = std::function<void(const httplib::Request&, httplib::Response&)>;
+
+  explicit ApiServer(Handler handler,
+                     std::unique_ptr<httplib::Server> server = std::make_unique<httplib::Server>())
+      : server_(std::move(server)) {
+    const auto answer = [this, handler](const httplib::Request& request,
+                                        httplib::Response& response) {
+      {
+        const std::scoped_lock lock(mutex_);
+        seen_.push_back(request);
+      }
+      handler(request, response);
+    };
+    server_->Get(".*", answer).Post(".*", answer).Put(".*", answer).Patch(".*", answer);
+    server_->Delete(".*", answer);
+    server_->set_keep_alive_timeout(1);
+    server_->set_tcp_nodelay(true);
+    port_ = server_->bind_to_any_port("127.0.0.1");
+    thread_ = std::thread([this] { server_->listen_after_bind(); });
+    while (!server_->is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  ~ApiServer() {
+    server_->stop();
+    thread_.join();
+  }
+  ApiServer(const ApiServer&) = delete;
+  ApiServer& operator=(const ApiServer&) = delete;
+
+  int port() const { return port_; }
+  berth::kube::Kubeconfig config(const std::string& scheme = "http") const {
+    berth::kube::Kubeconfig config;
+    config.server = scheme + "://127.0.0.1:" + std::to_string(port_);
+    return config;
+  }
+  std::vector<httplib::Request> seen() const {
+    const std::scoped_lock lock(mutex_);
+    return seen_;
+  }
+
+ private:
+  std::unique_ptr<httplib::Server> server_;
+  mutable std::mutex mutex_;
+  std::vector<httplib::Request> seen_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+inline void answer_json(httplib::Response& response, const nlohmann::json& body, int status = 200) {
+  response.status = status;
+  response.set_content(body.dump(), "application/json");
+}
+
+inline nlohmann::json status_object(int code, const std::string& reason,
+                                    const std::string& message) {
+  return {{"kind", "Status"},   {"apiVersion", "v1"}, {"status", "Failure"},
+          {"message", message}, {"reason", reason},   {"code", code}};
+}
+
+inline void refuse(httplib::Response& response, int code, const std::string& reason,
+                   const std::string& message = "no") {
+  answer_json(response, status_object(code, reason, message), code);
+}
+
+// Waits until it is so; false after a generous while.
+inline bool comes_true(const std::function<bool()>& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+// The ApiError that `action` ends with; one with status -1 where it ends with none.
+inline berth::kube::ApiError error_from(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const berth::kube::ApiError& error) {
+    return error;
+  }
+  return {-1, "", "no error"};
+}

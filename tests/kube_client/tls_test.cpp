@@ -1,0 +1,121 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/kube_client/api_server.h"
+#include "tests/kube_client/certificates.h"
+#include "tests/kube_client/temp_dir.h"
+
+using namespace berth::kube;
+
+namespace {
+
+enum class Clients { anybody, with_certificate };
+
+// An API server over TLS, and what is needed to talk to it.
+struct TlsWorld {
+  explicit TlsWorld(Clients clients, const std::string& names = "IP:127.0.0.1") {
+    const Identity own = ca.sign("api", names);
+    const auto certificate = dir.write("api.crt", own.certificate);
+    const auto key = dir.write("api.key", own.key);
+    const auto client_ca = dir.write("ca.crt", ca.identity().certificate);
+    const char* wanted = clients == Clients::with_certificate ? client_ca.c_str() : nullptr;
+    server = std::make_unique<ApiServer>(
+        [](const httplib::Request& request, httplib::Response& response) {
+          response.set_content("hello " + request.get_header_value("Host"), "text/plain");
+        },
+        std::make_unique<httplib::SSLServer>(certificate.c_str(), key.c_str(), wanted));
+    config = server->config("https");
+    config.ca_data = ca.identity().certificate;
+  }
+  std::string greeting() const { return "hello 127.0.0.1:" + std::to_string(server->port()); }
+
+  TempDir dir;
+  Authority ca{"the cluster's"};
+  std::unique_ptr<ApiServer> server;
+  Kubeconfig config;
+};
+
+}  // namespace
+
+TEST_CASE("the server's certificate is checked against the kubeconfig's authority alone") {
+  TlsWorld world(Clients::anybody);
+  SECTION("data") { CHECK(Client(world.config).raw("/") == world.greeting()); }
+  SECTION("a file") {
+    world.config.ca_data.reset();
+    world.config.ca_file = world.dir / "ca.crt";
+    CHECK(Client(world.config).raw("/") == world.greeting());
+  }
+  SECTION("another authority") {
+    world.config.ca_data = Authority("another").identity().certificate;
+    const ApiError error = error_from([&] { Client(world.config).raw("/"); });
+    CHECK(error.unreachable());
+    CHECK_THAT(error.what(), Catch::Contains("certificate"));
+    world.config.ca_data.reset();
+    world.config.insecure_skip_tls_verify = true;
+    CHECK(Client(world.config).raw("/") == world.greeting());
+  }
+  SECTION("the system's authorities") {
+    world.config.ca_data.reset();
+    CHECK(error_from([&] { Client(world.config).raw("/"); }).unreachable());
+  }
+  SECTION("an authority that is no certificate") {
+    world.config.ca_data = "-----BEGIN CERTIFICATE-----\nQQ==\n-----END CERTIFICATE-----\n";
+    CHECK(error_from([&] { Client(world.config).raw("/"); }).unreachable());
+  }
+}
+
+TEST_CASE("tls-server-name is the name that the certificate must have") {
+  TlsWorld world(Clients::anybody, "DNS:api.example.test");
+  CHECK(error_from([&] { Client(world.config).raw("/"); }).unreachable());
+  world.config.tls_server_name = "other.example.test";
+  CHECK(error_from([&] { Client(world.config).raw("/"); }).unreachable());
+  world.config.tls_server_name = "api.example.test";
+  CHECK(Client(world.config).raw("/") == world.greeting());
+}
+
+TEST_CASE("a client certificate is shown") {
+  TlsWorld world(Clients::with_certificate);
+  const Identity me = world.ca.sign("me", "");
+  SECTION("none") {
+    CHECK(error_from([&] { Client(world.config).raw("/"); }).unreachable());
+  }
+  SECTION("of another authority") {
+    const Identity stranger = Authority("another").sign("me", "");
+    world.config.client_certificate_data = stranger.certificate;
+    world.config.client_key_data = stranger.key;
+    CHECK(error_from([&] { Client(world.config).raw("/"); }).unreachable());
+  }
+  SECTION("a key that isn't its own") {
+    world.config.client_certificate_data = me.certificate;
+    world.config.client_key_data = world.ca.sign("you", "").key;
+    CHECK(error_from([&] { Client(world.config).raw("/"); }).unreachable());
+  }
+  SECTION("data") {
+    world.config.client_certificate_data = me.certificate;
+    world.config.client_key_data = me.key;
+    CHECK(Client(world.config).raw("/") == world.greeting());
+  }
+  SECTION("out of files, which are replaced by better ones while it runs") {
+    const Identity stranger = Authority("another").sign("me", "");
+    world.config.client_certificate_file = world.dir.write("me.crt", stranger.certificate);
+    world.config.client_key_file = world.dir.write("me.key", stranger.key);
+    Client client(world.config);
+    CHECK(error_from([&] { client.raw("/"); }).unreachable());
+    world.dir.write("me.crt", me.certificate);
+    world.dir.write("me.key", me.key);
+    CHECK(client.raw("/") == world.greeting());
+  }
+  SECTION("out of an exec plugin") {
+    const nlohmann::json credential = {
+        {"apiVersion", "client.authentication.k8s.io/v1"},
+        {"kind", "ExecCredential"},
+        {"status", {{"clientCertificateData", me.certificate}, {"clientKeyData", me.key}}}};
+    world.dir.write("credential", credential.dump());
+    ExecPlugin plugin;
+    plugin.api_version = "client.authentication.k8s.io/v1";
+    plugin.command = "cat";
+    plugin.args = {(world.dir / "credential").string()};
+    world.config.exec = plugin;
+    CHECK(Client(world.config).raw("/") == world.greeting());
+  }
+}

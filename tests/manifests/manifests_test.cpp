@@ -1,0 +1,250 @@
+#include "manifests/manifests.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "controller/base/crypto.h"
+
+using namespace berth;
+using deployments::Status;
+using manifests::Object;
+using nlohmann::json;
+
+namespace {
+
+const manifests::Settings settings = {.instance = "instance-1",
+                                      .apps_domain = "apps.example",
+                                      .ingress_class = "traefik",
+                                      .wildcard_tls_secret = {}};
+
+deployments::Wish wish_of(Status status = Status::pending) {
+  deployments::Wish wish;
+  wish.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
+  wish.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
+  wish.deployment.name = "shop";
+  wish.deployment.image = "ghcr.io/acme/shop:1";
+  wish.deployment.port = 3000;
+  wish.deployment.memory_limit_mb = 512;
+  wish.deployment.cpu_limit_millicores = 500;
+  wish.deployment.rollout = 4;
+  wish.deployment.status = status;
+  wish.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
+  return wish;
+}
+
+const Object* find(const std::vector<Object>& objects, const std::string& kind,
+                   const std::string& suffix = "") {
+  const auto found = std::find_if(objects.begin(), objects.end(), [&](const Object& object) {
+    const std::string name = object["metadata"]["name"];
+    return object["kind"] == kind && name.ends_with(suffix);
+  });
+  return found == objects.end() ? nullptr : &*found;
+}
+
+json get(const Object& object, const std::string& pointer) {
+  return object.at(json::json_pointer(pointer));
+}
+
+std::string text(const Object& object, const std::string& pointer) {
+  return get(object, pointer).get<std::string>();
+}
+
+}  // namespace
+
+TEST_CASE("a deployment becomes a secret, a service, a deployment and an ingress, in that order") {
+  const auto objects = manifests::of_deployment(wish_of(), settings);
+  std::vector<std::string> kinds;
+  for (const Object& object : objects) kinds.push_back(object["kind"]);
+  CHECK(kinds == std::vector<std::string>{"Secret", "Service", "Deployment", "Ingress"});
+}
+
+TEST_CASE("every object and the pods carry our labels, and a hash of their own") {
+  auto objects = manifests::of_deployment(wish_of(), settings);
+  const auto shared =
+      manifests::of_namespace(wish_of().deployment.app_id, {1, 512, 500, 512, 500}, settings);
+  for (const Object& object : objects) {
+    CHECK(object["metadata"]["labels"]["berth/deployment"] == wish_of().deployment.id);
+    CHECK(object["metadata"]["labels"]["app.kubernetes.io/name"] == "shop");
+  }
+  for (const Object& object : shared)
+    CHECK(!object["metadata"]["labels"].contains("berth/deployment"));
+  objects.insert(objects.end(), shared.begin(), shared.end());
+  objects.push_back(find(objects, "Deployment")->at("spec").at("template"));
+  for (const Object& object : objects) {
+    CHECK(object["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "berth");
+    CHECK(object["metadata"]["labels"]["berth/instance"] == "instance-1");
+    CHECK(object["metadata"]["labels"]["berth/app"] == wish_of().deployment.app_id);
+    if (object.contains("kind"))
+      CHECK(object["metadata"]["annotations"]["berth/hash"] == manifests::hash_of(object));
+  }
+}
+
+TEST_CASE("the container is confined") {
+  const auto objects = manifests::of_deployment(wish_of(), settings);
+  const json pod = get(*find(objects, "Deployment"), "/spec/template/spec");
+  CHECK(pod["securityContext"]["runAsNonRoot"] == true);
+  CHECK(pod["securityContext"]["runAsUser"] == 1000);
+  CHECK(pod["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault");
+  CHECK(pod["automountServiceAccountToken"] == false);
+  CHECK(pod["enableServiceLinks"] == false);
+  const json container = pod["containers"][0];
+  CHECK(container["securityContext"]["allowPrivilegeEscalation"] == false);
+  CHECK(container["securityContext"]["capabilities"]["drop"] == json({"ALL"}));
+  CHECK(container["resources"]["limits"]["cpu"] == "500m");
+  CHECK(container["resources"]["limits"]["memory"] == "512Mi");
+  CHECK(container["resources"]["requests"]["cpu"] == "50m");
+  CHECK(container["resources"]["requests"]["memory"] == "256Mi");
+  CHECK(container["imagePullPolicy"] == "Always");
+  CHECK(container["env"][0] == json({{"name", "PORT"}, {"value", "3000"}}));
+  CHECK(container["ports"][0]["containerPort"] == 3000);
+  CHECK(pod["volumes"][0]["emptyDir"].contains("sizeLimit"));
+}
+
+TEST_CASE("the container is ready when its port takes connections, or its health path answers") {
+  auto wish = wish_of();
+  const std::string probe = "/spec/template/spec/containers/0/readinessProbe";
+  auto objects = manifests::of_deployment(wish, settings);
+  CHECK(text(*find(objects, "Deployment"), probe + "/tcpSocket/port") == "http");
+  wish.deployment.health_path = "/healthz?full=1";
+  objects = manifests::of_deployment(wish, settings);
+  CHECK(text(*find(objects, "Deployment"), probe + "/httpGet/path") == "/healthz?full=1");
+  CHECK(!get(*find(objects, "Deployment"), probe).contains("tcpSocket"));
+}
+
+TEST_CASE("a stopped deployment keeps its objects and has no replicas") {
+  const auto objects = manifests::of_deployment(wish_of(Status::stopped), settings);
+  CHECK(objects.size() == 4);
+  CHECK(get(*find(objects, "Deployment"), "/spec/replicas") == 0);
+  CHECK(get(*find(manifests::of_deployment(wish_of(), settings), "Deployment"), "/spec/replicas") ==
+        1);
+}
+
+TEST_CASE("variables are in the secret, byte for byte, and nowhere else") {
+  const auto objects = manifests::of_deployment(wish_of(), settings);
+  const json data = find(objects, "Secret")->at("data");
+  CHECK(parse_base64(data["COLOR"].get<std::string>()) == "blue");
+  CHECK(parse_base64(data["QUOTE"].get<std::string>()) == "a: \"b\"\n- $(name)");
+  for (const Object& object : objects) CHECK(object.dump().find("blue") == std::string::npos);
+  auto bare = wish_of();
+  bare.env.clear();
+  CHECK(!find(manifests::of_deployment(bare, settings), "Secret")->contains("data"));
+}
+
+TEST_CASE(
+    "pods are replaced by another rollout, other variables or another image, and by nothing else") {
+  const auto of_template = [](const deployments::Wish& wish) {
+    const auto objects = manifests::of_deployment(wish, settings);
+    return text(*find(objects, "Deployment"),
+                "/spec/template/metadata/annotations/berth~1template");
+  };
+  const std::string before = of_template(wish_of());
+  auto wish = wish_of(Status::stopped);
+  wish.deployment.generation = 9;
+  wish.host_is_held = true;
+  CHECK(of_template(wish) == before);
+  wish = wish_of();
+  wish.deployment.rollout = 5;
+  CHECK(of_template(wish) != before);
+  wish = wish_of();
+  wish.env["COLOR"] = "red";
+  CHECK(of_template(wish) != before);
+  wish = wish_of();
+  wish.deployment.image = "ghcr.io/acme/shop:2";
+  CHECK(of_template(wish) != before);
+}
+
+TEST_CASE("registry credentials become a pull secret for the image's host") {
+  auto wish = wish_of();
+  wish.registry_credentials = {"robot", "s3cret"};
+  const auto host_of = [&](const std::string& image) {
+    wish.deployment.image = image;
+    const auto objects = manifests::of_deployment(wish, settings);
+    const Object& secret = *find(objects, "Secret", "-registry");
+    CHECK(secret["type"] == "kubernetes.io/dockerconfigjson");
+    CHECK(get(*find(objects, "Deployment"), "/spec/template/spec/imagePullSecrets/0/name") ==
+          secret["metadata"]["name"]);
+    const json config = json::parse(*parse_base64(text(secret, "/data/.dockerconfigjson")));
+    const auto entry = config["auths"].begin();
+    CHECK(entry.value()["username"] == "robot");
+    CHECK(entry.value()["password"] == "s3cret");
+    CHECK(parse_base64(entry.value()["auth"].get<std::string>()) == "robot:s3cret");
+    return entry.key();
+  };
+  CHECK(host_of("ghcr.io/acme/shop:1") == "ghcr.io");
+  CHECK(host_of("registry.localhost:5000/shop") == "registry.localhost:5000");
+  CHECK(host_of("docker.io/library/nginx") == "https://index.docker.io/v1/");
+  const auto without = manifests::of_deployment(wish_of(), settings);
+  CHECK(!get(*find(without, "Deployment"), "/spec/template/spec").contains("imagePullSecrets"));
+}
+
+TEST_CASE("the host name waits while another deployment holds it") {
+  auto wish = wish_of();
+  const auto objects = manifests::of_deployment(wish, settings);
+  CHECK(get(*find(objects, "Ingress"), "/spec/rules/0/host") == "shop.apps.example");
+  CHECK(get(*find(objects, "Ingress"), "/spec/ingressClassName") == "traefik");
+  wish.host_is_held = true;
+  CHECK(find(manifests::of_deployment(wish, settings), "Ingress") == nullptr);
+}
+
+TEST_CASE("the ingress speaks TLS where there is a wildcard certificate") {
+  auto with = settings;
+  const auto tls = [&] {
+    return find(manifests::of_deployment(wish_of(), with), "Ingress")
+        ->at("spec")
+        .value("tls", json());
+  };
+  CHECK(tls().is_null());
+  with.wildcard_tls_secret = "wildcard";
+  CHECK(tls() == json::array({{{"hosts", {"shop.apps.example"}}, {"secretName", "wildcard"}}}));
+  with.wildcard_tls_secret = "certificates/wildcard";
+  CHECK(tls() == json::array({{{"hosts", {"shop.apps.example"}}}}));
+}
+
+TEST_CASE("the namespace holds five pods of each of the app's deployments") {
+  const deployments::AppSize size = {.deployments = 2,
+                                     .memory_mb = 1536,
+                                     .cpu_millicores = 1500,
+                                     .largest_memory_mb = 1024,
+                                     .largest_cpu_millicores = 1000};
+  const auto objects = manifests::of_namespace("app-1", size, settings);
+  std::set<std::string> kinds;
+  for (const Object& object : objects) kinds.insert(object["kind"].get<std::string>());
+  CHECK(objects.front()["kind"] == "Namespace");
+  CHECK(kinds == std::set<std::string>{"LimitRange", "Namespace", "NetworkPolicy", "ResourceQuota",
+                                       "ServiceAccount"});
+  const json hard = get(*find(objects, "ResourceQuota"), "/spec/hard");
+  CHECK(hard["pods"] == "10");
+  CHECK(hard["limits.cpu"] == "7500m");
+  CHECK(hard["limits.memory"] == "7680Mi");
+  const Object& name_space = *find(objects, "Namespace");
+  CHECK(name_space["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted");
+  CHECK(find(objects, "ServiceAccount")->at("automountServiceAccountToken") == false);
+}
+
+TEST_CASE("the quota has room for the requests of all pods, however they are rounded") {
+  deployments::AppSize size;
+  std::int64_t requested = 0;
+  for (const int memory : {65, 129, 513}) {
+    auto wish = wish_of();
+    wish.deployment.memory_limit_mb = memory;
+    const auto objects = manifests::of_deployment(wish, settings);
+    requested += std::stoll(text(*find(objects, "Deployment"),
+                                 "/spec/template/spec/containers/0/resources/requests/memory"));
+    ++size.deployments;
+    size.memory_mb += memory;
+    size.largest_memory_mb = std::max(size.largest_memory_mb, memory);
+  }
+  const auto objects = manifests::of_namespace("app-1", size, settings);
+  CHECK(std::stoll(text(*find(objects, "ResourceQuota"), "/spec/hard/requests.memory")) >=
+        requested + 257);
+}
+
+TEST_CASE("names fit into what Kubernetes takes") {
+  const std::string uuid = "0190aaaa-0000-7000-8000-000000000001";
+  // A pod's name adds two hashes and two hyphens: at most 17 characters of 63 (RFC 1123).
+  CHECK(manifests::object_name(uuid).size() + 17 <= 63);
+  CHECK(manifests::namespace_of(uuid).size() <= 63);
+  CHECK(manifests::selector(settings) ==
+        "app.kubernetes.io/managed-by=berth,berth/instance=instance-1");
+}
