@@ -4,6 +4,9 @@ PRESET ?= release
 BUILD := build/$(PRESET)
 LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache
 DATA_DIR ?= data
+# So that a build in another checkout finds what this one compiled.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test test-asan test-tsan bench lint format clean

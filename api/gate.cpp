@@ -287,7 +287,7 @@ Reply Gate::reply_to_error(const Passage& passage, const Error& error) const {
   const std::string_view credentials = passage.request.headers.get("Authorization");
   const Challenge challenge = {
       .base_url = services_.base_url,
-      .with_credentials = !credentials.empty(),
+      .with_credentials = !bearer_token(passage.request).empty(),
       .basic = error.code == Code::invalid_client &&
                (credentials.starts_with("Basic ") || credentials.starts_with("basic ")),
       .scope = passage.route == nullptr ? "" : scope_names(passage.route->access.any_of)};
@@ -321,7 +321,10 @@ std::string Gate::client_address(const Request& request) const {
 
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
   response.status = reply.status;
-  if (!reply.body.is_null()) {
+  if (!reply.text.empty()) {
+    response.content_type = "application/json";
+    response.body = reply.text;
+  } else if (!reply.body.is_null()) {
     response.content_type = "application/json";
     response.body = reply.body.dump(-1, ' ', false, json::error_handler_t::replace);
   }

@@ -1,4 +1,7 @@
 // What berthd says of itself.
+#include <map>
+#include <mutex>
+
 #include "api/handlers.h"
 #include "api/openapi.h"
 #include "api/version.h"
@@ -15,6 +18,16 @@ std::vector<std::string_view> scope_names() {
   return names;
 }
 
+// Printed once for each base URL, of which a process has one: it takes tens of milliseconds.
+std::string openapi_text(Environment environment, const std::string& base_url) {
+  static std::mutex mutex;
+  static std::map<std::pair<Environment, std::string>, std::string> printed;
+  const std::lock_guard lock(mutex);
+  std::string& text = printed[{environment, base_url}];
+  if (text.empty()) text = openapi(routes(), environment, base_url).dump();
+  return text;
+}
+
 }  // namespace
 
 Reply health(const Call&, const Services& services) {
@@ -26,7 +39,7 @@ Reply health(const Call&, const Services& services) {
 }
 
 Reply openapi_document(const Call&, const Services& services) {
-  return {.body = openapi(routes(), services.environment, services.base_url)};
+  return {.text = openapi_text(services.environment, services.base_url)};
 }
 
 Reply protected_resource(const Call&, const Services& services) {

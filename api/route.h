@@ -79,6 +79,8 @@ struct Call {
 struct Reply {
   int status = 200;
   json body = json::object();
+  // Instead of `body`: JSON that was printed before, for answers that are large and don't change.
+  std::string text = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   // The transaction is kept and the answer is a refusal all the same: a replay that revokes.
   std::optional<Error> refusal = {};

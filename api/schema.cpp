@@ -46,6 +46,8 @@ const std::set<std::string, std::less<>> known_formats = {"email", "uuid", "date
   throw std::logic_error("schema " + where + ": " + what);
 }
 
+}  // namespace
+
 void check_schema(const json& schema, const std::string& where) {
   if (!schema.is_object()) mistake(where, "is no object");
   for (const auto& [keyword, value] : schema.items())
@@ -65,6 +67,8 @@ void check_schema(const json& schema, const std::string& where) {
   for (const char* list : {"allOf", "anyOf"})
     for (const json& part : schema.value(list, json::array())) check_schema(part, where);
 }
+
+namespace {
 
 json load() {
   json all = json::object();
@@ -212,13 +216,15 @@ void check_own(const json& value, const json& schema, const std::string& where, 
     for (const json& item : value) check_own(item, schema["items"], where, wrong);
   if (!value.is_object()) return;
   const std::string prefix = where.empty() ? "" : where + ".";
-  for (const json& field : schema.value("required", json::array()))
-    if (!value.contains(field.get_ref<const std::string&>()))
-      refuse(prefix + field.get<std::string>(), "is required");
-  const json properties = schema.value("properties", json::object());
-  for (const auto& [key, inner] : value.items()) {
-    if (properties.contains(key)) check_own(inner, properties[key], prefix + key, wrong);
-  }
+  if (const auto required = schema.find("required"); required != schema.end())
+    for (const json& field : *required)
+      if (!value.contains(field.get_ref<const std::string&>()))
+        refuse(prefix + field.get<std::string>(), "is required");
+  const auto properties = schema.find("properties");
+  if (properties == schema.end()) return;
+  for (const auto& [key, inner] : value.items())
+    if (const auto property = properties->find(key); property != properties->end())
+      check_own(inner, *property, prefix + key, wrong);
 }
 
 // "<root>[env_vars][A]" as valijson has it -> {"env_vars", "A"}.
@@ -286,6 +292,9 @@ Details Validator::check(const json& value) const {
     if (has_deeper || (path.empty() && value.is_object())) continue;
     std::string field;
     for (const std::string& step : path) field += (field.empty() ? "" : ".") + step;
+    // Fields that are missing from it were named above.
+    const auto below = wrong.lower_bound(field + ".");
+    if (below != wrong.end() && below->first.starts_with(field + ".")) continue;
     const json* at = schema_at(state_->schema, path);
     auto& reasons = wrong[field.empty() ? "body" : field];
     if (reasons.empty()) reasons.push_back(at == nullptr ? "is wrong" : described(*at));

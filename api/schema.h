@@ -15,6 +15,10 @@ namespace berth::api {
 // first of these is called; a mistake throws std::logic_error, which stops the start.
 const nlohmann::json& all_schemas();  // name -> schema
 
+// Throws std::logic_error where the schema has a keyword or a format that nobody checks, or a field
+// without a description; `where` names it.
+void check_schema(const nlohmann::json& schema, const std::string& where);
+
 class Validator {
  public:
   // Throws std::logic_error where there is no schema of this name.

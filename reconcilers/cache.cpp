@@ -44,8 +44,10 @@ void Cache::stop() {
 }
 
 bool Cache::synced() const {
-  return std::all_of(informers_.begin(), informers_.end(),
-                     [](const auto& informer) { return informer->state().synced; });
+  if (!synced_)
+    synced_ = std::all_of(informers_.begin(), informers_.end(),
+                          [](const auto& informer) { return informer->state().synced; });
+  return synced_;
 }
 
 ClusterState Cache::state() const {
@@ -95,11 +97,12 @@ std::vector<std::string> Cache::deployments() const {
 
 std::vector<std::string> Cache::deployments_in(const std::string& name_space) const {
   std::set<std::string> ids;
-  collect(store(kube::deployments).in_namespace(name_space), ids);
+  for (const auto& informer : informers_) collect(informer->store().in_namespace(name_space), ids);
   return {ids.begin(), ids.end()};
 }
 
 void Cache::changed(const Object& object) const {
+  if (!synced()) return;  // whoever waits for the cache looks at everything then
   if (const std::string id = label_of(object, manifests::deployment_label); !id.empty())
     listener_.deployment_changed(id);
   else if (const std::string app = label_of(object, manifests::app_label); !app.empty())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,6 +41,7 @@ class Cache {
   void start();
   void stop();  // waits for the informers
 
+  // Whether each kind was listed once; stays so.
   bool synced() const;
   ClusterState state() const;
 
@@ -51,7 +53,7 @@ class Cache {
 
   // All kinds, pods too.
   std::vector<Tracked> of_deployment(const std::string& id) const;
-  // The ids in the labels of everything that there is.
+  // The ids in the labels of everything that there is, of all kinds.
   std::vector<std::string> deployments() const;
   std::vector<std::string> deployments_in(const std::string& name_space) const;
 
@@ -60,6 +62,7 @@ class Cache {
 
   const Listener listener_;
   std::vector<std::unique_ptr<Informer>> informers_;
+  mutable std::atomic<bool> synced_ = false;
 };
 
 }  // namespace berth::reconcilers

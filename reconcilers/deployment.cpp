@@ -46,22 +46,23 @@ DeploymentLoop::DeploymentLoop(Parts parts)
       removal_(parts_.database, parts_.client, parts_.cache, tenancy_, parts_.settings,
                parts_.wake) {}
 
-DeploymentLoop::Result DeploymentLoop::reconcile(const std::string& id) {
+Outcome DeploymentLoop::reconcile(const std::string& id, Subject& subject) {
   const auto row = parts_.database.read([&](db::Tx& tx) { return deployments::find(tx, id); });
-  if (!row) return {.outcome = orphan(id), .name_space = "", .generation = 0, .request_id = ""};
-  Result result{.outcome = {},
-                .name_space = manifests::namespace_of(row->app_id),
-                .generation = row->generation,
-                .request_id = row->request_id};
-  if (!parts_.cache.synced())
-    result.outcome = without_cache(*row);
-  else
-    result.outcome = row->status == Status::destroyed ? removal_.step(*row) : make(*row);
-  if (row->status == Status::destroyed && result.outcome.kind == Outcome::Kind::waiting) {
+  if (!row) return orphan(id);
+  subject = {manifests::namespace_of(row->app_id), row->generation, row->request_id};
+  if (!parts_.cache.synced()) return without_cache(*row);
+  return row->status == Status::destroyed ? remove(*row) : make(*row);
+}
+
+Outcome DeploymentLoop::remove(const Deployment& row) {
+  Outcome outcome = removal_.step(row);
+  if (outcome.kind == Outcome::Kind::waiting) {
     const std::lock_guard lock(mutex_);
-    waiting_for_namespace_[row->app_id].insert(id);
+    waiting_for_namespace_[row.app_id].insert(row.id);
   }
-  return result;
+  if (outcome.kind == Outcome::Kind::removed)
+    app_changed(row.app_id);  // the others' quota is smaller
+  return outcome;
 }
 
 // Whoever holds a name applies its Ingress under the name's lock, and reads the wish under it: a
@@ -101,9 +102,9 @@ Outcome DeploymentLoop::apply_and_observe(Wish& wish) {
     }
     seen.look_again = sooner(seen.look_again, look_again);
   }
-  record(row, seen.observation);
+  const bool recorded = record(row, seen.observation);
   return {result.applied > 0 ? Outcome::Kind::applied : Outcome::Kind::unchanged, result.applied,
-          sooner(seen.look_again, result.again), reason_of(seen.observation)};
+          sooner(seen.look_again, result.again), reason_of(seen.observation), recorded};
 }
 
 // Nothing is known yet, so nothing can be done; but the owner may know why.
@@ -128,8 +129,8 @@ Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& 
       return wait_for_namespace(row);
     case Failure::refused: {
       const Observation seen = refused(row, look(row.id), error.what());
-      record(row, seen);
-      return {Outcome::Kind::refused, 0, after_refusal, reason_of(seen)};
+      const bool recorded = record(row, seen);
+      return {Outcome::Kind::refused, 0, after_refusal, reason_of(seen), recorded};
     }
     case Failure::unreachable:
       // Once for each row that is on its way, with the same words each time: no storm of writes.
@@ -152,7 +153,7 @@ Outcome DeploymentLoop::orphan(const std::string& id) {
   if (orphans_.insert(id).second)
     log::warning("objects without a row are left alone",
                  {{"deployment", id}, {"orphans", orphans_.size()}});
-  return {Outcome::Kind::orphaned, 0, {}, ""};
+  return {Outcome::Kind::orphaned, 0, {}, "", false};
 }
 
 bool DeploymentLoop::is_held_by_another(const Deployment& row) {
@@ -200,9 +201,10 @@ Live DeploymentLoop::look(const std::string& id) {
   return live;
 }
 
-void DeploymentLoop::record(const Deployment& row, const Observation& seen) {
-  if (!deployments::differs(row, seen)) return;
-  parts_.database.write([&](db::Tx& tx) { deployments::record(tx, row.id, row.generation, seen); });
+bool DeploymentLoop::record(const Deployment& row, const Observation& seen) {
+  if (!deployments::differs(row, seen)) return false;
+  return parts_.database.write(
+      [&](db::Tx& tx) { return deployments::record(tx, row.id, row.generation, seen); });
 }
 
 void DeploymentLoop::app_changed(const std::string& app_id) {
@@ -211,9 +213,9 @@ void DeploymentLoop::app_changed(const std::string& app_id) {
     const std::lock_guard lock(mutex_);
     if (auto found = waiting_for_namespace_.extract(app_id)) waiting = std::move(found.mapped());
   }
-  // What stands in the namespace is looked after by any of its deployments.
+  // What stands in the namespace is looked after by each of its deployments that lives.
   const auto present = parts_.cache.deployments_in(manifests::namespace_of(app_id));
-  if (!present.empty()) waiting.insert(present.front());
+  waiting.insert(present.begin(), present.end());
   for (const std::string& id : waiting) parts_.wake(id);
 }
 

@@ -25,16 +25,15 @@ class DeploymentLoop {
   };
   explicit DeploymentLoop(Parts parts);
 
-  struct Result {
-    Outcome outcome;
-    // For the log line; empty where there is no row.
+  // What a reconcile was about, for the log; empty where there is no row.
+  struct Subject {
     std::string name_space;
     std::int64_t generation = 0;
     std::string request_id;
   };
-  // Throws kube::ApiError where the cluster has to be tried again, berth::Error where the database
-  // has.
-  Result reconcile(const std::string& id);
+  // Fills `subject` in any case. Throws kube::ApiError where the cluster has to be tried again,
+  // berth::Error where the database has.
+  Outcome reconcile(const std::string& id, Subject& subject);
 
   // The app's namespace, or what stands in it, changed.
   void app_changed(const std::string& app_id);
@@ -42,6 +41,7 @@ class DeploymentLoop {
   std::set<std::string> orphans() const;
 
  private:
+  Outcome remove(const deployments::Deployment& row);
   Outcome make(const deployments::Deployment& row);
   Outcome make_under_lock(deployments::Wish& wish);
   Outcome apply_and_observe(deployments::Wish& wish);
@@ -53,7 +53,8 @@ class DeploymentLoop {
   bool is_held_by_another(const deployments::Deployment& row);
   int remove_unwanted(const std::string& id, const std::vector<Object>& desired);
   Live look(const std::string& id);
-  void record(const deployments::Deployment& row, const deployments::Observation& seen);
+  // False where the row says so already.
+  bool record(const deployments::Deployment& row, const deployments::Observation& seen);
 
   const Parts parts_;
   Applier applier_;

@@ -45,18 +45,23 @@ std::string words_of(const Outcome& outcome) {
   return "";
 }
 
-void log_reconciled(const std::string& id, const DeploymentLoop::Result& result,
-                    std::chrono::duration<double> took) {
-  const Outcome& outcome = result.outcome;
-  const bool quiet = outcome.writes == 0 && outcome.kind != Outcome::Kind::removed;
-  log::write(quiet ? log::Level::debug : log::Level::info, "reconciled",
+using Took = std::chrono::duration<double, std::milli>;
+
+void log_reconciled(log::Level level, const std::string& id, const DeploymentLoop::Subject& subject,
+                    const std::string& outcome, const std::string& reason, Took took) {
+  log::write(level, "reconciled",
              {{"deployment", id},
-              {"namespace", result.name_space},
-              {"generation", result.generation},
-              {"request_id", result.request_id},
-              {"outcome", words_of(outcome)},
-              {"reason", outcome.reason},
-              {"duration_ms", took.count() * 1000}});
+              {"namespace", subject.name_space},
+              {"generation", subject.generation},
+              {"request_id", subject.request_id},
+              {"outcome", outcome},
+              {"reason", reason},
+              {"duration_ms", took.count()}});
+}
+
+log::Level level_of(const Outcome& outcome) {
+  const bool quiet = outcome.writes == 0 && !outcome.recorded;
+  return quiet ? log::Level::debug : log::Level::info;
 }
 
 }  // namespace
@@ -110,30 +115,32 @@ void Engine::work() {
 
 void Engine::handle(const std::string& id) {
   Metrics::Reconcile reconcile(metrics_);
+  DeploymentLoop::Subject subject;
+  const auto failed = [&](const std::exception& failure, std::optional<std::chrono::seconds> wait) {
+    retry(id, wait);
+    log_reconciled(log::Level::warning, id, subject, "error", failure.what(), reconcile.took());
+  };
   try {
-    settle(id, loop_.reconcile(id), reconcile);
+    const Outcome outcome = loop_.reconcile(id, subject);
+    reconcile.ended(settle(id, outcome));
+    log_reconciled(level_of(outcome), id, subject, words_of(outcome), outcome.reason,
+                   reconcile.took());
   } catch (const kube::ApiError& error) {
     if (meaning_of(error) == Failure::unreachable) stall(id);
-    retry(id, error, error.retry_after);
+    failed(error, error.retry_after);
   } catch (const std::exception& error) {
-    retry(id, error, std::nullopt);
+    failed(error, std::nullopt);
   }
 }
 
-void Engine::settle(const std::string& id, const DeploymentLoop::Result& result,
-                    Metrics::Reconcile& reconcile) {
+std::string_view Engine::settle(const std::string& id, const Outcome& outcome) {
   queue_.forget(id);
-  if (result.outcome.again) queue_.add_after(id, *result.outcome.again);
-  reconcile.ended(result.outcome.again ? "requeue_after" : "success");
-  log_reconciled(id, result, reconcile.took());
+  if (!outcome.again) return "success";
+  queue_.add_after(id, *outcome.again);
+  return "requeue_after";
 }
 
-void Engine::retry(const std::string& id, const std::exception& failure,
-                   std::optional<std::chrono::seconds> wait) {
-  const int tries = queue_.retries(id) + 1;
-  log::warning(
-      "reconciled",
-      {{"deployment", id}, {"outcome", "error"}, {"reason", failure.what()}, {"tries", tries}});
+void Engine::retry(const std::string& id, std::optional<std::chrono::seconds> wait) {
   if (wait)
     queue_.add_after(id, *wait);
   else

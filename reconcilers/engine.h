@@ -63,10 +63,8 @@ class Engine {
  private:
   void work();
   void handle(const std::string& id);
-  void settle(const std::string& id, const DeploymentLoop::Result& result,
-              Metrics::Reconcile& reconcile);
-  void retry(const std::string& id, const std::exception& failure,
-             std::optional<std::chrono::seconds> wait);
+  std::string_view settle(const std::string& id, const Outcome& outcome);
+  void retry(const std::string& id, std::optional<std::chrono::seconds> wait);
   void stall(const std::string& id);
   void wake_stalled();
   void keep(const std::stop_token& stop);

@@ -19,10 +19,11 @@ struct Outcome {
   Kind kind = Kind::unchanged;
   int writes = 0;  // to the API server
   std::optional<std::chrono::milliseconds> again;
-  std::string reason;  // what is waited for, or what the row says
+  std::string reason;     // what is waited for, or what the row says
+  bool recorded = false;  // the row says something else now
 
   static Outcome waiting(std::string what, std::chrono::milliseconds again) {
-    return {Kind::waiting, 0, again, std::move(what)};
+    return {Kind::waiting, 0, again, std::move(what), false};
   }
 };
 

@@ -131,7 +131,10 @@ void look_at_running(PodState& state, const Object& pod, const std::vector<Objec
                      const deployments::Deployment& deployment, const Patience& patience,
                      Instant now) {
   const Object& status = container_status(pod);
-  state.step = PodState::Step::probing;
+  // The container's probe is fine and the pod isn't: its node is in doubt (kubernetes.io, "Nodes",
+  // node heartbeats). That passes, or the pod is made anew elsewhere.
+  state.step = flag_at(status, {"ready"}) ? PodState::Step::ready : PodState::Step::probing;
+  if (state.step == PodState::Step::ready) return;
   const auto started = instant_at(status, {"state", "running", "startedAt"});
   const Object& last = field(status, {"lastState", "terminated"});
   if (last.is_object() && started && now - *started < patience.after_crash) {

@@ -37,26 +37,30 @@ Removal::Removal(db::Database& database, kube::Client& client, Cache& cache, Ten
 
 Outcome Removal::step(const deployments::Deployment& row) {
   std::vector<Tracked> left = cache_.of_deployment(row.id);
-  if (left.empty() && row.removed_at) return {};
-  if (left.empty()) left = ask_for_rest(row);
+  if (left.empty() && row.removed_at) {
+    forget(row.id);
+    return {};
+  }
+  if (left.empty() && !progress_of(row.id).nothing_is_left) left = ask_for_rest(row);
   const int writes = remove(left, row.id);
   if (!has(left, kube::ingresses)) free_host(row);
-  if (!left.empty()) return {Outcome::Kind::waiting, writes, look_again, "objects are leaving"};
+  if (!left.empty())
+    return {Outcome::Kind::waiting, writes, look_again, "objects are leaving", false};
   if (!tenancy_.remove_if_empty(row.app_id))
     return Outcome::waiting("the namespace is leaving", look_again);
   finish(row);
-  return {Outcome::Kind::removed, 0, {}, ""};
+  return {Outcome::Kind::removed, 0, {}, "", true};
 }
 
-bool Removal::is_late(const std::string& id) {
+Removal::Progress Removal::progress_of(const std::string& id) {
   const std::lock_guard lock(mutex_);
-  return SteadyClock::now() - progress_[id].since > garbage_collector_time;
+  return progress_[id];
 }
 
 int Removal::remove(const std::vector<Tracked>& objects, const std::string& id) {
   std::vector<Tracked> ordered = objects;
   ingresses_first(ordered);
-  const bool late = is_late(id);
+  const bool late = SteadyClock::now() - progress_of(id).since > garbage_collector_time;
   int writes = 0;
   for (const auto& [resource, object] : ordered) {
     if (is_being_deleted(*object) || (follows_its_owner(*resource) && !late)) continue;
@@ -77,6 +81,8 @@ std::vector<Tracked> Removal::ask_for_rest(const deployments::Deployment& row) {
   for (const kube::Resource* resource : kinds)
     for (Object& object : client_.list(*resource, ours).items)
       rest.push_back({resource, std::make_shared<const Object>(std::move(object))});
+  const std::lock_guard lock(mutex_);
+  progress_[row.id].nothing_is_left = rest.empty();
   return rest;
 }
 
@@ -90,11 +96,13 @@ void Removal::free_host(const deployments::Deployment& row) {
 
 void Removal::finish(const deployments::Deployment& row) {
   if (!row.removed_at) database_.write([&](db::Tx& tx) { deployments::mark_removed(tx, row.id); });
-  {
-    const std::lock_guard lock(mutex_);
-    progress_.erase(row.id);
-  }
+  forget(row.id);
   wake_holder(row.name);
+}
+
+void Removal::forget(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  progress_.erase(id);
 }
 
 void Removal::wake_holder(const std::string& name) {

@@ -32,14 +32,16 @@ class Removal {
   struct Progress {
     SteadyClock::time_point since = SteadyClock::now();
     bool host_is_free = false;
+    bool nothing_is_left = false;  // says the server itself
   };
 
-  bool is_late(const std::string& id);
   int remove(const std::vector<Tracked>& objects, const std::string& id);
   // What the server itself still has, whatever the cache says.
   std::vector<Tracked> ask_for_rest(const deployments::Deployment& row);
   void free_host(const deployments::Deployment& row);
+  Progress progress_of(const std::string& id);
   void finish(const deployments::Deployment& row);
+  void forget(const std::string& id);
   void wake_holder(const std::string& name);
 
   db::Database& database_;

@@ -23,6 +23,12 @@ std::uint64_t number_of(const std::string& version) {
   return number;
 }
 
+bool differ_in_version_only(const Object& object, const Object& known) {
+  Object same = object;
+  same["metadata"]["resourceVersion"] = version_of(known);
+  return same == known;
+}
+
 bool is_older(const Object& object, const Object& than) {
   return uid_of(object) == uid_of(than) &&
          number_of(version_of(object)) < number_of(version_of(than));
@@ -91,15 +97,17 @@ void Store::note(Object object) {
   const std::lock_guard lock(mutex_);
   Object slim = slimmed(std::move(object));
   const std::string key = key_of(slim);
-  if (put_locked(std::move(slim))) noted_[key] = SteadyClock::now();
+  put_locked(std::move(slim));
+  if (objects_.contains(key)) noted_[key] = SteadyClock::now();
 }
 
 void Store::erase(const Object& object) {
   const std::lock_guard lock(mutex_);
   const std::string uid = uid_of(object);
-  if (!uid.empty() && deleted_uids_.insert(uid).second) deleted_order_.push_back(uid);
+  if (!uid.empty() && !deleted_.contains(uid)) deleted_order_.push_back(uid);
+  if (!uid.empty()) deleted_[uid] = number_of(version_of(object));
   if (deleted_order_.size() > max_deleted) {
-    deleted_uids_.erase(deleted_order_.front());
+    deleted_.erase(deleted_order_.front());
     deleted_order_.pop_front();
   }
   const std::string key = key_of(object);
@@ -136,16 +144,19 @@ std::vector<ObjectPtr> Store::replace(std::vector<Object> objects,
 }
 
 bool Store::put_locked(Object&& object) {
-  if (deleted_uids_.contains(uid_of(object))) return false;
+  bool changed = true;
+  const auto deleted = deleted_.find(uid_of(object));
+  if (deleted != deleted_.end() && number_of(version_of(object)) <= deleted->second) return false;
   const std::string key = key_of(object);
   const auto known = objects_.find(key);
   if (known != objects_.end()) {
     const bool same = uid_of(*known->second) == uid_of(object) &&
                       version_of(*known->second) == version_of(object);
     if (same || is_older(object, *known->second)) return false;
+    changed = !differ_in_version_only(object, *known->second);
   }
   set_locked(key, std::make_shared<const Object>(std::move(object)));
-  return true;
+  return changed;
 }
 
 void Store::set_locked(const std::string& key, ObjectPtr object) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -8,7 +9,6 @@
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "reconcilers/fields.h"
@@ -29,9 +29,10 @@ class Store {
   std::vector<ObjectPtr> all() const;
   size_t size() const;
 
-  // From a watch. False where a newer version was known, or this very object was deleted.
+  // From a watch. False where nothing is new in what we keep: a newer version was known, or this
+  // very object was deleted since, or only the numbers of a quota changed.
   bool put(Object object);
-  // From a watch: the object was deleted.
+  // From a watch: the object was deleted, or has lost our labels and may get them back.
   void erase(const Object& object);
   // The answer to a write of ours.
   void note(Object object);
@@ -56,7 +57,7 @@ class Store {
   std::map<std::string, ObjectPtr> objects_;  // by namespace/name
   std::unordered_map<std::string, std::set<std::string>> keys_of_deployment_;
   std::unordered_map<std::string, SteadyClock::time_point> noted_;
-  std::unordered_set<std::string> deleted_uids_;
+  std::unordered_map<std::string, std::uint64_t> deleted_;  // by uid: the version of the deletion
   std::deque<std::string> deleted_order_;
 };
 

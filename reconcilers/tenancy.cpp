@@ -1,5 +1,7 @@
 #include "reconcilers/tenancy.h"
 
+#include <algorithm>
+
 namespace berth::reconcilers {
 
 Tenancy::Made Tenancy::make(const std::string& app_id) {
@@ -22,6 +24,7 @@ bool Tenancy::remove_if_empty(const std::string& app_id) {
   const KeyedMutex::Lock lock(apps_, app_id);
   if (size_of(app_id).deployments > 0) return true;
   const std::string name = manifests::namespace_of(app_id);
+  if (has_orphans(name)) return true;
   const ObjectPtr cached = cache_.store(kube::namespaces).find("", name);
   // The cache may be behind: that nothing is left is asked of the server itself.
   const auto live = cached ? std::optional(*cached) : client_.get(kube::namespaces, "", name);
@@ -32,6 +35,14 @@ bool Tenancy::remove_if_empty(const std::string& app_id) {
 
 deployments::AppSize Tenancy::size_of(const std::string& app_id) {
   return database_.read([&](db::Tx& tx) { return deployments::size_of_app(tx, app_id); });
+}
+
+bool Tenancy::has_orphans(const std::string& name_space) {
+  const auto present = cache_.deployments_in(name_space);
+  return database_.read([&](db::Tx& tx) {
+    return std::any_of(present.begin(), present.end(),
+                       [&](const std::string& id) { return !deployments::find(tx, id); });
+  });
 }
 
 bool Tenancy::is_ours(const Object& name_space, const std::string& app_id) const {

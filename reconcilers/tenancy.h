@@ -29,11 +29,13 @@ class Tenancy {
   Made make(const std::string& app_id);
 
   // Removes the namespace where no deployment of the app lives. True where there is nothing to wait
-  // for: it is gone, or somebody lives there. Throws kube::ApiError.
+  // for: it is gone, or somebody lives there, be it objects that no row is known for: a database
+  // that was restored from a backup doesn't know the newest ones. Throws kube::ApiError.
   bool remove_if_empty(const std::string& app_id);
 
  private:
   deployments::AppSize size_of(const std::string& app_id);
+  bool has_orphans(const std::string& name_space);
   bool is_ours(const Object& name_space, const std::string& app_id) const;
 
   db::Database& database_;

@@ -48,8 +48,11 @@ std::string random_token(std::string_view prefix) {
 }
 
 std::string sha256(std::string_view data) {
+  // Fetched once: SHA256() looks its provider up at each call.
+  static const EVP_MD* const digest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   std::string result(SHA256_DIGEST_LENGTH, '\0');
-  SHA256(bytes_of(data), data.size(), bytes_of(result));
+  check(EVP_Digest(data.data(), data.size(), bytes_of(result), nullptr, digest, nullptr) == 1,
+        "EVP_Digest");
   return result;
 }
 

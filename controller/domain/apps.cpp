@@ -66,9 +66,10 @@ ScopeRequest request_of(const db::Query& row) {
 constexpr const char* request_columns =
     "SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at FROM scope_requests WHERE id = $1";
 
-ScopeRequest get_pending(db::Tx& tx, const std::string& id) {
+// `app_id` empty: of any app.
+ScopeRequest get_pending(db::Tx& tx, const std::string& id, const std::string& app_id = "") {
   auto rows = tx.query(request_columns, id);
-  if (!rows.next()) throw Error(Code::scope_request_not_found, "there is no such scope request");
+  if (!rows.next() || (!app_id.empty() && rows.text(1) != app_id)) throw Error(Code::scope_request_not_found, "there is no such scope request");
   if (rows.text(3) != "pending") throw Error(Code::invalid_state, "the scope request is " + rows.text(3) + " already");
   return request_of(rows);
 }
@@ -167,8 +168,7 @@ Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& a
 }
 
 ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id) {
-  if (get_pending(tx, request_id).app_id != app.id)
-    throw Error(Code::scope_request_not_found, "there is no such scope request");
+  get_pending(tx, request_id, app.id);
   return decide(tx, request_id, "withdrawn", std::nullopt, app.owner_id);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <regex>
 
 #include "controller/base/error.h"
 #include "controller/base/text.h"
@@ -43,38 +44,13 @@ void check_env(const std::map<std::string, std::string>& env, Details& wrong) {
   if (bytes > max_env_bytes) wrong["env_vars"].push_back("must have at most 256 KiB of keys and values");
 }
 
-// A reference of the distribution specification: path components, then a tag, a digest, or both.
-bool is_image(std::string_view image) {
-  const size_t at = image.find('@');
-  if (at != std::string_view::npos) {
-    const std::string_view digest = image.substr(at + 1);
-    const bool hex = std::ranges::all_of(digest.substr(std::min<size_t>(7, digest.size())), [](unsigned char c) {
-      return std::isdigit(c) || (c >= 'a' && c <= 'f');
-    });
-    if (!digest.starts_with("sha256:") || digest.size() != 7 + 64 || !hex) return false;
-    image = image.substr(0, at);
-  }
-  const size_t slash = image.rfind('/');
-  const size_t colon = image.rfind(':');
-  if (colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash)) {
-    const std::string_view tag = image.substr(colon + 1);
-    const bool plain = std::ranges::all_of(
-        tag, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == '-'; });
-    if (tag.empty() || tag.size() > 128 || !plain || tag.front() == '.' || tag.front() == '-') return false;
-    image = image.substr(0, colon);
-  }
-  bool first = true;
-  while (true) {
-    const size_t end = std::min(image.find('/'), image.size());
-    const std::string_view part = image.substr(0, end);
-    const bool plain = std::ranges::all_of(part, [&](unsigned char c) {
-      return is_lower_or_digit(c) || c == '.' || c == '_' || c == '-' || (first && c == ':');
-    });
-    if (part.empty() || !plain || !is_lower_or_digit(part.front()) || !is_lower_or_digit(part.back())) return false;
-    if (end == image.size()) return true;
-    image.remove_prefix(end + 1);
-    first = false;
-  }
+// A reference of the distribution project (distribution/reference, grammar): a registry, path
+// components, then a tag, a digest, or both.
+bool is_image(const std::string& image) {
+  static const std::regex grammar(
+      "[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]+)?(/[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*)+"
+      "(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[a-f0-9]{64})?");
+  return std::regex_match(image, grammar);
 }
 
 bool is_below(std::string_view host, std::string_view domain) {

@@ -163,17 +163,19 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
 Caller check_access_token(db::Tx& tx, const std::string& token) {
   auto rows = tx.query(
       "SELECT t.expires_at, f.scopes, f.revoked_at, g.id, g.user_id, g.app_id, g.revoked_at, u.suspended_at, "
-      "a.suspended_at, a.approved_scopes, a.owner_id "
+      "a.suspended_at, a.approved_scopes, a.owner_id, f.expires_at "
       "FROM access_tokens t JOIN token_families f ON f.id = t.family_id JOIN grants g ON g.id = f.grant_id "
       "JOIN users u ON u.id = g.user_id JOIN apps a ON a.id = g.app_id WHERE t.token_hash = $1", token_hash(token));
   if (!rows.next()) throw Error(Code::invalid_token, "the access token is unknown");
   if (!rows.null(2) || !rows.null(6)) throw Error(Code::token_revoked, "the access token was revoked");
-  if (rows.instant(0) <= tx.now()) throw Error(Code::token_expired, "the access token has expired; refresh it");
+  // A family's end is absolute: tokens that it gave shortly before go with it.
+  if (rows.instant(0) <= tx.now() || rows.instant(11) <= tx.now())
+    throw Error(Code::token_expired, "the access token has expired; refresh it");
   if (!rows.null(7) || !rows.null(8)) throw Error(Code::account_suspended, "the account or the app is suspended");
   ScopeSet scopes = stored_scopes(rows.text(1)) & (stored_scopes(rows.text(9)) | ScopeSet::automatic());
   if (rows.text(4) != rows.text(10)) scopes = scopes - ScopeSet::operators();
   return {.user_id = rows.text(4), .app_id = rows.text(5), .grant_id = rows.text(3), .scopes = scopes,
-          .expires_at = rows.instant(0)};
+          .expires_at = std::min(rows.instant(0), rows.instant(11))};
 }
 
 Introspection introspect(db::Tx& tx, const std::string& token) {

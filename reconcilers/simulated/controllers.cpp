@@ -29,27 +29,50 @@ Controllers::Controllers(Store& store, Registry& registry, Images& images, Timin
 
 Controllers::~Controllers() { store_.stop(); }
 
+void Controllers::Queue::add(const Key& key) {
+  if (known_.insert(key).second) order_.push_back(key);
+}
+
+Key Controllers::Queue::take() {
+  Key key = std::move(order_.front());
+  order_.pop_front();
+  known_.erase(key);
+  return key;
+}
+
+bool Controllers::has_work() const {
+  return std::any_of(queues_.begin(), queues_.end(), [](const auto& one) { return !one.second.empty(); });
+}
+
+std::optional<Controllers::Work> Controllers::next_work() {
+  if (!has_work()) return std::nullopt;
+  if (Queue& first = queues_[Loop::name_space]; !first.empty()) return Work{Loop::name_space, first.take()};
+  auto at = queues_.upper_bound(last_);
+  while (at == queues_.end() || at->second.empty()) at = at == queues_.end() ? queues_.begin() : std::next(at);
+  last_ = at->first;
+  return Work{at->first, at->second.take()};
+}
+
 void Controllers::run() {
   while (true) {
     {
       Lock lock(store_.mutex());
       Moment until = std::chrono::steady_clock::now() + longest_sleep;
       if (!timers_.empty()) until = std::min(until, timers_.begin()->first);
-      if (!queue_.empty() && !paused_) until = Moment::min();
+      if (has_work() && !paused_) until = Moment::min();
       if (paused_) until = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
       for (const Change& change : store_.take_changes(lock, until)) notice(change);
       if (store_.stopped()) return;
       if (paused_) continue;
       const Moment now = std::chrono::steady_clock::now();
       take_due(now);
-      if (queue_.empty()) continue;
-      const Work next = *queue_.begin();
-      queue_.erase(queue_.begin());
+      const auto next = next_work();
+      if (!next) continue;
       try {
-        schedule(next, work(next, now));
+        schedule(*next, work(*next, now));
       } catch (const std::exception& failure) {
-        log::error("a simulated controller failed", {{"object", next.second.name}, {"error", failure.what()}});
-        schedule(next, now + std::chrono::seconds(1));
+        log::error("a simulated controller failed", {{"object", next->second.name}, {"error", failure.what()}});
+        schedule(*next, now + std::chrono::seconds(1));
       }
     }
   }
@@ -70,7 +93,7 @@ void Controllers::take_due(Moment now) {
     const Work work = timers_.begin()->second;
     timers_.erase(timers_.begin());
     due_.erase(work);
-    queue_.insert(work);
+    add(work.first, work.second);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <memory>
+#include <deque>
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -26,14 +27,29 @@ class Controllers {
   void pause(bool paused) { paused_ = paused; }
 
  private:
-  // Those that come first are served first: a deployment decides once its sets did what it said.
-  enum class Loop { replica_set, pod, deployment, garbage, name_space, quota };
+  enum class Loop { name_space, garbage, replica_set, pod, deployment, quota };
   using Work = std::pair<Loop, Key>;
+
+  // What a loop has to look at, each once, in the order in which it came up.
+  class Queue {
+   public:
+    void add(const Key& key);
+    Key take();
+    bool empty() const { return order_.empty(); }
+
+   private:
+    std::deque<Key> order_;
+    std::set<Key> known_;
+  };
 
   void run();
   void notice(const Change& change);
   void notice_pod(const Change& change);
-  void add(Loop loop, const Key& key) { queue_.insert({loop, key}); }
+  void add(Loop loop, const Key& key) { queues_[loop].add(key); }
+  // The loops take turns, so that none starves another; new namespaces are furnished first of all,
+  // because nothing can run in them before.
+  std::optional<Work> next_work();
+  bool has_work() const;
   void add_owners(const Json& object, Kind kind, Loop loop);
   void add_quotas(const std::string& name_space) { add(Loop::quota, {Kind::resource_quotas, name_space, ""}); }
   std::optional<Moment> work(const Work& work, Moment now);
@@ -50,7 +66,8 @@ class Controllers {
   ReplicaSetController replica_sets_;
   Collector collector_;
   bool paused_ = false;
-  std::set<Work> queue_;
+  std::map<Loop, Queue> queues_;
+  Loop last_ = Loop::name_space;  // whose turn it was
   std::set<std::pair<Moment, Work>> timers_;
   std::map<Work, Moment> due_;  // of each timer
   std::jthread thread_;

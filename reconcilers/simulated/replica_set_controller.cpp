@@ -128,7 +128,7 @@ std::optional<Moment> ReplicaSetController::report(const Key& key, const Json& s
   } else {
     set_rollout_condition(status, {"ReplicaFailure", "True", "FailedCreate", failure});
     const int times = std::min(most_doublings, failures_[uid_of(set)]++);
-    due = now + (1 << times) * timing_.second / 50;
+    due = now + (1 << times) * std::max(timing_.second / 50, shortest_retry);
   }
   next["status"] = std::move(status);
   registry_.write_status(key, std::move(next), manager);

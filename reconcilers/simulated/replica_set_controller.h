@@ -20,9 +20,10 @@ class ReplicaSetController {
   void forget(const std::string& uid);
 
  private:
-  // A refused pod is tried again after a fiftieth of the cluster's second, then after twice as long
-  // each time, up to 20 seconds.
+  // A refused pod is tried again after a fiftieth of the cluster's second, but no less than the
+  // 5 ms of client-go's rate limiter, then after twice as long each time: up to 20 seconds.
   static constexpr int most_doublings = 10;
+  static constexpr std::chrono::milliseconds shortest_retry{5};
 
   // The refusal's words; empty: all pods were made.
   std::string create_pods(const Json& set, std::int64_t number);

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <prometheus/registry.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/gate.h"
+#include "tests/domain/world.h"
+
+// The whole API but its sockets: a gate over a real database.
+namespace berth::api::test {
+
+using berth::test::World;
+
+struct Header {
+  std::string name, value;
+};
+
+// An answer, with its body read.
+struct Answered {
+  int status = 0;
+  std::string text;  // the body as it was sent
+  json body;
+  std::vector<std::pair<std::string, std::string>> headers;
+
+  // All values of the field, with a comma between them; empty where there is none.
+  std::string header(const std::string& name) const {
+    std::string all;
+    for (const auto& [key, value] : headers)
+      if (key == name) all += (all.empty() ? "" : ", ") + value;
+    return all;
+  }
+  bool has(const std::string& name) const { return !header(name).empty(); }
+  // "403 forbidden" of a nested, simple or OAuth body.
+  std::string error() const {
+    const json& error = body.at("error");
+    return std::to_string(status) + " " +
+           (error.is_string() ? error : error.at("code")).get<std::string>();
+  }
+};
+
+class GateWorld {
+ public:
+  World world;
+  PasswordHasher passwords;
+  Services services = {
+      .db = world.db,
+      .clock = world.clock,
+      .keys = world.keys,
+      .passwords = passwords,
+      .environment = Environment::development,
+      .base_url = "https://api.example.org",
+      .internal_secret = "internal secret",
+      .rate_limits = false,
+      .trusted_proxies = {},
+      .session_lifetime = std::chrono::hours(24),
+      .signup_bonus = {},
+      .oauth_policy = {},
+      .deployment_rules = world.rules,
+      .url_of = [](const std::string& name) { return "https://" + name + ".apps.example.org"; },
+      .kubernetes_state = [] { return "simulated"; },
+      .orphans = [] { return std::vector<std::string>(); },
+  };
+  std::string remote_address = "192.0.2.1";
+
+  // `target` is a path with or without a query.
+  Answered ask(const std::string& method, const std::string& target,
+               const std::vector<Header>& headers = {}, const std::string& body = "") {
+    if (!gate_) gate_.emplace(services, metrics_);
+    const size_t mark = std::min(target.find('?'), target.size());
+    Request request = {.method = method,
+                       .path = std::string_view(target).substr(0, mark),
+                       .raw_query = {},
+                       .query = {},
+                       .headers = {},
+                       .host = "api.example.org",
+                       .remote_address = remote_address,
+                       .body = body};
+    if (mark < target.size()) {
+      request.raw_query = std::string_view(target).substr(mark + 1);
+      request.query = parse_form(request.raw_query).value();
+    }
+    for (const Header& header : headers) request.headers.add(header.name, header.value);
+    Response response;
+    gate_->handle(request, response);
+    Answered answered = {
+        .status = response.status, .text = response.body, .body = {}, .headers = response.headers};
+    if (!response.body.empty()) answered.body = json::parse(response.body);
+    return answered;
+  }
+
+  const std::vector<Header> admin = {{"x-internal-secret", "internal secret"}};
+  const prometheus::Registry& registry() const { return registry_; }
+
+ private:
+  prometheus::Registry registry_;
+  HttpMetrics metrics_{registry_};
+  std::optional<Gate> gate_;  // made at the first request, so that services can be changed before
+};
+
+inline Header bearer(const std::string& token) { return {"Authorization", "Bearer " + token}; }
+
+// An operator with an app and a token of it.
+struct Operator {
+  GateWorld g;
+  accounts::User user = g.world.verified_user("ada");
+  apps::AppWithSecret registered = g.world.new_app(user);
+  apps::App app = [this] {
+    g.world.write([&](db::Tx& tx) {
+      apps::approve(
+          tx,
+          apps::request_scopes(tx, registered.app, {Scope::deploy_manage, Scope::app_balance_read})
+              .id,
+          "root");
+    });
+    return g.world.find_app(registered.app.id);
+  }();
+  std::string jwt = g.world.jwt(user);
+  oauth::Tokens tokens = g.world.tokens(app, user, "profile:read deploy:manage");
+  Header token = bearer(tokens.access_token);
+
+  std::string order(const std::string& name = "shop") const {
+    return json{{"name", name}, {"image", "ghcr.io/acme/web:1"}, {"tier", "wide"}}.dump();
+  }
+};
+
+}  // namespace berth::api::test

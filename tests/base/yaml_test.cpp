@@ -1,0 +1,85 @@
+#include "controller/base/yaml.h"
+
+#include <catch2/catch.hpp>
+
+namespace {
+
+using namespace berth;
+using nlohmann::json;
+
+json value(const std::string& text) { return parse_yaml("x: " + text, "test").at("x"); }
+
+TEST_CASE("plain scalars get the types of the core schema") {
+  const std::pair<const char*, json> cases[] = {{"", nullptr},
+                                                {"~", nullptr},
+                                                {"null", nullptr},
+                                                {"NULL", nullptr},
+                                                {"true", true},
+                                                {"False", false},
+                                                {"0", 0},
+                                                {"-7", -7},
+                                                {"+12", 12},
+                                                {"012", 12},
+                                                {"0o17", 15},
+                                                {"0x1F", 31},
+                                                {"1.5", 1.5},
+                                                {"-1e3", -1000.0},
+                                                {"+.5", 0.5},
+                                                {"5.", 5.0},
+                                                {"9223372036854775807", INT64_MAX},
+                                                {"-9223372036854775808", INT64_MIN}};
+  for (const auto& [text, expected] : cases) {
+    INFO(text);
+    const json got = value(text);
+    CHECK(got == expected);
+    CHECK(got.type() == expected.type());
+  }
+}
+
+TEST_CASE("what only looks like a number or a word stays text") {
+  for (const char* text :
+       {"yes",        "on",   "tRUE", "1.2.3",        "1-2", "+-1", "0x",    "0xg",
+        "0o8",        "0x-1", "1e",   "e3",           "+",   ".",   "1_000", "12:30:45",
+        "2026-01-31", ".inf", ".nan", "Null and void"}) {
+    INFO(text);
+    CHECK(value(text) == text);
+  }
+}
+
+TEST_CASE("quoted scalars stay text") {
+  for (const char* text : {"true", "12", "null", "", "~", "1.5"}) {
+    INFO(text);
+    CHECK(value("'" + std::string(text) + "'") == text);
+    CHECK(value("\"" + std::string(text) + "\"") == text);
+  }
+  CHECK(value("!!str 12") == "12");
+  CHECK(value("|\n  two\n  lines\n") == "two\nlines\n");
+}
+
+TEST_CASE("lists and mappings nest, and anchors are followed") {
+  const json got = parse_yaml("a: [1, {b: two}]\nc: &it\n  - x\nd: *it\n1: one\n", "test");
+  CHECK(got == json::parse(R"({"a": [1, {"b": "two"}], "c": ["x"], "d": ["x"], "1": "one"})"));
+}
+
+TEST_CASE("a mapping that is merged in gives what doesn't stand there already") {
+  const json got = parse_yaml("base: &base {a: 1, b: 2}\nx:\n  b: 3\n  <<: *base\n", "test");
+  CHECK(got.at("x") == json{{"a", 1}, {"b", 3}});
+}
+
+TEST_CASE("of several documents the first counts, and an empty one is null") {
+  CHECK(parse_yaml("a: 1\n---\na: 2\n", "test") == json{{"a", 1}});
+  CHECK(parse_yaml("", "test").is_null());
+}
+
+TEST_CASE("a broken text names its source and line") {
+  try {
+    parse_yaml("a: 1\nb: [1, 2\n", "berthd.yaml");
+    FAIL("it was taken");
+  } catch (const std::runtime_error& failure) {
+    const std::string what = failure.what();
+    CHECK(what.starts_with("berthd.yaml: "));
+    CHECK(what.find("line 3") != std::string::npos);
+  }
+}
+
+}  // namespace

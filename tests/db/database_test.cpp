@@ -1,0 +1,367 @@
+#include "controller/db/database.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "controller/base/error.h"
+#include "tests/db/groups.h"
+#include "tests/db/rows.h"
+#include "tests/db/temp_dir.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+
+struct Fixture {
+  TempDir dir;
+  std::filesystem::path file = dir / "berth.db";
+  Clock clock = Clock::standing_at(from_millis(1'000'000));
+  std::optional<db::Database> opened;
+  explicit Fixture(db::Options options = {.readers = 2, .vfs = {}}) {
+    opened.emplace(file, clock, options);
+  }
+  db::Database& database() { return *opened; }
+};
+
+TEST_CASE("a write gives back what its work returned, and others see it at once") {
+  Fixture f;
+  const int answer = f.database().write([](db::Tx& tx) {
+    put(tx, "a", "1");
+    return 42;
+  });
+  CHECK(answer == 42);
+  CHECK(seen_from_outside(f.file) == Rows{{"a", "1"}});
+  CHECK(f.database().read(all) == Rows{{"a", "1"}});
+}
+
+TEST_CASE("what the work throws is thrown to the caller, and its changes are undone") {
+  Fixture f;
+  CHECK_THROWS_AS(f.database().write([](db::Tx& tx) {
+    put(tx, "a");
+    throw std::out_of_range("mine");
+  }),
+                  std::out_of_range);
+  CHECK(f.database().read(all).empty());
+  try {
+    f.database().write([](db::Tx& tx) {
+      put(tx, "b");
+      throw invalid_field("name", "is wrong");
+    });
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code == Code::validation_failed);
+    CHECK(error.details.contains("name"));
+  }
+  CHECK(seen_from_outside(f.file).empty());
+}
+
+TEST_CASE("a mistake in SQL is the caller's and no fault of the disk") {
+  Fixture f;
+  CHECK_THROWS_AS(
+      f.database().write([](db::Tx& tx) { tx.execute("INSERT INTO nowhere VALUES (1)"); }),
+      SQLite::Exception);
+  CHECK_THROWS_AS(f.database().write([](db::Tx& tx) {
+    tx.execute("INSERT INTO meta (key, value) VALUES ('a', NULL)");
+  }),
+                  SQLite::Exception);
+  CHECK(f.database().takes_writes());
+  CHECK(f.database().read(all).empty());
+}
+
+TEST_CASE("writes in a group fail alone") {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    Fixture f;
+    const auto before = f.database().commits();
+    const auto outcomes = together(
+        f.database(), {
+                          [](db::Tx& tx) { put(tx, "a"); },
+                          [](db::Tx& tx) {
+                            put(tx, "b");
+                            throw invalid_field("b", "is wrong");
+                          },
+                          [](db::Tx& tx) { put(tx, "c"); },
+                          [](db::Tx& tx) {
+                            put(tx, "d");
+                            tx.execute("INSERT INTO meta (key, value) VALUES ('d', 'twice')");
+                          },
+                          [](db::Tx& tx) { put(tx, "e"); },
+                      });
+    CHECK(outcomes[0].stored());
+    CHECK(outcomes[1].refused == Code::validation_failed);
+    CHECK(outcomes[2].stored());
+    CHECK(outcomes[3].other.find("UNIQUE") != std::string::npos);
+    CHECK(outcomes[4].stored());
+    CHECK(f.database().read(all) == Rows{{"a", "x"}, {"c", "x"}, {"e", "x"}});
+    if (f.database().commits() - before == 2) return;  // the one that held the writer, and ours
+  }
+  FAIL("the writes never met in one group");
+}
+
+TEST_CASE("a read sees one snapshot, whatever is written meanwhile") {
+  Fixture f;
+  f.database().write([](db::Tx& tx) { put(tx, "a", "old"); });
+  f.database().read([&](db::Tx& tx) {
+    CHECK(all(tx) == Rows{{"a", "old"}});
+    std::jthread([&] {
+      f.database().write([](db::Tx& other) {
+        put(other, "a", "new");
+        put(other, "b");
+      });
+    }).join();
+    CHECK(seen_from_outside(f.file) == Rows{{"a", "new"}, {"b", "x"}});
+    CHECK(all(tx) == Rows{{"a", "old"}});
+  });
+  CHECK(f.database().read(all) == Rows{{"a", "new"}, {"b", "x"}});
+}
+
+TEST_CASE("a read can't write") {
+  Fixture f;
+  CHECK_THROWS_AS(f.database().read([](db::Tx& tx) { put(tx, "a"); }), SQLite::Exception);
+  CHECK(f.database().read(all).empty());
+}
+
+TEST_CASE("what a read throws ends its snapshot and gives its connection back") {
+  Fixture f({.readers = 1, .vfs = {}});
+  for (int i = 0; i < 3; ++i)
+    CHECK_THROWS_AS(f.database().read([](db::Tx& tx) {
+      all(tx);
+      throw std::runtime_error("mine");
+    }),
+                    std::runtime_error);
+  f.database().write([](db::Tx& tx) { put(tx, "a"); });
+  CHECK(f.database().read(all).size() == 1);
+}
+
+TEST_CASE("nested work is undone alone") {
+  Fixture f;
+  const int answer = f.database().write([](db::Tx& tx) {
+    put(tx, "before");
+    CHECK_THROWS_AS(tx.nested([&] {
+      put(tx, "inside");
+      tx.nested([&] { put(tx, "deeper"); });
+      throw invalid_field("inside", "is wrong");
+    }),
+                    Error);
+    CHECK_FALSE(has(tx, "inside"));
+    CHECK_FALSE(has(tx, "deeper"));
+    tx.nested([&] { put(tx, "kept"); });
+    return tx.nested([&] { return 7; });
+  });
+  CHECK(answer == 7);
+  CHECK(seen_from_outside(f.file) == Rows{{"before", "x"}, {"kept", "x"}});
+}
+
+TEST_CASE("nested work that was kept goes with the write that fails around it") {
+  Fixture f;
+  CHECK_THROWS_AS(f.database().write([](db::Tx& tx) {
+    tx.nested([&] { put(tx, "kept"); });
+    throw std::runtime_error("mine");
+  }),
+                  std::runtime_error);
+  CHECK(f.database().read(all).empty());
+}
+
+TEST_CASE("subscribers hear of a write once it can be seen, and before it is answered") {
+  Fixture f;
+  std::vector<std::string> heard;
+  std::vector<size_t> rows_then;
+  f.database().subscribe([&](db::Topic topic, const std::string& id) {
+    CHECK(topic == db::Topic::deployment);
+    heard.push_back(id);
+    rows_then.push_back(seen_from_outside(f.file).size());
+  });
+  int second = 0;
+  f.database().subscribe([&](db::Topic, const std::string&) { ++second; });
+  f.database().write([](db::Tx& tx) {
+    tx.notify(db::Topic::deployment, "one");
+    put(tx, "a");
+    put(tx, "b");
+    tx.notify(db::Topic::deployment, "two");
+  });
+  CHECK(heard == std::vector<std::string>{"one", "two"});
+  CHECK(rows_then == std::vector<size_t>{2, 2});
+  CHECK(second == 2);
+}
+
+TEST_CASE("subscribers hear nothing of what was undone") {
+  Fixture f;
+  std::vector<std::string> heard;
+  f.database().subscribe([&](db::Topic, const std::string& id) { heard.push_back(id); });
+  CHECK_THROWS(f.database().write([](db::Tx& tx) {
+    tx.notify(db::Topic::deployment, "failed");
+    throw std::runtime_error("mine");
+  }));
+  f.database().write([](db::Tx& tx) {
+    tx.notify(db::Topic::deployment, "outer");
+    try {
+      tx.nested([&] {
+        tx.notify(db::Topic::deployment, "inner");
+        throw std::runtime_error("mine");
+      });
+    } catch (const std::runtime_error&) {
+    }
+    tx.nested([&] { tx.notify(db::Topic::deployment, "kept"); });
+  });
+  CHECK(heard == std::vector<std::string>{"outer", "kept"});
+}
+
+TEST_CASE("many threads write and read at once, and nothing is lost") {
+  Fixture f({.readers = 3, .vfs = {}});
+  constexpr int threads = 8, each = 40;
+  std::atomic<int> torn = 0;
+  {
+    std::vector<std::jthread> running;
+    for (int t = 0; t < threads; ++t)
+      running.emplace_back([&, t] {
+        for (int i = 0; i < each; ++i) {
+          const std::string key = std::to_string(t) + "/" + std::to_string(i);
+          f.database().write([&](db::Tx& tx) {
+            put(tx, key + "/left");
+            put(tx, key + "/right");
+          });
+          // Both halves or none, of everybody's writes; and our own is there.
+          const bool whole = f.database().read([&](db::Tx& tx) {
+            return tx.number("SELECT count(*) FROM meta") % 2 == 0 && has(tx, key + "/left");
+          });
+          if (!whole) ++torn;
+        }
+      });
+  }
+  CHECK(torn == 0);
+  CHECK(f.database().read(all).size() == size_t(2 * threads * each));
+  CHECK(f.database().writes() == std::uint64_t(threads * each));
+  CHECK(f.database().commits() <= f.database().writes());
+}
+
+TEST_CASE("above max_waiting a write is refused as unavailable") {
+  Fixture f({.readers = 1, .max_waiting = 1, .vfs = {}});
+  std::atomic<int> refused = 0, stored = 0;
+  {
+    HeldWriter held(f.database());
+    std::vector<std::jthread> running;
+    for (int i = 0; i < 3; ++i)
+      running.emplace_back([&, i] {
+        const auto outcome =
+            outcome_of(f.database(), [&](db::Tx& tx) { put(tx, std::to_string(i)); });
+        if (outcome.stored()) ++stored;
+        if (outcome.refused == Code::unavailable) ++refused;
+      });
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (refused < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    CHECK(refused == 2);
+    held.release();
+  }
+  CHECK(stored == 1);
+  CHECK(f.database().read(all).size() == 1);
+}
+
+TEST_CASE("a group is no larger than max_group") {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    Fixture f({.readers = 1, .max_group = 2, .vfs = {}});
+    const auto before = f.database().commits();
+    std::vector<std::function<void(db::Tx&)>> jobs(4, [](db::Tx& tx) { put(tx, "a"); });
+    for (const Outcome& outcome : together(f.database(), jobs)) CHECK(outcome.stored());
+    CHECK(f.database().commits() - before >= 3);
+    if (f.database().commits() - before == 3) return;
+  }
+  FAIL("the writes never met in groups of two");
+}
+
+TEST_CASE("a transaction has one instant") {
+  Fixture f;
+  f.database().write([&](db::Tx& tx) {
+    const Instant before = tx.now();
+    f.clock.advance(5s);
+    CHECK(tx.now() == before);
+  });
+  CHECK(f.database().read([](db::Tx& tx) { return tx.now(); }) == from_millis(1'005'000));
+}
+
+TEST_CASE("what was stored is there after a restart") {
+  Fixture f;
+  f.database().write([](db::Tx& tx) { put(tx, "a", "1"); });
+  f.opened.reset();
+  CHECK(seen_from_outside(f.file) == Rows{{"a", "1"}});
+  f.opened.emplace(f.file, f.clock, db::Options{.readers = 1, .vfs = {}});
+  CHECK(f.database().read(all) == Rows{{"a", "1"}});
+  f.database().write([](db::Tx& tx) { put(tx, "b", "2"); });
+  CHECK(seen_from_outside(f.file) == Rows{{"a", "1"}, {"b", "2"}});
+}
+
+TEST_CASE("what is no database isn't opened, and stays as it is") {
+  TempDir dir;
+  const Clock clock;
+  const std::string text(5'000, 'x');
+  std::ofstream(dir / "berth.db") << text;
+  CHECK_THROWS_AS(db::Database(dir / "berth.db", clock), std::runtime_error);
+  std::ifstream in(dir / "berth.db");
+  CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == text);
+}
+
+TEST_CASE("a folder that isn't there is an error") {
+  const Clock clock;
+  TempDir dir;
+  CHECK_THROWS_AS(db::Database(dir / "no" / "berth.db", clock), std::runtime_error);
+}
+
+TEST_CASE("values come back as they were bound, whatever the order of the placeholders") {
+  Fixture f;
+  const std::string bytes("nul\0\xff", 5);
+  f.database().read([&](db::Tx& tx) {
+    auto row = tx.query("SELECT $2, $1, $3, $4, $5, $6, $1, $7, $8, $9, $11, $10", INT64_MIN, bytes,
+                        true, from_millis(7), std::optional<std::string>(), std::optional<int>(3),
+                        7, 8, 9, "ten", 11);
+    REQUIRE(row.next());
+    CHECK(row.text(0) == bytes);
+    CHECK(row.integer(1) == INT64_MIN);
+    CHECK(row.flag(2));
+    CHECK(row.instant(3) == from_millis(7));
+    CHECK(row.null(4));
+    CHECK(row.text_or_null(4) == std::nullopt);
+    CHECK(row.instant_or_null(4) == std::nullopt);
+    CHECK(row.integer_or_null(5) == 3);
+    CHECK(row.integer(6) == INT64_MIN);
+    CHECK(row.integer(9) == 9);
+    CHECK(row.integer(10) == 11);
+    CHECK(row.text(11) == "ten");
+    CHECK_FALSE(row.next());
+  });
+}
+
+TEST_CASE("a value without its placeholder is an error, and the statement works again afterwards") {
+  Fixture f;
+  f.database().read([](db::Tx& tx) {
+    const char* sql = "SELECT $1";
+    CHECK_THROWS(tx.number(sql, 1, 2));
+    CHECK(tx.number(sql, 5) == 5);
+  });
+}
+
+TEST_CASE("one statement can run twice at the same time") {
+  Fixture f;
+  f.database().write([](db::Tx& tx) {
+    for (const char* key : {"a", "b", "c"}) put(tx, key);
+    const char* sql = "SELECT key FROM meta ORDER BY key";
+    auto outer = tx.query(sql);
+    int pairs = 0;
+    while (outer.next()) {
+      auto inner = tx.query(sql);
+      while (inner.next()) ++pairs;
+    }
+    CHECK(pairs == 9);
+  });
+}
+
+TEST_CASE("rows that refer to nothing are refused") {
+  Fixture f;
+  CHECK_THROWS_AS(f.database().write([](db::Tx& tx) {
+    tx.execute(
+        "INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at) "
+        "VALUES ('s', 'nobody', '', '', 0, 0)");
+  }),
+                  SQLite::Exception);
+}
+
+}  // namespace

@@ -1,0 +1,89 @@
+#include "controller/db/migrate.h"
+
+#include <catch2/catch.hpp>
+
+namespace {
+
+using namespace berth;
+
+const Instant now = from_millis(1'000);
+const EmbeddedFile first = {"0001_first.sql",
+                            "CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1);"};
+const EmbeddedFile second = {"0002_second.sql",
+                             "ALTER TABLE a ADD COLUMN y TEXT; UPDATE a SET y = 'second';"};
+
+struct Fixture {
+  SQLite::Database database{":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE};
+  std::int64_t number(const char* sql) { return database.execAndGet(sql).getInt64(); }
+};
+
+std::string refusal(SQLite::Database& database, const std::vector<EmbeddedFile>& files) {
+  try {
+    db::migrate(database, now, files);
+    return "";
+  } catch (const std::runtime_error& failure) {
+    return failure.what();
+  }
+}
+
+TEST_CASE("migrations run once, in their order") {
+  Fixture f;
+  db::migrate(f.database, now, {first, second});
+  db::migrate(f.database, now, {first, second});
+  CHECK(f.number("SELECT count(*) FROM a WHERE y = 'second'") == 1);
+  CHECK(f.number("SELECT count(*) FROM schema_migrations WHERE applied_at = 1000") == 2);
+}
+
+TEST_CASE("a newer program goes on where the older one stopped") {
+  Fixture f;
+  db::migrate(f.database, now, {first});
+  f.database.exec("INSERT INTO a VALUES (2)");
+  db::migrate(f.database, now, {first, second});
+  CHECK(f.number("SELECT count(*) FROM a WHERE y = 'second'") == 2);
+}
+
+TEST_CASE("an older program refuses a newer database, naming what it doesn't know") {
+  Fixture f;
+  db::migrate(f.database, now, {first, second});
+  CHECK(refusal(f.database, {first}).find("0002_second.sql") != std::string::npos);
+}
+
+TEST_CASE("a migration that has changed since it ran is refused, and nothing runs after it") {
+  Fixture f;
+  db::migrate(f.database, now, {first});
+  const EmbeddedFile changed = {first.name, "CREATE TABLE a (x TEXT) STRICT;"};
+  CHECK(refusal(f.database, {changed, second}).find("0001_first.sql has changed") !=
+        std::string::npos);
+  CHECK(f.number("SELECT count(*) FROM schema_migrations") == 1);
+}
+
+TEST_CASE("a migration that fails leaves nothing of itself, and those before it stay") {
+  Fixture f;
+  const EmbeddedFile broken = {"0002_broken.sql",
+                               "CREATE TABLE b (x INTEGER); INSERT INTO nowhere VALUES (1);"};
+  CHECK(refusal(f.database, {first, broken}).find("0002_broken.sql") != std::string::npos);
+  CHECK(f.number("SELECT count(*) FROM sqlite_schema WHERE name = 'b'") == 0);
+  CHECK(f.number("SELECT count(*) FROM schema_migrations") == 1);
+  db::migrate(f.database, now, {first, second});
+  CHECK(f.number("SELECT count(*) FROM a WHERE y = 'second'") == 1);
+}
+
+TEST_CASE("our own migrations have numbers that count up from 1") {
+  int number = 0;
+  for (const EmbeddedFile& file : db::migrations::files()) {
+    INFO(file.name);
+    CHECK(std::stoi(std::string(file.name.substr(0, 4))) == ++number);
+    CHECK(file.name.ends_with(".sql"));
+  }
+  CHECK(number > 0);
+}
+
+TEST_CASE("all of our tables are STRICT") {
+  Fixture f;
+  db::migrate(f.database, now);
+  CHECK(f.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
+                 "AND strict = 0 "
+                 "AND name NOT LIKE 'sqlite_%'") == 0);
+}
+
+}  // namespace

@@ -1,0 +1,213 @@
+#include "controller/domain/accounts.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+
+std::string times(size_t count, const std::string& text) {
+  std::string result;
+  while (count-- > 0) result += text;
+  return result;
+}
+
+accounts::User register_as(World& world, const std::string& email, const std::string& username,
+                           const std::optional<std::string>& referral_code = {}) {
+  return world.write([&](db::Tx& tx) {
+    return accounts::register_user(tx,
+                                   {.email = email,
+                                    .username = username,
+                                    .password_hash = "no hash",
+                                    .referral_code = referral_code},
+                                   world.bonus, world.keys, "https://api.example.org");
+  });
+}
+
+std::string mailed_token(World& world, const std::string& to) {
+  for (const auto& mail : world.read([&](db::Tx& tx) { return accounts::outbox(tx, world.keys); }))
+    if (mail.to == to) return mail.token;
+  return "";
+}
+
+TEST_CASE("passwords have 8 to 256 characters, whatever they are") {
+  for (const std::string& good :
+       {std::string("12345678"), times(8, "ß"), times(256, "🌱"), std::string(8, ' ')})
+    CHECK(refusal([&] { accounts::check_password(good); }) == "");
+  for (const std::string& bad :
+       {std::string(), std::string("1234567"), times(7, "🌱"), times(257, "x")}) {
+    INFO(bad);
+    CHECK(refusal([&] { accounts::check_password(bad); }) == "422 validation_failed");
+    CHECK(details([&] { accounts::check_password(bad); }).contains("password"));
+  }
+}
+
+TEST_CASE("usernames have 2 to 32 plain characters") {
+  for (const char* good : {"ab", "Ada", "a.b-c_9", "12", "abcdefghijklmnopqrstuvwxyz012345"}) {
+    INFO(good);
+    CHECK(refusal([&] { accounts::check_username(good); }) == "");
+  }
+  for (const char* bad : {"", "a", "abcdefghijklmnopqrstuvwxyz0123456", "a b", "ada@x", "zoë", "🌱🌱",
+                          "a/b", "a\nb", "<b>"}) {
+    INFO(bad);
+    CHECK(details([&] { accounts::check_username(bad); }).contains("username"));
+  }
+}
+
+TEST_CASE("email addresses look like addresses") {
+  for (const char* good : {"ada@example.org", "a@b.co", "Ada.Lovelace+tag@sub.example.org",
+                           "o'neil@example.org", "root@localhost", "ada@bücher.example"}) {
+    INFO(good);
+    CHECK(refusal([&] { accounts::check_email(good); }) == "");
+  }
+  const std::string long_one = std::string(243, 'a') + "@example.org";
+  for (const std::string& bad :
+       {std::string(), std::string("ada"), std::string("@example.org"), std::string("ada@"),
+        std::string("ada@example"), std::string("ada@.org"), std::string("ada@example."),
+        std::string("ada@ex..org"), std::string("a b@example.org"),
+        std::string("ada@example.org\r\nBcc: x@y.org"), std::string("<ada@example.org>"),
+        std::string("a,b@example.org"), std::string("ada@ex_ample.org"),
+        std::string("ada@example.org\0", 16), long_one}) {
+    INFO(bad);
+    CHECK(details([&] { accounts::check_email(bad); }).contains("email"));
+  }
+}
+
+TEST_CASE("a new account is free, unverified and has nothing") {
+  World world;
+  const auto user = register_as(world, "Ada@Example.org", "Ada");
+  CHECK(user.email == "Ada@Example.org");
+  CHECK(user.username == "Ada");
+  CHECK(user.tier == "free");
+  CHECK(user.points == 0);
+  CHECK_FALSE(user.email_verified);
+  CHECK_FALSE(user.is_admin);
+  CHECK_FALSE(user.totp_enabled);
+  CHECK_FALSE(user.suspended);
+  CHECK(user.referral_code.size() == 10);
+  CHECK(user.created_at == world.clock.now());
+  CHECK(world.find_user(user.id).referral_code == user.referral_code);
+}
+
+TEST_CASE("an address or a name is taken in any case of its letters") {
+  World world;
+  register_as(world, "ada@example.org", "ada");
+  const auto wrong = [&](const char* email, const char* username) {
+    return details([&] { register_as(world, email, username); });
+  };
+  const std::vector<std::string> taken = {"has already been taken"};
+  CHECK(wrong("ADA@example.ORG", "other") == Details{{"email", taken}});
+  CHECK(wrong("other@example.org", "ADA") == Details{{"username", taken}});
+  CHECK(wrong("Ada@example.org", "Ada") == Details{{"email", taken}, {"username", taken}});
+  CHECK(refusal([&] { register_as(world, "ada@example.org", "other"); }) ==
+        "422 validation_failed");
+  CHECK(register_as(world, "ada@example.com", "ada2").registration_number == 2);
+}
+
+TEST_CASE("registration numbers have no gaps, and decide the multiplier") {
+  World world;
+  world.bonus = {.first_count = 2, .first_multiplier = 5, .early_count = 3, .early_multiplier = 2};
+  std::vector<std::pair<std::int64_t, std::int64_t>> got;
+  for (const char* name : {"aa", "bb", "cc", "dd"}) {
+    const auto user = world.new_user(name);
+    got.emplace_back(user.registration_number, user.signup_multiplier);
+    CHECK(refusal([&] { world.new_user(name); }) != "");
+  }
+  CHECK(got == std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 5}, {2, 5}, {3, 2}, {4, 1}});
+}
+
+TEST_CASE("a referral code counts for the one who gave it") {
+  World world;
+  const auto ada = world.new_user("ada");
+  world.new_user("bob", ada.referral_code);
+  world.new_user("eve", "");
+  CHECK(refusal([&] { world.new_user("mal", "NOSUCHCODE"); }) == "422 validation_failed");
+  CHECK(details([&] { world.new_user("mal", "NOSUCHCODE"); }).contains("referral_code"));
+  CHECK(world.read([&](db::Tx& tx) { return accounts::stats(tx, ada.id).direct_referrals; }) == 1);
+}
+
+TEST_CASE("the mailed token verifies the address once") {
+  World world;
+  const auto ada = world.new_user("ada"), bob = world.new_user("bob");
+  const std::string token = mailed_token(world, ada.email);
+  REQUIRE(token.starts_with("ev_"));
+  const auto verify = [&](const std::string& text) {
+    return refusal([&] { world.write([&](db::Tx& tx) { accounts::verify_email(tx, text); }); });
+  };
+  CHECK(verify("ev_unknown") == "422 validation_failed");
+  CHECK(verify(token) == "");
+  CHECK(world.find_user(ada.id).email_verified);
+  CHECK_FALSE(world.find_user(bob.id).email_verified);
+  CHECK(verify(token) == "422 validation_failed");
+}
+
+TEST_CASE("the mailed token works for 24 hours") {
+  for (const auto& [waited, expected] :
+       {std::pair<Duration, std::string>{24h - 1ms, ""}, {24h, "422 validation_failed"}}) {
+    World world;
+    const auto user = world.new_user("ada");
+    const std::string token = mailed_token(world, user.email);
+    world.clock.advance(waited);
+    CHECK(refusal([&] { world.write([&](db::Tx& tx) { accounts::verify_email(tx, token); }); }) ==
+          expected);
+    CHECK(world.find_user(user.id).email_verified == expected.empty());
+  }
+}
+
+TEST_CASE("mail is in the outbox, readable with the data key alone") {
+  World world;
+  world.new_user("ada");
+  const auto mails = world.read([&](db::Tx& tx) { return accounts::outbox(tx, world.keys); });
+  REQUIRE(mails.size() == 1);
+  CHECK(mails[0].to == "ada@example.org");
+  CHECK(mails[0].body.find(mails[0].token) != std::string::npos);
+  CHECK_FALSE(mails[0].sent_at);
+  world.read([&](db::Tx& tx) {
+    CHECK(tx.number("SELECT count(*) FROM outbox WHERE instr(sealed, $1) > 0", mails[0].token) ==
+          0);
+    CHECK(tx.number("SELECT count(*) FROM email_tokens WHERE token_hash = $1", mails[0].token) ==
+          0);
+    Keys others = world.keys;
+    others.data = std::string(32, 'x');
+    CHECK_THROWS_AS(accounts::outbox(tx, others), std::runtime_error);
+  });
+}
+
+TEST_CASE("credentials are found by the address in any case") {
+  World world;
+  const auto ada = world.new_user("ada");
+  world.read([&](db::Tx& tx) {
+    CHECK(accounts::credentials(tx, "ADA@EXAMPLE.ORG")->user_id == ada.id);
+    CHECK(accounts::credentials(tx, "ada@example.org")->password_hash == "no hash");
+    CHECK_FALSE(accounts::credentials(tx, "ada@example.com"));
+    CHECK_FALSE(accounts::credentials(tx, "' OR 1=1 --"));
+    CHECK_FALSE(accounts::find(tx, "nobody"));
+  });
+}
+
+TEST_CASE("stats count what was earned, spent and connected") {
+  World world;
+  const auto ada = world.verified_user("ada");
+  const auto app = world.new_app(ada).app;
+  world.tokens(app, ada);
+  world.mint(ledger::user_account(ada.id), 70);
+  world.write([&](db::Tx& tx) {
+    REQUIRE(ledger::post(tx, {.kind = "spend",
+                              .from = ledger::user_account(ada.id),
+                              .to = ledger::app_account(app.id),
+                              .amount = 30,
+                              .memo = ""}));
+  });
+  const auto stats = world.read([&](db::Tx& tx) { return accounts::stats(tx, ada.id); });
+  CHECK(stats.total_earned == 70);
+  CHECK(stats.total_spent == 30);
+  CHECK(stats.connected_apps == 1);
+  CHECK(world.find_user(ada.id).points == 40);
+}
+
+}  // namespace

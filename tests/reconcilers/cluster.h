@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+
+#include "reconcilers/kube/kubeconfig.h"
+#include "reconcilers/simulated/cluster.h"
+
+namespace berth::reconcilers::test {
+
+inline kube::Kubeconfig config_of(const simulated::Cluster& cluster) {
+  kube::Kubeconfig config;
+  config.server = cluster.url();
+  return config;
+}
+
+inline simulated::Options quick() {
+  simulated::Options options;
+  options.timing = simulated::Timing::instant();
+  return options;
+}
+
+// The cluster of BERTH_TEST_KUBECONFIG, whose nodes run pods, or a simulated one: tests that use
+// this one say nothing that holds for one of them alone.
+class TestCluster {
+ public:
+  TestCluster() {
+    if (!file()) simulated_ = std::make_unique<simulated::Cluster>(quick());
+  }
+  kube::Kubeconfig config() const {
+    return simulated_ ? config_of(*simulated_) : kube::load_kubeconfig(file());
+  }
+
+ private:
+  static const char* file() { return std::getenv("BERTH_TEST_KUBECONFIG"); }
+  std::unique_ptr<simulated::Cluster> simulated_;
+};
+
+}  // namespace berth::reconcilers::test

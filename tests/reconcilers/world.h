@@ -1,0 +1,93 @@
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "reconcilers/engine.h"
+
+// A database, a cluster and an engine between them: everything real but the cluster's nodes.
+namespace berth::reconcilers::test {
+
+// A folder that is gone with its object.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct Wanted {
+  std::string name = "shop";
+  std::string image = "ghcr.io/acme/web:1";
+  std::string tier = "small";
+  std::optional<std::string> health_path = {};
+  std::map<std::string, std::string> env = {};
+  std::optional<deployments::RegistryCredentials> registry_credentials = {};
+};
+
+class World {
+ public:
+  // `instance`: empty makes a new one, so that worlds can share a cluster.
+  explicit World(kube::Kubeconfig cluster, std::string instance = "");
+  ~World();
+
+  void wake();   // starts an engine on the database
+  void sleep();  // stops it
+
+  std::string new_app();
+  std::string deploy(const std::string& app, const Wanted& wanted = {});
+  void stop(const std::string& id);
+  void restart(const std::string& id);
+  void destroy(const std::string& id);
+  // A change of the row that the domain has no function for.
+  void change(const std::string& id, const std::string& assignments);
+
+  // As if the database came from a backup that is older than the deployment.
+  void forget(const std::string& id);
+
+  deployments::Deployment row(const std::string& id);
+  bool is(const std::string& id, deployments::Status status);
+  bool is_removed(const std::string& id);
+  // Whether everything that waits now comes to its end: no key in the queue for a moment.
+  bool settles();
+
+  prometheus::Registry& registry() { return *registry_; }
+  Engine& engine() { return *engine_; }
+  db::Database& database() { return *database_; }
+  kube::Client& client() { return client_; }  // of the test's own: its calls aren't counted
+  const manifests::Settings& settings() const { return settings_; }
+  int writes() const { return writes_; }  // of the engines to the API server
+
+  // Of the kind, with our instance's label and, where given, the deployment's.
+  std::vector<Object> objects(const kube::Resource& resource, const std::string& deployment = "");
+  Object object(const kube::Resource& resource, const std::string& deployment);
+  Engine::Options options;
+
+ private:
+  void act(const std::function<void(db::Tx&)>& work);
+
+  const TempDir folder_;
+  const Clock clock_;
+  kube::Kubeconfig cluster_;
+  kube::Client client_;
+  manifests::Settings settings_;
+  std::unique_ptr<db::Database> database_;
+  const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  std::atomic<int> writes_ = 0;
+  std::atomic<int> apps_ = 0;
+  std::mutex mutex_;
+  std::unique_ptr<Engine> engine_;
+};
+
+// Whether `condition` becomes true within a time that is generous for a loaded machine.
+bool eventually(const std::function<bool()>& condition,
+                std::chrono::seconds limit = std::chrono::seconds(60));
+
+}  // namespace berth::reconcilers::test
