@@ -23,13 +23,17 @@ template <typename T, typename Encode>
 nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& encode) {
   nlohmann::json items = nlohmann::json::array();
   for (const T& item : page.items) items.push_back(encode(item));
-  return {{plural, std::move(items)}, {"page", page.page}, {"page_size", page.page_size}, {"total", page.total}};
+  return {{plural, std::move(items)},
+          {"page", page.page},
+          {"page_size", page.page_size},
+          {"total", page.total}};
 }
 
 // A field that may be left out or null.
 inline std::optional<std::string> text_or_nothing(const nlohmann::json& body, const char* field) {
   const auto value = body.find(field);
-  return value == body.end() || value->is_null() ? std::nullopt : std::optional(value->get<std::string>());
+  return value == body.end() || value->is_null() ? std::nullopt
+                                                 : std::optional(value->get<std::string>());
 }
 
 }  // namespace berth::api

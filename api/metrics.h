@@ -15,7 +15,8 @@ class HttpMetrics {
  public:
   explicit HttpMetrics(prometheus::Registry& registry);
   // `route` is the operation's name, never the path: paths are without number.
-  void observe(const std::string& method, const std::string& route, int code, std::chrono::nanoseconds took);
+  void observe(const std::string& method, const std::string& route, int code,
+               std::chrono::nanoseconds took);
 
  private:
   struct Series {

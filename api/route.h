@@ -32,7 +32,9 @@ struct Access {
 };
 inline Access open_to_all() { return {}; }
 inline Access session() { return {Access::Kind::session, {}}; }
-inline Access oauth_token(std::vector<Scope> any_of) { return {Access::Kind::oauth, std::move(any_of)}; }
+inline Access oauth_token(std::vector<Scope> any_of) {
+  return {Access::Kind::oauth, std::move(any_of)};
+}
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
 // `limit` requests in any window of this length (a sliding log, not buckets).
@@ -42,8 +44,9 @@ struct Rate {
 };
 inline Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
 
-// The body of an error (specification, "Errors"). `simple`: 401 and 403 are simple, the rest nested.
-// `oauth_and_message`: an OAuth operation among the account's ones, whose callers look for `message`.
+// The body of an error (specification, "Errors"). `simple`: 401 and 403 are simple, the rest
+// nested. `oauth_and_message`: an OAuth operation among the account's ones, whose callers look for
+// `message`.
 enum class Shape { nested, oauth, oauth_and_message, simple };
 inline bool is_oauth(Shape shape) {
   return shape == Shape::oauth || shape == Shape::oauth_and_message;
@@ -90,9 +93,15 @@ using Read = Reply (*)(db::Tx&, const Call&, const Services&);   // on a snapsho
 using Write = Reply (*)(db::Tx&, const Call&, const Services&);  // answered once it is on disk
 // Has its own transactions, because something slow (argon2) stands between them.
 using Free = Reply (*)(const Call&, const Services&);
-struct ReadHandler { Read run; };
-struct WriteHandler { Write run; };
-struct FreeHandler { Free run; };
+struct ReadHandler {
+  Read run;
+};
+struct WriteHandler {
+  Write run;
+};
+struct FreeHandler {
+  Free run;
+};
 using AnyHandler = std::variant<ReadHandler, WriteHandler, FreeHandler>;
 
 struct Answer {

@@ -92,6 +92,7 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 // The names of all flags without their dashes: every key, and every key with `-file`.
 std::vector<std::string> flag_names();
 // `flags` holds what the command line set. Throws ConfigError.
-LoadedConfig load_config(const std::map<std::string, std::string>& flags, const Environment& environment);
+LoadedConfig load_config(const std::map<std::string, std::string>& flags,
+                         const Environment& environment);
 
 }  // namespace berth

@@ -29,7 +29,8 @@ std::string error_text() { return std::strerror(errno); }
 
 std::string encode(const Keys& keys) {
   nlohmann::json session = nlohmann::json::array();
-  for (const auto& key : keys.session) session.push_back({{"id", key.id}, {"secret", base64(key.secret)}});
+  for (const auto& key : keys.session)
+    session.push_back({{"id", key.id}, {"secret", base64(key.secret)}});
   return nlohmann::json{{"data", base64(keys.data)}, {"session", session}}.dump(2) + "\n";
 }
 
@@ -38,8 +39,10 @@ Keys decode(const std::string& text) {
   Keys keys;
   keys.data = parse_base64(content.at("data").get<std::string>()).value();
   for (const auto& key : content.at("session"))
-    keys.session.push_back({key.at("id"), parse_base64(key.at("secret").get<std::string>()).value()});
-  if (keys.data.size() != key_bytes || keys.session.empty()) throw std::runtime_error("a key is missing");
+    keys.session.push_back(
+        {key.at("id"), parse_base64(key.at("secret").get<std::string>()).value()});
+  if (keys.data.size() != key_bytes || keys.session.empty())
+    throw std::runtime_error("a key is missing");
   return keys;
 }
 
@@ -47,7 +50,8 @@ Keys decode(const std::string& text) {
 
 DataDir::DataDir(const std::filesystem::path& path) : path_(path) {
   std::error_code failure;
-  if (std::filesystem::create_directories(path_, failure)) ::chmod(path_.c_str(), private_directory);
+  if (std::filesystem::create_directories(path_, failure))
+    ::chmod(path_.c_str(), private_directory);
   if (failure) fail(path_, "can't be made: " + failure.message());
   lock_ = ::open((path_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, private_file);
   if (lock_ < 0) fail(path_ / "lock", error_text());
@@ -75,7 +79,8 @@ void DataDir::write(const std::string& name, const std::string& text) const {
   const std::filesystem::path fresh = path_ / (name + ".new");
   const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, private_file);
   if (file < 0) fail(fresh, error_text());
-  const bool stored = ::write(file, text.data(), text.size()) == ssize_t(text.size()) && ::fsync(file) == 0;
+  const bool stored =
+      ::write(file, text.data(), text.size()) == ssize_t(text.size()) && ::fsync(file) == 0;
   ::close(file);
   if (!stored || ::rename(fresh.c_str(), target.c_str()) != 0) fail(target, error_text());
   const int directory = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -95,7 +100,8 @@ Keys DataDir::keys() const {
   }
   if (std::filesystem::exists(database_file()))
     fail(path_ / keys_file, "is gone, and the database can't be read without it");
-  const Keys fresh = {.data = random_bytes(key_bytes), .session = {{hex(random_bytes(8)), random_bytes(key_bytes)}}};
+  const Keys fresh = {.data = random_bytes(key_bytes),
+                      .session = {{hex(random_bytes(8)), random_bytes(key_bytes)}}};
   write(keys_file, encode(fresh));
   return fresh;
 }

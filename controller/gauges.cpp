@@ -24,7 +24,8 @@ ClientMetric counter(double value) {
   return metric;
 }
 
-MetricFamily family(const char* name, const char* help, MetricType type, std::vector<ClientMetric> metrics) {
+MetricFamily family(const char* name, const char* help, MetricType type,
+                    std::vector<ClientMetric> metrics) {
   MetricFamily result;
   result.name = name;
   result.help = help;
@@ -44,15 +45,18 @@ std::vector<MetricFamily> Gauges::Collect() const {
   }
   const Http http = http_();
   return {
-      family("berth_deployments", "Deployments that aren't destroyed, by status.", MetricType::Gauge, deployments),
+      family("berth_deployments", "Deployments that aren't destroyed, by status.",
+             MetricType::Gauge, deployments),
       family("berth_database_commits_total", "Transactions on disk; each holds one write or more.",
              MetricType::Counter, {counter(double(database_.commits()))}),
-      family("berth_database_writes_total", "Writes on disk.", MetricType::Counter, {counter(double(database_.writes()))}),
-      family("http_open_connections", "Connections of the API.", MetricType::Gauge, {gauge(double(http.open_connections))}),
+      family("berth_database_writes_total", "Writes on disk.", MetricType::Counter,
+             {counter(double(database_.writes()))}),
+      family("http_open_connections", "Connections of the API.", MetricType::Gauge,
+             {gauge(double(http.open_connections))}),
       family("http_running_handlers", "Requests that are handled right now.", MetricType::Gauge,
              {gauge(double(http.running_handlers))}),
-      family("http_refused_connections_total", "Connections above max-connections.", MetricType::Counter,
-             {counter(double(http.refused_connections))}),
+      family("http_refused_connections_total", "Connections above max-connections.",
+             MetricType::Counter, {counter(double(http.refused_connections))}),
   };
 }
 

@@ -16,7 +16,8 @@ class Gauges : public prometheus::Collectable {
     size_t running_handlers = 0;
     std::uint64_t refused_connections = 0;
   };
-  Gauges(db::Database& database, std::function<Http()> http) : database_(database), http_(std::move(http)) {}
+  Gauges(db::Database& database, std::function<Http()> http)
+      : database_(database), http_(std::move(http)) {}
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "api/errors.h"
 #include "api/gate.h"
 #include "api/server.h"
-#include "api/errors.h"
 #include "api/version.h"
 #include "controller/base/id.h"
 #include "controller/config.h"
@@ -25,7 +25,8 @@ namespace {
 
 constexpr int exit_config = 2;
 constexpr int exit_data_dir = 3;
-constexpr std::chrono::seconds drain_grace{20};  // below Kubernetes' 30 s between SIGTERM and SIGKILL
+constexpr std::chrono::seconds drain_grace{
+    20};  // below Kubernetes' 30 s between SIGTERM and SIGKILL
 
 struct CommandLine {
   std::map<std::string, std::string> flags;
@@ -40,7 +41,9 @@ CommandLine parse_command_line(int argc, char** argv) {
   app.set_help_flag();
   app.add_flag("-h,--help", line.help);
   app.add_flag("--version", line.version);
-  auto* print = app.add_subcommand("config", "print every key with its value and where it came from")->fallthrough();
+  auto* print =
+      app.add_subcommand("config", "print every key with its value and where it came from")
+          ->fallthrough();
   std::vector<std::string> names = flag_names();
   names.emplace_back("config");
   std::map<std::string, std::string> values;
@@ -58,15 +61,16 @@ CommandLine parse_command_line(int argc, char** argv) {
 
 void print_settings(const std::vector<Setting>& settings) {
   for (const Setting& setting : settings)
-    std::cout << setting.key << " = " << setting.value << "\n    # " << setting.meaning << " (from " << setting.source
-              << ")\n";
+    std::cout << setting.key << " = " << setting.value << "\n    # " << setting.meaning << " (from "
+              << setting.source << ")\n";
 }
 
 std::string host_of(std::string_view url) {
   const size_t start = url.find("://") + 3;
   const std::string authority(url.substr(start, url.find('/', start) - start));
   const size_t colon = authority.rfind(':');
-  return colon == std::string::npos || authority.back() == ']' ? authority : authority.substr(0, colon);
+  return colon == std::string::npos || authority.back() == ']' ? authority
+                                                               : authority.substr(0, colon);
 }
 
 // The id of this database on every cluster that it uses, made once.
@@ -83,7 +87,8 @@ void first_start(db::Tx& tx, const Config& config) {
   if (tx.number("SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury'") > 0) return;
   ledger::open_account(tx, ledger::treasury());
   ledger::open_account(tx, ledger::issuance());
-  if (config.treasury_genesis > 0) ledger::mint(tx, ledger::treasury(), config.treasury_genesis, "genesis");
+  if (config.treasury_genesis > 0)
+    ledger::mint(tx, ledger::treasury(), config.treasury_genesis, "genesis");
 }
 
 kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* simulated) {
@@ -93,7 +98,8 @@ kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* 
     return access;
   }
   if (config.kubernetes == Cluster::in_cluster) return kube::in_cluster_config();
-  return kube::load_kubeconfig(config.kubeconfig.value_or(kube::default_kubeconfig_path()), config.context);
+  return kube::load_kubeconfig(config.kubeconfig.value_or(kube::default_kubeconfig_path()),
+                               config.context);
 }
 
 std::string state_of(const reconcilers::Engine& engine, bool simulated) {
@@ -102,8 +108,8 @@ std::string state_of(const reconcilers::Engine& engine, bool simulated) {
 }
 
 // With the simulated cluster, the hosts below apps-domain are answered here.
-bool answer_page(const simulated::Cluster& cluster, const std::string& apps_domain, const api::Request& request,
-                 api::Response& response) {
+bool answer_page(const simulated::Cluster& cluster, const std::string& apps_domain,
+                 const api::Request& request, api::Response& response) {
   std::string host(request.host.substr(0, request.host.rfind(':')));
   for (char& c : host) c = char(std::tolower(static_cast<unsigned char>(c)));
   if (!host.ends_with("." + apps_domain)) return false;
@@ -123,10 +129,13 @@ api::Response refusal(int status, std::string_view detail) {
   return response;
 }
 
-std::vector<Check> readiness(db::Database& database, const reconcilers::Engine& engine, const std::string& cluster) {
+std::vector<Check> readiness(db::Database& database, const reconcilers::Engine& engine,
+                             const std::string& cluster) {
   const auto state = engine.cluster_state();
   return {{.name = "database", .ok = database.takes_writes(), .detail = {}, .decides = true},
-          {.name = "kubernetes", .ok = state.connected, .detail = state.connected ? cluster : state.last_error,
+          {.name = "kubernetes",
+           .ok = state.connected,
+           .detail = state.connected ? cluster : state.last_error,
            .decides = false}};
 }
 
@@ -163,12 +172,16 @@ void serve(const Config& config) {
   const auto registry = std::make_shared<prometheus::Registry>();
   std::unique_ptr<simulated::Cluster> simulated;
   if (config.kubernetes == Cluster::simulated) simulated = std::make_unique<simulated::Cluster>();
-  reconcilers::Engine engine(
-      {.database = database, .cluster = cluster_access(config, simulated.get()), .client = {},
-       .settings = {.instance = instance, .apps_domain = config.apps_domain, .ingress_class = config.ingress_class,
-                    .wildcard_tls_secret = config.wildcard_tls_secret},
-       .data_key = keys.data, .registry = registry},
-      {.workers = config.reconcile_workers, .patience = {}});
+  reconcilers::Engine engine({.database = database,
+                              .cluster = cluster_access(config, simulated.get()),
+                              .client = {},
+                              .settings = {.instance = instance,
+                                           .apps_domain = config.apps_domain,
+                                           .ingress_class = config.ingress_class,
+                                           .wildcard_tls_secret = config.wildcard_tls_secret},
+                              .data_key = keys.data,
+                              .registry = registry},
+                             {.workers = config.reconcile_workers, .patience = {}});
   database.subscribe([&](db::Topic, const std::string& id) { engine.enqueue(id); });
 
   std::unique_ptr<api::Gate> gate;
@@ -176,10 +189,12 @@ void serve(const Config& config) {
     if (simulated && answer_page(*simulated, config.apps_domain, request, response)) return;
     gate->handle(request, response);
   };
-  api::Server server({.host = config.listen.host, .port = config.listen.port,
+  api::Server server({.host = config.listen.host,
+                      .port = config.listen.port,
                       .http_threads = size_t(config.http_threads),
                       .max_connections = size_t(config.max_connections),
-                      .max_body_bytes = size_t(config.max_body_bytes), .request_timeout = config.request_timeout,
+                      .max_body_bytes = size_t(config.max_body_bytes),
+                      .request_timeout = config.request_timeout,
                       .render_refusal = refusal},
                      handler);
   const Address listening = {.host = config.listen.host, .port = server.bind()};
@@ -188,29 +203,40 @@ void serve(const Config& config) {
   const std::string base_url = config.base_url.value_or("http://" + listening.text());
   const bool is_simulated = simulated != nullptr;
   const api::Services services = {
-      .db = database, .clock = clock, .keys = keys, .passwords = passwords,
-      .environment = config.production ? api::Environment::production : api::Environment::development,
-      .base_url = base_url, .internal_secret = config.internal_secret ? *config.internal_secret : data.internal_secret(),
-      .rate_limits = config.rate_limits, .trusted_proxies = config.trusted_proxies,
-      .session_lifetime = config.session_lifetime, .signup_bonus = config.signup_bonus,
+      .db = database,
+      .clock = clock,
+      .keys = keys,
+      .passwords = passwords,
+      .environment =
+          config.production ? api::Environment::production : api::Environment::development,
+      .base_url = base_url,
+      .internal_secret = config.internal_secret ? *config.internal_secret : data.internal_secret(),
+      .rate_limits = config.rate_limits,
+      .trusted_proxies = config.trusted_proxies,
+      .session_lifetime = config.session_lifetime,
+      .signup_bonus = config.signup_bonus,
       .oauth_policy = {.refresh_reuse_grace = config.refresh_reuse_grace,
                        .family_lifetime = config.refresh_family_lifetime},
-      .deployment_rules = {.registries = config.registries, .apps_domain = config.apps_domain,
+      .deployment_rules = {.registries = config.registries,
+                           .apps_domain = config.apps_domain,
                            .base_host = host_of(base_url)},
-      .url_of = [&config, is_simulated, port = listening.port](const std::string& name) {
-        const std::string host = name + "." + config.apps_domain;
-        return is_simulated ? "http://" + host + ":" + std::to_string(port) : "https://" + host;
-      },
+      .url_of =
+          [&config, is_simulated, port = listening.port](const std::string& name) {
+            const std::string host = name + "." + config.apps_domain;
+            return is_simulated ? "http://" + host + ":" + std::to_string(port) : "https://" + host;
+          },
       .kubernetes_state = [&] { return state_of(engine, is_simulated); },
-      .orphans = [&] {
-        const auto ids = engine.orphans();
-        return std::vector<std::string>(ids.begin(), ids.end());
-      }};
+      .orphans =
+          [&] {
+            const auto ids = engine.orphans();
+            return std::vector<std::string>(ids.begin(), ids.end());
+          }};
   api::HttpMetrics http_metrics(*registry);
   gate = std::make_unique<api::Gate>(services, http_metrics);
   const auto gauges = std::make_shared<Gauges>(database, [&] {
     const api::ServerCounters counters = server.counters();
-    return Gauges::Http{.open_connections = counters.open_connections, .running_handlers = counters.running_handlers,
+    return Gauges::Http{.open_connections = counters.open_connections,
+                        .running_handlers = counters.running_handlers,
                         .refused_connections = counters.refused_connections};
   });
   OpsServer ops(config.metrics_listen, *registry, gauges,
@@ -224,8 +250,12 @@ void serve(const Config& config) {
   for (const std::string& key : config.without_effect)
     log::warning("this key has no effect in this version", {{"key", key}});
   if (is_simulated) log::info("the cluster is simulated: no container really runs");
-  log::info("ready", {{"listen", listening.text()}, {"base_url", base_url}, {"metrics", metrics_address.text()},
-                      {"version", api::version}, {"kubernetes", state_of(engine, is_simulated)}, {"instance", instance}});
+  log::info("ready", {{"listen", listening.text()},
+                      {"base_url", base_url},
+                      {"metrics", metrics_address.text()},
+                      {"version", api::version},
+                      {"kubernetes", state_of(engine, is_simulated)},
+                      {"instance", instance}});
 
   const int received = wait_for_signal();
   log::info("draining", {{"signal", received == SIGTERM ? "SIGTERM" : "SIGINT"}});
@@ -248,7 +278,8 @@ int run(int argc, char** argv) {
     });
     if (line.help) {
       std::cout << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n\n"
-                   "Every key can stand in the file, in a variable (BERTHD_LISTEN) or in a flag (--listen);\n"
+                   "Every key can stand in the file, in a variable (BERTHD_LISTEN) or in a flag "
+                   "(--listen);\n"
                    "with -file behind it, its value is read from a file.\n\n";
     }
     if (line.help || line.print_config) {

@@ -26,7 +26,8 @@ class OpsServer {
  public:
   // Listens at once; throws std::runtime_error naming the address.
   // `more` is collected beside the registry.
-  OpsServer(const Address& address, prometheus::Registry& registry, std::shared_ptr<prometheus::Collectable> more,
+  OpsServer(const Address& address, prometheus::Registry& registry,
+            std::shared_ptr<prometheus::Collectable> more,
             std::function<std::vector<Check>()> readiness);
   ~OpsServer();
   int port() const;

@@ -41,8 +41,8 @@ std::string object_name(
 std::string registry_secret_name(const std::string& deployment_id);  // … of the second Secret
 
 // The app's namespace and what stands in it for all of its deployments: Namespace, ResourceQuota,
-// LimitRange, NetworkPolicy, ServiceAccount. The quota holds `size` five times: a deployment's pod, the
-// one that replaces it, and those that still end.
+// LimitRange, NetworkPolicy, ServiceAccount. The quota holds `size` five times: a deployment's pod,
+// the one that replaces it, and those that still end.
 std::vector<Object> of_namespace(const std::string& app_id, const deployments::AppSize& size,
                                  const Settings& settings);
 

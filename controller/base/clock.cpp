@@ -88,7 +88,8 @@ std::optional<Instant> parse_iso8601(std::string_view text) {
     if (at == first) return std::nullopt;
   }
   const auto offset = offset_minutes(text, at);
-  const std::chrono::year_month_day date{std::chrono::year(*year), std::chrono::month(unsigned(*month)),
+  const std::chrono::year_month_day date{std::chrono::year(*year),
+                                         std::chrono::month(unsigned(*month)),
                                          std::chrono::day(unsigned(*day))};
   if (!offset || !date.ok()) return std::nullopt;
   return Instant(std::chrono::sys_days(date)) + std::chrono::hours(*hour) +

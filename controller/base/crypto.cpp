@@ -117,12 +117,15 @@ std::string seal(std::string_view key, std::string_view plain, std::string_view 
   check(EVP_EncryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key),
                            bytes_of(std::string_view(nonce))) == 1,
         "EncryptInit");
-  check(EVP_EncryptUpdate(cipher.get(), nullptr, &length, bytes_of(context), int(context.size())) == 1,
+  check(EVP_EncryptUpdate(cipher.get(), nullptr, &length, bytes_of(context), int(context.size())) ==
+            1,
         "EncryptUpdate");
-  check(EVP_EncryptUpdate(cipher.get(), bytes_of(text), &length, bytes_of(plain), int(plain.size())) == 1,
+  check(EVP_EncryptUpdate(cipher.get(), bytes_of(text), &length, bytes_of(plain),
+                          int(plain.size())) == 1,
         "EncryptUpdate");
   check(EVP_EncryptFinal_ex(cipher.get(), bytes_of(text) + length, &length) == 1, "EncryptFinal");
-  check(EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, int(tag_bytes), tag.data()) == 1, "GET_TAG");
+  check(EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_GET_TAG, int(tag_bytes), tag.data()) == 1,
+        "GET_TAG");
   return nonce + tag + text;
 }
 
@@ -136,9 +139,12 @@ std::optional<std::string> open_sealed(std::string_view key, std::string_view se
   std::string plain(text.size(), '\0');
   int length = 0;
   const bool ok =
-      EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key), bytes_of(nonce)) == 1 &&
-      EVP_DecryptUpdate(cipher.get(), nullptr, &length, bytes_of(context), int(context.size())) == 1 &&
-      EVP_DecryptUpdate(cipher.get(), bytes_of(plain), &length, bytes_of(text), int(text.size())) == 1 &&
+      EVP_DecryptInit_ex(cipher.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key),
+                         bytes_of(nonce)) == 1 &&
+      EVP_DecryptUpdate(cipher.get(), nullptr, &length, bytes_of(context), int(context.size())) ==
+          1 &&
+      EVP_DecryptUpdate(cipher.get(), bytes_of(plain), &length, bytes_of(text), int(text.size())) ==
+          1 &&
       EVP_CIPHER_CTX_ctrl(cipher.get(), EVP_CTRL_GCM_SET_TAG, int(tag_bytes), tag.data()) == 1 &&
       EVP_DecryptFinal_ex(cipher.get(), bytes_of(plain) + length, &length) == 1;
   return ok ? std::optional(plain) : std::nullopt;

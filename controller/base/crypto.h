@@ -13,7 +13,7 @@ std::string random_bytes(size_t count);
 // `prefix` and 256 random bits in base64url: what tokens, codes and secrets are made of.
 std::string random_token(std::string_view prefix);
 
-std::string sha256(std::string_view data);                              // 32 bytes
+std::string sha256(std::string_view data);                             // 32 bytes
 std::string hmac_sha256(std::string_view key, std::string_view data);  // 32 bytes
 std::string hex(std::string_view bytes);
 std::string base64(std::string_view bytes);

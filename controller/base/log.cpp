@@ -14,17 +14,22 @@ std::atomic<Format> chosen_format{Format::json};
 
 spdlog::level::level_enum of_spdlog(Level level) {
   switch (level) {
-    case Level::debug: return spdlog::level::debug;
-    case Level::info: return spdlog::level::info;
-    case Level::warning: return spdlog::level::warn;
-    case Level::error: return spdlog::level::err;
+    case Level::debug:
+      return spdlog::level::debug;
+    case Level::info:
+      return spdlog::level::info;
+    case Level::warning:
+      return spdlog::level::warn;
+    case Level::error:
+      return spdlog::level::err;
   }
   return spdlog::level::err;
 }
 
 spdlog::logger& logger() {
   static const auto instance = [] {
-    auto made = std::make_shared<spdlog::logger>("berthd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("berthd",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%v");
     made->flush_on(spdlog::level::debug);
     return made;
@@ -45,7 +50,8 @@ std::string as_text(std::string_view time, Level level, std::string_view message
 }
 
 std::string as_json(std::string_view time, Level level, std::string_view message, Fields fields) {
-  nlohmann::ordered_json line = {{"time", time}, {"level", level_names[size_t(level)]}, {"msg", message}};
+  nlohmann::ordered_json line = {
+      {"time", time}, {"level", level_names[size_t(level)]}, {"msg", message}};
   for (const auto& [key, value] : fields) line[std::string(key)] = value;
   return printed(line);
 }
@@ -67,7 +73,8 @@ bool enabled(Level level) { return logger().should_log(of_spdlog(level)); }
 
 void write(Level level, std::string_view message, Fields fields) {
   if (!enabled(level)) return;
-  const std::string time = to_iso8601(std::chrono::floor<Duration>(std::chrono::system_clock::now()));
+  const std::string time =
+      to_iso8601(std::chrono::floor<Duration>(std::chrono::system_clock::now()));
   const std::string line = chosen_format == Format::json ? as_json(time, level, message, fields)
                                                          : as_text(time, level, message, fields);
   logger().log(of_spdlog(level), spdlog::string_view_t(line));

@@ -23,9 +23,17 @@ std::optional<Level> parse_level(std::string_view text);
 bool enabled(Level level);
 
 void write(Level level, std::string_view message, Fields fields = {});
-inline void debug(std::string_view message, Fields fields = {}) { write(Level::debug, message, fields); }
-inline void info(std::string_view message, Fields fields = {}) { write(Level::info, message, fields); }
-inline void warning(std::string_view message, Fields fields = {}) { write(Level::warning, message, fields); }
-inline void error(std::string_view message, Fields fields = {}) { write(Level::error, message, fields); }
+inline void debug(std::string_view message, Fields fields = {}) {
+  write(Level::debug, message, fields);
+}
+inline void info(std::string_view message, Fields fields = {}) {
+  write(Level::info, message, fields);
+}
+inline void warning(std::string_view message, Fields fields = {}) {
+  write(Level::warning, message, fields);
+}
+inline void error(std::string_view message, Fields fields = {}) {
+  write(Level::error, message, fields);
+}
 
 }  // namespace berth::log

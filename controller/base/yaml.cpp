@@ -22,7 +22,8 @@ std::optional<Number> whole(std::string_view text) {
 std::optional<std::int64_t> digits(std::string_view text, int base) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (text.starts_with('-') || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (text.starts_with('-') || error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
   return value;
 }
 
@@ -41,7 +42,8 @@ std::optional<std::int64_t> integer(const std::string& text) {
 json scalar(const YAML::Node& node) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return text;  // quoted
-  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") return nullptr;
+  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL")
+    return nullptr;
   if (text == "true" || text == "True" || text == "TRUE") return true;
   if (text == "false" || text == "False" || text == "FALSE") return false;
   if (const auto number = integer(text)) return *number;
@@ -54,7 +56,8 @@ json scalar(const YAML::Node& node) {
 
 json convert(const YAML::Node& node) {
   switch (node.Type()) {
-    case YAML::NodeType::Scalar: return scalar(node);
+    case YAML::NodeType::Scalar:
+      return scalar(node);
     case YAML::NodeType::Sequence: {
       json list = json::array();
       for (const auto& item : node) list.push_back(convert(item));
@@ -64,13 +67,16 @@ json convert(const YAML::Node& node) {
       json object = json::object();
       json merged = json::object();
       for (const auto& entry : node) {
-        if (entry.first.Scalar() == "<<") merged = convert(entry.second);
-        else object[entry.first.Scalar()] = convert(entry.second);
+        if (entry.first.Scalar() == "<<")
+          merged = convert(entry.second);
+        else
+          object[entry.first.Scalar()] = convert(entry.second);
       }
       merged.update(object);  // what stands here wins over what is merged in
       return merged;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

@@ -11,7 +11,7 @@
 namespace berth::db {
 namespace {
 
-constexpr int busy_timeout_ms = 5'000;  // somebody looks into the file with the sqlite3 tool
+constexpr int busy_timeout_ms = 5'000;     // somebody looks into the file with the sqlite3 tool
 constexpr size_t max_idle_statements = 4;  // of one text on one connection
 
 // The faults that the disk or the machine cause, as against mistakes in our SQL.
@@ -23,8 +23,10 @@ bool is_environmental(int sqlite_code) {
     case SQLITE_BUSY:
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
-    case SQLITE_INTERRUPT: return true;
-    default: return false;
+    case SQLITE_INTERRUPT:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -60,7 +62,8 @@ void overwrite_wal_end(SQLite::Database& writer, Instant now) {
 
 }  // namespace
 
-Connection::Connection(const std::filesystem::path& file, int sqlite_open_flags, const std::string& vfs)
+Connection::Connection(const std::filesystem::path& file, int sqlite_open_flags,
+                       const std::string& vfs)
     : database_(file.string(), sqlite_open_flags, busy_timeout_ms, vfs) {}
 
 std::unique_ptr<SQLite::Statement> Connection::borrow(std::string_view sql) {
@@ -211,7 +214,8 @@ void Database::writer_loop() {
 bool Database::group_is_lost() { return sqlite3_get_autocommit(writer_->raw().getHandle()) != 0; }
 
 void Database::roll_back() {
-  if (!group_is_lost()) sqlite3_exec(writer_->raw().getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  if (!group_is_lost())
+    sqlite3_exec(writer_->raw().getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 // Runs one write in its savepoint. False: SQLite rolled the whole transaction back.
@@ -224,8 +228,10 @@ bool Database::run_job(Job& job, Instant now) {
     job.notes = std::move(tx.notes_);
     return true;
   } catch (const SQLite::Exception& failure) {
-    log::error("a write failed in SQLite", {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
-    job.failure = is_environmental(failure.getErrorCode()) ? unavailable() : std::current_exception();
+    log::error("a write failed in SQLite",
+               {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
+    job.failure =
+        is_environmental(failure.getErrorCode()) ? unavailable() : std::current_exception();
   } catch (...) {
     job.failure = std::current_exception();
   }
@@ -262,7 +268,8 @@ size_t Database::run_group(std::vector<Job*>& group) {
       stored = true;
     }
   } catch (const SQLite::Exception& failure) {
-    log::error("a commit failed", {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
+    log::error("a commit failed",
+               {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
     if (ran == 0) ran = group.size();  // not even begun: each of them would fail alike
     if ((failure.getErrorCode() & 0xff) == SQLITE_IOERR) commit_may_be_in_wal = true;
   }
@@ -287,9 +294,7 @@ size_t Database::run_group(std::vector<Job*>& group) {
 bool Database::takes_writes() {
   if (!last_commit_failed_) return true;
   try {
-    write([](Tx& tx) {
-      tx.execute(probe, to_iso8601(tx.now()));
-    });
+    write([](Tx& tx) { tx.execute(probe, to_iso8601(tx.now())); });
     return true;
   } catch (const std::exception&) {
     return false;

@@ -73,8 +73,10 @@ class Query {
   void bind(int number, std::nullopt_t);
   template <typename T>
   void bind(int number, const std::optional<T>& value) {
-    if (value) bind(number, *value);
-    else bind(number, std::nullopt);
+    if (value)
+      bind(number, *value);
+    else
+      bind(number, std::nullopt);
   }
 
  private:
@@ -148,9 +150,9 @@ class Tx {
 };
 
 struct Options {
-  unsigned readers = 8;            // connections for read()
-  size_t max_waiting = 10'000;     // writes in the queue, above it they are refused
-  size_t max_group = 1'024;        // writes that share one commit
+  unsigned readers = 8;         // connections for read()
+  size_t max_waiting = 10'000;  // writes in the queue, above it they are refused
+  size_t max_group = 1'024;     // writes that share one commit
   // For tests: the name of a registered SQLite VFS; empty: SQLite's own.
   std::string vfs;
 };
@@ -166,7 +168,8 @@ class Database {
   Database(const std::filesystem::path& file, const Clock& clock, Options options = {});
   ~Database();  // runs what is waiting first
 
-  // Runs `work(Tx&)` on a snapshot and gives back what it returns. Waits while all readers are busy.
+  // Runs `work(Tx&)` on a snapshot and gives back what it returns. Waits while all readers are
+  // busy.
   template <typename Work>
   auto read(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     Reader reader(*this);

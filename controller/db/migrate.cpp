@@ -16,11 +16,12 @@ std::map<std::string, std::string> applied(SQLite::Database& database) {
   return hashes;
 }
 
-void apply(SQLite::Database& database, const EmbeddedFile& file, const std::string& hash, Instant now) {
+void apply(SQLite::Database& database, const EmbeddedFile& file, const std::string& hash,
+           Instant now) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   database.exec(std::string(file.text));
-  SQLite::Statement record(database,
-                           "INSERT INTO schema_migrations (name, sha256, applied_at) VALUES (?, ?, ?)");
+  SQLite::Statement record(
+      database, "INSERT INTO schema_migrations (name, sha256, applied_at) VALUES (?, ?, ?)");
   record.bind(1, std::string(file.name));
   record.bind(2, hash);
   record.bind(3, to_millis(now));
@@ -31,8 +32,9 @@ void apply(SQLite::Database& database, const EmbeddedFile& file, const std::stri
 }  // namespace
 
 void migrate(SQLite::Database& database, Instant now, const std::vector<EmbeddedFile>& files) {
-  database.exec("CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, "
-                "sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT");
+  database.exec(
+      "CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, "
+      "sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT");
   auto known = applied(database);
   for (const EmbeddedFile& file : files) {
     const std::string name(file.name);
@@ -51,7 +53,8 @@ void migrate(SQLite::Database& database, Instant now, const std::vector<Embedded
     known.erase(before);
   }
   if (!known.empty())
-    throw std::runtime_error("the database was written by a newer berthd: it has migration " + known.begin()->first);
+    throw std::runtime_error("the database was written by a newer berthd: it has migration " +
+                             known.begin()->first);
 }
 
 }  // namespace berth::db

@@ -18,8 +18,9 @@ constexpr size_t referral_code_length = 10;
 // ASCII letters alone: what an address means beyond them is its mail server's affair.
 std::string folded(std::string_view text) {
   std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(c < 0x80 ? std::tolower(c) : c); });
+  std::ranges::transform(result, result.begin(), [](unsigned char c) {
+    return static_cast<char>(c < 0x80 ? std::tolower(c) : c);
+  });
   return result;
 }
 
@@ -29,10 +30,18 @@ bool is_control_or_space(char c) {
 }
 
 User user_of(const db::Query& row) {
-  return {.id = row.text(0), .email = row.text(1), .username = row.text(2), .tier = row.text(3),
-          .is_admin = row.flag(4), .email_verified = !row.null(5), .totp_enabled = !row.null(6),
-          .suspended = !row.null(7), .points = row.integer(8), .referral_code = row.text(9),
-          .registration_number = row.integer(10), .signup_multiplier = row.integer(11),
+  return {.id = row.text(0),
+          .email = row.text(1),
+          .username = row.text(2),
+          .tier = row.text(3),
+          .is_admin = row.flag(4),
+          .email_verified = !row.null(5),
+          .totp_enabled = !row.null(6),
+          .suspended = !row.null(7),
+          .points = row.integer(8),
+          .referral_code = row.text(9),
+          .registration_number = row.integer(10),
+          .signup_multiplier = row.integer(11),
           .created_at = row.instant(12)};
 }
 
@@ -60,30 +69,40 @@ void refuse_taken(db::Tx& tx, const Registration& registration) {
   Details taken;
   if (tx.number("SELECT count(*) FROM users WHERE email_key = $1", folded(registration.email)) > 0)
     taken["email"] = {"has already been taken"};
-  if (tx.number("SELECT count(*) FROM users WHERE username_key = $1", folded(registration.username)) > 0)
+  if (tx.number("SELECT count(*) FROM users WHERE username_key = $1",
+                folded(registration.username)) > 0)
     taken["username"] = {"has already been taken"};
   if (!taken.empty()) throw Error(Code::validation_failed, "email or username are taken", taken);
 }
 
-void send_verification(db::Tx& tx, const User& user, const Keys& keys, const std::string& base_url) {
+void send_verification(db::Tx& tx, const User& user, const Keys& keys,
+                       const std::string& base_url) {
   const std::string token = random_token("ev_");
-  tx.execute("INSERT INTO email_tokens (token_hash, user_id, purpose, expires_at) VALUES ($1, $2, 'verify_email', $3)",
-             token_hash(token), user.id, tx.now() + verification_lifetime);
+  tx.execute(
+      "INSERT INTO email_tokens (token_hash, user_id, purpose, expires_at) VALUES ($1, $2, "
+      "'verify_email', $3)",
+      token_hash(token), user.id, tx.now() + verification_lifetime);
   const std::string id = new_uuid(tx.now());
   const nlohmann::json content = {
       {"token", token},
       {"body", "Hello " + user.username + ",\n\nthis token verifies your address at " + base_url +
-                   " (POST /api/auth/verify-email):\n\n  " + token + "\n\nIt works once, within 24 hours.\n"}};
-  tx.execute("INSERT INTO outbox (id, to_address, subject, sealed, created_at) VALUES ($1, $2, $3, $4, $5)", id,
-             user.email, "Verify your email address", base64(seal(keys.data, content.dump(), id)), tx.now());
+                   " (POST /api/auth/verify-email):\n\n  " + token +
+                   "\n\nIt works once, within 24 hours.\n"}};
+  tx.execute(
+      "INSERT INTO outbox (id, to_address, subject, sealed, created_at) VALUES ($1, $2, $3, $4, "
+      "$5)",
+      id, user.email, "Verify your email address", base64(seal(keys.data, content.dump(), id)),
+      tx.now());
 }
 
 }  // namespace
 
 void check_password(std::string_view password) {
   const size_t length = characters(password);
-  if (length < min_password_length) throw invalid_field("password", "must have at least 8 characters");
-  if (length > max_password_length) throw invalid_field("password", "must have at most 256 characters");
+  if (length < min_password_length)
+    throw invalid_field("password", "must have at least 8 characters");
+  if (length > max_password_length)
+    throw invalid_field("password", "must have at most 256 characters");
 }
 
 void check_email(std::string_view email) {
@@ -91,14 +110,15 @@ void check_email(std::string_view email) {
   if (email.size() > max_email_length) throw refuse("must have at most 254 characters");
   if (std::ranges::any_of(email, is_control_or_space)) throw refuse("must not have spaces");
   const size_t at = email.rfind('@');
-  if (at == std::string_view::npos || at == 0) throw refuse("must be an address like name@example.org");
+  if (at == std::string_view::npos || at == 0)
+    throw refuse("must be an address like name@example.org");
   const std::string_view host = email.substr(at + 1);
   const bool dots_inside = host.find('.') != std::string_view::npos && !host.starts_with('.') &&
                            !host.ends_with('.') && host.find("..") == std::string_view::npos;
-  const bool plain = std::ranges::all_of(host, [](unsigned char c) {
-    return std::isalnum(c) || c == '.' || c == '-' || c >= 0x80;
-  });
-  if ((!dots_inside && host != "localhost") || !plain || email.find_first_of("<>,;:\"()[]\\") != std::string_view::npos)
+  const bool plain = std::ranges::all_of(
+      host, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c >= 0x80; });
+  if ((!dots_inside && host != "localhost") || !plain ||
+      email.find_first_of("<>,;:\"()[]\\") != std::string_view::npos)
     throw refuse("must be an address like name@example.org");
 }
 
@@ -106,23 +126,27 @@ void check_username(std::string_view username) {
   const size_t length = characters(username);
   if (length < min_username_length || length > max_username_length)
     throw invalid_field("username", "must have 2 to 32 characters");
-  const bool plain = std::ranges::all_of(
-      username, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-' || c == '.'; });
+  const bool plain = std::ranges::all_of(username, [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+  });
   if (!plain) throw invalid_field("username", "may have letters, digits, '_', '-' and '.' only");
 }
 
-User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus, const Keys& keys,
-                   const std::string& base_url) {
+User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
+                   const Keys& keys, const std::string& base_url) {
   refuse_taken(tx, registration);
   const auto referred_by = referrer(tx, registration.referral_code);
-  const std::int64_t number = tx.number("SELECT coalesce(max(registration_number), 0) + 1 FROM users");
+  const std::int64_t number =
+      tx.number("SELECT coalesce(max(registration_number), 0) + 1 FROM users");
   const std::string id = new_uuid(tx.now());
   tx.execute(
-      "INSERT INTO users (id, email, email_key, username, username_key, password_hash, referral_code, referred_by, "
+      "INSERT INTO users (id, email, email_key, username, username_key, password_hash, "
+      "referral_code, referred_by, "
       "registration_number, signup_multiplier, created_at, updated_at) "
       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
-      id, registration.email, folded(registration.email), registration.username, folded(registration.username),
-      registration.password_hash, new_referral_code(), referred_by, number, multiplier(number, bonus), tx.now());
+      id, registration.email, folded(registration.email), registration.username,
+      folded(registration.username), registration.password_hash, new_referral_code(), referred_by,
+      number, multiplier(number, bonus), tx.now());
   ledger::open_account(tx, ledger::user_account(id));
   const User user = *find(tx, id);
   send_verification(tx, user, keys, base_url);
@@ -131,9 +155,11 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
 
 std::optional<User> find(db::Tx& tx, const std::string& id) {
   auto rows = tx.query(
-      "SELECT u.id, email, username, tier, is_admin, email_verified_at, totp_enabled_at, suspended_at, "
+      "SELECT u.id, email, username, tier, is_admin, email_verified_at, totp_enabled_at, "
+      "suspended_at, "
       "coalesce(a.balance, 0), referral_code, registration_number, signup_multiplier, created_at "
-      "FROM users u LEFT JOIN ledger_accounts a ON a.kind = 'user' AND a.owner = u.id WHERE u.id = $1",
+      "FROM users u LEFT JOIN ledger_accounts a ON a.kind = 'user' AND a.owner = u.id WHERE u.id = "
+      "$1",
       id);
   return rows.next() ? std::optional(user_of(rows)) : std::nullopt;
 }
@@ -141,25 +167,33 @@ std::optional<User> find(db::Tx& tx, const std::string& id) {
 Stats stats(db::Tx& tx, const std::string& id) {
   const std::string account = ledger::user_account(id).id();
   return {.direct_referrals = tx.number("SELECT count(*) FROM users WHERE referred_by = $1", id),
-          .connected_apps = tx.number("SELECT count(*) FROM grants WHERE user_id = $1 AND revoked_at IS NULL", id),
-          .total_earned = tx.number(
-              "SELECT coalesce(sum(amount), 0) FROM ledger_postings WHERE account_id = $1 AND amount > 0", account),
-          .total_spent = tx.number(
-              "SELECT coalesce(-sum(amount), 0) FROM ledger_postings WHERE account_id = $1 AND amount < 0", account)};
+          .connected_apps = tx.number(
+              "SELECT count(*) FROM grants WHERE user_id = $1 AND revoked_at IS NULL", id),
+          .total_earned = tx.number("SELECT coalesce(sum(amount), 0) FROM ledger_postings WHERE "
+                                    "account_id = $1 AND amount > 0",
+                                    account),
+          .total_spent = tx.number("SELECT coalesce(-sum(amount), 0) FROM ledger_postings WHERE "
+                                   "account_id = $1 AND amount < 0",
+                                   account)};
 }
 
 void verify_email(db::Tx& tx, const std::string& token) {
-  auto rows = tx.query("SELECT user_id, expires_at, used_at FROM email_tokens "
-                       "WHERE token_hash = $1 AND purpose = 'verify_email'", token_hash(token));
+  auto rows = tx.query(
+      "SELECT user_id, expires_at, used_at FROM email_tokens "
+      "WHERE token_hash = $1 AND purpose = 'verify_email'",
+      token_hash(token));
   if (!rows.next() || !rows.null(2)) throw invalid_field("token", "is unknown or was used");
   if (rows.instant(1) <= tx.now()) throw invalid_field("token", "has expired");
   mark_verified(tx, rows.text(0));
-  tx.execute("UPDATE email_tokens SET used_at = $2 WHERE token_hash = $1", token_hash(token), tx.now());
+  tx.execute("UPDATE email_tokens SET used_at = $2 WHERE token_hash = $1", token_hash(token),
+             tx.now());
 }
 
 void mark_verified(db::Tx& tx, const std::string& user_id) {
-  tx.execute("UPDATE users SET email_verified_at = $2, updated_at = $2 WHERE id = $1 AND email_verified_at IS NULL",
-             user_id, tx.now());
+  tx.execute(
+      "UPDATE users SET email_verified_at = $2, updated_at = $2 WHERE id = $1 AND "
+      "email_verified_at IS NULL",
+      user_id, tx.now());
 }
 
 std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
@@ -174,22 +208,31 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
   const auto user = find(tx, user_id);
   if (!user) throw Error(Code::invalid_credentials, "address or password are wrong");
   if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
-  const Session session = {.id = new_uuid(tx.now()), .user_id = user_id, .created_at = tx.now(),
+  const Session session = {.id = new_uuid(tx.now()),
+                           .user_id = user_id,
+                           .created_at = tx.now(),
                            .expires_at = tx.now() + lifetime};
-  tx.execute("INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at) "
-             "VALUES ($1, $2, $3, $4, $5, $6)",
-             session.id, user_id, address, user_agent.substr(0, kept_of_user_agent), session.created_at,
-             session.expires_at);
+  tx.execute(
+      "INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6)",
+      session.id, user_id, address, user_agent.substr(0, kept_of_user_agent), session.created_at,
+      session.expires_at);
   return session;
 }
 
 std::vector<Mail> outbox(db::Tx& tx, const Keys& keys) {
   std::vector<Mail> result;
-  auto rows = tx.query("SELECT id, to_address, subject, sealed, created_at, sent_at FROM outbox "
-                       "ORDER BY created_at DESC, rowid DESC LIMIT $1", max_listed_mail);
+  auto rows = tx.query(
+      "SELECT id, to_address, subject, sealed, created_at, sent_at FROM outbox "
+      "ORDER BY created_at DESC, rowid DESC LIMIT $1",
+      max_listed_mail);
   while (rows.next()) {
-    Mail mail = {.to = rows.text(1), .subject = rows.text(2), .body = {}, .token = {},
-                 .created_at = rows.instant(4), .sent_at = rows.instant_or_null(5)};
+    Mail mail = {.to = rows.text(1),
+                 .subject = rows.text(2),
+                 .body = {},
+                 .token = {},
+                 .created_at = rows.instant(4),
+                 .sent_at = rows.instant_or_null(5)};
     const auto sealed = parse_base64(rows.text(3));
     const auto plain = sealed ? open_sealed(keys.data, *sealed, rows.text(0)) : std::nullopt;
     if (!plain) throw std::runtime_error("a mail can't be opened with this data key");

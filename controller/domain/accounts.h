@@ -63,8 +63,8 @@ void check_username(std::string_view username);
 
 // A new account, and the mail that verifies its address, in the outbox. Refused with
 // validation_failed where address or username are taken or the referral code is unknown.
-User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus, const Keys& keys,
-                   const std::string& base_url);
+User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
+                   const Keys& keys, const std::string& base_url);
 
 std::optional<User> find(db::Tx& tx, const std::string& id);
 Stats stats(db::Tx& tx, const std::string& id);

@@ -87,9 +87,11 @@ ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::strin
 ScopeRequest reject(db::Tx& tx, const std::string& request_id, const std::string& reason,
                     const std::string& actor);
 // The app may no longer have these; tokens that hold them lose them at once.
-App revoke_scopes(db::Tx& tx, const std::string& app_id, const ScopeSet& scopes, const std::string& actor);
+App revoke_scopes(db::Tx& tx, const std::string& app_id, const ScopeSet& scopes,
+                  const std::string& actor);
 // The deploy tier that the app may use beside those that are approved automatically. Throws
 // app_not_found, tier_not_found.
-App promote(db::Tx& tx, const std::string& app_id, const std::string& tier, const std::string& actor);
+App promote(db::Tx& tx, const std::string& app_id, const std::string& tier,
+            const std::string& actor);
 
 }  // namespace berth::apps

@@ -10,17 +10,20 @@
 namespace berth::deployments {
 namespace {
 
-nlohmann::json opened(const std::string& sealed, const std::string& data_key, const std::string& context) {
+nlohmann::json opened(const std::string& sealed, const std::string& data_key,
+                      const std::string& context) {
   const auto bytes = parse_base64(sealed);
   const auto plain = bytes ? open_sealed(data_key, *bytes, context) : std::nullopt;
-  if (!plain) throw std::runtime_error("a sealed value can't be opened with this data key: " + context);
+  if (!plain)
+    throw std::runtime_error("a sealed value can't be opened with this data key: " + context);
   return nlohmann::json::parse(*plain);
 }
 
 bool leaving_holds_name(db::Tx& tx, const Deployment& deployment) {
-  return tx.number("SELECT count(*) FROM deployments "
-                   "WHERE name = $1 AND status = 'destroyed' AND removed_at IS NULL AND id <> $2",
-                   deployment.name, deployment.id) > 0;
+  return tx.number(
+             "SELECT count(*) FROM deployments "
+             "WHERE name = $1 AND status = 'destroyed' AND removed_at IS NULL AND id <> $2",
+             deployment.name, deployment.id) > 0;
 }
 
 std::optional<std::string> name_of(std::optional<Reason> reason) {
@@ -39,7 +42,9 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
   if (seen.cause) details["cause"] = to_string(*seen.cause);
   if (const auto message = kept_message(seen.message)) details["message"] = *message;
   const auto write = [&](const char* status) {
-    write_log(tx, row.id, {.action = "deploy", .status = status, .initiated_by = {}, .details = details.dump()});
+    write_log(
+        tx, row.id,
+        {.action = "deploy", .status = status, .initiated_by = {}, .details = details.dump()});
   };
   const bool failed = seen.status == Status::errored || seen.reason == Reason::rollout_failed;
   const bool failed_before = row.status == Status::errored || row.reason == Reason::rollout_failed;
@@ -57,14 +62,18 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
 std::optional<Wish> wish(db::Tx& tx, const std::string& id, const std::string& data_key) {
   const auto deployment = find(tx, id);
   if (!deployment) return std::nullopt;
-  Wish result = {.deployment = *deployment, .env = {}, .registry_credentials = {},
+  Wish result = {.deployment = *deployment,
+                 .env = {},
+                 .registry_credentials = {},
                  .host_is_held = leaving_holds_name(tx, *deployment)};
   auto rows = tx.query("SELECT env_sealed, credentials_sealed FROM deployments WHERE id = $1", id);
   rows.next();
-  result.env = opened(rows.text(0), data_key, env_context(id)).get<std::map<std::string, std::string>>();
+  result.env =
+      opened(rows.text(0), data_key, env_context(id)).get<std::map<std::string, std::string>>();
   if (const auto sealed = rows.text_or_null(1)) {
     const auto plain = opened(*sealed, data_key, credentials_context(id));
-    result.registry_credentials = RegistryCredentials{.username = plain.at("username"), .password = plain.at("password")};
+    result.registry_credentials =
+        RegistryCredentials{.username = plain.at("username"), .password = plain.at("password")};
   }
   return result;
 }
@@ -73,10 +82,14 @@ AppSize size_of_app(db::Tx& tx, const std::string& app_id) {
   auto rows = tx.query(
       "SELECT count(*), coalesce(sum(memory_limit_mb), 0), coalesce(sum(cpu_limit_millicores), 0), "
       "coalesce(max(memory_limit_mb), 0), coalesce(max(cpu_limit_millicores), 0) "
-      "FROM deployments WHERE app_id = $1 AND status <> 'destroyed'", app_id);
+      "FROM deployments WHERE app_id = $1 AND status <> 'destroyed'",
+      app_id);
   rows.next();
-  return {.deployments = int(rows.integer(0)), .memory_mb = rows.integer(1), .cpu_millicores = rows.integer(2),
-          .largest_memory_mb = int(rows.integer(3)), .largest_cpu_millicores = int(rows.integer(4))};
+  return {.deployments = int(rows.integer(0)),
+          .memory_mb = rows.integer(1),
+          .cpu_millicores = rows.integer(2),
+          .largest_memory_mb = int(rows.integer(3)),
+          .largest_cpu_millicores = int(rows.integer(4))};
 }
 
 std::vector<std::string> all_with_objects(db::Tx& tx) {
@@ -87,25 +100,34 @@ std::vector<std::string> all_with_objects(db::Tx& tx) {
 }
 
 std::optional<std::string> holder_of_name(db::Tx& tx, const std::string& name) {
-  auto rows = tx.query("SELECT id FROM deployments WHERE name = $1 AND status <> 'destroyed'", name);
+  auto rows =
+      tx.query("SELECT id FROM deployments WHERE name = $1 AND status <> 'destroyed'", name);
   return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
 }
 
 bool app_has_objects(db::Tx& tx, const std::string& app_id) {
-  return tx.number("SELECT EXISTS (SELECT 1 FROM deployments WHERE app_id = $1 AND removed_at IS NULL)", app_id) != 0;
+  return tx.number(
+             "SELECT EXISTS (SELECT 1 FROM deployments WHERE app_id = $1 AND removed_at IS NULL)",
+             app_id) != 0;
 }
 
 std::map<std::string, int> count_by_status(db::Tx& tx) {
   std::map<std::string, int> counts;
-  auto rows = tx.query("SELECT status, count(*) FROM deployments WHERE status <> 'destroyed' GROUP BY status");
+  auto rows = tx.query(
+      "SELECT status, count(*) FROM deployments WHERE status <> 'destroyed' GROUP BY status");
   while (rows.next()) counts[rows.text(0)] = int(rows.integer(1));
   return counts;
 }
 
 bool differs(const Deployment& row, const Observation& seen) {
-  const Observation known = {.status = row.status, .phase = row.phase, .reason = row.reason, .cause = row.cause,
-                             .message = row.message, .container_id = row.container_id,
-                             .image_digest = row.image_digest, .host_server = row.host_server,
+  const Observation known = {.status = row.status,
+                             .phase = row.phase,
+                             .reason = row.reason,
+                             .cause = row.cause,
+                             .message = row.message,
+                             .container_id = row.container_id,
+                             .image_digest = row.image_digest,
+                             .host_server = row.host_server,
                              .health_status = row.health_status};
   Observation kept = seen;
   kept.message = kept_message(seen.message);
@@ -117,20 +139,25 @@ bool record(db::Tx& tx, const std::string& id, std::int64_t generation, const Ob
   if (!row || row->generation != generation || row->status == Status::destroyed) return false;
   log_move(tx, *row, seen);
   tx.execute(
-      "UPDATE deployments SET status = $3, phase = $4, reason = $5, cause = $6, message = $7, container_id = $8, "
+      "UPDATE deployments SET status = $3, phase = $4, reason = $5, cause = $6, message = $7, "
+      "container_id = $8, "
       "image_digest = $9, host_server = $10, health_status = $11, updated_at = $12, "
       "last_health_check = CASE WHEN $11 IS NULL THEN last_health_check ELSE $12 END, "
-      "deployed_at = CASE WHEN $3 = 'running' AND (status <> 'running' OR deployed_at IS NULL) THEN $12 "
+      "deployed_at = CASE WHEN $3 = 'running' AND (status <> 'running' OR deployed_at IS NULL) "
+      "THEN $12 "
       "ELSE deployed_at END "
       "WHERE id = $1 AND generation = $2 AND status <> 'destroyed'",
-      id, generation, to_string(seen.status), seen.phase, name_of(seen.reason), name_of(seen.cause), kept_message(seen.message),
-      seen.container_id, seen.image_digest, seen.host_server, seen.health_status, tx.now());
+      id, generation, to_string(seen.status), seen.phase, name_of(seen.reason), name_of(seen.cause),
+      kept_message(seen.message), seen.container_id, seen.image_digest, seen.host_server,
+      seen.health_status, tx.now());
   return true;
 }
 
 void mark_removed(db::Tx& tx, const std::string& id) {
-  tx.execute("UPDATE deployments SET removed_at = $2 WHERE id = $1 AND status = 'destroyed' AND removed_at IS NULL", id,
-             tx.now());
+  tx.execute(
+      "UPDATE deployments SET removed_at = $2 WHERE id = $1 AND status = 'destroyed' AND "
+      "removed_at IS NULL",
+      id, tx.now());
 }
 
 }  // namespace berth::deployments

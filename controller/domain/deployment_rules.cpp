@@ -19,8 +19,10 @@ bool is_lower_or_digit(unsigned char c) { return (c >= 'a' && c <= 'z') || (c >=
 
 // Lower-case letters, digits and hyphens, with a letter or digit at both ends.
 bool is_label(std::string_view text, size_t most) {
-  return !text.empty() && text.size() <= most && is_lower_or_digit(text.front()) && is_lower_or_digit(text.back()) &&
-         std::ranges::all_of(text, [](unsigned char c) { return is_lower_or_digit(c) || c == '-'; });
+  return !text.empty() && text.size() <= most && is_lower_or_digit(text.front()) &&
+         is_lower_or_digit(text.back()) && std::ranges::all_of(text, [](unsigned char c) {
+           return is_lower_or_digit(c) || c == '-';
+         });
 }
 
 bool is_env_key(std::string_view key) {
@@ -36,12 +38,15 @@ void check_env(const std::map<std::string, std::string>& env, Details& wrong) {
     bytes += key.size() + value.size();
     const std::string field = "env_vars." + cut(key, max_env_key_length);
     if (!is_env_key(key))
-      wrong[field].push_back("is no variable name: letters, digits and '_', no digit first, at most 128 characters");
+      wrong[field].push_back(
+          "is no variable name: letters, digits and '_', no digit first, at most 128 characters");
     else if (key.starts_with(reserved_env_prefix))
       wrong[field].push_back("is reserved: names that start with BERTH_ are the platform's own");
-    if (value.find('\0') != std::string::npos) wrong[field].push_back("must not hold a NUL character");
+    if (value.find('\0') != std::string::npos)
+      wrong[field].push_back("must not hold a NUL character");
   }
-  if (bytes > max_env_bytes) wrong["env_vars"].push_back("must have at most 256 KiB of keys and values");
+  if (bytes > max_env_bytes)
+    wrong["env_vars"].push_back("must have at most 256 KiB of keys and values");
 }
 
 // A reference of the distribution project (distribution/reference, grammar): a registry, path
@@ -60,7 +65,8 @@ bool is_below(std::string_view host, std::string_view domain) {
 
 void check_domain(const std::string& domain, const Rules& rules, Details& wrong) {
   auto& reasons = wrong["custom_domain"];
-  bool labels = !domain.empty() && domain.size() <= max_domain_length && domain.find('.') != std::string::npos;
+  bool labels = !domain.empty() && domain.size() <= max_domain_length &&
+                domain.find('.') != std::string::npos;
   bool last_has_letter = false;
   for (size_t at = 0; labels && at <= domain.size();) {
     const size_t end = std::min(domain.find('.', at), domain.size());
@@ -79,14 +85,17 @@ void check_domain(const std::string& domain, const Rules& rules, Details& wrong)
 }
 
 void check_health_path(const std::string& path, Details& wrong) {
-  const bool plain = std::ranges::all_of(path, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+  const bool plain =
+      std::ranges::all_of(path, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   if (!path.starts_with('/') || path.size() > max_health_path_length || !plain)
-    wrong["health_path"].push_back("must start with '/' and have at most 256 printable ASCII characters");
+    wrong["health_path"].push_back(
+        "must start with '/' and have at most 256 printable ASCII characters");
 }
 
 bool is_allowed(const std::string& image, const std::vector<std::string>& registries) {
   return std::ranges::any_of(registries, [&](const std::string& prefix) {
-    return image.size() > prefix.size() + 1 && image.starts_with(prefix) && image[prefix.size()] == '/';
+    return image.size() > prefix.size() + 1 && image.starts_with(prefix) &&
+           image[prefix.size()] == '/';
   });
 }
 
@@ -96,20 +105,24 @@ void check(const Order& order, const Rules& rules) {
   Details wrong;
   if (!is_label(order.name, max_name_length))
     wrong["name"].push_back(
-        "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both ends");
+        "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
+        "ends");
   if (order.port < 1 || order.port > 65535) wrong["port"].push_back("must be between 1 and 65535");
   const bool named = !order.image.empty() && order.image.size() <= max_image_length;
-  // Whether the registry is allowed is asked first: its answer helps more than one about the grammar.
+  // Whether the registry is allowed is asked first: its answer helps more than one about the
+  // grammar.
   if (!named || (is_allowed(order.image, rules.registries) && !is_image(order.image)))
     wrong["image"].push_back("must be an image reference such as docker.io/library/nginx:1.27");
   if (order.tier.empty()) wrong["tier"].push_back("must be the slug of a tier");
   check_env(order.env, wrong);
   if (order.custom_domain) check_domain(*order.custom_domain, rules, wrong);
   if (order.health_path) check_health_path(*order.health_path, wrong);
-  if (!wrong.empty()) throw Error(Code::validation_failed, "the deployment can't be created like this", wrong);
+  if (!wrong.empty())
+    throw Error(Code::validation_failed, "the deployment can't be created like this", wrong);
   if (!is_allowed(order.image, rules.registries)) {
     std::string list;
-    for (const std::string& prefix : rules.registries) list.append(list.empty() ? "" : ", ").append(prefix).append("/");
+    for (const std::string& prefix : rules.registries)
+      list.append(list.empty() ? "" : ", ").append(prefix).append("/");
     throw Error(Code::unsupported_registry, "the image must start with one of: " + list,
                 {{"image", {"must start with one of: " + list}}});
   }

@@ -20,49 +20,61 @@ tiers::Tier payable_tier(db::Tx& tx, const Order& order) {
     throw Error(Code::unknown_tier, "there is no tier of this slug", {{"tier", {"is unknown"}}});
   }
   if (tier->payment_method != "service_points")
-    throw Error(Code::payment_method_unsupported, "deployments can be paid with service points only");
+    throw Error(Code::payment_method_unsupported,
+                "deployments can be paid with service points only");
   if (order.custom_domain)
-    throw invalid_field("custom_domain", tier->custom_domain_allowed
-                                             ? "needs a certificate issuer, and this cluster has none"
-                                             : "isn't part of the tier " + tier->slug);
+    throw invalid_field("custom_domain",
+                        tier->custom_domain_allowed
+                            ? "needs a certificate issuer, and this cluster has none"
+                            : "isn't part of the tier " + tier->slug);
   return *tier;
 }
 
 void check_allowed(const apps::App& app, const tiers::Tier& tier) {
   if (!tier.auto_approve && app.promoted_tier != tier.slug)
-    throw Error(Code::tier_not_allowed, "an admin must promote the app to the tier " + tier.slug + " first");
+    throw Error(Code::tier_not_allowed,
+                "an admin must promote the app to the tier " + tier.slug + " first");
 }
 
 int used_of_tier(db::Tx& tx, const std::string& owner_id, const std::string& tier_id) {
-  return int(tx.number("SELECT count(*) FROM deployments WHERE owner_id = $1 AND tier_id = $2 AND status <> 'destroyed'",
-                       owner_id, tier_id));
+  return int(
+      tx.number("SELECT count(*) FROM deployments WHERE owner_id = $1 AND tier_id = $2 AND status "
+                "<> 'destroyed'",
+                owner_id, tier_id));
 }
 
 void check_cap(db::Tx& tx, const std::string& owner_id, const tiers::Tier& tier) {
   if (tier.max_deployments && used_of_tier(tx, owner_id, tier.id) >= *tier.max_deployments)
     throw Error(Code::deployment_limit_reached,
-                "the account has " + std::to_string(*tier.max_deployments) + " deployments of the tier " + tier.slug +
-                    " already, as many as it may have");
+                "the account has " + std::to_string(*tier.max_deployments) +
+                    " deployments of the tier " + tier.slug + " already, as many as it may have");
 }
 
 // Debits the first period from the app's account, in the transaction of what it pays for.
 void charge_first_period(db::Tx& tx, const Deployment& deployment, const tiers::Tier& tier) {
   const std::int64_t cost = tier.monthly_cost_points.value_or(0);
   if (cost == 0) return;
-  const auto transaction = ledger::post(tx, {.kind = "deployment", .from = ledger::app_account(deployment.app_id),
-                                             .to = ledger::treasury(), .amount = cost,
-                                             .memo = "deployment " + deployment.name + ", tier " + tier.slug});
+  const auto transaction =
+      ledger::post(tx, {.kind = "deployment",
+                        .from = ledger::app_account(deployment.app_id),
+                        .to = ledger::treasury(),
+                        .amount = cost,
+                        .memo = "deployment " + deployment.name + ", tier " + tier.slug});
   if (!transaction)
     throw Error(Code::insufficient_balance, "the app's balance is lower than the tier's price of " +
                                                 std::to_string(cost) + " points");
-  tx.execute("INSERT INTO deployment_charges (deployment_id, period_start, transaction_id, amount) VALUES ($1, $2, $3, $4)",
-             deployment.id, tx.now(), *transaction, cost);
+  tx.execute(
+      "INSERT INTO deployment_charges (deployment_id, period_start, transaction_id, amount) VALUES "
+      "($1, $2, $3, $4)",
+      deployment.id, tx.now(), *transaction, cost);
 }
 
-std::string json_of(const std::map<std::string, std::string>& env) { return nlohmann::json(env).dump(); }
+std::string json_of(const std::map<std::string, std::string>& env) {
+  return nlohmann::json(env).dump();
+}
 
-void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order, const tiers::Tier& tier,
-            const std::string& owner_id, const std::string& data_key) {
+void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
+            const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key) {
   nlohmann::json keys = nlohmann::json::array();
   for (const auto& [key, value] : order.env) keys.push_back(key);
   std::optional<std::string> credentials;
@@ -72,20 +84,25 @@ void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& 
     credentials = base64(seal(data_key, plain.dump(), credentials_context(id)));
   }
   tx.execute(
-      "INSERT INTO deployments (id, app_id, owner_id, tier_id, name, image, port, custom_domain, health_path, env_keys, "
-      "env_sealed, credentials_sealed, memory_limit_mb, cpu_limit_millicores, status, billing_status, request_id, "
+      "INSERT INTO deployments (id, app_id, owner_id, tier_id, name, image, port, custom_domain, "
+      "health_path, env_keys, "
+      "env_sealed, credentials_sealed, memory_limit_mb, cpu_limit_millicores, status, "
+      "billing_status, request_id, "
       "inserted_at, updated_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', $15, $16, $17, $17)",
-      id, actor.app_id, owner_id, tier.id, order.name, order.image, order.port, order.custom_domain, order.health_path,
-      keys.dump(), base64(seal(data_key, json_of(order.env), env_context(id))), credentials, tier.memory_limit_mb,
-      tier.cpu_limit_millicores, tier.monthly_cost_points.value_or(0) == 0 ? "exempt" : "current", actor.request_id,
-      tx.now());
+      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', $15, $16, "
+      "$17, $17)",
+      id, actor.app_id, owner_id, tier.id, order.name, order.image, order.port, order.custom_domain,
+      order.health_path, keys.dump(), base64(seal(data_key, json_of(order.env), env_context(id))),
+      credentials, tier.memory_limit_mb, tier.cpu_limit_millicores,
+      tier.monthly_cost_points.value_or(0) == 0 ? "exempt" : "current", actor.request_id, tx.now());
 }
 
 // A new wish: the next generation in `status`. What was seen of the old one is forgotten.
-Deployment change_wish(db::Tx& tx, const Deployment& deployment, const Actor& actor, Status status) {
+Deployment change_wish(db::Tx& tx, const Deployment& deployment, const Actor& actor,
+                       Status status) {
   tx.execute(
-      "UPDATE deployments SET status = $2, generation = generation + 1, phase = '', reason = NULL, cause = NULL, "
+      "UPDATE deployments SET status = $2, generation = generation + 1, phase = '', reason = NULL, "
+      "cause = NULL, "
       "message = NULL, health_status = NULL, request_id = $3, updated_at = $4, "
       "stopped_at = CASE WHEN $2 = 'stopped' THEN $4 WHEN $2 = 'destroyed' THEN stopped_at END, "
       "destroyed_at = CASE WHEN $2 = 'destroyed' THEN $4 END, "
@@ -107,8 +124,12 @@ Page<Deployment> page_of(const PageRequest& page, std::int64_t total) {
 }
 
 LogEntry log_of(const db::Query& row) {
-  return {.id = row.text(0), .action = row.text(1), .status = row.text(2), .initiated_by = row.text_or_null(3),
-          .details = row.text_or_null(4), .inserted_at = row.instant(5)};
+  return {.id = row.text(0),
+          .action = row.text(1),
+          .status = row.text(2),
+          .initiated_by = row.text_or_null(3),
+          .details = row.text_or_null(4),
+          .inserted_at = row.instant(5)};
 }
 
 }  // namespace
@@ -127,8 +148,13 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& order, const Rule
   insert(tx, id, actor, order, tier, app->owner_id, data_key);
   const Deployment deployment = *find(tx, id);
   charge_first_period(tx, deployment, tier);
-  write_log(tx, id, {.action = "create", .status = "succeeded", .initiated_by = actor.user_id,
-                     .details = nlohmann::json{{"image", order.image}, {"tier", tier.slug}, {"port", order.port}}.dump()});
+  write_log(
+      tx, id,
+      {.action = "create",
+       .status = "succeeded",
+       .initiated_by = actor.user_id,
+       .details = nlohmann::json{{"image", order.image}, {"tier", tier.slug}, {"port", order.port}}
+                      .dump()});
   tx.notify(db::Topic::deployment, id);
   return deployment;
 }
@@ -142,7 +168,8 @@ std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
 Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& id) {
   auto deployment = find(tx, id);
   if (!deployment) throw Error(Code::deployment_not_found, "there is no such deployment");
-  if (deployment->app_id != app_id) throw Error(Code::forbidden, "this deployment belongs to another operator");
+  if (deployment->app_id != app_id)
+    throw Error(Code::forbidden, "this deployment belongs to another operator");
   return *deployment;
 }
 
@@ -151,7 +178,9 @@ Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& 
                                  "WHERE d.app_id = $1 AND d.status <> 'destroyed' "
                                  "ORDER BY d.inserted_at DESC, d.id DESC LIMIT $2 OFFSET $3";
   auto result = page_of(
-      page, tx.number("SELECT count(*) FROM deployments WHERE app_id = $1 AND status <> 'destroyed'", app_id));
+      page,
+      tx.number("SELECT count(*) FROM deployments WHERE app_id = $1 AND status <> 'destroyed'",
+                app_id));
   auto rows = tx.query(sql, app_id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(deployment_of(rows));
   return result;
@@ -160,39 +189,52 @@ Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& 
 Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_living(tx, actor, id);
   if (deployment.status == Status::stopped) return deployment;
-  write_log(tx, id, {.action = "stop", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
+  write_log(
+      tx, id,
+      {.action = "stop", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
   return change_wish(tx, deployment, actor, Status::stopped);
 }
 
 Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_living(tx, actor, id);
-  if (deployment.suspended_at) throw Error(Code::deployment_suspended, "an admin has suspended this deployment");
-  write_log(tx, id, {.action = "restart", .status = "started", .initiated_by = actor.user_id, .details = {}});
+  if (deployment.suspended_at)
+    throw Error(Code::deployment_suspended, "an admin has suspended this deployment");
+  write_log(
+      tx, id,
+      {.action = "restart", .status = "started", .initiated_by = actor.user_id, .details = {}});
   return change_wish(tx, deployment, actor, Status::deploying);
 }
 
 Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_owned(tx, actor.app_id, id);
   if (deployment.status == Status::destroyed) return deployment;
-  write_log(tx, id, {.action = "destroy", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
+  write_log(
+      tx, id,
+      {.action = "destroy", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
   return change_wish(tx, deployment, actor, Status::destroyed);
 }
 
 std::vector<LogEntry> newest_logs(db::Tx& tx, const std::string& id) {
   std::vector<LogEntry> result;
-  auto rows = tx.query("SELECT id, action, status, initiated_by, details, inserted_at FROM deploy_logs "
-                       "WHERE deployment_id = $1 ORDER BY inserted_at DESC, rowid DESC LIMIT $2", id, max_log_entries);
+  auto rows = tx.query(
+      "SELECT id, action, status, initiated_by, details, inserted_at FROM deploy_logs "
+      "WHERE deployment_id = $1 ORDER BY inserted_at DESC, rowid DESC LIMIT $2",
+      id, max_log_entries);
   while (rows.next()) result.push_back(log_of(rows));
   std::ranges::reverse(result);
   return result;
 }
 
 Page<LogEntry> logs(db::Tx& tx, const std::string& id, const PageRequest& page) {
-  Page<LogEntry> result = {.items = {}, .page = page.page, .page_size = page.page_size,
-                           .total = tx.number("SELECT count(*) FROM deploy_logs WHERE deployment_id = $1", id)};
-  auto rows = tx.query("SELECT id, action, status, initiated_by, details, inserted_at FROM deploy_logs "
-                       "WHERE deployment_id = $1 ORDER BY inserted_at, rowid LIMIT $2 OFFSET $3",
-                       id, page.page_size, page.offset());
+  Page<LogEntry> result = {
+      .items = {},
+      .page = page.page,
+      .page_size = page.page_size,
+      .total = tx.number("SELECT count(*) FROM deploy_logs WHERE deployment_id = $1", id)};
+  auto rows = tx.query(
+      "SELECT id, action, status, initiated_by, details, inserted_at FROM deploy_logs "
+      "WHERE deployment_id = $1 ORDER BY inserted_at, rowid LIMIT $2 OFFSET $3",
+      id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(log_of(rows));
   return result;
 }
@@ -211,7 +253,8 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id) {
   result.tier = tier->slug;
   result.most = tier->max_deployments;
   result.used = used_of_tier(tx, app->owner_id, tier->id);
-  if (result.most && result.used >= *result.most) result.reasons.emplace_back("deployment_limit_reached");
+  if (result.most && result.used >= *result.most)
+    result.reasons.emplace_back("deployment_limit_reached");
   result.eligible = result.reasons.empty();
   return result;
 }

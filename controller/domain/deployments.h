@@ -61,7 +61,7 @@ struct Deployment {
   int cpu_limit_millicores = 0;
 
   std::int64_t generation = 0;  // raised by each change of the wish
-  std::int64_t rollout = 0;     // raised where the container has to be replaced though nothing differs
+  std::int64_t rollout = 0;  // raised where the container has to be replaced though nothing differs
   Status status = Status::pending;
   std::string phase;  // pulling, starting, probing, …: finer than status; may be empty
   std::optional<Reason> reason;
@@ -124,8 +124,9 @@ struct Actor {
 };
 
 // A new deployment in status pending. Refuses in the order of api.md: validation_failed,
-// unsupported_registry, unknown_tier, payment_method_unsupported; tier_not_allowed; subdomain_taken,
-// domain_taken; deployment_limit_reached; insufficient_balance (a paid tier charges its first period).
+// unsupported_registry, unknown_tier, payment_method_unsupported; tier_not_allowed;
+// subdomain_taken, domain_taken; deployment_limit_reached; insufficient_balance (a paid tier
+// charges its first period).
 Deployment create(db::Tx& tx, const Actor& actor, const Order& order, const Rules& rules,
                   const std::string& data_key);
 
@@ -165,7 +166,8 @@ struct Allowance {  // GET /api/deploy/sandbox-status
 };
 Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 
-// ---- What the reconcilers do ---------------------------------------------------------------------
+// ---- What the reconcilers do
+// ---------------------------------------------------------------------
 
 // A deployment with its secrets opened: everything that its objects are made of.
 struct Wish {
@@ -177,7 +179,8 @@ struct Wish {
 };
 std::optional<Wish> wish(db::Tx& tx, const std::string& id, const std::string& data_key);
 
-// What the app's deployments need together, for the quota of its namespace: all that aren't destroyed.
+// What the app's deployments need together, for the quota of its namespace: all that aren't
+// destroyed.
 struct AppSize {
   int deployments = 0;
   std::int64_t memory_mb = 0;

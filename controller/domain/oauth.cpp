@@ -24,11 +24,13 @@ bool verifies(const std::string& verifier, const std::string& challenge) {
          is_unreserved(verifier) && equal_in_constant_time(base64url(sha256(verifier)), challenge);
 }
 
-ScopeSet requested_scopes(const apps::App& app, const accounts::User& user, const std::string& text) {
+ScopeSet requested_scopes(const apps::App& app, const accounts::User& user,
+                          const std::string& text) {
   const auto scopes = parse_scopes(text);
   if (!scopes) throw Error(Code::invalid_scope, "scope must hold one or more known scopes");
   const ScopeSet missing = *scopes - app.approved_scopes;
-  if (!missing.empty()) throw Error(Code::invalid_scope, "not approved for this app: " + missing.text());
+  if (!missing.empty())
+    throw Error(Code::invalid_scope, "not approved for this app: " + missing.text());
   const ScopeSet owners = *scopes & ScopeSet::operators();
   if (!owners.empty() && app.owner_id != user.id)
     throw Error(Code::invalid_scope, "only the app's owner can grant: " + owners.text());
@@ -36,26 +38,32 @@ ScopeSet requested_scopes(const apps::App& app, const accounts::User& user, cons
 }
 
 // The consent: the user's row for this app, with these scopes added.
-std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id, const ScopeSet& scopes) {
-  auto rows = tx.query("SELECT id, scopes, revoked_at FROM grants WHERE app_id = $1 AND user_id = $2", app_id, user_id);
+std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id,
+                    const ScopeSet& scopes) {
+  auto rows =
+      tx.query("SELECT id, scopes, revoked_at FROM grants WHERE app_id = $1 AND user_id = $2",
+               app_id, user_id);
   if (!rows.next()) {
     const std::string id = new_uuid(tx.now());
-    tx.execute("INSERT INTO grants (id, app_id, user_id, scopes, connected_at) VALUES ($1, $2, $3, $4, $5)", id,
-               app_id, user_id, scopes.text(), tx.now());
+    tx.execute(
+        "INSERT INTO grants (id, app_id, user_id, scopes, connected_at) VALUES ($1, $2, $3, $4, "
+        "$5)",
+        id, app_id, user_id, scopes.text(), tx.now());
     return id;
   }
   const bool was_revoked = !rows.null(2);
   const ScopeSet all = was_revoked ? scopes : scopes | stored_scopes(rows.text(1));
-  tx.execute("UPDATE grants SET scopes = $2, revoked_at = NULL, "
-             "connected_at = CASE WHEN revoked_at IS NULL THEN connected_at ELSE $3 END WHERE id = $1",
-             rows.text(0), all.text(), tx.now());
+  tx.execute(
+      "UPDATE grants SET scopes = $2, revoked_at = NULL, "
+      "connected_at = CASE WHEN revoked_at IS NULL THEN connected_at ELSE $3 END WHERE id = $1",
+      rows.text(0), all.text(), tx.now());
   return rows.text(0);
 }
 
 std::string new_access_token(db::Tx& tx, const std::string& family_id) {
   const std::string token = random_token("at_live_");
-  tx.execute("INSERT INTO access_tokens (token_hash, family_id, expires_at) VALUES ($1, $2, $3)", token_hash(token),
-             family_id, tx.now() + access_token_lifetime);
+  tx.execute("INSERT INTO access_tokens (token_hash, family_id, expires_at) VALUES ($1, $2, $3)",
+             token_hash(token), family_id, tx.now() + access_token_lifetime);
   return token;
 }
 
@@ -67,7 +75,8 @@ std::string new_refresh_token(db::Tx& tx, const std::string& family_id, Instant 
 }
 
 void revoke_family(db::Tx& tx, const std::string& family_id) {
-  tx.execute("UPDATE token_families SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", family_id, tx.now());
+  tx.execute("UPDATE token_families SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
+             family_id, tx.now());
 }
 
 Error bad_code(const char* why) { return Error(Code::invalid_grant, why); }
@@ -75,10 +84,12 @@ Error bad_refresh(const char* why) { return Error(Code::consumed_refresh_token, 
 
 }  // namespace
 
-AuthorizationCode authorize(db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request) {
+AuthorizationCode authorize(db::Tx& tx, const accounts::User& user,
+                            const AuthorizationRequest& request) {
   const auto app = apps::find_by_client_id(tx, request.client_id);
   if (!app) throw Error(Code::invalid_request, "client_id is unknown");
-  // Before anything else: with a foreign redirect_uri nothing may be sent there (RFC 6749, 4.1.2.1).
+  // Before anything else: with a foreign redirect_uri nothing may be sent there (RFC
+  // 6749, 4.1.2.1).
   if (!apps::is_registered(*app, request.redirect_uri))
     throw Error(Code::invalid_request, "redirect_uri is none that the app has registered");
   if (app->suspended) throw Error(Code::unauthorized_client, "the app is suspended");
@@ -86,45 +97,61 @@ AuthorizationCode authorize(db::Tx& tx, const accounts::User& user, const Author
     throw Error(Code::unsupported_response_type, "response_type must be code");
   if (request.code_challenge_method != "S256")
     throw Error(Code::invalid_request, "code_challenge_method must be S256: PKCE is required");
-  if (request.code_challenge.size() != s256_challenge_length || !is_unreserved(request.code_challenge))
-    throw Error(Code::invalid_request, "code_challenge must be the base64url of a SHA-256: 43 characters");
+  if (request.code_challenge.size() != s256_challenge_length ||
+      !is_unreserved(request.code_challenge))
+    throw Error(Code::invalid_request,
+                "code_challenge must be the base64url of a SHA-256: 43 characters");
   const ScopeSet scopes = requested_scopes(*app, user, request.scope);
   const std::string grant_id = consent(tx, app->id, user.id, scopes);
   const std::string code = random_token("ac_live_");
-  tx.execute("INSERT INTO authorization_codes (code_hash, grant_id, redirect_uri, scopes, code_challenge, expires_at) "
-             "VALUES ($1, $2, $3, $4, $5, $6)",
-             token_hash(code), grant_id, request.redirect_uri, scopes.text(), request.code_challenge,
-             tx.now() + code_lifetime);
+  tx.execute(
+      "INSERT INTO authorization_codes (code_hash, grant_id, redirect_uri, scopes, code_challenge, "
+      "expires_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6)",
+      token_hash(code), grant_id, request.redirect_uri, scopes.text(), request.code_challenge,
+      tx.now() + code_lifetime);
   return {.code = code, .redirect_uri = request.redirect_uri};
 }
 
-Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& code, const std::string& redirect_uri,
-                     const std::string& code_verifier, const Policy& policy) {
+Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& code,
+                     const std::string& redirect_uri, const std::string& code_verifier,
+                     const Policy& policy) {
   const std::string hash = token_hash(code);
   auto rows = tx.query(
-      "SELECT c.grant_id, c.redirect_uri, c.scopes, c.code_challenge, c.expires_at, c.used_at, c.family_id, "
+      "SELECT c.grant_id, c.redirect_uri, c.scopes, c.code_challenge, c.expires_at, c.used_at, "
+      "c.family_id, "
       "g.user_id, g.app_id, g.revoked_at, u.suspended_at "
-      "FROM authorization_codes c JOIN grants g ON g.id = c.grant_id JOIN users u ON u.id = g.user_id "
-      "WHERE c.code_hash = $1", hash);
-  if (!rows.next() || rows.text(8) != client.id) return std::unexpected(bad_code("the code is unknown"));
+      "FROM authorization_codes c JOIN grants g ON g.id = c.grant_id JOIN users u ON u.id = "
+      "g.user_id "
+      "WHERE c.code_hash = $1",
+      hash);
+  if (!rows.next() || rows.text(8) != client.id)
+    return std::unexpected(bad_code("the code is unknown"));
   if (!rows.null(5)) {
     if (const auto family = rows.text_or_null(6)) revoke_family(tx, *family);
     return std::unexpected(bad_code("the code was used before; what it gave is revoked"));
   }
   if (rows.instant(4) <= tx.now()) return std::unexpected(bad_code("the code has expired"));
-  if (rows.text(1) != redirect_uri) return std::unexpected(bad_code("redirect_uri differs from the one authorized"));
-  if (!verifies(code_verifier, rows.text(3))) return std::unexpected(bad_code("code_verifier doesn't match"));
+  if (rows.text(1) != redirect_uri)
+    return std::unexpected(bad_code("redirect_uri differs from the one authorized"));
+  if (!verifies(code_verifier, rows.text(3)))
+    return std::unexpected(bad_code("code_verifier doesn't match"));
   if (!rows.null(9)) return std::unexpected(bad_code("the user has disconnected the app"));
-  if (!rows.null(10) || client.suspended) return std::unexpected(bad_code("the account or the app is suspended"));
+  if (!rows.null(10) || client.suspended)
+    return std::unexpected(bad_code("the account or the app is suspended"));
 
   const std::string family = new_uuid(tx.now());
   const Instant family_end = tx.now() + policy.family_lifetime;
-  tx.execute("INSERT INTO token_families (id, grant_id, scopes, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)",
-             family, rows.text(0), rows.text(2), tx.now(), family_end);
-  tx.execute("UPDATE authorization_codes SET used_at = $2, family_id = $3 WHERE code_hash = $1", hash, tx.now(), family);
+  tx.execute(
+      "INSERT INTO token_families (id, grant_id, scopes, created_at, expires_at) VALUES ($1, $2, "
+      "$3, $4, $5)",
+      family, rows.text(0), rows.text(2), tx.now(), family_end);
+  tx.execute("UPDATE authorization_codes SET used_at = $2, family_id = $3 WHERE code_hash = $1",
+             hash, tx.now(), family);
   Tokens tokens = {.access_token = new_access_token(tx, family),
                    .refresh_token = new_refresh_token(tx, family, family_end),
-                   .scopes = stored_scopes(rows.text(2)), .user_id = rows.text(7),
+                   .scopes = stored_scopes(rows.text(2)),
+                   .user_id = rows.text(7),
                    .session_token = random_token("st_live_"),
                    .session_token_expires_at = tx.now() + session_token_lifetime};
   tx.execute("INSERT INTO session_tokens (token_hash, family_id, expires_at) VALUES ($1, $2, $3)",
@@ -136,10 +163,13 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
                const Policy& policy) {
   const std::string hash = token_hash(refresh_token);
   auto rows = tx.query(
-      "SELECT r.family_id, r.expires_at, r.consumed_at, f.scopes, f.expires_at, f.revoked_at, g.user_id, g.app_id, "
+      "SELECT r.family_id, r.expires_at, r.consumed_at, f.scopes, f.expires_at, f.revoked_at, "
+      "g.user_id, g.app_id, "
       "g.revoked_at, u.suspended_at, a.suspended_at "
-      "FROM refresh_tokens r JOIN token_families f ON f.id = r.family_id JOIN grants g ON g.id = f.grant_id "
-      "JOIN users u ON u.id = g.user_id JOIN apps a ON a.id = g.app_id WHERE r.token_hash = $1", hash);
+      "FROM refresh_tokens r JOIN token_families f ON f.id = r.family_id JOIN grants g ON g.id = "
+      "f.grant_id "
+      "JOIN users u ON u.id = g.user_id JOIN apps a ON a.id = g.app_id WHERE r.token_hash = $1",
+      hash);
   if (!rows.next() || (client && rows.text(7) != client->id))
     return std::unexpected(bad_refresh("the refresh token is unknown"));
   const std::string family = rows.text(0);
@@ -149,32 +179,45 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
     if (tx.now() - *consumed >= policy.refresh_reuse_grace) revoke_family(tx, family);
     return std::unexpected(bad_refresh("the refresh token was used before"));
   }
-  if (!rows.null(5) || !rows.null(8)) return std::unexpected(bad_refresh("the refresh token was revoked"));
+  if (!rows.null(5) || !rows.null(8))
+    return std::unexpected(bad_refresh("the refresh token was revoked"));
   if (rows.instant(1) <= tx.now() || rows.instant(4) <= tx.now())
     return std::unexpected(bad_refresh("the refresh token has expired"));
-  if (!rows.null(9) || !rows.null(10)) return std::unexpected(bad_refresh("the account or the app is suspended"));
+  if (!rows.null(9) || !rows.null(10))
+    return std::unexpected(bad_refresh("the account or the app is suspended"));
   tx.execute("UPDATE refresh_tokens SET consumed_at = $2 WHERE token_hash = $1", hash, tx.now());
   return Tokens{.access_token = new_access_token(tx, family),
                 .refresh_token = new_refresh_token(tx, family, rows.instant(4)),
-                .scopes = stored_scopes(rows.text(3)), .user_id = rows.text(6), .session_token = {},
+                .scopes = stored_scopes(rows.text(3)),
+                .user_id = rows.text(6),
+                .session_token = {},
                 .session_token_expires_at = {}};
 }
 
 Caller check_access_token(db::Tx& tx, const std::string& token) {
   auto rows = tx.query(
-      "SELECT t.expires_at, f.scopes, f.revoked_at, g.id, g.user_id, g.app_id, g.revoked_at, u.suspended_at, "
+      "SELECT t.expires_at, f.scopes, f.revoked_at, g.id, g.user_id, g.app_id, g.revoked_at, "
+      "u.suspended_at, "
       "a.suspended_at, a.approved_scopes, a.owner_id, f.expires_at "
-      "FROM access_tokens t JOIN token_families f ON f.id = t.family_id JOIN grants g ON g.id = f.grant_id "
-      "JOIN users u ON u.id = g.user_id JOIN apps a ON a.id = g.app_id WHERE t.token_hash = $1", token_hash(token));
+      "FROM access_tokens t JOIN token_families f ON f.id = t.family_id JOIN grants g ON g.id = "
+      "f.grant_id "
+      "JOIN users u ON u.id = g.user_id JOIN apps a ON a.id = g.app_id WHERE t.token_hash = $1",
+      token_hash(token));
   if (!rows.next()) throw Error(Code::invalid_token, "the access token is unknown");
-  if (!rows.null(2) || !rows.null(6)) throw Error(Code::token_revoked, "the access token was revoked");
+  if (!rows.null(2) || !rows.null(6))
+    throw Error(Code::token_revoked, "the access token was revoked");
   // A family's end is absolute: tokens that it gave shortly before go with it.
   if (rows.instant(0) <= tx.now() || rows.instant(11) <= tx.now())
     throw Error(Code::token_expired, "the access token has expired; refresh it");
-  if (!rows.null(7) || !rows.null(8)) throw Error(Code::account_suspended, "the account or the app is suspended");
-  ScopeSet scopes = stored_scopes(rows.text(1)) & (stored_scopes(rows.text(9)) | ScopeSet::automatic());
+  if (!rows.null(7) || !rows.null(8))
+    throw Error(Code::account_suspended, "the account or the app is suspended");
+  ScopeSet scopes =
+      stored_scopes(rows.text(1)) & (stored_scopes(rows.text(9)) | ScopeSet::automatic());
   if (rows.text(4) != rows.text(10)) scopes = scopes - ScopeSet::operators();
-  return {.user_id = rows.text(4), .app_id = rows.text(5), .grant_id = rows.text(3), .scopes = scopes,
+  return {.user_id = rows.text(4),
+          .app_id = rows.text(5),
+          .grant_id = rows.text(3),
+          .scopes = scopes,
           .expires_at = std::min(rows.instant(0), rows.instant(11))};
 }
 
@@ -183,10 +226,14 @@ Introspection introspect(db::Tx& tx, const std::string& token) {
     return {.active = check_access_token(tx, token), .reason = {}};
   } catch (const Error& refusal) {
     switch (refusal.code) {
-      case Code::token_expired: return {.active = {}, .reason = "expired"};
-      case Code::token_revoked: return {.active = {}, .reason = "revoked"};
-      case Code::account_suspended: return {.active = {}, .reason = "suspended"};
-      default: return {.active = {}, .reason = "not_found"};
+      case Code::token_expired:
+        return {.active = {}, .reason = "expired"};
+      case Code::token_revoked:
+        return {.active = {}, .reason = "revoked"};
+      case Code::account_suspended:
+        return {.active = {}, .reason = "suspended"};
+      default:
+        return {.active = {}, .reason = "not_found"};
     }
   }
 }

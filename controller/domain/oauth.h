@@ -40,8 +40,10 @@ struct AuthorizationCode {
 };
 
 // A code for the user's consent. Throws invalid_request, unsupported_response_type, invalid_scope
-// (also where a scope isn't approved, or is for the app's owner and the user isn't), account_suspended.
-AuthorizationCode authorize(db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request);
+// (also where a scope isn't approved, or is for the app's owner and the user isn't),
+// account_suspended.
+AuthorizationCode authorize(db::Tx& tx, const accounts::User& user,
+                            const AuthorizationRequest& request);
 
 struct Tokens {
   std::string access_token;
@@ -60,7 +62,8 @@ using Answer = std::expected<Tokens, Error>;
 // Grant authorization_code, for a client that has authenticated. A code works once: used again it
 // revokes what it gave (RFC 6749, section 4.1.2). Errors: invalid_grant.
 Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& code,
-                     const std::string& redirect_uri, const std::string& code_verifier, const Policy& policy);
+                     const std::string& redirect_uri, const std::string& code_verifier,
+                     const Policy& policy);
 
 // Grant refresh_token: a new pair, and the old refresh token is consumed. One that was consumed
 // longer ago than the grace revokes its family (RFC 9700, section 4.14.2). `client` empty: by

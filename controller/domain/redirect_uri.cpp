@@ -18,9 +18,10 @@ std::optional<Uri> split(const std::string& text) {
   if (colon == std::string::npos || colon == 0) return std::nullopt;
   Uri uri;
   uri.scheme = text.substr(0, colon);
-  const bool scheme_ok =
-      std::isalpha(static_cast<unsigned char>(uri.scheme[0])) &&
-      std::ranges::all_of(uri.scheme, [](unsigned char c) { return std::isalnum(c) || c == '+' || c == '-' || c == '.'; });
+  const bool scheme_ok = std::isalpha(static_cast<unsigned char>(uri.scheme[0])) &&
+                         std::ranges::all_of(uri.scheme, [](unsigned char c) {
+                           return std::isalnum(c) || c == '+' || c == '-' || c == '.';
+                         });
   if (!scheme_ok) return std::nullopt;
   uri.rest = text.substr(colon + 1);
   if (uri.rest.starts_with("//")) {
@@ -36,7 +37,8 @@ std::optional<Uri> split(const std::string& text) {
 std::string host_of(const std::string& authority) {
   const size_t bracket = authority.rfind(']');
   const size_t colon = authority.rfind(':');
-  const bool has_port = colon != std::string::npos && (bracket == std::string::npos || colon > bracket);
+  const bool has_port =
+      colon != std::string::npos && (bracket == std::string::npos || colon > bracket);
   return has_port ? authority.substr(0, colon) : authority;
 }
 
@@ -45,7 +47,8 @@ bool has_plain_port(const std::string& authority) {
   constexpr size_t max_port_digits = 5;
   const std::string port = authority.substr(host_of(authority).size());
   return port.empty() || (port.size() > 1 && port.size() <= 1 + max_port_digits &&
-                          std::all_of(port.begin() + 1, port.end(), [](unsigned char c) { return std::isdigit(c); }));
+                          std::all_of(port.begin() + 1, port.end(),
+                                      [](unsigned char c) { return std::isdigit(c); }));
 }
 
 bool is_loopback(const std::string& host) {
@@ -58,7 +61,8 @@ bool is_printable(unsigned char c) { return c > 0x20 && c < 0x7f; }
 
 std::optional<std::string> refuse_redirect_uri(const std::string& text) {
   if (text.empty() || text.size() > max_url_length) return "must have 1 to 2048 characters";
-  if (!std::ranges::all_of(text, is_printable)) return "must have no spaces, control or non-ASCII characters";
+  if (!std::ranges::all_of(text, is_printable))
+    return "must have no spaces, control or non-ASCII characters";
   if (text.find('\\') != std::string::npos) return "must not have a backslash";
   if (text.find('#') != std::string::npos) return "must not have a fragment";
   const auto uri = split(text);
@@ -66,11 +70,14 @@ std::optional<std::string> refuse_redirect_uri(const std::string& text) {
   if (uri->authority.find('@') != std::string::npos) return "must not have user information";
   const std::string host = host_of(uri->authority);
   if (!has_plain_port(uri->authority)) return "must have a number as its port";
-  if (uri->scheme == "https") return host.empty() ? std::optional<std::string>("must name a host") : std::nullopt;
+  if (uri->scheme == "https")
+    return host.empty() ? std::optional<std::string>("must name a host") : std::nullopt;
   if (uri->scheme == "http")
-    return is_loopback(host) ? std::nullopt : std::optional<std::string>("must be https, but on a loopback host");
+    return is_loopback(host) ? std::nullopt
+                             : std::optional<std::string>("must be https, but on a loopback host");
   if (uri->scheme.find('.') == std::string::npos)
-    return "must be https, http on a loopback host, or a private-use scheme such as com.example.app";
+    return "must be https, http on a loopback host, or a private-use scheme such as "
+           "com.example.app";
   return std::nullopt;
 }
 
@@ -80,7 +87,8 @@ bool is_registered(const App& app, const std::string& text) {
   if (!uri || uri->scheme != "http" || refuse_redirect_uri(text)) return false;
   const std::string host = host_of(uri->authority);
   if (host != "127.0.0.1" && host != "[::1]") return false;
-  return std::ranges::find(app.redirect_uris, "http://" + host + uri->rest) != app.redirect_uris.end();
+  return std::ranges::find(app.redirect_uris, "http://" + host + uri->rest) !=
+         app.redirect_uris.end();
 }
 
 }  // namespace berth::apps

@@ -52,7 +52,8 @@ std::string session_jwt(const Session& session, const Keys& keys) {
   check(jwt_add_grant(raw, "sid", session.id.c_str()), "jwt_add_grant");
   check(jwt_add_grant_int(raw, "iat", seconds(session.created_at)), "jwt_add_grant_int");
   check(jwt_add_grant_int(raw, "exp", seconds(session.expires_at)), "jwt_add_grant_int");
-  check(jwt_set_alg(raw, JWT_ALG_HS256, bytes_of(key.secret), int(key.secret.size())), "jwt_set_alg");
+  check(jwt_set_alg(raw, JWT_ALG_HS256, bytes_of(key.secret), int(key.secret.size())),
+        "jwt_set_alg");
   const std::unique_ptr<char, decltype(&std::free)> text(jwt_encode_str(raw), std::free);
   if (!text) throw std::runtime_error("libjwt: jwt_encode_str failed");
   return text.get();
@@ -64,14 +65,16 @@ bool looks_like_jwt(std::string_view token) {
 
 User check_session(db::Tx& tx, const std::string& text, const Keys& keys) {
   const Jwt jwt = verified(text, keys);
-  auto rows = tx.query("SELECT user_id, expires_at, revoked_at FROM sessions WHERE id = $1", grant(jwt, "sid"));
+  auto rows = tx.query("SELECT user_id, expires_at, revoked_at FROM sessions WHERE id = $1",
+                       grant(jwt, "sid"));
   const bool known = rows.next() && rows.text(0) == grant(jwt, "sub");
   // Rows of expired sessions are removed after a while, so the claim decides first.
   if (jwt_get_grant_int(jwt.get(), "exp") <= seconds(tx.now()))
     throw Error(Code::token_expired, "the session has expired; log in again");
   if (!known) throw Error(Code::token_revoked, "the session was ended");
   if (!rows.null(2)) throw Error(Code::token_revoked, "the session was ended");
-  if (rows.instant(1) <= tx.now()) throw Error(Code::token_expired, "the session has expired; log in again");
+  if (rows.instant(1) <= tx.now())
+    throw Error(Code::token_expired, "the session has expired; log in again");
   auto user = find(tx, rows.text(0));
   if (!user) throw Error(Code::token_revoked, "the account is gone");
   if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");

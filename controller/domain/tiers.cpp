@@ -6,22 +6,33 @@ namespace berth::tiers {
 namespace {
 
 constexpr const char* columns =
-    "SELECT id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats, memory_limit_mb, "
-    "cpu_limit_millicores, max_deployments, custom_domain_allowed, auto_approve, monthly_stipend_points, "
+    "SELECT id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats, "
+    "memory_limit_mb, "
+    "cpu_limit_millicores, max_deployments, custom_domain_allowed, auto_approve, "
+    "monthly_stipend_points, "
     "ad_reach_multiplier FROM deploy_tiers ";
 
 Tier tier_of(const db::Query& row) {
   const auto most = row.integer_or_null(9);
-  return {.id = row.text(0), .name = row.text(1), .slug = row.text(2), .description = row.text(3),
-          .payment_method = row.text(4), .monthly_cost_points = row.integer_or_null(5),
-          .monthly_cost_sats = row.integer_or_null(6), .memory_limit_mb = int(row.integer(7)),
+  return {.id = row.text(0),
+          .name = row.text(1),
+          .slug = row.text(2),
+          .description = row.text(3),
+          .payment_method = row.text(4),
+          .monthly_cost_points = row.integer_or_null(5),
+          .monthly_cost_sats = row.integer_or_null(6),
+          .memory_limit_mb = int(row.integer(7)),
           .cpu_limit_millicores = int(row.integer(8)),
           .max_deployments = most ? std::optional(int(*most)) : std::nullopt,
-          .custom_domain_allowed = row.flag(10), .auto_approve = row.flag(11),
-          .monthly_stipend_points = row.integer(12), .ad_reach_multiplier = row.text(13)};
+          .custom_domain_allowed = row.flag(10),
+          .auto_approve = row.flag(11),
+          .monthly_stipend_points = row.integer(12),
+          .ad_reach_multiplier = row.text(13)};
 }
 
-std::optional<Tier> first(db::Query rows) { return rows.next() ? std::optional(tier_of(rows)) : std::nullopt; }
+std::optional<Tier> first(db::Query rows) {
+  return rows.next() ? std::optional(tier_of(rows)) : std::nullopt;
+}
 
 }  // namespace
 
@@ -48,14 +59,16 @@ void seed(db::Tx& tx, const std::vector<Tier>& tiers) {
   int position = 0;
   for (const Tier& tier : tiers)
     tx.execute(
-        "INSERT INTO deploy_tiers (id, name, slug, description, payment_method, monthly_cost_points, "
-        "monthly_cost_sats, memory_limit_mb, cpu_limit_millicores, max_deployments, custom_domain_allowed, "
+        "INSERT INTO deploy_tiers (id, name, slug, description, payment_method, "
+        "monthly_cost_points, "
+        "monthly_cost_sats, memory_limit_mb, cpu_limit_millicores, max_deployments, "
+        "custom_domain_allowed, "
         "auto_approve, monthly_stipend_points, ad_reach_multiplier, position) "
         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
-        new_uuid(tx.now()), tier.name, tier.slug, tier.description, tier.payment_method, tier.monthly_cost_points,
-        tier.monthly_cost_sats, tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
-        tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points, tier.ad_reach_multiplier,
-        ++position);
+        new_uuid(tx.now()), tier.name, tier.slug, tier.description, tier.payment_method,
+        tier.monthly_cost_points, tier.monthly_cost_sats, tier.memory_limit_mb,
+        tier.cpu_limit_millicores, tier.max_deployments, tier.custom_domain_allowed,
+        tier.auto_approve, tier.monthly_stipend_points, tier.ad_reach_multiplier, ++position);
 }
 
 }  // namespace berth::tiers

@@ -1,0 +1,282 @@
+#include "controller/config_keys.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <stdexcept>
+
+#include "controller/base/yaml.h"
+
+namespace berth {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view default_tiers = R"(
+- {slug: free, name: Free, description: "Self-service, approved automatically", memory-mb: 512, cpu-millicores: 500, monthly-cost-points: 0, max-deployments: 1, custom-domain: false, auto-approve: true, ad-reach-multiplier: "1.0"}
+- {slug: basic, name: Basic, description: "Promoted by an admin", memory-mb: 1024, cpu-millicores: 1000, monthly-cost-points: 1000, max-deployments: 3, custom-domain: true, auto-approve: false, ad-reach-multiplier: "1.5"}
+)";
+constexpr std::string_view default_rewards =
+    "{signup-first-count: 100, signup-first-multiplier: 5, signup-early-count: 1000, "
+    "signup-early-multiplier: 2}";
+
+[[noreturn]] void want(const std::string& allowed) { throw std::invalid_argument(allowed); }
+
+std::int64_t integer(const std::string& text, std::int64_t least, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    want("an integer from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+bool on_or_off(const std::string& text) {
+  if (text == "on" || text == "true") return true;
+  if (text == "off" || text == "false") return false;
+  want("on or off");
+}
+
+Duration duration(const std::string& text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = text.substr(digits);
+  static const std::map<std::string, std::int64_t> units = {
+      {"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+  constexpr std::int64_t ten_years_in_days = 3'650;
+  if (digits == 0 || digits > 9 || !units.contains(unit))
+    want("a duration such as 500ms, 10s, 5m, 24h or 90d");
+  const Duration value(std::stoll(text.substr(0, digits)) * units.at(unit));
+  if (value > std::chrono::days(ten_years_in_days)) want("a duration of at most ten years");
+  return value;
+}
+
+Address address(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) want("host:port");
+  Address result = {.host = text.substr(0, colon),
+                    .port = int(integer(text.substr(colon + 1), 0, 65535))};
+  if (result.host.front() == '[' && result.host.back() == ']')
+    result.host = result.host.substr(1, result.host.size() - 2);
+  return result;
+}
+
+std::vector<std::string> list(const std::string& text) {
+  std::vector<std::string> items;
+  std::istringstream in(text);
+  for (std::string item; std::getline(in, item, ',');) {
+    while (!item.empty() && item.front() == ' ') item.erase(0, 1);
+    while (!item.empty() && (item.back() == ' ' || item.back() == '/')) item.pop_back();
+    if (!item.empty()) items.push_back(item);
+  }
+  return items;
+}
+
+std::optional<std::string> text_or_nothing(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+json structured(const std::string& text) {
+  try {
+    return parse_yaml(text, "the value");
+  } catch (const std::runtime_error& failure) {
+    want(failure.what());
+  }
+}
+
+template <typename T>
+T field(const json& object, const char* name) {
+  try {
+    return object.at(name).get<T>();
+  } catch (const json::exception&) {
+    want(std::string("an entry with the field ") + name);
+  }
+}
+
+tiers::Tier tier_of(const json& entry) {
+  const json cost = entry.value("monthly-cost-points", json());
+  const json sats = entry.value("monthly-cost-sats", json());
+  const json most = entry.value("max-deployments", json());
+  return {
+      .id = {},
+      .name = field<std::string>(entry, "name"),
+      .slug = field<std::string>(entry, "slug"),
+      .description = entry.value("description", std::string()),
+      .payment_method = sats.is_null() ? "service_points" : "bitcoin",
+      .monthly_cost_points =
+          cost.is_null() ? std::nullopt : std::optional(cost.get<std::int64_t>()),
+      .monthly_cost_sats = sats.is_null() ? std::nullopt : std::optional(sats.get<std::int64_t>()),
+      .memory_limit_mb = field<int>(entry, "memory-mb"),
+      .cpu_limit_millicores = field<int>(entry, "cpu-millicores"),
+      .max_deployments = most.is_null() ? std::nullopt : std::optional(most.get<int>()),
+      .custom_domain_allowed = entry.value("custom-domain", false),
+      .auto_approve = entry.value("auto-approve", false),
+      .monthly_stipend_points = entry.value("monthly-stipend-points", std::int64_t(0)),
+      .ad_reach_multiplier = entry.value("ad-reach-multiplier", std::string("1.0"))};
+}
+
+void take_tiers(Config& config, const std::string& text) {
+  const json entries = structured(text);
+  if (!entries.is_array() || entries.empty()) want("a list of tiers, as `berthd config` prints it");
+  config.tiers.clear();
+  for (const json& entry : entries) {
+    const tiers::Tier tier = tier_of(entry);
+    if (tier.memory_limit_mb < 1 || tier.cpu_limit_millicores < 1)
+      want("tiers with memory-mb and cpu-millicores of 1 or more");
+    if (tier.monthly_cost_points.has_value() == tier.monthly_cost_sats.has_value())
+      want("tiers with one of monthly-cost-points and monthly-cost-sats");
+    config.tiers.push_back(tier);
+  }
+}
+
+void take_rewards(Config& config, const std::string& text) {
+  const json entries = structured(text);
+  if (!entries.is_object()) want("an object, as `berthd config` prints it");
+  for (const auto& [name, value] : entries.items()) {
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0)
+      want("whole numbers of 0 or more");
+    const std::int64_t number = value;
+    accounts::SignupBonus& bonus = config.signup_bonus;
+    if (name == "signup-first-count")
+      bonus.first_count = number;
+    else if (name == "signup-first-multiplier")
+      bonus.first_multiplier = std::max<std::int64_t>(1, number);
+    else if (name == "signup-early-count")
+      bonus.early_count = number;
+    else if (name == "signup-early-multiplier")
+      bonus.early_multiplier = std::max<std::int64_t>(1, number);
+    else
+      want("only known fields; " + name + " is none");
+  }
+}
+
+void take_cluster(Config& config, const std::string& text) {
+  if (text == "simulated")
+    config.kubernetes = Cluster::simulated;
+  else if (text == "kubeconfig")
+    config.kubernetes = Cluster::kubeconfig;
+  else if (text == "in-cluster")
+    config.kubernetes = Cluster::in_cluster;
+  else
+    want("simulated, kubeconfig or in-cluster");
+}
+
+void take_base_url(Config& config, const std::string& text) {
+  if (text.empty()) return;
+  const bool scheme = text.starts_with("http://") || text.starts_with("https://");
+  if (!scheme || text.find_first_of("?# \"'<>", 0) != std::string::npos)
+    want("an http or https URL without a query");
+  config.base_url = text.ends_with('/') ? text.substr(0, text.size() - 1) : text;
+}
+
+void ignore(Config&, const std::string&) {}
+
+}  // namespace
+
+const std::vector<Key>& config_keys() {
+  static const std::vector<Key> table = {
+      {"listen", "127.0.0.1:8080", "address of the API; port 0 picks one",
+       [](Config& c, const std::string& v) { c.listen = address(v); }},
+      {"base-url", "", "issuer and links in mail; http://<listen> if empty", take_base_url},
+      {"data-dir", "./data", "SQLite file and keys",
+       [](Config& c, const std::string& v) {
+         if (v.empty()) want("a path");
+         c.data_dir = v;
+       }},
+      {"environment", "development", "development or production",
+       [](Config& c, const std::string& v) {
+         if (v != "development" && v != "production") want("development or production");
+         c.production = v == "production";
+       }},
+      {"allow-remote", "off", "let development listen on other addresses than loopback",
+       [](Config& c, const std::string& v) { c.allow_remote = on_or_off(v); }},
+      {"internal-secret", "", "for x-internal-secret; made at first start in development",
+       [](Config& c, const std::string& v) { c.internal_secret = text_or_nothing(v); },
+       Key::Kind::secret},
+      {"kubernetes", "simulated", "simulated, kubeconfig or in-cluster", take_cluster},
+      {"kubeconfig", "", "file; $KUBECONFIG or ~/.kube/config if empty",
+       [](Config& c, const std::string& v) {
+         if (!v.empty()) c.kubeconfig = v;
+       }},
+      {"context", "", "of the kubeconfig; its current one if empty",
+       [](Config& c, const std::string& v) { c.context = v; }},
+      {"apps-domain", "apps.localhost", "deployments are served at <name>.<apps-domain>",
+       [](Config& c, const std::string& v) {
+         if (v.empty() || v.front() == '.') want("a domain");
+         c.apps_domain = v;
+       }},
+      {"registries", "registry.localhost:5000,docker.io/library,ghcr.io", "allowed image prefixes",
+       [](Config& c, const std::string& v) {
+         c.registries = list(v);
+         if (c.registries.empty()) want("one prefix or more");
+       }},
+      {"ingress-class", "traefik", "of the tenants' Ingresses",
+       [](Config& c, const std::string& v) { c.ingress_class = v; }},
+      {"cluster-issuer", "", "cert-manager's issuer for custom domains", ignore, Key::Kind::plain,
+       Key::Effect::none_yet},
+      {"wildcard-tls-secret", "", "TLS secret for *.<apps-domain>",
+       [](Config& c, const std::string& v) { c.wildcard_tls_secret = text_or_nothing(v); }},
+      {"reconcile-workers", "8", "deployments that are reconciled at once",
+       [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
+      {"dns-servers", "", "for custom domains; the system's if empty", ignore, Key::Kind::plain,
+       Key::Effect::none_yet},
+      {"smtp-url", "", "mail stays in the outbox if empty", ignore, Key::Kind::secret,
+       Key::Effect::none_yet},
+      {"mail-from", "", "sender of mail", ignore, Key::Kind::plain, Key::Effect::none_yet},
+      {"refresh-reuse-grace", "10s",
+       "a used refresh token that comes again within it revokes nothing",
+       [](Config& c, const std::string& v) { c.refresh_reuse_grace = duration(v); }},
+      {"trusted-proxies", "", "addresses whose X-Forwarded-For counts",
+       [](Config& c, const std::string& v) { c.trusted_proxies = list(v); }},
+      {"rate-limits", "on", "off only in development",
+       [](Config& c, const std::string& v) { c.rate_limits = on_or_off(v); }},
+      {"treasury-genesis", "",
+       "points minted to the treasury at the very first start; 1000000000 in development, 0 in "
+       "production if empty",
+       [](Config& c, const std::string& v) {
+         c.treasury_genesis = v.empty() ? (c.production ? 0 : 1'000'000'000)
+                                        : integer(v, 0, (std::int64_t(1) << 53) - 1);
+       }},
+      {"http-threads", "64", "requests that are handled at once",
+       [](Config& c, const std::string& v) { c.http_threads = int(integer(v, 1, 4096)); }},
+      {"max-connections", "1024", "open connections; one more gets 503",
+       [](Config& c, const std::string& v) { c.max_connections = int(integer(v, 1, 65536)); }},
+      {"max-body-bytes", "1048576", "of a request",
+       [](Config& c, const std::string& v) { c.max_body_bytes = int(integer(v, 1024, 64 << 20)); }},
+      {"request-timeout", "15s", "for a request to arrive",
+       [](Config& c, const std::string& v) {
+         c.request_timeout = duration(v);
+         if (c.request_timeout.count() == 0) want("more than 0");
+       }},
+      {"tiers", default_tiers, "rows of the tiers' table at the first start", take_tiers},
+      {"rewards", default_rewards, "the sign-up multiplier by registration number", take_rewards},
+      {"log-format", "json", "json or text",
+       [](Config& c, const std::string& v) {
+         if (v != "json" && v != "text") want("json or text");
+         c.log_format = v == "json" ? log::Format::json : log::Format::text;
+       }},
+      {"log-level", "info", "debug, info, warning or error",
+       [](Config& c, const std::string& v) {
+         const auto level = log::parse_level(v);
+         if (!level) want("debug, info, warning or error");
+         c.log_level = *level;
+       }},
+      {"webhook-allow-private", "off", "webhooks to loopback and private addresses", ignore,
+       Key::Kind::plain, Key::Effect::none_yet},
+      {"session-lifetime", "24h", "of a session JWT",
+       [](Config& c, const std::string& v) {
+         c.session_lifetime = duration(v);
+         if (c.session_lifetime.count() < 1000) want("1s or more");
+       }},
+      {"refresh-family-lifetime", "90d", "absolute life of what one authorization gave",
+       [](Config& c, const std::string& v) {
+         c.refresh_family_lifetime = duration(v);
+         if (c.refresh_family_lifetime.count() < 1000) want("1s or more");
+       }},
+      {"secret-grace", "0s", "the old client secret works so long after a rotation", ignore,
+       Key::Kind::plain, Key::Effect::none_yet},
+      {"metrics-listen", "127.0.0.1:9090", "/metrics, /livez and /readyz; port 0 picks one",
+       [](Config& c, const std::string& v) { c.metrics_listen = address(v); }},
+  };
+  return table;
+}
+
+}  // namespace berth
