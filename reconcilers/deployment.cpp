@@ -15,7 +15,7 @@ using deployments::Wish;
 
 // An admission policy or a quota may be changed by an admin; nothing tells us.
 constexpr std::chrono::milliseconds after_refusal{30'000};
-// A pod in trouble whose events are asked for says more than this rarely.
+// A deployment has two pods, and some that are over: more of them would tell the same.
 constexpr size_t max_pods_asked = 4;
 
 Instant cluster_time() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+// The real berthd as a child process: what the tests of this folder talk to.
+namespace berth::process {
+
+using nlohmann::json;
+
+// For anything that has to happen sooner or later; a loaded machine is slow.
+constexpr std::chrono::seconds patience{30};
+
+using Flags = std::vector<std::string>;
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// A directory of its own, removed at the end.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path write(const std::string& name, const std::string& text) const;
+  std::string read(const std::string& name) const;  // empty where there is no such file
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A child process; killed at the end, and by the kernel if the thread that started it ends before.
+class Process {
+ public:
+  // What it writes to stdout and stderr is appended to `output`. It gets our environment without
+  // BERTHD_* variables, and `variables`.
+  Process(const std::filesystem::path& program, const Flags& flags,
+          const std::filesystem::path& output, const Variables& variables = {});
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  // Any thread may send, as long as nobody has waited for the end.
+  void send(int signal) const;
+  // Its exit code, or minus the number of the signal that ended it; nothing if it still runs when
+  // the time is over.
+  std::optional<int> wait(std::chrono::milliseconds time);
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<int> ended_;
+};
+
+struct Ended {
+  int code = 0;
+  std::string output;
+};
+// Runs berthd until it ends by itself, on a data directory of its own unless the flags name one.
+Ended run_to_end(const Flags& flags, const Variables& variables = {});
+
+// A berthd that serves, in development on the simulated cluster, on ports of its own. Its data
+// directory and its log outlast a restart; its ports don't. Throws std::runtime_error where it
+// doesn't do what was asked in time, with the end of its log in the message.
+class Berthd {
+ public:
+  // Starts it, with `flags` behind its own ones, and waits until it is ready.
+  explicit Berthd(Flags flags = {});
+
+  void start();
+  int terminate();  // SIGTERM; its exit code
+  void kill();      // SIGKILL
+  void send(int signal) const { process_->send(signal); }
+
+  int port() const { return port_; }
+  int metrics_port() const { return metrics_port_; }
+  std::string base_url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::filesystem::path data_dir() const { return dir_.path() / "data"; }
+  std::string internal_secret() const;
+
+  std::string log_text() const { return dir_.read("log"); }
+  std::string end_of_log() const;  // for messages
+  // The lines as JSON; throws where one isn't an object.
+  std::vector<json> log() const;
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const;
+  int read_port(const char* file) const;
+
+  TempDir dir_;
+  Flags flags_;
+  std::unique_ptr<Process> process_;
+  int port_ = 0;
+  int metrics_port_ = 0;
+};
+
+// Asks again and again until `holds()` does; false where that takes longer than `time`.
+bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds time = patience);
+
+}  // namespace berth::process

@@ -1,0 +1,135 @@
+// How berthd starts, and when it refuses to.
+#include <catch2/catch.hpp>
+
+#include "tests/process/client.h"
+
+using namespace berth::process;
+using Catch::Contains;
+
+namespace {
+
+constexpr int refused_configuration = 2;
+constexpr int refused_data_dir = 3;
+
+void check_refused(const Ended& ended, const std::string& key, const std::string& value) {
+  INFO(ended.output);
+  CHECK(ended.code == refused_configuration);
+  CHECK_THAT(ended.output, Contains(key));
+  CHECK_THAT(ended.output, Contains(value));
+}
+
+}  // namespace
+
+TEST_CASE("a bad value stops the start and is named") {
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, std::string>>{{"listen", "nowhere"},
+                                                        {"listen", "127.0.0.1:99999"},
+                                                        {"http-threads", "0"},
+                                                        {"http-threads", "many"},
+                                                        {"max-body-bytes", "18446744073709551616"},
+                                                        {"request-timeout", "10"},
+                                                        {"rate-limits", "perhaps"},
+                                                        {"environment", "staging"},
+                                                        {"kubernetes", "docker"},
+                                                        {"base-url", "ftp://x"},
+                                                        {"log-level", "loud"},
+                                                        {"log-format", "xml"},
+                                                        {"treasury-genesis", "-1"},
+                                                        {"tiers", "[]"},
+                                                        {"tiers", "nonsense"},
+                                                        {"rewards", "{unheard-of: 1}"}})
+    check_refused(run_to_end({"--" + key, value}), key, value);
+}
+
+TEST_CASE("a bad variable and a bad line of the file stop the start, too") {
+  const TempDir dir;
+  check_refused(run_to_end({}, {{"BERTHD_HTTP_THREADS", "many"}}), "http-threads", "many");
+  check_refused(run_to_end({}, {{"BERTHD_HTTP_THREADS", "many"}}), "BERTHD_HTTP_THREADS", "many");
+  const std::string bad = dir.write("bad.yaml", "http-threads: many\n").string();
+  check_refused(run_to_end({"--config", bad}), "http-threads", "many");
+  const std::string unknown = dir.write("unknown.yaml", "http-treads: 3\n").string();
+  check_refused(run_to_end({"--config", unknown}), "http-treads", unknown);
+  const std::string broken = dir.write("broken.yaml", "a: [\n").string();
+  check_refused(run_to_end({"--config", broken}), "config", broken);
+  check_refused(run_to_end({"--config", "/nowhere/berthd.yaml"}), "config", "/nowhere/berthd.yaml");
+  check_refused(run_to_end({"--internal-secret-file", "/nowhere"}), "internal-secret", "/nowhere");
+  check_refused(run_to_end({"--http-treads", "3"}), "http-treads", "");
+  check_refused(run_to_end({"serve"}), "serve", "");
+}
+
+TEST_CASE("development stays on loopback unless told otherwise") {
+  check_refused(run_to_end({"--listen", "0.0.0.0:0"}), "listen", "allow-remote");
+}
+
+TEST_CASE("production refuses what is for development") {
+  const std::string secret = "a secret of more than sixteen letters";
+  const Flags production = {"--environment", "production", "--base-url",
+                            "https://berth.example.org"};
+  const auto with = [&](Flags more) {
+    Flags flags = production;
+    flags.insert(flags.end(), more.begin(), more.end());
+    return run_to_end(flags);
+  };
+  check_refused(with({"--kubernetes", "in-cluster"}), "internal-secret", "");
+  check_refused(with({"--kubernetes", "in-cluster", "--internal-secret", "short"}),
+                "internal-secret", "16");
+  check_refused(with({"--internal-secret", secret}), "kubernetes", "simulated");
+  check_refused(
+      with({"--kubernetes", "in-cluster", "--internal-secret", secret, "--rate-limits", "off"}),
+      "rate-limits", "");
+  const Ended ended = with({"--internal-secret", secret});
+  CHECK(ended.output.find(secret) == std::string::npos);
+}
+
+TEST_CASE("variables lie over the file, flags over variables") {
+  const TempDir dir;
+  const std::string file =
+      dir.write("berthd.yaml",
+                "http-threads: 11\nmax-connections: 22\nregistries: [a.example, b]\n")
+          .string();
+  const Ended shown =
+      run_to_end({"config", "--config", file, "--internal-secret", "swordfish123456"},
+                 {{"BERTHD_MAX_CONNECTIONS", "33"}});
+  CHECK(shown.code == 0);
+  CHECK_THAT(shown.output, Contains("http-threads = 11"));
+  CHECK_THAT(shown.output, Contains("max-connections = 33"));
+  CHECK_THAT(shown.output, Contains("registries = a.example,b"));
+  CHECK_THAT(shown.output, !Contains("swordfish"));
+  const Ended flag =
+      run_to_end({"config", "--max-connections", "44"}, {{"BERTHD_MAX_CONNECTIONS", "33"}});
+  CHECK_THAT(flag.output, Contains("max-connections = 44"));
+}
+
+TEST_CASE("a data directory serves one berthd at a time") {
+  const Berthd berthd;
+  const Ended second = run_to_end({"--data-dir", berthd.data_dir().string()});
+  INFO(second.output);
+  CHECK(second.code == refused_data_dir);
+  CHECK_THAT(second.output, Contains(berthd.data_dir().string()));
+  CHECK(Client(berthd).get("/health").status == 200);  // the first one is none the worse
+}
+
+TEST_CASE("a damaged data directory is refused") {
+  const TempDir copy;
+  {
+    Berthd berthd;
+    register_user(berthd, "ada");
+    CHECK(berthd.terminate() == 0);
+    std::filesystem::copy(berthd.data_dir(), copy.path() / "data");
+  }
+  SECTION("a database that is none") { copy.write("data/berth.db", std::string(8192, 'x')); }
+  SECTION("without its keys") { std::filesystem::remove(copy.path() / "data" / "keys.json"); }
+  const Ended ended = run_to_end({"--data-dir", (copy.path() / "data").string()});
+  INFO(ended.output);
+  CHECK(ended.code == refused_data_dir);
+}
+
+TEST_CASE("what berthd keeps is for its owner's eyes only") {
+  const Berthd berthd;
+  using std::filesystem::perms;
+  for (const char* name : {"", "keys.json", "internal-secret"}) {
+    INFO(name);
+    const auto rights = std::filesystem::status(berthd.data_dir() / name).permissions();
+    CHECK((rights & (perms::group_all | perms::others_all)) == perms::none);
+  }
+}
