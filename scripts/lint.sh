@@ -10,7 +10,12 @@ mapfile -t scripts < <(git ls-files '*.sh' .ci/run tests/bench/run)
 shellcheck "${scripts[@]}" || failed=1
 cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DBERTH_TESTS=ON >/dev/null || exit 1
 cmake --build --preset dev --target berthd >/dev/null || exit 1 # the generated sources
+# clang 14 calls the standard by its working name, doesn't know GCC's warnings, and has no std::expected
+# as long as it is modest about its concepts.
+mkdir -p build/lint
+sed 's/-std=c++23/-std=c++2b -Wno-builtin-macro-redefined -D__cpp_concepts=202002L/; s/-Wno-restrict\|-Wno-maybe-uninitialized\|-Wno-stringop-overflow//g' \
+  build/dev/compile_commands.json >build/lint/compile_commands.json
 if [ -n "${BASE:-}" ]; then mapfile -t checked < <(git diff --name-only --diff-filter=d "$BASE" -- '*.cpp')
 else mapfile -t checked < <(git ls-files 'controller/*.cpp' 'api/*.cpp' 'manifests/*.cpp' 'reconcilers/*.cpp'); fi
-[ ${#checked[@]} -eq 0 ] || printf '%s\n' "${checked[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy -p build/dev --quiet || failed=1
+[ ${#checked[@]} -eq 0 ] || printf '%s\n' "${checked[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy -p build/lint --quiet || failed=1
 exit $failed

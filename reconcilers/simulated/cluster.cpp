@@ -160,9 +160,13 @@ std::vector<Json> Cluster::list(const std::string& plural, const std::string& na
                                 const std::string& label_selector) const {
   const Type& type = type_named(plural);
   const Selector selector(type, label_selector, "");
+  std::vector<ObjectPtr> all;
+  {
+    const Lock lock(state_->store.mutex());
+    all = state_->store.list(type.id, name_space);
+  }
   std::vector<Json> found;
-  const Lock lock(state_->store.mutex());
-  for (const ObjectPtr& object : state_->store.list(type.id, name_space))
+  for (const ObjectPtr& object : all)
     if (selector.matches(*object)) found.push_back(*object);
   return found;
 }
