@@ -46,9 +46,9 @@ void set_managers(Json& object, Managers managers) {
     Json entry{{"manager", one.name},
                {"operation", one.operation == Operation::apply ? "Apply" : "Update"},
                {"apiVersion", one.version},
-               {"time", one.time},
                {"fieldsType", "FieldsV1"},
                {"fieldsV1", one.fields.to_json()}};
+    if (!one.time.empty()) entry["time"] = one.time;
     if (one.subresource == Subresource::status) entry["subresource"] = "status";
     entries.push_back(std::move(entry));
   }
@@ -70,6 +70,7 @@ void strip(FieldSet& fields, const Type& type, Subresource subresource) {
       own.drop("f:" + std::string(field));
     if (metadata->children().empty()) fields.drop("f:metadata");
   }
+  if (type.id == Kind::namespaces) fields.drop("f:spec");  // the server's own finalizers
   if (subresource == Subresource::status) {
     fields.drop("f:spec");
   } else if (type.status == HasStatus::yes) {
@@ -132,15 +133,17 @@ Json without_managers(Json object) {
 }
 
 // What the writer applied before and doesn't any more goes, unless somebody else owns it too.
-Json pruned(const Json& merged, const FieldSet& before, const Managers& managers) {
-  FieldSet owned;
+// `applied` has the writer's fields with those that nobody can own, so that `metadata` stays.
+Json pruned(const Json& merged, const FieldSet& before, const FieldSet& applied, const Managers& managers) {
+  FieldSet owned = applied;
   for (const Manager& manager : managers) owned.add(manager.fields);
   const FieldSet gone = before.with_named_parents().minus(owned.with_named_parents());
   return gone.empty() ? merged : without(merged, gone);
 }
 
 Json applied(const Type& type, const Json& live, const Json& config, const Writer& writer, Force force) {
-  FieldSet fields = fields_of(config);
+  const FieldSet whole = fields_of(config);
+  FieldSet fields = whole;
   strip(fields, type, writer.subresource);
   Managers managers = managers_of(live);
   const Json old = live.is_null() ? Json::object() : without_managers(live);
@@ -150,15 +153,14 @@ Json applied(const Type& type, const Json& live, const Json& config, const Write
                            [&](const Manager& one) { return one.is(writer, Operation::apply); });
   if (mine == managers.end())
     mine = managers.insert(managers.end(), {writer.manager, Operation::apply, api_version(type),
-                                            writer.subresource, timestamp(), {}});
+                                            writer.subresource, "", {}});
   const FieldSet before = mine->fields;
-  if (before != fields) mine->time = timestamp();
   mine->fields = fields;
 
-  Json result = pruned(merged, before, managers);
+  Json result = pruned(merged, before, whole, managers);
   const Comparison change = compare(old, result);
-  if (!live.is_null() && !(change.added.empty() && change.modified.empty() && change.removed.empty()))
-    mine->time = timestamp();
+  // Who only joins the owners of what is there already gets no time at all.
+  if (!(change.added.empty() && change.modified.empty() && change.removed.empty())) mine->time = timestamp();
   take_over(managers, change, writer, Operation::apply, force);
   set_managers(result, std::move(managers));
   return result;
@@ -171,6 +173,7 @@ Json apply(const Type& type, const Json& live, const Json& config, const Writer&
     return applied(type, live, config, writer, force);
   } catch (const MergeError& failure) {
     const std::string ns = namespace_of(config);
+    // Not a refusal in the server's eyes, so it has no reason.
     throw Refusal(status_failure(500, "", "failed to create typed patch object (" + ns + "/" + name_of(config) +
                                               "; " + api_version(type) + ", Kind=" + std::string(type.kind) +
                                               "): " + failure.what()));
@@ -183,6 +186,8 @@ void track_update(const Type& type, const Json& live, Json& next, const Writer& 
   if (live.is_null())
     for (const char* part : {"metadata", "spec", "status"})
       if (next.contains(part)) old[part] = Json::object();
+  // A required list is never new.
+  if (type.id == Kind::pods) old["spec"]["containers"] = Json::array();
   Comparison change;
   try {
     change = compare(old, without_managers(next));

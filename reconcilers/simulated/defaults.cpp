@@ -172,6 +172,13 @@ void namespace_defaults(Json& object) {
   fallback(object["status"], "phase", "Active");
 }
 
+// Fields of Event that are always written.
+void event_defaults(Json& object) {
+  for (const char* time : {"eventTime", "firstTimestamp", "lastTimestamp"}) fallback(object, time, nullptr);
+  for (const char* who : {"reportingComponent", "reportingInstance"}) fallback(object, who, "");
+  fallback(object, "source", Json::object());
+}
+
 }  // namespace
 
 void set_defaults(const Type& type, const Json& live, Json& object) {
@@ -181,6 +188,7 @@ void set_defaults(const Type& type, const Json& live, Json& object) {
     case Kind::namespaces: namespace_defaults(object); break;
     case Kind::secrets: secret_defaults(object); break;
     case Kind::pods: pod_defaults(object); break;
+    case Kind::events: event_defaults(object); break;
     case Kind::services: service_defaults(live, object); break;
     case Kind::limit_ranges: limit_range_defaults(object); break;
     case Kind::deployments: deployment_defaults(object); break;

@@ -67,10 +67,8 @@ FieldSet FieldSet::with_named_parents() const {
   return named;
 }
 
-namespace {
-
 // `f:image` is `.image`, `k:{"name":"web"}` is `[name="web"]`, `v:"x"` is `[="x"]`.
-std::string shown(const std::string& element) {
+std::string shown_element(const std::string& element) {
   const std::string rest = element.substr(2);
   if (element.starts_with("f:")) return "." + rest;
   if (element.starts_with("v:")) return "[=" + rest + "]";
@@ -80,11 +78,9 @@ std::string shown(const std::string& element) {
   return "[" + keys + "]";
 }
 
-}  // namespace
-
 void FieldSet::collect(const std::string& prefix, std::vector<std::string>& found) const {
   if (member_) found.push_back(prefix);
-  for (const auto& [element, child] : children_) child.collect(prefix + shown(element), found);
+  for (const auto& [element, child] : children_) child.collect(prefix + shown_element(element), found);
 }
 
 std::vector<std::string> FieldSet::paths() const {

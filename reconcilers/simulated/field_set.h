@@ -45,4 +45,7 @@ class FieldSet {
   std::map<std::string, FieldSet> children_;
 };
 
+// A path element as messages show it: `.image`, `[name="web"]`, `[="x"]`.
+std::string shown_element(const std::string& element);
+
 }  // namespace berth::simulated

@@ -89,8 +89,9 @@ std::string key_element(const Json& item, const Keys& keys, const Place& place) 
     else if (key == "protocol")
       found["protocol"] = "TCP";  // the default that the schema gives the key
     else
-      throw MergeError("." + std::string(place.field) + ": element 0: associative list with keys has an "
-                       "element that omits key field \"" + std::string(key) + "\"");
+      throw MergeError("." + std::string(place.field),
+                       "element 0: associative list with keys has an element that omits key field \"" +
+                           std::string(key) + "\" (and doesn't have default value)");
   }
   return "k:" + found.dump();
 }
@@ -104,20 +105,32 @@ std::optional<std::vector<std::pair<std::string, const Json*>>> items_of(const J
   for (const Json& item : list) {
     std::string element = keys ? key_element(item, *keys, place) : "v:" + item.dump();
     if (!seen.insert(element).second)
-      throw MergeError("." + std::string(place.field) + ": duplicate entries for key " + element.substr(2));
+      throw MergeError("." + std::string(place.field), "duplicate entries for key " + shown_element(element));
     items.emplace_back(std::move(element), &item);
   }
   return items;
 }
 
+void collect(const Json& value, const Place& place, FieldSet& set);
+
+// The same, with the place of what is wrong told from here on. A list knows its own name.
+void collect_below(const Json& value, const Place& place, FieldSet& set, const std::string& element) {
+  try {
+    collect(value, place, set);
+  } catch (const MergeError& failure) {
+    const std::string here = shown_element(element);
+    throw MergeError(failure.path == here ? here : here + failure.path, failure.problem);
+  }
+}
+
 void collect(const Json& value, const Place& place, FieldSet& set) {
   if (granular(value, place) && !value.empty()) {
     for (const auto& [name, below] : value.items())
-      if (!below.is_null()) collect(below, place.below(name), set.at("f:" + name));
+      if (!below.is_null()) collect_below(below, place.below(name), set.at("f:" + name), "f:" + name);
   } else if (const auto items = items_of(value, place)) {
     for (const auto& [element, item] : *items) {
       FieldSet& below = set.at(element);
-      if (item->is_object() && !is_atomic_object(place.item_of())) collect(*item, place.item_of(), below);
+      if (item->is_object() && !is_atomic_object(place.item_of())) collect_below(*item, place.item_of(), below, element);
       below.set_member();
     }
   } else {

@@ -12,7 +12,10 @@ namespace berth::simulated {
 
 // A list with two items of the same key, or an item without it.
 struct MergeError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  MergeError(const std::string& field_path, const std::string& what_is_wrong)
+      : std::runtime_error(field_path + ": " + what_is_wrong), path(field_path), problem(what_is_wrong) {}
+  std::string path;  // `.spec.containers[name="web"].env`
+  std::string problem;
 };
 
 // The fields that an applied configuration speaks of. Throws MergeError.

@@ -83,6 +83,23 @@ Refusal invalid(const Type& type, const std::string& name, const std::vector<Cau
                                 std::move(details)));
 }
 
+Refusal invalid_options(const std::string& kind, const Cause& cause) {
+  return Refusal(status_failure(422, "Invalid",
+                                kind + ".meta.k8s.io \"\" is invalid: " + cause.field + ": " + cause.message,
+                                {{"group", "meta.k8s.io"}, {"kind", kind}, {"causes", as_json({cause})}}));
+}
+
+Refusal undecodable(const Type& type, const std::string& why) {
+  const std::string kind(type.kind);
+  return bad_request(kind + " in version \"" + std::string(type.version) + "\" cannot be handled as a " + kind + ": " + why);
+}
+
+Refusal unsupported_media_type() {
+  return Refusal(status_failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", Json::object()));
+}
+
+Refusal internal_error(const std::string& why) { return Refusal(status_failure(500, "", why)); }
+
 Refusal bad_request(const std::string& why) { return Refusal(status_failure(400, "BadRequest", why)); }
 
 Refusal expired(const std::string& why) { return Refusal(status_failure(410, "Expired", why)); }

@@ -39,7 +39,14 @@ Refusal modified_meanwhile(const Type& type, const std::string& name);
 Refusal forbidden(const Type& type, const std::string& name, const std::string& why,
                   const std::vector<Cause>& causes = {});
 Refusal invalid(const Type& type, const std::string& name, const std::vector<Cause>& causes);
+// An object of a request's parameters (`PatchOptions`, `DeleteOptions`) with a bad field.
+Refusal invalid_options(const std::string& kind, const Cause& cause);
 Refusal bad_request(const std::string& why);
+// A body that doesn't fit the kind.
+Refusal undecodable(const Type& type, const std::string& why);
+Refusal unsupported_media_type();
+// The API server's own trouble; it gives no reason for these.
+Refusal internal_error(const std::string& why);
 Refusal expired(const std::string& why);
 Refusal method_not_allowed();
 Refusal no_such_resource();

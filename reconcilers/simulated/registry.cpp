@@ -16,15 +16,18 @@ Key key_of(const Type& type, const std::string& name_space, const std::string& n
   return {type.id, type.namespaced() ? name_space : "", name};
 }
 
-void check_type(const Type& type, const Json& object) {
-  const std::string version = text_at(object, "apiVersion");
+// What the body doesn't say, the URL does.
+void check_type(const Type& type, Json& object) {
+  if (text_at(object, "apiVersion").empty()) object["apiVersion"] = api_version(type);
+  if (text_at(object, "kind").empty()) object["kind"] = type.kind;
+  const std::string whole = text_at(object, "apiVersion");
   const std::string kind = text_at(object, "kind");
-  if (version == api_version(type) && kind == type.kind) return;
-  if (version.empty() || kind.empty())
-    throw bad_request("Object 'Kind' is missing in '" + std::string(type.plural) + "'");
-  throw bad_request(std::string(kind) + " in version \"" + version + "\" cannot be handled as a " +
-                    std::string(type.kind) + ": converting (" + version + "." + kind + ") to (" +
-                    api_version(type) + "." + std::string(type.kind) + "): unknown conversion");
+  if (whole == api_version(type) && kind == type.kind) return;
+  const std::string version = whole.substr(whole.find('/') + 1);
+  const std::string group = type.group.empty() ? "core" : std::string(type.group.substr(0, type.group.find('.')));
+  throw bad_request(kind + " in version \"" + version + "\" cannot be handled as a " + std::string(type.kind) +
+                    ": converting (" + version + "." + kind + ") to (" + group + "." + std::string(type.kind) +
+                    "): unknown conversion");
 }
 
 // The body may leave out name and namespace, but not contradict the URL.
@@ -143,7 +146,7 @@ void Registry::prepare_create(const Type& type, const std::string& name_space, J
   if (name_of(object).empty() && !text_at(metadata, "generateName").empty())
     metadata["name"] = text_at(metadata, "generateName") + name_suffix();
   if (!text_at(metadata, "resourceVersion").empty())
-    throw Refusal(status_failure(500, "", "resourceVersion should not be set on objects to be created"));
+    throw internal_error("resourceVersion should not be set on objects to be created");
   for (const char* field : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"})
     metadata.erase(field);
   metadata["uid"] = uuid();
@@ -155,12 +158,13 @@ void Registry::prepare_create(const Type& type, const std::string& name_space, J
     metadata.erase("generation");
   if (type.status == HasStatus::yes && type.id != Kind::nodes) object.erase("status");
   set_defaults(type, nullptr, object);
-  if (type.id == Kind::pods) {
-    complete_pod(store_, object);
-    set_defaults(type, nullptr, object);
-    object["status"] = {{"phase", "Pending"}, {"qosClass", quality_of_service(object)}};
-  }
   if (type.id == Kind::services) allocate_address(object);
+}
+
+void Registry::prepare_pod(Json& pod) {
+  complete_pod(store_, pod);
+  set_defaults(type_of(Kind::pods), nullptr, pod);
+  pod["status"] = {{"phase", "Pending"}, {"qosClass", quality_of_service(pod)}};
 }
 
 void Registry::allocate_address(Json& service) {
@@ -185,9 +189,11 @@ ObjectPtr Registry::create(const Type& type, const std::string& name_space, Json
   object["metadata"].erase("managedFields");
   prepare_create(type, name_space, object);
   const Key key = key_of(type, name_space, name_of(object));
+  // What admission fills in belongs to nobody.
+  track_update(type, nullptr, object, request.writer);
+  if (type.id == Kind::pods) prepare_pod(object);
   admit(type, object);
   if (store_.find(key)) throw already_exists(type, key.name);
-  track_update(type, nullptr, object, request.writer);
   return commit(key, nullptr, std::move(object), request.dry_run);
 }
 
@@ -212,8 +218,8 @@ ObjectPtr Registry::replace(const Type& type, const ObjectPtr& live, Json next, 
   return std::make_shared<const Json>(std::move(next));
 }
 
-ObjectPtr Registry::update(const Type& type, const std::string& name_space, const std::string& name, Json object,
-                           const Request& request) {
+Applied Registry::put(const Type& type, const std::string& name_space, const std::string& name, Json object,
+                      const Request& request) {
   adopt_place(type, name_space, name, object);
   const Key key = key_of(type, name_space, name);
   const ObjectPtr live = store_.find(key);
@@ -221,10 +227,13 @@ ObjectPtr Registry::update(const Type& type, const std::string& name_space, cons
   if (!live) {
     if (type.put != Put::or_create) throw not_found(type, name);
     object["metadata"].erase("resourceVersion");
-    return create(type, name_space, std::move(object), request);
+    return {create(type, name_space, std::move(object), request), true};
   }
-  if (type.put != Put::unconditional && version.empty())
-    throw invalid(type, name, {invalid_value("metadata.resourceVersion", 0, "must be specified for an update")});
+  if (type.put != Put::unconditional && version.empty()) {
+    Type by_plural = type;  // as the API server calls it here
+    by_plural.kind = type.plural;
+    throw invalid(by_plural, name, {invalid_value("metadata.resourceVersion", 0, "must be specified for an update")});
+  }
   if (!version.empty() && version != text_at((*live)["metadata"], "resourceVersion")) throw modified_meanwhile(type, name);
   const std::string uid = uid_of(object);
   if (!uid.empty() && uid != uid_of(*live))
@@ -236,7 +245,7 @@ ObjectPtr Registry::update(const Type& type, const std::string& name_space, cons
   if (terminating(*stored) && request.dry_run == DryRun::no && type.id != Kind::namespaces &&
       (type.id != Kind::pods || number_at(*stored, "/metadata/deletionGracePeriodSeconds", 0) == 0))
     finish(key);
-  return stored;
+  return {stored, false};
 }
 
 ObjectPtr Registry::patch(PatchType how, const Type& type, const std::string& name_space, const std::string& name,
@@ -278,13 +287,13 @@ Applied Registry::apply(const Type& type, const std::string& name_space, const s
     check_namespace(store_, type, wanted);
     Json object = simulated::apply(type, nullptr, wanted, request.writer, force);
     prepare_create(type, name_space, object);
+    if (type.id == Kind::pods) prepare_pod(object);
     admit(type, object);
     return {commit(key, nullptr, std::move(object), request.dry_run), true};
   }
   if (!version.empty() && version != text_at((*live)["metadata"], "resourceVersion")) throw modified_meanwhile(type, name);
   if (!uid.empty() && uid != uid_of(*live))
-    throw conflict(type, name,
-                   "Precondition failed: UID in precondition: " + uid + ", UID in object meta: " + uid_of(*live));
+    throw invalid(type, name, {invalid_value("metadata.uid", uid, "field is immutable")});
   Json merged = simulated::apply(type, *live, wanted, request.writer, force);
   const ObjectPtr next = replace(type, live, std::move(merged), request);
   const ObjectPtr stored = commit(key, live, *next, request.dry_run);
@@ -296,7 +305,7 @@ Applied Registry::apply(const Type& type, const std::string& name_space, const s
 ObjectPtr Registry::begin_deletion(const Key& key, Json object, std::int64_t grace_seconds) {
   Json& metadata = object["metadata"];
   metadata["deletionTimestamp"] = rfc3339_in(grace_seconds);
-  metadata["deletionGracePeriodSeconds"] = grace_seconds;
+  if (key.kind != Kind::namespaces) metadata["deletionGracePeriodSeconds"] = grace_seconds;
   if (metadata.contains("generation")) metadata["generation"] = number_at(object, "/metadata/generation", 0) + 1;
   return store_.put(key, std::move(object));
 }
@@ -308,6 +317,8 @@ Json Registry::remove_pod(const Key& key, const ObjectPtr& live, const DeleteOpt
       !runs ? 0 : options.grace_seconds.value_or(number_at(*live, "/spec/terminationGracePeriodSeconds", 30));
   if (grace > 0) return terminating(*live) ? *live : *begin_deletion(key, *live, grace);
   if (has_finalizers(*live)) return terminating(*live) ? *live : *begin_deletion(key, *live, 0);
+  // The answer says when it went.
+  begin_deletion(key, *live, 0);
   return *store_.erase(key);
 }
 

@@ -40,8 +40,12 @@ class Registry {
   ObjectPtr get(const Type& type, const std::string& name_space, const std::string& name) const;
   ObjectPtr create(const Type& type, const std::string& name_space, Json object, const Request& request);
   // PUT. With `object`'s resourceVersion only if nobody was faster.
+  Applied put(const Type& type, const std::string& name_space, const std::string& name, Json object,
+              const Request& request);
   ObjectPtr update(const Type& type, const std::string& name_space, const std::string& name, Json object,
-                   const Request& request);
+                   const Request& request) {
+    return put(type, name_space, name, std::move(object), request).object;
+  }
   // JSON merge patch (RFC 7396), strategic merge patch, JSON patch (RFC 6902).
   ObjectPtr patch(PatchType how, const Type& type, const std::string& name_space, const std::string& name,
                   const Json& patch, const Request& request);
@@ -71,6 +75,7 @@ class Registry {
   ObjectPtr commit(const Key& key, const ObjectPtr& live, Json object, DryRun dry_run);
   ObjectPtr replace(const Type& type, const ObjectPtr& live, Json next, const Request& request);
   void prepare_create(const Type& type, const std::string& name_space, Json& object);
+  void prepare_pod(Json& pod);
   void allocate_address(Json& service);
   void admit(const Type& type, const Json& object) const;
   Json remove_pod(const Key& key, const ObjectPtr& live, const DeleteOptions& options);

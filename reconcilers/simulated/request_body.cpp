@@ -25,10 +25,14 @@ void check_depth(const std::string& text) {
   }
 }
 
-Json checked_object(Json parsed) {
+Refusal unrecognized(const std::string& kind, const std::string& why) {
+  return bad_request("the object provided is unrecognized (must be of type " + kind +
+                     "): couldn't get version/kind; json parse error: " + why);
+}
+
+Json checked_object(const std::string& kind, Json parsed) {
   if (!parsed.is_object())
-    throw bad_request("couldn't get version/kind; json parse error: json: cannot unmarshal " +
-                      std::string(parsed.type_name()) + " into Go value of type struct { APIVersion string; Kind string }");
+    throw unrecognized(kind, "json: cannot unmarshal " + std::string(parsed.type_name()) + " into Go value of type struct");
   if (parsed.contains("metadata") && !parsed["metadata"].is_object() && !parsed["metadata"].is_null())
     throw bad_request("json: cannot unmarshal " + std::string(parsed["metadata"].type_name()) +
                       " into Go struct field .metadata of type v1.ObjectMeta");
@@ -37,29 +41,29 @@ Json checked_object(Json parsed) {
 
 }  // namespace
 
-Json parse_object(const std::string& body) {
+Json parse_object(const std::string& kind, const std::string& body) {
   check_depth(body);
   Json parsed = Json::parse(body, nullptr, false);
   if (parsed.is_discarded())
-    throw bad_request(body.empty() ? "unexpected end of JSON input"
-                                   : "couldn't get version/kind; json parse error: invalid JSON");
-  return checked_object(std::move(parsed));
+    throw unrecognized(kind, body.empty() ? "unexpected end of JSON input (<empty>)" : "invalid JSON");
+  return checked_object(kind, std::move(parsed));
 }
 
-Json parse_yaml_object(const std::string& body) {
+Json parse_yaml_object(const std::string& kind, const std::string& body) {
   check_depth(body);
   Json parsed = Json::parse(body, nullptr, false);
-  if (!parsed.is_discarded()) return checked_object(std::move(parsed));
+  if (!parsed.is_discarded()) return checked_object(kind, std::move(parsed));
   try {
-    return checked_object(parse_yaml(body, "body"));
+    parsed = parse_yaml(body, "yaml");
   } catch (const std::runtime_error& failure) {
-    throw bad_request(std::string("error decoding YAML: ") + failure.what());
+    throw bad_request(std::string("error decoding YAML: error converting YAML to JSON: ") + failure.what());
   }
+  return checked_object(kind, std::move(parsed));
 }
 
 DeleteOptions delete_options(const httplib::Request& request, const std::string& body) {
   DeleteOptions options;
-  const Json parsed = body.empty() ? Json::object() : parse_object(body);
+  const Json parsed = body.empty() ? Json::object() : parse_object("DeleteOptions", body);
   std::string policy = text_at(parsed, "propagationPolicy");
   if (policy.empty()) policy = request.get_param_value("propagationPolicy");
   if (policy == "Orphan")
@@ -67,10 +71,8 @@ DeleteOptions delete_options(const httplib::Request& request, const std::string&
   else if (policy == "Foreground")
     options.propagation = Propagation::foreground;
   else if (!policy.empty() && policy != "Background")
-    throw Refusal(status_failure(
-        422, "Invalid",
-        "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: \"" + policy +
-            "\": supported values: \"Background\", \"Foreground\", \"Orphan\", \"nil\""));
+    throw invalid_options("DeleteOptions", unsupported_value("propagationPolicy", policy,
+                                                             {"Foreground", "Background", "Orphan", "nil"}));
   options.uid = text_at(at_path(parsed, "/preconditions"), "uid");
   options.resource_version = text_at(at_path(parsed, "/preconditions"), "resourceVersion");
   if (const Json& grace = at_path(parsed, "/gracePeriodSeconds"); grace.is_number_integer())

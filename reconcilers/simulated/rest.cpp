@@ -61,6 +61,23 @@ const char* reason_of(int status) {
   }
 }
 
+// The oldest state that a list may show.
+std::uint64_t least_version(const std::string& text) {
+  const auto version = text.empty() ? std::optional<std::uint64_t>(0) : parse_number(text);
+  if (!version)
+    throw bad_request("invalid resource version: resourceVersion: Invalid value: \"" + text +
+                      "\": strconv.ParseUint: parsing \"" + text + "\": invalid syntax");
+  return *version;
+}
+
+Refusal too_large_version(std::uint64_t wanted, std::uint64_t current) {
+  const Json cause{{"reason", "ResourceVersionTooLarge"}, {"message", "Too large resource version"}};
+  return Refusal(status_failure(504, "Timeout",
+                                "Timeout: Too large resource version: " + std::to_string(wanted) +
+                                    ", current: " + std::to_string(current),
+                                {{"causes", {cause}}, {"retryAfterSeconds", 1}}));
+}
+
 // A program that serves pods' metrics beside the API server: its lists are GETs of their own path.
 bool is_metrics(const std::string& path) { return path.starts_with(metrics_prefix); }
 
@@ -112,7 +129,8 @@ void Rest::handle(const httplib::Request& request, const std::string& body, http
     answer(response, refusal.code(), refusal.status.dump());
   } catch (const Json::exception& failure) {
     // A field of another type than the kind has.
-    answer(response, 400, bad_request(std::string("unable to decode the object: ") + failure.what()).status.dump());
+    const std::string why = std::string("json: cannot unmarshal: ") + failure.what();
+    answer(response, 400, (call.target.type ? undecodable(*call.target.type, why) : bad_request(why)).status.dump());
   } catch (const std::exception& failure) {
     log::error("the simulated API server failed", {{"path", request.path}, {"error", failure.what()}});
     answer(response, 500, status_failure(500, "InternalError", failure.what()).dump());
@@ -214,6 +232,9 @@ void Rest::get(Call& call) {
 
 std::vector<ObjectPtr> Rest::continued(const std::string& token, std::uint64_t& version) {
   const auto page = std::find_if(pages_.begin(), pages_.end(), [&](const Page& one) { return one.token == token; });
+  const bool well_formed = token.size() == token_length;
+  if (page == pages_.end() && !well_formed)
+    throw bad_request("invalid continue token: continue key is not valid: " + token);
   if (page == pages_.end())
     throw expired("The provided continue parameter is too old to display a consistent list result. You can start a new "
                   "list without the continue parameter, or use the continue token in this response to retrieve the "
@@ -225,7 +246,7 @@ std::vector<ObjectPtr> Rest::continued(const std::string& token, std::uint64_t& 
 }
 
 std::string Rest::keep_page(std::uint64_t version, std::vector<ObjectPtr> rest) {
-  pages_.push_back({registry_.name_suffix(24), version, std::move(rest)});
+  pages_.push_back({registry_.name_suffix(token_length), version, std::move(rest)});
   if (pages_.size() > most_pages) pages_.pop_front();
   return pages_.back().token;
 }
@@ -236,6 +257,7 @@ void Rest::list(Call& call) {
                           call.request.get_param_value("fieldSelector"));
   const size_t limit = parse_number(call.request.get_param_value("limit")).value_or(0);
   const std::string token = call.request.get_param_value("continue");
+  const std::uint64_t least = least_version(call.request.get_param_value("resourceVersion"));
   std::vector<ObjectPtr> items;
   std::uint64_t version = 0;
   std::string next;
@@ -243,6 +265,7 @@ void Rest::list(Call& call) {
   {
     const Lock lock(store_.mutex());
     version = store_.version();
+    if (least > version) throw too_large_version(least, version);
     items = token.empty() ? store_.list(type.id, call.target.name_space) : continued(token, version);
     if (token.empty()) std::erase_if(items, [&](const ObjectPtr& one) { return !selector.matches(*one); });
     if (limit > 0 && items.size() > limit) {
@@ -259,6 +282,7 @@ void Rest::answer_list(Call& call, const std::vector<ObjectPtr>& items, std::uin
                        std::optional<size_t> remaining) {
   const Type& type = *call.target.type;
   Json metadata{{"resourceVersion", std::to_string(version)}};
+  if (type.origin == Origin::custom) metadata["continue"] = "";
   if (!token.empty()) metadata["continue"] = token;
   if (remaining) metadata["remainingItemCount"] = *remaining;
   std::string text = "{\"kind\":\"" + std::string(type.kind) + "List\",\"apiVersion\":\"" + api_version(type) +
@@ -286,7 +310,7 @@ void Rest::watch(Call& call) {
 
 void Rest::create(Call& call) {
   if (!call.target.name.empty()) throw method_not_allowed();
-  Json object = parse_object(call.body);
+  Json object = parse_object(std::string(call.target.type->kind), call.body);
   const Request options = write_options(call.request, call.target.subresource);
   ObjectPtr made;
   {
@@ -298,14 +322,14 @@ void Rest::create(Call& call) {
 
 void Rest::update(Call& call) {
   if (call.target.name.empty()) throw method_not_allowed();
-  Json object = parse_object(call.body);
+  Json object = parse_object(std::string(call.target.type->kind), call.body);
   const Request options = write_options(call.request, call.target.subresource);
-  ObjectPtr stored;
+  Applied stored;
   {
     const Lock lock(store_.mutex());
-    stored = registry_.update(*call.target.type, call.target.name_space, call.target.name, std::move(object), options);
+    stored = registry_.put(*call.target.type, call.target.name_space, call.target.name, std::move(object), options);
   }
-  answer(call.response, 200, stored->dump());
+  answer(call.response, stored.created ? 201 : 200, stored.object->dump());
 }
 
 void Rest::patch(Call& call) {
@@ -316,10 +340,8 @@ void Rest::patch(Call& call) {
   const Request options = write_options(call.request, call.target.subresource);
   if (call.verb == "apply") {
     if (!call.request.has_param("fieldManager"))
-      throw Refusal(status_failure(
-          422, "Invalid",
-          "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch"));
-    const Json config = parse_yaml_object(call.body);
+      throw invalid_options("PatchOptions", required("fieldManager", "is required for apply patch"));
+    const Json config = parse_yaml_object(std::string(type.kind), call.body);
     const Force force = flag(call.request, "force") ? Force::yes : Force::no;
     const Lock lock(store_.mutex());
     const Applied applied = registry_.apply(type, call.target.name_space, call.target.name, config, options, force);
@@ -332,12 +354,10 @@ void Rest::patch(Call& call) {
   } else if (kind == "application/json-patch+json") {
     how = PatchType::json;
   } else if (kind != "application/merge-patch+json" || custom_strategic) {
-    throw Refusal(status_failure(
-        415, "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, "
-        "application/merge-patch+json, application/apply-patch+yaml, application/strategic-merge-patch+json"));
+    throw unsupported_media_type();
   }
-  const Json body = how == PatchType::json ? Json::parse(call.body, nullptr, false) : parse_object(call.body);
+  const Json body = how == PatchType::json ? Json::parse(call.body, nullptr, false)
+                                               : parse_object(std::string(type.kind), call.body);
   const Lock lock(store_.mutex());
   const ObjectPtr stored = registry_.patch(how, type, call.target.name_space, call.target.name, body, options);
   answer(call.response, 200, stored->dump());
@@ -376,6 +396,11 @@ void Rest::logs(Call& call) {
   {
     const Lock lock(store_.mutex());
     const ObjectPtr pod = registry_.get(*call.target.type, call.target.name_space, call.target.name);
+    // Nobody has a log of a pod without a node.
+    if (text_at((*pod)["spec"], "nodeName").empty()) {
+      call.response.status = 204;
+      return;
+    }
     text = kubelet_.log(*pod, call.request.get_param_value("container"), flag(call.request, "previous"));
   }
   if (const auto lines = parse_number(call.request.get_param_value("tailLines"))) {

@@ -50,6 +50,7 @@ class Rest {
     std::string verb;
   };
   static constexpr size_t most_pages = 256;
+  static constexpr size_t token_length = 24;
 
   static Target target_of(const std::string& path);
   static std::string verb_of(const httplib::Request& request, const Target& target);

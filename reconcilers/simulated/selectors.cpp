@@ -101,7 +101,7 @@ void Selector::parse_fields(const Type& type, const std::string& text) {
       throw bad_request("invalid selector: '" + part + "'; can't understand '" + part + "'");
     const std::string field = part.substr(0, sign);
     if (!selectable(type, field))
-      throw bad_request(type.id == Kind::events || type.id == Kind::pods
+      throw bad_request(type.id == Kind::events || type.id == Kind::pods || type.origin == Origin::custom
                             ? "field label not supported: " + field
                             : "\"" + field + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
     std::string pointer = "/" + field;

@@ -12,6 +12,9 @@ namespace {
 
 using Causes = std::vector<Cause>;
 
+// Found while the object is read, before anything else is looked at.
+struct NotAQuantity {};
+
 std::string index(const std::string& field, size_t at) { return field + "[" + std::to_string(at) + "]"; }
 
 void check_name(const Type& type, const Json& object, Causes& causes) {
@@ -56,8 +59,7 @@ void check_port(const Json& port, const std::string& field, Causes& causes) {
 void check_quantities(const Json& amounts, const std::string& field, Causes& causes) {
   for (const auto& [resource, amount] : amounts.items()) {
     const auto quantity = quantity_of(amount);
-    if (!quantity)
-      throw bad_request("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+    if (!quantity) throw NotAQuantity{};
     if (quantity->milli() < 0)
       causes.push_back(invalid_value(field + "[" + resource + "]", amount, "must be greater than or equal to 0"));
   }
@@ -73,6 +75,22 @@ void check_resources(const Json& container, const std::string& field, Causes& ca
       causes.push_back(invalid_value(field + ".resources.requests", amount,
                                      "must be less than or equal to " + resource + " limit of " +
                                          quantity_of(limits[resource])->text()));
+}
+
+// Of several kinds of a thing (a probe's handlers, a volume's sources) exactly one is given.
+void check_one_of(const Json& object, const std::vector<std::string>& kinds, const std::string& field,
+                  const std::string& what, Causes& causes) {
+  int found = 0;
+  for (const std::string& kind : kinds)
+    if (object.contains(kind) && ++found > 1)
+      causes.push_back(forbidden_field(field + "." + kind, "may not specify more than 1 " + what));
+  if (found == 0) causes.push_back(required(field, "must specify a " + what));
+}
+
+void check_probes(const Json& container, const std::string& field, Causes& causes) {
+  for (const char* name : {"livenessProbe", "readinessProbe", "startupProbe"})
+    if (container.contains(name))
+      check_one_of(container[name], {"exec", "httpGet", "tcpSocket", "grpc"}, field + "." + name, "handler type", causes);
 }
 
 void check_container(const Json& container, const std::string& field, const std::set<std::string>& volumes,
@@ -104,6 +122,19 @@ void check_container(const Json& container, const std::string& field, const std:
       causes.push_back({"FieldValueNotFound", "Not found: \"" + text_at(mount, "name") + "\"", here + ".name"});
   }
   check_resources(container, field, causes);
+  check_probes(container, field, causes);
+}
+
+void check_volumes(const Json& spec, const std::string& field, Causes& causes) {
+  size_t at = 0;
+  for (const Json& volume : at_path(spec, "/volumes")) {
+    const std::string here = index(field + ".volumes", at++);
+    if (text_at(volume, "name").empty()) causes.push_back(required(here + ".name"));
+    check_one_of(volume,
+                 {"emptyDir", "hostPath", "secret", "configMap", "projected", "downwardAPI", "persistentVolumeClaim",
+                  "nfs", "csi", "ephemeral", "image"},
+                 here, "volume type", causes);
+  }
 }
 
 void check_pod_spec(const Json& spec, const std::string& field, Causes& causes) {
@@ -111,6 +142,7 @@ void check_pod_spec(const Json& spec, const std::string& field, Causes& causes) 
   if (!containers.is_array() || containers.empty()) causes.push_back(required(field + ".containers"));
   std::set<std::string> volumes;
   for (const Json& volume : at_path(spec, "/volumes")) volumes.insert(text_at(volume, "name"));
+  check_volumes(spec, field, causes);
   std::set<std::string> names;
   for (const char* list : {"containers", "initContainers"}) {
     size_t at = 0;
@@ -130,7 +162,7 @@ void check_workload(const Json& live, const Json& object, Causes& causes) {
   if (selector.is_null()) causes.push_back(required("spec.selector"));
   if (selector.is_object() && selector.empty())
     causes.push_back(invalid_value("spec.selector", selector, "empty selector is invalid for deployment"));
-  if (selector.is_object() && !selector.empty() && !label_selector_matches(selector, labels))
+  if (selector.is_null() || (selector.is_object() && !selector.empty() && !label_selector_matches(selector, labels)))
     causes.push_back(invalid_value("spec.template.metadata.labels", labels,
                                    "`selector` does not match template `labels`"));
   if (number_at(object, "/spec/replicas", 1) < 0)
@@ -222,7 +254,7 @@ void check_ingress_path(const Json& path, const std::string& field, Causes& caus
 void check_ingress(const Json& object, Causes& causes) {
   const Json& rules = at_path(object, "/spec/rules");
   if (rules.empty() && at_path(object, "/spec/defaultBackend").is_null())
-    causes.push_back(invalid_value("spec", rules, "either `defaultBackend` or `rules` must be specified"));
+    causes.push_back(invalid_value("spec", Json::array(), "either `defaultBackend` or `rules` must be specified"));
   size_t at = 0;
   for (const Json& rule : rules) {
     const std::string here = index("spec.rules", at++);
@@ -288,9 +320,13 @@ void check_kind(const Type& type, const Json& live, const Json& object, Causes& 
 void validate(const Type& type, const Json& live, const Json& object) {
   Causes causes;
   check_name(type, object, causes);
+  try {
+    check_kind(type, live, object, causes);
+  } catch (const NotAQuantity&) {
+    throw undecodable(type, "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+  }
   check_labels(at_path(object, "/metadata/labels"), "metadata.labels", causes);
   check_annotations(at_path(object, "/metadata/annotations"), causes);
-  check_kind(type, live, object, causes);
   if (!causes.empty()) throw invalid(type, name_of(object), causes);
 }
 

@@ -20,8 +20,8 @@ WatchStream::WatchStream(Store& store, const Type& type, Selector selector, cons
   next_bookmark_ = now + std::min(first_bookmark, request.bookmark_interval);
   const auto version = request.version.empty() ? std::optional<std::uint64_t>(0) : parse_number(request.version);
   if (!version)
-    throw bad_request("Invalid value: \"" + request.version + "\": strconv.ParseUint: parsing \"" + request.version +
-                      "\": invalid syntax");
+    throw internal_error("resourceVersion: Invalid value: \"" + request.version + "\": strconv.ParseUint: parsing \"" +
+                         request.version + "\": invalid syntax");
   const Lock lock(store_.mutex());
   initial_pending_ = *version == 0 || request.initial_events;
   if (initial_pending_) initial_ = store_.list(type_.id, request.name_space);

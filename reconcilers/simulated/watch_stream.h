@@ -20,7 +20,8 @@ struct WatchRequest {
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes).
 class WatchStream {
  public:
-  // Takes the store's lock. Throws Refusal 400 where the version isn't a number.
+  // Takes the store's lock. Throws Refusal 500, as the real one, where the version isn't a
+  // number.
   WatchStream(Store& store, const Type& type, Selector selector, const WatchRequest& request);
   // Writes what there is, waiting for it a moment. False: the connection ends at once.
   bool write(httplib::DataSink& sink);

@@ -53,7 +53,9 @@ TEST_CASE("deployments need a selector that fits, containers and images") {
   none["spec"].erase("selector");
   const Answer missing = world.post(deployments, none);
   CHECK(missing.status == 422);
-  CHECK(missing.body["message"] == "Deployment.apps \"web\" is invalid: spec.selector: Required value");
+  CHECK(missing.body["message"] ==
+        "Deployment.apps \"web\" is invalid: [spec.selector: Required value, spec.template.metadata.labels: Invalid "
+        "value: {\"app\":\"web\"}: `selector` does not match template `labels`]");
   Json other = deployment("web");
   other["spec"]["selector"]["matchLabels"]["app"] = "other";
   CHECK(world.post(deployments, other).body["message"].get<std::string>().find(

@@ -142,7 +142,7 @@ TEST_CASE("leases: updates need a version, and create what is missing") {
              {"kind", "Lease"},
              {"metadata", {{"name", "leader"}}},
              {"spec", {{"holderIdentity", "a"}, {"leaseDurationSeconds", 15}}}};
-  CHECK(world.put(leases + "/leader", lease).status == 200);
+  CHECK(world.put(leases + "/leader", lease).status == 201);
   const Answer blind = world.put(leases + "/leader", lease);
   CHECK(blind.status == 422);
   CHECK(blind.body["message"].get<std::string>().find("metadata.resourceVersion: Invalid value") != std::string::npos);

@@ -85,6 +85,30 @@ TEST_CASE("what a manager doesn't apply any more goes") {
   CHECK_FALSE(first_container(bare).contains("readinessProbe"));
 }
 
+TEST_CASE("the last label and annotation can go") {
+  World world;
+  Json labelled = config_map("a", {{"x", "1"}}, {{"l", "1"}});
+  labelled["metadata"]["annotations"] = {{"n", "1"}};
+  world.apply(maps + "/a", labelled);
+  const Answer bare = world.apply(maps + "/a", config_map("a", {{"x", "1"}}));
+  CHECK(bare.status == 200);
+  CHECK(bare.body["metadata"]["name"] == "a");
+  CHECK_FALSE(bare.body["metadata"].contains("labels"));
+  CHECK_FALSE(bare.body["metadata"].contains("annotations"));
+  // The field that is left has an owner still; one that owns nothing isn't listed.
+  world.apply(maps + "/a", Json{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "a"}}}});
+  CHECK_FALSE(world.get(maps + "/a").body["metadata"].contains("managedFields"));
+}
+
+TEST_CASE("who joins the owners of what is there gets no time") {
+  World world;
+  world.apply(maps + "/a", config_map("a"), "one");
+  const Answer joined = world.apply(maps + "/a", config_map("a"), "two", "false");
+  REQUIRE(manager(joined.body, "two"));
+  CHECK_FALSE(manager(joined.body, "two")->contains("time"));
+  CHECK(manager(joined.body, "one")->contains("time"));
+}
+
 TEST_CASE("what somebody else owns too stays") {
   World world;
   world.apply(maps + "/a", config_map("a", {{"x", "1"}, {"y", "2"}}), "one");
