@@ -9,10 +9,10 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan bench lint format clean
+.PHONY: help build run test test-asan test-tsan bench lint format clean cluster cluster-down run-on-cluster e2e
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## berthd in build/release (PRESET=dev, asan, tsan for the others)
 	@scripts/install-deps.sh build
@@ -34,6 +34,22 @@ test-asan: ## the tests under the address and undefined behaviour sanitizers
 
 test-tsan: ## the tests under the thread sanitizer
 	@$(MAKE) --no-print-directory test PRESET=tsan
+
+cluster: ## a real single-node Kubernetes on this machine (the first time some 12 minutes); prints how to use it
+	@tests/kube/cluster build
+	@tests/kube/cluster up
+
+cluster-down: ## end it
+	@tests/kube/cluster down
+
+run-on-cluster: build cluster ## build berthd and start it on that Kubernetes; prints what to try
+	@tests/kube/run-berthd $(BUILD)/berthd $(DATA_DIR)/cluster
+
+e2e: build ## the end-to-end test on that Kubernetes, which is left up or down as it was
+	@scripts/install-deps.sh test
+	@cmake --preset dev $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
+	@cmake --build --preset dev --target test_kube_client test_reconcilers
+	@BERTHD=$(abspath $(BUILD)/berthd) tests/kube/run-e2e
 
 bench: ## the benchmark: berthd beside the raw limits, as a table
 	@scripts/install-deps.sh bench

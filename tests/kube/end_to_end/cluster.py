@@ -1,0 +1,133 @@
+"""The cluster of this folder, as its admin sees it."""
+import json
+import os
+import pathlib
+import shutil
+import ssl
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+
+from .waiting import eventually
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+SCRIPT = HERE / "cluster"
+REGISTRY = "127.0.0.1:5000"
+SCRIPT_LIMIT = 300  # seconds; a part gets ready in 90 at most
+
+# Everything that berth makes, or that is made for it.
+KINDS = ("deployments.apps,replicasets.apps,pods,services,endpointslices.discovery.k8s.io,ingresses.networking.k8s.io,"
+         "secrets,resourcequotas,limitranges,networkpolicies.networking.k8s.io,serviceaccounts")
+
+
+def run(*command, check=True, limit=SCRIPT_LIMIT, **options):
+    """The command's standard output; raises with its error output where it fails."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=limit, **options)
+    if check and done.returncode != 0:
+        raise RuntimeError(f"{command} ended with {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
+    return done.stdout
+
+
+def state_folder():
+    given = os.environ.get("BERTH_KUBE_DIR")
+    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return pathlib.Path(given or f"{caches}/berth/kube")
+
+
+class Cluster:
+    def __init__(self):
+        self.state = state_folder()
+        self.admin = self.state / "admin.kubeconfig"
+        self.berth = self.state / "berth.kubeconfig"
+        self.context = ssl.create_default_context(cafile=str(self.state / "pki/ca.crt"))
+        self.context.load_cert_chain(self.state / "pki/admin.crt", self.state / "pki/admin.key")
+
+    def kubectl(self, *words, **options):
+        return run(self.state / "tools/kubectl", "--kubeconfig", self.admin, "--request-timeout=30s", *words, **options)
+
+    def get(self, path):
+        """The API server's answer, parsed; None where there is no such object."""
+        try:
+            with urllib.request.urlopen("https://127.0.0.1:6443" + path, timeout=10, context=self.context) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def list(self, kinds, *words):
+        return json.loads(self.kubectl("get", kinds, "-A", "-o", "json", *words))["items"]
+
+    def names(self, kinds, *words):
+        """As kind/namespace/name, sorted."""
+        return sorted("/".join((item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]))
+                      for item in self.list(kinds, *words))
+
+    def of_deployment(self, deployment, kinds=KINDS):
+        return self.names(kinds, "-l", f"berth/deployment={deployment}")
+
+    def of_instance(self, instance):
+        """Namespaces too, and what is in them whatever its labels."""
+        namespaces = self.names("namespaces", "-l", f"berth/instance={instance}")
+        objects = self.names(KINDS, "-l", f"berth/instance={instance}")
+        for namespace in namespaces:
+            objects += self.names(KINDS, f"--field-selector=metadata.namespace={namespace.split('/')[-1]}")
+        return namespaces + sorted(set(objects))
+
+    def pods(self, deployment):
+        """Ids of those that aren't on their way out."""
+        return sorted(pod["metadata"]["uid"] for pod in self.list("pods", "-l", f"berth/deployment={deployment}")
+                      if "deletionTimestamp" not in pod["metadata"])
+
+    def start_part(self, part):
+        run(SCRIPT, "start-part", part)
+
+    def stop_part(self, part):
+        run(SCRIPT, "stop-part", part)
+
+    def push_page(self, image, page):
+        """An image whose web server has this page."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = pathlib.Path(folder)
+            (files / "bin").mkdir()
+            (files / "www").mkdir()
+            shutil.copy("/bin/busybox", files / "bin/busybox")
+            (files / "www/index.html").write_text(page + "\n")
+            run(SCRIPT, "image", image, folder, "/bin/busybox", "sh", "-c",
+                "trap 'exit 0' TERM; /bin/busybox httpd -f -p 3000 -h /www & wait")
+
+    def writes(self):
+        """berth's writes that arrived at the API server so far, by its audit log: verb, resource, name."""
+        found = []
+        with open(self.state / "logs/audit.log") as log:
+            for line in log:
+                if not line.endswith("\n"):
+                    break  # still being written
+                entry = json.loads(line)
+                about = entry.get("objectRef", {})
+                found.append((entry["verb"], about.get("resource"), about.get("name")))
+        return found
+
+    def compact_history(self):
+        """Makes etcd forget all versions but the present one."""
+        def ask(path, body):
+            request = urllib.request.Request("http://127.0.0.1:2379/v3/kv/" + path, json.dumps(body).encode())
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return json.load(answer)
+        revision = ask("range", {"key": "AA=="})["header"]["revision"]
+        ask("compaction", {"revision": revision, "physical": True})
+
+
+def page(name, limit=5):
+    """Status and text of the app's page, as a visitor gets it through the ingress controller."""
+    request = urllib.request.Request("http://127.0.0.1:80/", headers={"Host": f"{name}.apps.localhost"})
+    try:
+        with urllib.request.urlopen(request, timeout=limit) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def serves(name, text, limit=20):
+    eventually(lambda: page(name) == (200, text + "\n"), f"the page of {name} is {text!r}", limit, seen=lambda: page(name))

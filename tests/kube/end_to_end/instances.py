@@ -1,0 +1,42 @@
+"""Several berthds share a cluster and know nothing of each other."""
+import time
+
+from .berthd import Berthd, Operator
+from .cluster import KINDS, serves
+from .waiting import eventually
+from .world import World
+
+
+class Instances(World):
+    def versions(self, deployment):
+        """Of everything that belongs to the deployment: whatever touches it changes one."""
+        return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
+                for item in self.cluster.list(KINDS, "-l", f"berth/deployment={deployment}")}
+
+    def test_they_leave_each_others_objects_alone(self):
+        ours = self.ada.deploy("ours")
+        self.ada.wait(ours, "running")
+        with Berthd(self.cluster) as other:
+            self.assertNotEqual(self.berthd.instance(), other.instance())
+            ben = Operator(other, "ben")
+            theirs = ben.deploy("theirs")
+            ben.wait(theirs, "running")
+            time.sleep(5)  # for what still follows from the start
+            untouched = self.versions(ours)
+            other.kill()
+            other.start()
+            ben.restart(theirs)
+            ben.wait(theirs, "running")
+            serves("theirs", "hello from a real container")
+            self.assertEqual(other.as_admin("GET", "/api/internal/deploy/orphans")["deployments"], [])
+            ben.delete(theirs)
+            self.wait_for_nothing(other)
+            self.assertEqual(self.versions(ours), untouched)
+        serves("ours", "hello from a real container")
+        self.ada.delete(ours)
+        self.wait_for_nothing(self.berthd)
+
+    def wait_for_nothing(self, berthd):
+        instance = berthd.instance()
+        eventually(lambda: not self.cluster.of_instance(instance), "nothing of it is left", 90,
+                   seen=lambda: self.cluster.of_instance(instance))

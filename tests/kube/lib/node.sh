@@ -1,0 +1,131 @@
+# shellcheck shell=bash
+# The node that runs the containers: registry, containerd, kubelet, kube-proxy and the pods' network.
+
+launch_registry() {
+  cat >"$config/registry.yaml" <<YAML
+version: 0.1
+storage: {filesystem: {rootdirectory: "$state/registry"}, delete: {enabled: true}}
+http: {addr: "$registry"}
+YAML
+  start registry 5000 docker-registry serve "$config/registry.yaml"
+}
+ready_registry() { answers "http://$registry/v2/"; }
+settle_registry() { push_base_images; }
+
+masquerade=(POSTROUTING -s "$pod_network" ! -d "$pod_network" -j MASQUERADE)
+
+# One rule for all pods: rules of their own would have to be taken away with each of them.
+prepare_pod_network() {
+  mkdir -p "$config/cni"
+  cat >"$config/cni/10-pods.conflist" <<JSON
+{"cniVersion": "0.4.0", "name": "pods", "plugins": [{"type": "bridge", "bridge": "$pod_bridge", "isGateway": true,
+  "ipam": {"type": "host-local", "dataDir": "$run/leases", "ranges": [[{"subnet": "10.244.0.0/24"}]],
+           "routes": [{"dst": "0.0.0.0/0"}]}}]}
+JSON
+  if [ ! -e "$run/ip_forward" ]; then cat /proc/sys/net/ipv4/ip_forward >"$run/ip_forward"; fi
+  echo 1 >/proc/sys/net/ipv4/ip_forward
+  iptables -t nat -C "${masquerade[@]}" 2>/dev/null || iptables -t nat -A "${masquerade[@]}"
+}
+
+prepare_containerd() {
+  prepare_pod_network
+  # restrict_oom_score_adj: a machine that is a container itself may not lower it (no CAP_SYS_RESOURCE).
+  cat >"$config/containerd.toml" <<TOML
+version = 2
+root = "$state/containerd"
+state = "$run/containerd"
+[grpc]
+  address = "$run/containerd.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  restrict_oom_score_adj = true
+  sandbox_image = "$registry/pause:1"
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "/usr/lib/cni"
+    conf_dir = "$config/cni"
+TOML
+}
+launch_containerd() { start containerd "" containerd --config "$config/containerd.toml"; }
+runtime() { ctr --address "$run/containerd.sock" --timeout 20s --namespace k8s.io "$@"; }
+# It answers before its Kubernetes part does, whose last words while it starts are these.
+ready_containerd() { runtime version && grep -q "Start streaming server" "$logs/containerd.log"; }
+
+launch_kubelet() {
+  cat >"$config/kubelet.yaml" <<YAML
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication: {anonymous: {enabled: false}, webhook: {enabled: false}, x509: {clientCAFile: "$pki/ca.crt"}}
+authorization: {mode: AlwaysAllow}
+cgroupDriver: cgroupfs
+failSwapOn: false
+containerRuntimeEndpoint: "unix://$run/containerd.sock"
+address: 0.0.0.0
+evictionHard: {memory.available: "100Mi", nodefs.available: "1%", imagefs.available: "1%"}
+YAML
+  start kubelet "10248 10250" "$(program kubelet)" --config "$config/kubelet.yaml" --kubeconfig "$state/node.kubeconfig" \
+    --root-dir "$state/kubelet" --hostname-override node1 --node-ip "$node_address"
+}
+
+# What a kubelet that has ended said of the node stands there until the next one speaks.
+ready_kubelet() {
+  local ready since
+  answers http://127.0.0.1:10248/healthz || return 1
+  ready=$(kubectl get node node1 -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].lastHeartbeatTime}')
+  since=$(date -u -r "$run/kubelet.pid" +%FT%TZ)
+  [[ $ready == True\ * && ! ${ready#True } < $since ]]
+}
+
+launch_kube_proxy() {
+  start kube-proxy "10249 10256" "$(program kube-proxy)" --kubeconfig="$state/kube-proxy.kubeconfig" \
+    --proxy-mode=iptables --cluster-cidr="$pod_network" --hostname-override=node1 --conntrack-max-per-core=0 \
+    --metrics-bind-address=127.0.0.1:10249
+}
+ready_kube_proxy() { answers http://127.0.0.1:10256/healthz; }
+
+# Ends all containers. Their pods are still in etcd: the next kubelet makes new containers for them.
+remove_containers() {
+  is_running containerd || return 0
+  local id deadline=$((SECONDS + stop_limit))
+  for id in $(runtime tasks ls -q 2>/dev/null); do runtime tasks kill -s SIGKILL "$id" >/dev/null 2>&1 || true; done
+  while runtime tasks ls 2>/dev/null | grep -q RUNNING && ((SECONDS < deadline)); do sleep 0.2; done
+  for id in $(runtime tasks ls -q 2>/dev/null); do runtime tasks rm -f "$id" >/dev/null 2>&1 || true; done
+  # Without its sandboxes' names the network namespaces would stay.
+  runtime containers ls -q 2>/dev/null | while read -r id; do
+    runtime containers info "$id" 2>/dev/null | grep -o '/run/netns/cni-[0-9a-f-]*' || true
+  done | sort -u >"$run/network-namespaces"
+  for id in $(runtime containers ls -q 2>/dev/null); do runtime containers rm "$id" >/dev/null 2>&1 || true; done
+}
+
+# kube-proxy cleans up after itself, the kubelet doesn't.
+remove_kubelet_chains() {
+  local table chain
+  for chain in INPUT OUTPUT; do iptables -D "$chain" -j KUBE-FIREWALL 2>/dev/null || true; done
+  for table in filter nat mangle; do
+    for chain in KUBE-FIREWALL KUBE-KUBELET-CANARY; do
+      iptables -t "$table" -F "$chain" 2>/dev/null || true
+      iptables -t "$table" -X "$chain" 2>/dev/null || true
+    done
+  done
+}
+
+# Takes back what the node's parts have changed on this machine.
+clean_node() {
+  local path
+  if [ -e "$run/network-namespaces" ]; then
+    while read -r path; do
+      umount "$path" 2>/dev/null || true
+      rm -f "$path"
+    done <"$run/network-namespaces"
+  fi
+  if are_there kube-proxy && iptables -t nat -n -L KUBE-SERVICES >/dev/null 2>&1; then
+    "$(program kube-proxy)" --cleanup >"$logs/kube-proxy-cleanup.log" 2>&1 || true
+  fi
+  while iptables -t nat -D "${masquerade[@]}" 2>/dev/null; do :; done
+  remove_kubelet_chains
+  for path in "$pod_bridge" "$node_bridge"; do ip link delete "$path" 2>/dev/null || true; done
+  findmnt -rno TARGET | grep -F "$state/" | sort -r | while read -r path; do umount -l "$path" || true; done
+  find /sys/fs/cgroup -depth -type d -path '*/kubepods*' -exec rmdir {} + 2>/dev/null || true
+  if [ -e "$run/ip_forward" ]; then cat "$run/ip_forward" >/proc/sys/net/ipv4/ip_forward; fi
+  if findmnt -rno TARGET | grep -qF "$run/"; then fail "something is still mounted below $run"; fi
+  rm -rf "$run"
+  mkdir -p "$run"
+}

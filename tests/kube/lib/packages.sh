@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# The Debian packages that the cluster is made of.
+
+packages=(etcd-server containerd runc containernetworking-plugins docker-registry buildah busybox-static iptables
+  conntrack iproute2 openssl curl gcc libc6-dev python3 python3-venv)
+
+install_packages() {
+  local package missing=() sudo=()
+  for package in "${packages[@]}"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  [ "$(id -u)" -eq 0 ] || sudo=(sudo)
+  say "installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >"$logs/packages.log" 2>&1 ||
+    fail "apt-get failed: $(tail -n 5 "$logs/packages.log")"
+  disable_services "${missing[@]}"
+}
+
+# A package that was just installed may have started a service of the machine's own, on the ports that the cluster's
+# parts use.
+disable_services() { # PACKAGE…
+  [ -d /run/systemd/system ] || return 0
+  local package
+  for package; do
+    case $package in
+      etcd-server) "${sudo[@]}" systemctl disable --now etcd ;;
+      containerd | docker-registry) "${sudo[@]}" systemctl disable --now "$package" ;;
+    esac
+  done
+}
