@@ -124,7 +124,7 @@ TEST_CASE("SIGTERM under load: what was answered is there after the restart") {
 TEST_CASE("SIGKILL under load: what was answered is there after the restart") {
   const unsigned chosen = seed();
   WARN("BERTH_SEED=" << chosen);
-  Random random(chosen);
+  Random random = random_of(chosen);
   Berthd berthd({"--rate-limits", "off"});
   constexpr int rounds = 10;
   for (int round = 0; round < rounds; ++round) {

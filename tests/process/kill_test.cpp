@@ -41,7 +41,8 @@ class Life {
 
   // Its id, also if the answer that had it was lost; false if it never came to be.
   bool find() {
-    for (const json& row : expect(200, owner_.api.get("/api/deploy/apps")).body.at("deployments"))
+    const Answer list = expect(200, owner_.api.get("/api/deploy/apps"));
+    for (const json& row : list.body.at("deployments"))
       if (row.at("name") == name_) id_ = row.at("id");
     return !id_.empty();
   }
@@ -122,12 +123,18 @@ void one_round(Berthd& berthd, Operator& owner, const std::string& name, Random&
 }
 
 void run_lane(unsigned chosen, int lane) {
-  Random random(chosen + unsigned(lane));
+  Random random = random_of(chosen, unsigned(lane));
   Berthd berthd({"--rate-limits", "off"});
   Operator owner = operator_with_token(berthd, "ada");
-  for (int round = 0; round < rounds_of_a_lane; ++round)
-    // The same name: it is free once the one before is destroyed.
-    one_round(berthd, owner, "hello", random);
+  for (int round = 0; round < rounds_of_a_lane; ++round) {
+    try {
+      // The same name: it is free once the one before is destroyed.
+      one_round(berthd, owner, "hello", random);
+    } catch (const std::exception& failure) {
+      throw std::runtime_error("round " + std::to_string(round) + ": " + failure.what() + "; " +
+                               berthd.end_of_log());
+    }
+  }
 }
 
 }  // namespace

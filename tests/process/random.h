@@ -13,7 +13,13 @@ inline unsigned seed() {
   return given != nullptr ? unsigned(std::stoul(given)) : std::random_device{}();
 }
 
-using Random = std::minstd_rand;
+using Random = std::mt19937;
+
+// Another row of numbers for each `lane`, however close together they and the seeds are.
+inline Random random_of(unsigned seed, unsigned lane = 0) {
+  std::seed_seq mixed{seed, lane};
+  return Random(mixed);
+}
 
 inline std::chrono::milliseconds up_to(Random& random, int milliseconds) {
   return std::chrono::milliseconds(std::uniform_int_distribution<int>(0, milliseconds)(random));
