@@ -160,8 +160,11 @@ Database::Reader::~Reader() {
     log::error("a read transaction did not end", {{"error", failure.what()}});
   }
   tx_.reset();
-  const std::lock_guard lock(database_.readers_mutex_);
-  database_.idle_readers_.push_back(std::move(connection_));
+  {
+    const std::lock_guard lock(database_.readers_mutex_);
+    database_.idle_readers_.push_back(std::move(connection_));
+  }
+  // Behind the lock: whoever is woken takes the mutex at once.
   database_.reader_free_.notify_one();
 }
 
