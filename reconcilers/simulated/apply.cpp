@@ -27,11 +27,12 @@ using Managers = std::vector<Manager>;
 Managers managers_of(const Json& object) {
   Managers managers;
   for (const Json& entry : at_path(object, "/metadata/managedFields"))
-    managers.push_back({text_at(entry, "manager"),
-                        text_at(entry, "operation") == "Apply" ? Operation::apply : Operation::update,
-                        text_at(entry, "apiVersion"),
-                        text_at(entry, "subresource") == "status" ? Subresource::status : Subresource::none,
-                        text_at(entry, "time"), FieldSet::from_json(at_path(entry, "/fieldsV1"))});
+    managers.push_back(
+        {text_at(entry, "manager"),
+         text_at(entry, "operation") == "Apply" ? Operation::apply : Operation::update,
+         text_at(entry, "apiVersion"),
+         text_at(entry, "subresource") == "status" ? Subresource::status : Subresource::none,
+         text_at(entry, "time"), FieldSet::from_json(at_path(entry, "/fieldsV1"))});
   return managers;
 }
 
@@ -65,8 +66,9 @@ void strip(FieldSet& fields, const Type& type, Subresource subresource) {
   fields.drop("f:kind");
   if (const FieldSet* metadata = fields.find("f:metadata")) {
     FieldSet& own = fields.at("f:metadata");
-    for (const char* field : {"name", "namespace", "creationTimestamp", "selfLink", "uid", "generation",
-                              "managedFields", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"})
+    for (const char* field :
+         {"name", "namespace", "creationTimestamp", "selfLink", "uid", "generation",
+          "managedFields", "resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"})
       own.drop("f:" + std::string(field));
     if (metadata->children().empty()) fields.drop("f:metadata");
   }
@@ -81,7 +83,8 @@ void strip(FieldSet& fields, const Type& type, Subresource subresource) {
 std::string shown(const Manager& manager) {
   const std::string name = "\"" + manager.name + "\"";
   if (manager.operation == Operation::apply) return name;
-  const std::string part = manager.subresource == Subresource::status ? " with subresource \"status\"" : "";
+  const std::string part =
+      manager.subresource == Subresource::status ? " with subresource \"status\"" : "";
   return name + part + " using " + manager.version;
 }
 
@@ -112,8 +115,8 @@ Refusal apply_conflict(const std::vector<Clash>& clashes) {
 }
 
 // Takes what changed away from the others. Throws Refusal where that needs force.
-void take_over(Managers& managers, const Comparison& change, const Writer& writer, Operation operation,
-               Force force) {
+void take_over(Managers& managers, const Comparison& change, const Writer& writer,
+               Operation operation, Force force) {
   FieldSet touched = change.added;
   touched.add(change.modified);
   std::vector<Clash> clashes;
@@ -134,14 +137,16 @@ Json without_managers(Json object) {
 
 // What the writer applied before and doesn't any more goes, unless somebody else owns it too.
 // `applied` has the writer's fields with those that nobody can own, so that `metadata` stays.
-Json pruned(const Json& merged, const FieldSet& before, const FieldSet& applied, const Managers& managers) {
+Json pruned(const Json& merged, const FieldSet& before, const FieldSet& applied,
+            const Managers& managers) {
   FieldSet owned = applied;
   for (const Manager& manager : managers) owned.add(manager.fields);
   const FieldSet gone = before.with_named_parents().minus(owned.with_named_parents());
   return gone.empty() ? merged : without(merged, gone);
 }
 
-Json applied(const Type& type, const Json& live, const Json& config, const Writer& writer, Force force) {
+Json applied(const Type& type, const Json& live, const Json& config, const Writer& writer,
+             Force force) {
   const FieldSet whole = fields_of(config);
   FieldSet fields = whole;
   strip(fields, type, writer.subresource);
@@ -152,31 +157,36 @@ Json applied(const Type& type, const Json& live, const Json& config, const Write
   auto mine = std::find_if(managers.begin(), managers.end(),
                            [&](const Manager& one) { return one.is(writer, Operation::apply); });
   if (mine == managers.end())
-    mine = managers.insert(managers.end(), {writer.manager, Operation::apply, api_version(type),
-                                            writer.subresource, "", {}});
+    mine = managers.insert(
+        managers.end(),
+        {writer.manager, Operation::apply, api_version(type), writer.subresource, "", {}});
   const FieldSet before = mine->fields;
   mine->fields = fields;
 
   Json result = pruned(merged, before, whole, managers);
   const Comparison change = compare(old, result);
   // Who only joins the owners of what is there already gets no time at all.
-  if (!(change.added.empty() && change.modified.empty() && change.removed.empty())) mine->time = timestamp();
+  if (!(change.added.empty() && change.modified.empty() && change.removed.empty()))
+    mine->time = timestamp();
   take_over(managers, change, writer, Operation::apply, force);
+  drop_nulls(result);
   set_managers(result, std::move(managers));
   return result;
 }
 
 }  // namespace
 
-Json apply(const Type& type, const Json& live, const Json& config, const Writer& writer, Force force) {
+Json apply(const Type& type, const Json& live, const Json& config, const Writer& writer,
+           Force force) {
   try {
     return applied(type, live, config, writer, force);
   } catch (const MergeError& failure) {
     const std::string ns = namespace_of(config);
     // Not a refusal in the server's eyes, so it has no reason.
-    throw Refusal(status_failure(500, "", "failed to create typed patch object (" + ns + "/" + name_of(config) +
-                                              "; " + api_version(type) + ", Kind=" + std::string(type.kind) +
-                                              "): " + failure.what()));
+    throw Refusal(status_failure(500, "",
+                                 "failed to create typed patch object (" + ns + "/" +
+                                     name_of(config) + "; " + api_version(type) +
+                                     ", Kind=" + std::string(type.kind) + "): " + failure.what()));
   }
 }
 
@@ -201,8 +211,12 @@ void track_update(const Type& type, const Json& live, Json& next, const Writer& 
   auto mine = std::find_if(managers.begin(), managers.end(),
                            [&](const Manager& one) { return one.is(writer, Operation::update); });
   if (!touched.empty() && mine == managers.end())
-    mine = managers.insert(managers.end(), {writer.manager, Operation::update, api_version(type),
-                                            writer.subresource, timestamp(), {}});
+    mine = managers.insert(managers.end(), {writer.manager,
+                                            Operation::update,
+                                            api_version(type),
+                                            writer.subresource,
+                                            timestamp(),
+                                            {}});
   if (mine != managers.end()) {
     const FieldSet before = mine->fields;
     mine->fields.add(touched);

@@ -19,7 +19,8 @@ struct Writer {
 // `live` after `config` was applied by `writer`, managedFields included; not yet defaulted. `live`
 // is null for an object that doesn't exist. Throws Refusal 409 where another manager owns a field
 // that would change and `force` is no, and 500 where `config` isn't of the kind's structure.
-Json apply(const Type& type, const Json& live, const Json& config, const Writer& writer, Force force);
+Json apply(const Type& type, const Json& live, const Json& config, const Writer& writer,
+           Force force);
 
 // Sets the managedFields of `next`, which replaces `live` (null: created) by a plain create or
 // update: changed fields belong to `writer` from now on, and to nobody else.

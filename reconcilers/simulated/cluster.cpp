@@ -19,15 +19,20 @@ Json node() {
              {"message", "kubelet is posting ready status"},
              {"lastHeartbeatTime", timestamp()},
              {"lastTransitionTime", timestamp()}};
-  return {{"apiVersion", "v1"},
-          {"kind", "Node"},
-          {"metadata", {{"name", Kubelet::node_name}, {"labels", {{"kubernetes.io/hostname", Kubelet::node_name}}}}},
-          {"spec", Json::object()},
-          {"status", {{"capacity", capacity},
-                      {"allocatable", capacity},
-                      {"conditions", {std::move(ready)}},
-                      {"addresses", {{{"type", "InternalIP"}, {"address", Kubelet::node_address}}}},
-                      {"nodeInfo", {{"kubeletVersion", "v1.34.0-simulated"}, {"containerRuntimeVersion", "simulated"}}}}}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Node"},
+      {"metadata",
+       {{"name", Kubelet::node_name},
+        {"labels", {{"kubernetes.io/hostname", Kubelet::node_name}}}}},
+      {"spec", Json::object()},
+      {"status",
+       {{"capacity", capacity},
+        {"allocatable", capacity},
+        {"conditions", {std::move(ready)}},
+        {"addresses", {{{"type", "InternalIP"}, {"address", Kubelet::node_address}}}},
+        {"nodeInfo",
+         {{"kubeletVersion", "v1.34.0-simulated"}, {"containerRuntimeVersion", "simulated"}}}}}};
 }
 
 Json name_space(const char* name) {
@@ -46,9 +51,8 @@ struct Cluster::State {
       : registry(store, options.seed),
         controllers(store, registry, images, options.timing),
         rest(store, registry, controllers.kubelet(), faults, options.bookmark_interval),
-        http([this](const httplib::Request& request, const std::string& body, httplib::Response& response) {
-          rest.handle(request, body, response);
-        }) {}
+        http([this](const httplib::Request& request, const std::string& body,
+                    httplib::Response& response) { rest.handle(request, body, response); }) {}
 
   Store store;
   Registry registry;
@@ -86,7 +90,9 @@ void Cluster::fail_next(int times, int status, std::optional<int> retry_after, M
 }
 
 void Cluster::clear_failures() { state_->faults.clear(); }
-void Cluster::set_latency(std::chrono::milliseconds latency) { state_->faults.set_latency(latency); }
+void Cluster::set_latency(std::chrono::milliseconds latency) {
+  state_->faults.set_latency(latency);
+}
 void Cluster::stop_answering() { state_->faults.set_hanging(true); }
 void Cluster::answer_again() { state_->faults.set_hanging(false); }
 
@@ -175,7 +181,8 @@ Json Cluster::put(const Json& object, const std::string& manager) {
   const Type& type = known_type(object);
   const Lock lock(state_->store.mutex());
   const std::string home = namespace_of(object);
-  const bool known = state_->store.find({type.id, type.namespaced() ? home : "", name_of(object)}) != nullptr;
+  const bool known =
+      state_->store.find({type.id, type.namespaced() ? home : "", name_of(object)}) != nullptr;
   if (!known) return *state_->registry.create(type, home, object, {{manager}});
   Json next = object;
   const ObjectPtr live = state_->registry.get(type, home, name_of(object));
@@ -186,23 +193,26 @@ Json Cluster::put(const Json& object, const std::string& manager) {
 Json Cluster::apply(const Json& object, const std::string& manager) {
   const Type& type = known_type(object);
   const Lock lock(state_->store.mutex());
-  return *state_->registry.apply(type, namespace_of(object), name_of(object), object, {{manager}}, Force::yes).object;
+  return *state_->registry
+              .apply(type, namespace_of(object), name_of(object), object, {{manager}}, Force::yes)
+              .object;
 }
 
-Json Cluster::patch(const std::string& plural, const std::string& name_space, const std::string& name, const Json& merge,
-                    const std::string& manager) {
+Json Cluster::patch(const std::string& plural, const std::string& name_space,
+                    const std::string& name, const Json& merge, const std::string& manager) {
   const Lock lock(state_->store.mutex());
   return *state_->registry.merge_patch(type_named(plural), name_space, name, merge, {{manager}});
 }
 
-Json Cluster::patch_status(const std::string& plural, const std::string& name_space, const std::string& name,
-                           const Json& merge, const std::string& manager) {
+Json Cluster::patch_status(const std::string& plural, const std::string& name_space,
+                           const std::string& name, const Json& merge, const std::string& manager) {
   const Lock lock(state_->store.mutex());
   return *state_->registry.merge_patch(type_named(plural), name_space, name, {{"status", merge}},
                                        {{manager, Subresource::status}});
 }
 
-bool Cluster::remove(const std::string& plural, const std::string& name_space, const std::string& name) {
+bool Cluster::remove(const std::string& plural, const std::string& name_space,
+                     const std::string& name) {
   const Type& type = type_named(plural);
   const Lock lock(state_->store.mutex());
   if (!state_->store.find({type.id, type.namespaced() ? name_space : "", name})) return false;

@@ -12,15 +12,15 @@
 #include "reconcilers/simulated/timing.h"
 #include "reconcilers/simulated/types.h"
 
-// A Kubernetes cluster in the process: what a kube-apiserver 1.34 answers over its REST API, and what
-// controllers, scheduler and kubelet make of the objects, without any container. It is the cluster of
-// `make run`, and the one that tests run against.
+// A Kubernetes cluster in the process: what a kube-apiserver 1.34 answers over its REST API, and
+// what controllers, scheduler and kubelet make of the objects, without any container. It is the
+// cluster of `make run`, and the one that tests run against.
 //
 // What it does is what berth needs; where it answers, it answers as the real one: status codes,
-// Status bodies and their wording, versions, watches, server-side apply with managedFields, defaults,
-// quotas, PodSecurity, garbage collection. Not there: authentication (any request may do anything),
-// protobuf and tables, fields that a kind doesn't have being refused, scopes of quotas, Jobs and the
-// like, and any traffic to pods but page().
+// Status bodies and their wording, versions, watches, server-side apply with managedFields,
+// defaults, quotas, PodSecurity, garbage collection. Not there: authentication (any request may do
+// anything), protobuf and tables, fields that a kind doesn't have being refused, scopes of quotas,
+// Jobs and the like, and any traffic to pods but page().
 //
 // What a container does follows from its image's name, so that it can be tried by hand: the last
 // component of the repository begins with
@@ -48,9 +48,9 @@ struct Page {
 // All functions may be called from any thread.
 class Cluster {
  public:
-  // Listens on 127.0.0.1 at a free port, without TLS, and starts the controllers. Has the namespaces
-  // default, kube-system, kube-public and kube-node-lease, and one node. Throws std::runtime_error
-  // where it can't listen.
+  // Listens on 127.0.0.1 at a free port, without TLS, and starts the controllers. Has the
+  // namespaces default, kube-system, kube-public and kube-node-lease, and one node. Throws
+  // std::runtime_error where it can't listen.
   explicit Cluster(Options options = {});
   // Ends open watches and connections; takes a quarter of a second at most.
   ~Cluster();
@@ -64,7 +64,8 @@ class Cluster {
 
   // The next `times` requests that match get `status` and nothing happens: `fail_next(2, 503)`,
   // `fail_next(1, 429, 1, {"apply", "deployments"})`. Verbs: see Match.
-  void fail_next(int times, int status, std::optional<int> retry_after = std::nullopt, Match match = {});
+  void fail_next(int times, int status, std::optional<int> retry_after = std::nullopt,
+                 Match match = {});
   void clear_failures();
   // Each request waits that long for its answer.
   void set_latency(std::chrono::milliseconds latency);
@@ -74,7 +75,8 @@ class Cluster {
   // Open watches break off without an end.
   void drop_watches();
   // Forgets the history of changes, as etcd does now and then: open watches end with an ERROR event
-  // 410, and so do new ones that start from an older resourceVersion; unfinished paged lists get 410.
+  // 410, and so do new ones that start from an older resourceVersion; unfinished paged lists get
+  // 410.
   void compact();
   // As if the API server's process ended: connections are refused, watches end. Objects stay, and
   // what runs goes on. Twice is once.
@@ -99,7 +101,8 @@ class Cluster {
 
   // The objects, as somebody else sees and changes them. Throw Refusal as the API would. ---------
 
-  std::optional<Json> get(const std::string& plural, const std::string& name_space, const std::string& name) const;
+  std::optional<Json> get(const std::string& plural, const std::string& name_space,
+                          const std::string& name) const;
   // Empty `name_space`: of all namespaces.
   std::vector<Json> list(const std::string& plural, const std::string& name_space = "",
                          const std::string& label_selector = "") const;
@@ -108,9 +111,10 @@ class Cluster {
   // Server-side apply, with force.
   Json apply(const Json& object, const std::string& manager = "kubectl");
   // JSON merge patch (RFC 7396) of an object, and of its status.
-  Json patch(const std::string& plural, const std::string& name_space, const std::string& name, const Json& merge,
-             const std::string& manager = "kubectl");
-  Json patch_status(const std::string& plural, const std::string& name_space, const std::string& name, const Json& merge,
+  Json patch(const std::string& plural, const std::string& name_space, const std::string& name,
+             const Json& merge, const std::string& manager = "kubectl");
+  Json patch_status(const std::string& plural, const std::string& name_space,
+                    const std::string& name, const Json& merge,
                     const std::string& manager = "kubectl");
   // In the background. False where there was nothing.
   bool remove(const std::string& plural, const std::string& name_space, const std::string& name);

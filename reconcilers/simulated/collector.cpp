@@ -14,7 +14,9 @@ bool has_finalizer(const Json& object, const char* finalizer) {
   return std::find(finalizers.begin(), finalizers.end(), finalizer) != finalizers.end();
 }
 
-bool terminating(const Json& object) { return !at_path(object, "/metadata/deletionTimestamp").is_null(); }
+bool terminating(const Json& object) {
+  return !at_path(object, "/metadata/deletionTimestamp").is_null();
+}
 
 }  // namespace
 
@@ -55,14 +57,16 @@ void Collector::reconcile(const Key& key) {
   if (terminating(*object) && has_finalizer(*object, "foregroundDeletion")) {
     const auto dependents = store_.dependents(uid);
     for (const Key& dependent : dependents)
-      if (const ObjectPtr one = store_.find(dependent); one && !terminating(*one)) remove(dependent);
+      if (const ObjectPtr one = store_.find(dependent); one && !terminating(*one))
+        remove(dependent);
     if (store_.dependents(uid).empty()) drop_finalizer(key, "foregroundDeletion");
     return;
   }
   const Json& owners = at_path(*object, "/metadata/ownerReferences");
-  const bool owned = owners.empty() || std::any_of(owners.begin(), owners.end(), [&](const Json& owner) {
-                       return store_.has_uid(text_at(owner, "uid"));
-                     });
+  const bool owned =
+      owners.empty() || std::any_of(owners.begin(), owners.end(), [&](const Json& owner) {
+        return store_.has_uid(text_at(owner, "uid"));
+      });
   if (!owned && !terminating(*object)) remove(key);
 }
 
@@ -86,7 +90,9 @@ void Collector::furnish(const std::string& name) {
   const auto ensure = [&](Kind kind, const char* object_name, const Json& data) {
     if (store_.find({kind, name, object_name})) return;
     const Type& type = type_of(kind);
-    Json object{{"apiVersion", api_version(type)}, {"kind", type.kind}, {"metadata", {{"name", object_name}}}};
+    Json object{{"apiVersion", api_version(type)},
+                {"kind", type.kind},
+                {"metadata", {{"name", object_name}}}};
     if (!data.is_null()) object["data"] = data;
     try {
       registry_.create(type, name, std::move(object), {{manager}});

@@ -5,7 +5,8 @@
 namespace berth::simulated {
 
 // Removes what nobody owns any more (https://kubernetes.io/docs/concepts/architecture/
-// garbage-collection/), empties namespaces that end, and furnishes new ones. Needs the store's mutex.
+// garbage-collection/), empties namespaces that end, and furnishes new ones. Needs the store's
+// mutex.
 class Collector {
  public:
   Collector(Store& store, Registry& registry) : store_(store), registry_(registry) {}

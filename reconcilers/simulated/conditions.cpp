@@ -12,7 +12,8 @@ void set_condition(Json& conditions, const Condition& condition) {
   if (!conditions.is_array()) conditions = Json::array();
   for (Json& one : conditions) {
     if (text_at(one, "type") != condition.type) continue;
-    if (text_at(one, "status") == condition.status) next["lastTransitionTime"] = one["lastTransitionTime"];
+    if (text_at(one, "status") == condition.status)
+      next["lastTransitionTime"] = one["lastTransitionTime"];
     one = std::move(next);
     return;
   }
@@ -25,6 +26,8 @@ const Json& condition_of(const Json& object, const std::string& type) {
   return at_path(object, "/status/no such condition");
 }
 
-bool is_true(const Json& object, const std::string& type) { return text_at(condition_of(object, type), "status") == "True"; }
+bool is_true(const Json& object, const std::string& type) {
+  return text_at(condition_of(object, type), "status") == "True";
+}
 
 }  // namespace berth::simulated

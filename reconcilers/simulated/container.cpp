@@ -13,7 +13,8 @@ constexpr int first_back_off = 10;
 constexpr int longest_back_off = 300;
 
 int back_off_seconds(int failures) {
-  return failures > 5 ? longest_back_off : std::min(longest_back_off, first_back_off << (failures - 1));
+  return failures > 5 ? longest_back_off
+                      : std::min(longest_back_off, first_back_off << (failures - 1));
 }
 
 std::string shown_seconds(int seconds) {
@@ -31,8 +32,11 @@ bool runs_as_root(const Json& pod, const Json& spec) {
 std::string missing_source(const Store& store, const std::string& name_space, const Json& spec) {
   const auto missing = [&](Kind kind, const Json& reference) -> std::string {
     const std::string name = text_at(reference, "name");
-    if (name.empty() || at_path(reference, "/optional") == true || store.find({kind, name_space, name})) return "";
-    return std::string(kind == Kind::secrets ? "secret" : "configmap") + " \"" + name + "\" not found";
+    if (name.empty() || at_path(reference, "/optional") == true ||
+        store.find({kind, name_space, name}))
+      return "";
+    return std::string(kind == Kind::secrets ? "secret" : "configmap") + " \"" + name +
+           "\" not found";
   };
   for (const Json& from : at_path(spec, "/envFrom")) {
     const std::string secret = missing(Kind::secrets, at_path(from, "/secretRef"));
@@ -41,7 +45,8 @@ std::string missing_source(const Store& store, const std::string& name_space, co
   }
   for (const Json& variable : at_path(spec, "/env")) {
     const std::string secret = missing(Kind::secrets, at_path(variable, "/valueFrom/secretKeyRef"));
-    const std::string map = missing(Kind::config_maps, at_path(variable, "/valueFrom/configMapKeyRef"));
+    const std::string map =
+        missing(Kind::config_maps, at_path(variable, "/valueFrom/configMapKeyRef"));
     if (!secret.empty() || !map.empty()) return secret.empty() ? map : secret;
   }
   return "";
@@ -54,8 +59,8 @@ std::string failed_mount(const Store& store, const Json& pod) {
     const std::string name = text_at(secret, "secretName");
     if (name.empty() || at_path(secret, "/optional") == true) continue;
     if (!store.find({Kind::secrets, namespace_of(pod), name}))
-      return "MountVolume.SetUp failed for volume \"" + text_at(volume, "name") + "\" : secret \"" + name +
-             "\" not found";
+      return "MountVolume.SetUp failed for volume \"" + text_at(volume, "name") + "\" : secret \"" +
+             name + "\" not found";
   }
   return "";
 }
@@ -76,24 +81,29 @@ std::string refused_connection(const Json& pod, const Json& spec, const Json& pr
     return "Get \"" + scheme + "://" + address + text_at(get, "path") + "\": dial tcp " + address +
            ": connect: connection refused";
   }
-  return "dial tcp " + ip + ":" + port_of(spec, at_path(probe, "/tcpSocket/port")) + ": connect: connection refused";
+  return "dial tcp " + ip + ":" + port_of(spec, at_path(probe, "/tcpSocket/port")) +
+         ": connect: connection refused";
 }
 
 std::string last_words(ImageBehaviour behaviour) {
   switch (behaviour) {
-    case ImageBehaviour::crashes: return "starting\nError: simulated crash: this image always exits with 1\n";
+    case ImageBehaviour::crashes:
+      return "starting\nError: simulated crash: this image always exits with 1\n";
     case ImageBehaviour::needs_root:
       return "starting\nmkdir: cannot create directory '/var/cache/app': Permission denied\n";
-    case ImageBehaviour::out_of_memory: return "starting\nallocating more memory than allowed\n";
-    case ImageBehaviour::not_listening: return "starting\nrunning, but on no port that anybody asked for\n";
-    default: return "starting\n";
+    case ImageBehaviour::out_of_memory:
+      return "starting\nallocating more memory than allowed\n";
+    case ImageBehaviour::not_listening:
+      return "starting\nrunning, but on no port that anybody asked for\n";
+    default:
+      return "starting\n";
   }
 }
 
 }  // namespace
 
-void Container::tell(Node& node, const Json& pod, const Json& spec, EventType type, const std::string& reason,
-                     const std::string& message) {
+void Container::tell(Node& node, const Json& pod, const Json& spec, EventType type,
+                     const std::string& reason, const std::string& message) {
   node.events.record(pod, "kubelet", {type, reason, message, text_at(spec, "name")});
 }
 
@@ -106,26 +116,39 @@ void Container::advance(Node& node, const Json& pod, const Json& spec, Moment no
   if (!due_ || now < *due_) return;
   switch (stage_) {
     case Stage::creating:
-    case Stage::misconfigured: prepare(node, pod, spec, now); break;
-    case Stage::pulling: pulled(node, pod, spec, now); break;
+    case Stage::misconfigured:
+      prepare(node, pod, spec, now);
+      break;
+    case Stage::pulling:
+      pulled(node, pod, spec, now);
+      break;
     case Stage::pull_failed: {
       const std::string image = text_at(spec, "image");
       const std::string why = waiting_message_;
-      tell(node, pod, spec, EventType::normal, "BackOff", "Back-off pulling image \"" + image + "\"");
+      tell(node, pod, spec, EventType::normal, "BackOff",
+           "Back-off pulling image \"" + image + "\"");
       tell(node, pod, spec, EventType::warning, "Failed", "Error: ImagePullBackOff");
       wait("ImagePullBackOff", "Back-off pulling image \"" + image + "\": ErrImagePull: " + why);
       stage_ = Stage::pull_back_off;
       due_ = now + back_off_seconds(pull_failures_) * node.timing.second;
       break;
     }
-    case Stage::pull_back_off: pull(node, pod, spec, now); break;
-    case Stage::running: run(node, pod, spec, now); break;
-    case Stage::exited: after_exit(node, pod, spec, now); break;
+    case Stage::pull_back_off:
+      pull(node, pod, spec, now);
+      break;
+    case Stage::running:
+      run(node, pod, spec, now);
+      break;
+    case Stage::exited:
+      after_exit(node, pod, spec, now);
+      break;
     case Stage::back_off:
       ++restarts_;
       prepare(node, pod, spec, now);
       break;
-    case Stage::ended: due_.reset(); break;
+    case Stage::ended:
+      due_.reset();
+      break;
   }
 }
 
@@ -137,8 +160,10 @@ void Container::prepare(Node& node, const Json& pod, const Json& spec, Moment no
     return;
   }
   const std::string image = text_at(spec, "image");
-  if (text_at(spec, "imagePullPolicy") == "Always" || !node.pulled.contains(image)) return pull(node, pod, spec, now);
-  tell(node, pod, spec, EventType::normal, "Pulled", "Container image \"" + image + "\" already present on machine");
+  if (text_at(spec, "imagePullPolicy") == "Always" || !node.pulled.contains(image))
+    return pull(node, pod, spec, now);
+  tell(node, pod, spec, EventType::normal, "Pulled",
+       "Container image \"" + image + "\" already present on machine");
   start(node, pod, spec, now);
 }
 
@@ -155,10 +180,12 @@ void Container::pulled(Node& node, const Json& pod, const Json& spec, Moment now
   const std::string image = text_at(spec, "image");
   if (behaviour_ == ImageBehaviour::missing) {
     const std::string full = full_reference(image);
-    const std::string why = "rpc error: code = NotFound desc = failed to pull and unpack image \"" + full +
-                            "\": failed to resolve reference \"" + full + "\": " + full + ": not found";
+    const std::string why = "rpc error: code = NotFound desc = failed to pull and unpack image \"" +
+                            full + "\": failed to resolve reference \"" + full + "\": " + full +
+                            ": not found";
     ++pull_failures_;
-    tell(node, pod, spec, EventType::warning, "Failed", "Failed to pull image \"" + image + "\": " + why);
+    tell(node, pod, spec, EventType::warning, "Failed",
+         "Failed to pull image \"" + image + "\": " + why);
     tell(node, pod, spec, EventType::warning, "Failed", "Error: ErrImagePull");
     wait("ErrImagePull", why);
     stage_ = Stage::pull_failed;
@@ -175,7 +202,8 @@ void Container::pulled(Node& node, const Json& pod, const Json& spec, Moment now
 }
 
 void Container::start(Node& node, const Json& pod, const Json& spec, Moment now) {
-  if (const std::string missing = missing_source(node.store, namespace_of(pod), spec); !missing.empty()) {
+  if (const std::string missing = missing_source(node.store, namespace_of(pod), spec);
+      !missing.empty()) {
     tell(node, pod, spec, EventType::warning, "Failed", "Error: " + missing);
     wait("CreateContainerConfigError", missing);
     stage_ = Stage::misconfigured;
@@ -195,13 +223,17 @@ void Container::start(Node& node, const Json& pod, const Json& spec, Moment now)
 
 void Container::run(Node& node, const Json& pod, const Json& spec, Moment now) {
   switch (behaviour_) {
-    case ImageBehaviour::crashes: return exit(node, pod, spec, now, 1, "Error");
-    case ImageBehaviour::out_of_memory: return exit(node, pod, spec, now, 137, "OOMKilled");
+    case ImageBehaviour::crashes:
+      return exit(node, pod, spec, now, 1, "Error");
+    case ImageBehaviour::out_of_memory:
+      return exit(node, pod, spec, now, 137, "OOMKilled");
     case ImageBehaviour::needs_root:
       if (!runs_as_root(pod, spec)) return exit(node, pod, spec, now, 1, "Error");
       break;
-    case ImageBehaviour::not_listening: return probe(node, pod, spec, now);
-    default: break;
+    case ImageBehaviour::not_listening:
+      return probe(node, pod, spec, now);
+    default:
+      break;
   }
   if (!spec.contains("readinessProbe")) {
     ready_ = true;
@@ -209,8 +241,9 @@ void Container::run(Node& node, const Json& pod, const Json& spec, Moment now) {
     return;
   }
   const std::int64_t delay = number_at(spec, "/readinessProbe/initialDelaySeconds", 0);
-  const Moment listening = started_ + std::max<Timing::Milliseconds>(node.timing.start + node.timing.probe,
-                                                                      delay * node.timing.second);
+  const Moment listening =
+      started_ + std::max<Timing::Milliseconds>(node.timing.start + node.timing.probe,
+                                                delay * node.timing.second);
   ready_ = now >= listening;
   due_ = ready_ ? std::nullopt : std::optional(listening);
 }
@@ -225,8 +258,9 @@ void Container::probe(Node& node, const Json& pod, const Json& spec, Moment now)
   const Json& killer = at_path(spec, deadly);
   if (!killer.is_null()) {
     if (!killed_by_probe_) {
-      const std::int64_t seconds = number_at(killer, "/initialDelaySeconds", 0) +
-                                   number_at(killer, "/failureThreshold", 3) * number_at(killer, "/periodSeconds", 10);
+      const std::int64_t seconds =
+          number_at(killer, "/initialDelaySeconds", 0) +
+          number_at(killer, "/failureThreshold", 3) * number_at(killer, "/periodSeconds", 10);
       killed_by_probe_ = started_ + seconds * node.timing.second;
     }
     const std::string what = spec.contains("startupProbe") ? "startup" : "liveness";
@@ -238,16 +272,19 @@ void Container::probe(Node& node, const Json& pod, const Json& spec, Moment now)
     }
   }
   ready_ = !spec.contains("readinessProbe") && !spec.contains("startupProbe");
-  if (spec.contains("readinessProbe") && !spec.contains("startupProbe")) fail("/readinessProbe", "Readiness");
+  if (spec.contains("readinessProbe") && !spec.contains("startupProbe"))
+    fail("/readinessProbe", "Readiness");
   if (ready_ && killer.is_null()) {
     due_.reset();
     return;
   }
-  const char* period = spec.contains("readinessProbe") ? "/readinessProbe/periodSeconds" : "/livenessProbe/periodSeconds";
+  const char* period = spec.contains("readinessProbe") ? "/readinessProbe/periodSeconds"
+                                                       : "/livenessProbe/periodSeconds";
   due_ = now + number_at(spec, period, 10) * node.timing.second;
 }
 
-void Container::exit(Node& node, const Json& pod, const Json& spec, Moment now, int code, const std::string& reason) {
+void Container::exit(Node& node, const Json& pod, const Json& spec, Moment now, int code,
+                     const std::string& reason) {
   ready_ = false;
   last_end_ = {{"exitCode", code},
                {"reason", reason},
@@ -255,7 +292,8 @@ void Container::exit(Node& node, const Json& pod, const Json& spec, Moment now, 
                {"finishedAt", timestamp()},
                {"containerID", container_id_}};
   // With the policy `File`, nothing is reported unless the program writes that file.
-  if (text_at(spec, "terminationMessagePolicy") == "FallbackToLogsOnError") last_end_["message"] = last_words(behaviour_);
+  if (text_at(spec, "terminationMessagePolicy") == "FallbackToLogsOnError")
+    last_end_["message"] = last_words(behaviour_);
   const bool once = text_at(pod["spec"], "restartPolicy") == "Never";
   stage_ = once ? Stage::ended : Stage::exited;
   due_ = once ? std::nullopt : std::optional(now + node.timing.second);
@@ -272,14 +310,16 @@ void Container::after_exit(Node& node, const Json& pod, const Json& spec, Moment
   const std::string whose = name_of(pod) + "_" + namespace_of(pod) + "(" + uid_of(pod) + ")";
   tell(node, pod, spec, EventType::warning, "BackOff",
        "Back-off restarting failed container " + name + " in pod " + whose);
-  wait("CrashLoopBackOff",
-       "back-off " + shown_seconds(seconds) + " restarting failed container=" + name + " pod=" + whose);
+  wait("CrashLoopBackOff", "back-off " + shown_seconds(seconds) +
+                               " restarting failed container=" + name + " pod=" + whose);
   stage_ = Stage::back_off;
   due_ = now + seconds * node.timing.second;
 }
 
 void Container::stop(Node& node, const Json& pod, const Json& spec) {
-  if (running()) tell(node, pod, spec, EventType::normal, "Killing", "Stopping container " + text_at(spec, "name"));
+  if (running())
+    tell(node, pod, spec, EventType::normal, "Killing",
+         "Stopping container " + text_at(spec, "name"));
   due_.reset();
 }
 
@@ -317,8 +357,8 @@ std::string Container::log(const Json& pod, const Json& spec, bool previous) con
   const std::string name = text_at(spec, "name");
   const std::string whose = "container \"" + name + "\" in pod \"" + name_of(pod) + "\"";
   if (previous && (last_end_.is_null() || restarts_ == 0))
-    throw bad_request("previous terminated " + whose.substr(0, whose.find(" in pod")) + " in pod \"" + name_of(pod) +
-                      "\" not found");
+    throw bad_request("previous terminated " + whose.substr(0, whose.find(" in pod")) +
+                      " in pod \"" + name_of(pod) + "\" not found");
   if (container_id_.empty()) {
     const bool pulling = stage_ == Stage::pull_failed || stage_ == Stage::pull_back_off;
     throw bad_request(whose + (pulling ? " is waiting to start: trying and failing to pull image"

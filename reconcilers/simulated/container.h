@@ -34,7 +34,9 @@ class Container {
 
   bool ready() const { return ready_; }
   bool running() const { return stage_ == Stage::running; }
-  bool has_run() const { return running() || stage_ == Stage::ended || restarts_ > 0 || !last_end_.is_null(); }
+  bool has_run() const {
+    return running() || stage_ == Stage::ended || restarts_ > 0 || !last_end_.is_null();
+  }
   // The exit code of one that isn't started again.
   std::optional<int> exit_code() const;
   // What it wrote, oldest first; of the one before the last start with `previous`. Throws Refusal
@@ -42,7 +44,17 @@ class Container {
   std::string log(const Json& pod, const Json& spec, bool previous) const;
 
  private:
-  enum class Stage { creating, pulling, pull_failed, pull_back_off, misconfigured, running, exited, back_off, ended };
+  enum class Stage {
+    creating,
+    pulling,
+    pull_failed,
+    pull_back_off,
+    misconfigured,
+    running,
+    exited,
+    back_off,
+    ended
+  };
 
   void prepare(Node& node, const Json& pod, const Json& spec, Moment now);
   void pull(Node& node, const Json& pod, const Json& spec, Moment now);
@@ -50,11 +62,12 @@ class Container {
   void start(Node& node, const Json& pod, const Json& spec, Moment now);
   void run(Node& node, const Json& pod, const Json& spec, Moment now);
   void probe(Node& node, const Json& pod, const Json& spec, Moment now);
-  void exit(Node& node, const Json& pod, const Json& spec, Moment now, int code, const std::string& reason);
+  void exit(Node& node, const Json& pod, const Json& spec, Moment now, int code,
+            const std::string& reason);
   void after_exit(Node& node, const Json& pod, const Json& spec, Moment now);
   void wait(const std::string& reason, const std::string& message);
-  void tell(Node& node, const Json& pod, const Json& spec, EventType type, const std::string& reason,
-            const std::string& message);
+  void tell(Node& node, const Json& pod, const Json& spec, EventType type,
+            const std::string& reason, const std::string& message);
 
   Stage stage_ = Stage::creating;
   std::optional<Moment> due_ = Moment::min();

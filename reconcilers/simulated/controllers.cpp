@@ -12,7 +12,9 @@ namespace {
 // How long the thread sleeps at most where no timer is due; changes and stop() wake it.
 constexpr std::chrono::seconds longest_sleep{60};
 
-std::string phase_of(const ObjectPtr& pod) { return pod ? text_at(at_path(*pod, "/status"), "phase") : ""; }
+std::string phase_of(const ObjectPtr& pod) {
+  return pod ? text_at(at_path(*pod, "/status"), "phase") : "";
+}
 
 }  // namespace
 
@@ -41,14 +43,17 @@ Key Controllers::Queue::take() {
 }
 
 bool Controllers::has_work() const {
-  return std::any_of(queues_.begin(), queues_.end(), [](const auto& one) { return !one.second.empty(); });
+  return std::any_of(queues_.begin(), queues_.end(),
+                     [](const auto& one) { return !one.second.empty(); });
 }
 
 std::optional<Controllers::Work> Controllers::next_work() {
   if (!has_work()) return std::nullopt;
-  if (Queue& first = queues_[Loop::name_space]; !first.empty()) return Work{Loop::name_space, first.take()};
+  if (Queue& first = queues_[Loop::name_space]; !first.empty())
+    return Work{Loop::name_space, first.take()};
   auto at = queues_.upper_bound(last_);
-  while (at == queues_.end() || at->second.empty()) at = at == queues_.end() ? queues_.begin() : std::next(at);
+  while (at == queues_.end() || at->second.empty())
+    at = at == queues_.end() ? queues_.begin() : std::next(at);
   last_ = at->first;
   return Work{at->first, at->second.take()};
 }
@@ -71,7 +76,8 @@ void Controllers::run() {
       try {
         schedule(*next, work(*next, now));
       } catch (const std::exception& failure) {
-        log::error("a simulated controller failed", {{"object", next->second.name}, {"error", failure.what()}});
+        log::error("a simulated controller failed",
+                   {{"object", next->second.name}, {"error", failure.what()}});
         schedule(*next, now + std::chrono::seconds(1));
       }
     }
@@ -99,13 +105,16 @@ void Controllers::take_due(Moment now) {
 
 void Controllers::add_owners(const Json& object, Kind kind, Loop loop) {
   for (const Json& owner : at_path(object, "/metadata/ownerReferences"))
-    if (text_at(owner, "kind") == type_of(kind).kind) add(loop, {kind, namespace_of(object), text_at(owner, "name")});
+    if (text_at(owner, "kind") == type_of(kind).kind)
+      add(loop, {kind, namespace_of(object), text_at(owner, "name")});
 }
 
 void Controllers::notice(const Change& change) {
   const Key& key = change.key;
   switch (key.kind) {
-    case Kind::pods: notice_pod(change); break;
+    case Kind::pods:
+      notice_pod(change);
+      break;
     case Kind::deployments:
       add(Loop::deployment, key);
       if (change.type == ChangeType::deleted) deployments_.forget(uid_of(*change.object));
@@ -115,7 +124,9 @@ void Controllers::notice(const Change& change) {
       add_owners(*change.object, Kind::deployments, Loop::deployment);
       if (change.type == ChangeType::deleted) replica_sets_.forget(uid_of(*change.object));
       break;
-    case Kind::namespaces: add(Loop::name_space, key); break;
+    case Kind::namespaces:
+      add(Loop::name_space, key);
+      break;
     case Kind::resource_quotas:
       add_quotas(key.name_space);
       // There may be room now for pods that were refused.
@@ -123,7 +134,8 @@ void Controllers::notice(const Change& change) {
         add(Loop::replica_set, {Kind::replica_sets, key.name_space, name_of(*set)});
       break;
     default:
-      if (change.type != ChangeType::modified && key.kind != Kind::events && type_of(key.kind).namespaced())
+      if (change.type != ChangeType::modified && key.kind != Kind::events &&
+          type_of(key.kind).namespaced())
         add_quotas(key.name_space);
       break;
   }
@@ -131,10 +143,12 @@ void Controllers::notice(const Change& change) {
       !at_path(*change.object, "/metadata/finalizers").is_null())
     add(Loop::garbage, key);
   if (change.type != ChangeType::deleted) return;
-  for (const Key& dependent : store_.dependents(uid_of(*change.object))) add(Loop::garbage, dependent);
+  for (const Key& dependent : store_.dependents(uid_of(*change.object)))
+    add(Loop::garbage, dependent);
   for (const Json& owner : at_path(*change.object, "/metadata/ownerReferences"))
     if (const Type* type = type_of_object(owner))
-      add(Loop::garbage, {type->id, type->namespaced() ? key.name_space : "", text_at(owner, "name")});
+      add(Loop::garbage,
+          {type->id, type->namespaced() ? key.name_space : "", text_at(owner, "name")});
   const ObjectPtr home = store_.find({Kind::namespaces, "", key.name_space});
   if (home && !at_path(*home, "/metadata/deletionTimestamp").is_null())
     add(Loop::name_space, {Kind::namespaces, "", key.name_space});
@@ -148,25 +162,38 @@ void Controllers::notice_pod(const Change& change) {
     replica_sets_.forget(uid_of(*change.object));
     // A Recreate rollout waits for the last old pod.
     for (const Json& owner : at_path(*change.object, "/metadata/ownerReferences"))
-      if (const ObjectPtr set = store_.find({Kind::replica_sets, key.name_space, text_at(owner, "name")}))
+      if (const ObjectPtr set =
+              store_.find({Kind::replica_sets, key.name_space, text_at(owner, "name")}))
         add_owners(*set, Kind::deployments, Loop::deployment);
   } else if (change.type == ChangeType::added ||
-             at_path(*change.object, "/metadata/deletionTimestamp") != at_path(*change.previous, "/metadata/deletionTimestamp")) {
+             at_path(*change.object, "/metadata/deletionTimestamp") !=
+                 at_path(*change.previous, "/metadata/deletionTimestamp")) {
     add(Loop::pod, key);
   }
-  const bool counted_otherwise = change.type != ChangeType::modified || phase_of(change.object) != phase_of(change.previous);
-  if (counted_otherwise && store_.count(Kind::resource_quotas, key.name_space) > 0) add_quotas(key.name_space);
+  const bool counted_otherwise =
+      change.type != ChangeType::modified || phase_of(change.object) != phase_of(change.previous);
+  if (counted_otherwise && store_.count(Kind::resource_quotas, key.name_space) > 0)
+    add_quotas(key.name_space);
 }
 
 std::optional<Moment> Controllers::work(const Work& work, Moment now) {
   const auto& [loop, key] = work;
   switch (loop) {
-    case Loop::deployment: return deployments_.reconcile(key, now);
-    case Loop::replica_set: return replica_sets_.reconcile(key, now);
-    case Loop::pod: return kubelet_.reconcile(key, now);
-    case Loop::garbage: collector_.reconcile(key); break;
-    case Loop::name_space: collector_.reconcile_namespace(key.name); break;
-    case Loop::quota: count_quotas(key.name_space); break;
+    case Loop::deployment:
+      return deployments_.reconcile(key, now);
+    case Loop::replica_set:
+      return replica_sets_.reconcile(key, now);
+    case Loop::pod:
+      return kubelet_.reconcile(key, now);
+    case Loop::garbage:
+      collector_.reconcile(key);
+      break;
+    case Loop::name_space:
+      collector_.reconcile_namespace(key.name);
+      break;
+    case Loop::quota:
+      count_quotas(key.name_space);
+      break;
   }
   return std::nullopt;
 }
@@ -175,7 +202,8 @@ void Controllers::count_quotas(const std::string& name_space) {
   for (const ObjectPtr& quota : store_.list(Kind::resource_quotas, name_space)) {
     Json next = *quota;
     next["status"] = quota_status(store_, *quota);
-    registry_.write_status({Kind::resource_quotas, name_space, name_of(*quota)}, std::move(next), "kube-controller-manager");
+    registry_.write_status({Kind::resource_quotas, name_space, name_of(*quota)}, std::move(next),
+                           "kube-controller-manager");
   }
 }
 

@@ -51,7 +51,9 @@ class Controllers {
   std::optional<Work> next_work();
   bool has_work() const;
   void add_owners(const Json& object, Kind kind, Loop loop);
-  void add_quotas(const std::string& name_space) { add(Loop::quota, {Kind::resource_quotas, name_space, ""}); }
+  void add_quotas(const std::string& name_space) {
+    add(Loop::quota, {Kind::resource_quotas, name_space, ""});
+  }
   std::optional<Moment> work(const Work& work, Moment now);
   void count_quotas(const std::string& name_space);
   void schedule(const Work& work, std::optional<Moment> due);

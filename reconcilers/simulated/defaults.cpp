@@ -122,7 +122,8 @@ void service_defaults(const Json& live, Json& object) {
     }
   if (spec["type"] == "ExternalName") return;
   for (const char* kept : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"})
-    if (const Json& before = at_path(live, "/spec"); before.contains(kept)) fallback(spec, kept, before[kept]);
+    if (const Json& before = at_path(live, "/spec"); before.contains(kept))
+      fallback(spec, kept, before[kept]);
   if (spec.contains("clusterIP")) fallback(spec, "clusterIPs", Json::array({spec["clusterIP"]}));
   fallback(spec, "ipFamilies", {"IPv4"});
   fallback(spec, "ipFamilyPolicy", "SingleStack");
@@ -150,7 +151,8 @@ void limit_range_defaults(Json& object) {
     if (text_at(item, "type") != "Container") continue;
     const auto inherit = [&](const char* to, const char* from) {
       if (const Json* source = part(item, from))
-        for (const auto& [resource, amount] : source->items()) fallback(item[to], resource.c_str(), amount);
+        for (const auto& [resource, amount] : source->items())
+          fallback(item[to], resource.c_str(), amount);
     };
     inherit("default", "max");
     inherit("defaultRequest", "default");
@@ -174,7 +176,8 @@ void namespace_defaults(Json& object) {
 
 // Fields of Event that are always written.
 void event_defaults(Json& object) {
-  for (const char* time : {"eventTime", "firstTimestamp", "lastTimestamp"}) fallback(object, time, nullptr);
+  for (const char* time : {"eventTime", "firstTimestamp", "lastTimestamp"})
+    fallback(object, time, nullptr);
   for (const char* who : {"reportingComponent", "reportingInstance"}) fallback(object, who, "");
   fallback(object, "source", Json::object());
 }
@@ -185,19 +188,36 @@ void set_defaults(const Type& type, const Json& live, Json& object) {
   if (type.origin == Origin::custom) return;
   to_typed_form(object);
   switch (type.id) {
-    case Kind::namespaces: namespace_defaults(object); break;
-    case Kind::secrets: secret_defaults(object); break;
-    case Kind::pods: pod_defaults(object); break;
-    case Kind::events: event_defaults(object); break;
-    case Kind::services: service_defaults(live, object); break;
-    case Kind::limit_ranges: limit_range_defaults(object); break;
-    case Kind::deployments: deployment_defaults(object); break;
+    case Kind::namespaces:
+      namespace_defaults(object);
+      break;
+    case Kind::secrets:
+      secret_defaults(object);
+      break;
+    case Kind::pods:
+      pod_defaults(object);
+      break;
+    case Kind::events:
+      event_defaults(object);
+      break;
+    case Kind::services:
+      service_defaults(live, object);
+      break;
+    case Kind::limit_ranges:
+      limit_range_defaults(object);
+      break;
+    case Kind::deployments:
+      deployment_defaults(object);
+      break;
     case Kind::replica_sets:
       fallback(object["spec"], "replicas", 1);
       template_defaults(object["spec"]);
       break;
-    case Kind::network_policies: policy_defaults(object); break;
-    default: break;
+    case Kind::network_policies:
+      policy_defaults(object);
+      break;
+    default:
+      break;
   }
   if (type.status == HasStatus::yes) fallback(object, "status", Json::object());
   if (type.id == Kind::services || type.id == Kind::ingresses)

@@ -67,14 +67,16 @@ DeploymentController::Sets DeploymentController::sets_of(const Json& deployment)
     else
       sets.old.push_back(set);
   }
-  std::sort(sets.old.begin(), sets.old.end(),
-            [](const ObjectPtr& a, const ObjectPtr& b) { return revision_of(*a) < revision_of(*b); });
+  std::sort(sets.old.begin(), sets.old.end(), [](const ObjectPtr& a, const ObjectPtr& b) {
+    return revision_of(*a) < revision_of(*b);
+  });
   return sets;
 }
 
 std::optional<Moment> DeploymentController::reconcile(const Key& key, Moment now) {
   const ObjectPtr deployment = store_.find(key);
-  if (!deployment || !at_path(*deployment, "/metadata/deletionTimestamp").is_null()) return std::nullopt;
+  if (!deployment || !at_path(*deployment, "/metadata/deletionTimestamp").is_null())
+    return std::nullopt;
   Sets sets = sets_of(*deployment);
   const bool paused = at_path(*deployment, "/spec/paused") == true;
   if (!paused) {
@@ -102,30 +104,41 @@ ObjectPtr DeploymentController::create_set(const Json& deployment, const Sets& s
   const bool rolling = text_at(at_path(deployment, "/spec/strategy"), "type") != "Recreate";
   const std::int64_t wanted = wanted_of(deployment);
   const RolloutBounds bounds = rollout_bounds(deployment);
-  const std::int64_t room = std::max<std::int64_t>(0, wanted + bounds.surge - counts_of(sets.old).wanted);
-  const std::int64_t replicas = rolling ? std::min(wanted, room) : counts_of(sets.old).replicas > 0 ? 0 : wanted;
-  Json set{{"apiVersion", "apps/v1"},
-           {"kind", "ReplicaSet"},
-           {"metadata", {{"name", name_of(deployment) + "-" + hash},
-                         {"labels", pod_template["metadata"]["labels"]},
-                         {"ownerReferences", {owner_of(deployment)}}}},
-           {"spec", {{"replicas", replicas}, {"selector", std::move(selector)}, {"template", pod_template}}}};
+  const std::int64_t room =
+      std::max<std::int64_t>(0, wanted + bounds.surge - counts_of(sets.old).wanted);
+  const std::int64_t replicas = rolling                            ? std::min(wanted, room)
+                                : counts_of(sets.old).replicas > 0 ? 0
+                                                                   : wanted;
+  Json set{
+      {"apiVersion", "apps/v1"},
+      {"kind", "ReplicaSet"},
+      {"metadata",
+       {{"name", name_of(deployment) + "-" + hash},
+        {"labels", pod_template["metadata"]["labels"]},
+        {"ownerReferences", {owner_of(deployment)}}}},
+      {"spec",
+       {{"replicas", replicas}, {"selector", std::move(selector)}, {"template", pod_template}}}};
   for (const auto& [key, value] : at_path(deployment, "/metadata/annotations").items())
     if (key != revision_annotation && key != "kubectl.kubernetes.io/last-applied-configuration")
       set["metadata"]["annotations"][key] = value;
-  if (deployment["spec"].contains("minReadySeconds")) set["spec"]["minReadySeconds"] = deployment["spec"]["minReadySeconds"];
+  if (deployment["spec"].contains("minReadySeconds"))
+    set["spec"]["minReadySeconds"] = deployment["spec"]["minReadySeconds"];
   try {
-    ObjectPtr made = registry_.create(type_of(Kind::replica_sets), namespace_of(deployment), set, {{manager}});
+    ObjectPtr made =
+        registry_.create(type_of(Kind::replica_sets), namespace_of(deployment), set, {{manager}});
     progressed_[uid_of(deployment)] = now;
     if (replicas > 0)
-      events_.record(deployment, component,
-                     {EventType::normal, "ScalingReplicaSet",
-                      "Scaled up replica set " + name_of(*made) + " from 0 to " + std::to_string(replicas), ""});
+      events_.record(
+          deployment, component,
+          {EventType::normal, "ScalingReplicaSet",
+           "Scaled up replica set " + name_of(*made) + " from 0 to " + std::to_string(replicas),
+           ""});
     return made;
   } catch (const Refusal& refusal) {
-    events_.record(deployment, component,
-                   {EventType::warning, "ReplicaSetCreateError",
-                    "Failed to create new replica set \"" + name_of(set) + "\": " + refusal.message, ""});
+    events_.record(
+        deployment, component,
+        {EventType::warning, "ReplicaSetCreateError",
+         "Failed to create new replica set \"" + name_of(set) + "\": " + refusal.message, ""});
     return nullptr;
   }
 }
@@ -134,32 +147,38 @@ ObjectPtr DeploymentController::create_set(const Json& deployment, const Sets& s
 void DeploymentController::annotate(const Json& deployment, Sets& sets) {
   const std::int64_t newest = sets.old.empty() ? 0 : revision_of(*sets.old.back());
   const std::int64_t revision = std::max(revision_of(*sets.current), newest + 1);
-  const Json annotations{{revision_annotation, std::to_string(revision)},
-                         {"deployment.kubernetes.io/desired-replicas", std::to_string(wanted_of(deployment))},
-                         {"deployment.kubernetes.io/max-replicas",
-                          std::to_string(wanted_of(deployment) + rollout_bounds(deployment).surge)}};
+  const Json annotations{
+      {revision_annotation, std::to_string(revision)},
+      {"deployment.kubernetes.io/desired-replicas", std::to_string(wanted_of(deployment))},
+      {"deployment.kubernetes.io/max-replicas",
+       std::to_string(wanted_of(deployment) + rollout_bounds(deployment).surge)}};
   const Json& present = at_path(*sets.current, "/metadata/annotations");
   bool differs = false;
-  for (const auto& [key, value] : annotations.items()) differs = differs || text_at(present, key) != value;
+  for (const auto& [key, value] : annotations.items())
+    differs = differs || text_at(present, key) != value;
   if (differs)
-    sets.current = registry_.merge_patch(type_of(Kind::replica_sets), namespace_of(deployment), name_of(*sets.current),
-                                         {{"metadata", {{"annotations", annotations}}}}, {{manager}});
+    sets.current = registry_.merge_patch(
+        type_of(Kind::replica_sets), namespace_of(deployment), name_of(*sets.current),
+        {{"metadata", {{"annotations", annotations}}}}, {{manager}});
   if (revision_of(deployment) == revision) return;
   Json next = deployment;
   next["metadata"]["annotations"][revision_annotation] = std::to_string(revision);
-  registry_.write_status({Kind::deployments, namespace_of(deployment), name_of(deployment)}, std::move(next), manager);
+  registry_.write_status({Kind::deployments, namespace_of(deployment), name_of(deployment)},
+                         std::move(next), manager);
 }
 
-void DeploymentController::scale(const Json& deployment, const ObjectPtr& set, std::int64_t replicas) {
+void DeploymentController::scale(const Json& deployment, const ObjectPtr& set,
+                                 std::int64_t replicas) {
   const std::int64_t before = wanted_of(*set);
   if (before == replicas) return;
-  registry_.merge_patch(type_of(Kind::replica_sets), namespace_of(*set), name_of(*set), {{"spec", {{"replicas", replicas}}}},
-                        {{manager}});
-  events_.record(deployment, component,
-                 {EventType::normal, "ScalingReplicaSet",
-                  std::string("Scaled ") + (replicas > before ? "up" : "down") + " replica set " + name_of(*set) + " from " +
-                      std::to_string(before) + " to " + std::to_string(replicas),
-                  ""});
+  registry_.merge_patch(type_of(Kind::replica_sets), namespace_of(*set), name_of(*set),
+                        {{"spec", {{"replicas", replicas}}}}, {{manager}});
+  events_.record(
+      deployment, component,
+      {EventType::normal, "ScalingReplicaSet",
+       std::string("Scaled ") + (replicas > before ? "up" : "down") + " replica set " +
+           name_of(*set) + " from " + std::to_string(before) + " to " + std::to_string(replicas),
+       ""});
 }
 
 void DeploymentController::roll(const Json& deployment, const Sets& sets) {
@@ -177,19 +196,24 @@ void DeploymentController::roll(const Json& deployment, const Sets& sets) {
 }
 
 // First those that aren't available anyway, then as many as the available ones allow.
-void DeploymentController::scale_down_old(const Json& deployment, const Sets& sets, std::int64_t unavailable) {
-  const ObjectPtr current = store_.find({Kind::replica_sets, namespace_of(*sets.current), name_of(*sets.current)});
+void DeploymentController::scale_down_old(const Json& deployment, const Sets& sets,
+                                          std::int64_t unavailable) {
+  const ObjectPtr current =
+      store_.find({Kind::replica_sets, namespace_of(*sets.current), name_of(*sets.current)});
   if (!current) return;
   const Counts old = counts_of(sets.old);
   const std::int64_t least = wanted_of(deployment) - unavailable;
   const std::int64_t available = number_at(*current, "/status/availableReplicas", 0);
-  std::int64_t removable = old.wanted + wanted_of(*current) - least - (wanted_of(*current) - available);
+  std::int64_t removable =
+      old.wanted + wanted_of(*current) - least - (wanted_of(*current) - available);
   std::int64_t spare = std::max<std::int64_t>(0, old.available + available - least);
   for (const ObjectPtr& set : sets.old) {
     const std::int64_t has = wanted_of(*set);
-    const std::int64_t sick = std::clamp<std::int64_t>(has - number_at(*set, "/status/availableReplicas", 0), 0,
-                                                       std::max<std::int64_t>(0, removable));
-    const std::int64_t healthy = std::min({has - sick, spare, std::max<std::int64_t>(0, removable - sick)});
+    const std::int64_t sick =
+        std::clamp<std::int64_t>(has - number_at(*set, "/status/availableReplicas", 0), 0,
+                                 std::max<std::int64_t>(0, removable));
+    const std::int64_t healthy =
+        std::min({has - sick, spare, std::max<std::int64_t>(0, removable - sick)});
     if (sick + healthy <= 0) continue;
     removable -= sick + healthy;
     spare -= healthy;
@@ -217,7 +241,8 @@ void DeploymentController::clean_up(const Json& deployment, const Sets& sets) {
   }
 }
 
-std::optional<Moment> DeploymentController::report(const Key& key, const Json& deployment, const Sets& sets, Moment now) {
+std::optional<Moment> DeploymentController::report(const Key& key, const Json& deployment,
+                                                   const Sets& sets, Moment now) {
   std::vector<ObjectPtr> all = sets.old;
   all.push_back(sets.current);
   const Counts total = counts_of(all);
@@ -234,11 +259,13 @@ std::optional<Moment> DeploymentController::report(const Key& key, const Json& d
   put("unavailableReplicas", total.wanted - total.available);
   const Json& before = at_path(deployment, "/status");
   if (before.contains("conditions")) status["conditions"] = before["conditions"];
-  const bool enough = total.available >= wanted_of(deployment) - rollout_bounds(deployment).unavailable;
-  set_rollout_condition(status, enough ? Condition{"Available", "True", "MinimumReplicasAvailable",
-                                                   "Deployment has minimum availability."}
-                                       : Condition{"Available", "False", "MinimumReplicasUnavailable",
-                                                   "Deployment does not have minimum availability."});
+  const bool enough =
+      total.available >= wanted_of(deployment) - rollout_bounds(deployment).unavailable;
+  set_rollout_condition(status, enough
+                                    ? Condition{"Available", "True", "MinimumReplicasAvailable",
+                                                "Deployment has minimum availability."}
+                                    : Condition{"Available", "False", "MinimumReplicasUnavailable",
+                                                "Deployment does not have minimum availability."});
   const auto due = report_progress(deployment, before, sets, status, now);
   const auto failing = std::find_if(all.rbegin(), all.rend(), [](const ObjectPtr& set) {
     return set && is_true(*set, "ReplicaFailure");
@@ -247,7 +274,8 @@ std::optional<Moment> DeploymentController::report(const Key& key, const Json& d
     remove_condition(status, "ReplicaFailure");
   } else {
     const Json& failure = condition_of(**failing, "ReplicaFailure");
-    set_rollout_condition(status, {"ReplicaFailure", "True", text_at(failure, "reason"), text_at(failure, "message")});
+    set_rollout_condition(status, {"ReplicaFailure", "True", text_at(failure, "reason"),
+                                   text_at(failure, "message")});
   }
   Json next = deployment;
   next["status"] = std::move(status);
@@ -255,7 +283,8 @@ std::optional<Moment> DeploymentController::report(const Key& key, const Json& d
   return due;
 }
 
-std::optional<Moment> DeploymentController::report_progress(const Json& deployment, const Json& before, const Sets& sets,
+std::optional<Moment> DeploymentController::report_progress(const Json& deployment,
+                                                            const Json& before, const Sets& sets,
                                                             Json& status, Moment now) {
   const std::string uid = uid_of(deployment);
   const Json& current = condition_of(deployment, "Progressing");
@@ -265,33 +294,43 @@ std::optional<Moment> DeploymentController::report_progress(const Json& deployme
   const auto count = [](const Json& of, const char* field) { return number_at(of, field, 0); };
   const std::int64_t replicas = count(status, "/replicas");
   const std::int64_t updated = count(status, "/updatedReplicas");
-  const bool new_template = text_at(current, "message").find("\"" + set + "\"") == std::string::npos;
+  const bool new_template =
+      text_at(current, "message").find("\"" + set + "\"") == std::string::npos;
   if (new_template && sets.current) {
     progressed_[uid] = now;
-    set_rollout_condition(status, {"Progressing", "True", "NewReplicaSetCreated", "Created new replica set \"" + set + "\""},
-                          Refresh::yes);
+    set_rollout_condition(
+        status,
+        {"Progressing", "True", "NewReplicaSetCreated", "Created new replica set \"" + set + "\""},
+        Refresh::yes);
   }
   const std::string reason = new_template ? "" : text_at(current, "reason");
   if (replicas == updated && reason == "NewReplicaSetAvailable") return std::nullopt;
-  const bool complete = updated == wanted && replicas == wanted && count(status, "/availableReplicas") == wanted;
-  const bool further = updated > count(before, "/updatedReplicas") ||
-                       replicas - updated < count(before, "/replicas") - count(before, "/updatedReplicas") ||
-                       count(status, "/readyReplicas") > count(before, "/readyReplicas") ||
-                       count(status, "/availableReplicas") > count(before, "/availableReplicas");
+  const bool complete =
+      updated == wanted && replicas == wanted && count(status, "/availableReplicas") == wanted;
+  const bool further =
+      updated > count(before, "/updatedReplicas") ||
+      replicas - updated < count(before, "/replicas") - count(before, "/updatedReplicas") ||
+      count(status, "/readyReplicas") > count(before, "/readyReplicas") ||
+      count(status, "/availableReplicas") > count(before, "/availableReplicas");
   const auto started = progressed_.try_emplace(uid, now).first;
-  const Moment deadline = started->second + number_at(deployment, "/spec/progressDeadlineSeconds", 600) * timing_.second;
+  const Moment deadline =
+      started->second +
+      number_at(deployment, "/spec/progressDeadlineSeconds", 600) * timing_.second;
   if (complete) {
-    set_rollout_condition(status, {"Progressing", "True", "NewReplicaSetAvailable", quoted + " has successfully progressed."});
+    set_rollout_condition(status, {"Progressing", "True", "NewReplicaSetAvailable",
+                                   quoted + " has successfully progressed."});
     return std::nullopt;
   }
   if (further) {
     started->second = now;
-    set_rollout_condition(status, {"Progressing", "True", "ReplicaSetUpdated", quoted + " is progressing."},
+    set_rollout_condition(status,
+                          {"Progressing", "True", "ReplicaSetUpdated", quoted + " is progressing."},
                           Refresh::yes);
     return now + number_at(deployment, "/spec/progressDeadlineSeconds", 600) * timing_.second;
   }
   if (now < deadline) return deadline;
-  set_rollout_condition(status, {"Progressing", "False", "ProgressDeadlineExceeded", quoted + " has timed out progressing."});
+  set_rollout_condition(status, {"Progressing", "False", "ProgressDeadlineExceeded",
+                                 quoted + " has timed out progressing."});
   return std::nullopt;
 }
 

@@ -42,16 +42,18 @@ class DeploymentController {
   void scale(const Json& deployment, const ObjectPtr& set, std::int64_t replicas);
   void scale_down_old(const Json& deployment, const Sets& sets, std::int64_t unavailable);
   void clean_up(const Json& deployment, const Sets& sets);
-  std::optional<Moment> report(const Key& key, const Json& deployment, const Sets& sets, Moment now);
-  std::optional<Moment> report_progress(const Json& deployment, const Json& before, const Sets& sets, Json& status,
-                                        Moment now);
+  std::optional<Moment> report(const Key& key, const Json& deployment, const Sets& sets,
+                               Moment now);
+  std::optional<Moment> report_progress(const Json& deployment, const Json& before,
+                                        const Sets& sets, Json& status, Moment now);
   static Counts counts_of(const std::vector<ObjectPtr>& sets);
 
   Store& store_;
   Registry& registry_;
   EventRecorder& events_;
   Timing timing_;
-  std::map<std::string, Moment> progressed_;  // when a deployment's rollout last got further, by uid
+  std::map<std::string, Moment>
+      progressed_;  // when a deployment's rollout last got further, by uid
 };
 
 }  // namespace berth::simulated

@@ -25,12 +25,15 @@ Json resources_of(const std::string& group, const std::string& version) {
   for (const Type& type : all_types()) {
     if (type.group != group || type.version != version) continue;
     std::string singular(type.kind);
-    std::transform(singular.begin(), singular.end(), singular.begin(), [](unsigned char c) { return std::tolower(c); });
-    resources.push_back({{"name", type.plural},
-                         {"singularName", singular},
-                         {"namespaced", type.namespaced()},
-                         {"kind", type.kind},
-                         {"verbs", {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}}});
+    std::transform(singular.begin(), singular.end(), singular.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    resources.push_back(
+        {{"name", type.plural},
+         {"singularName", singular},
+         {"namespaced", type.namespaced()},
+         {"kind", type.kind},
+         {"verbs",
+          {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}}});
     if (type.status == HasStatus::yes)
       resources.push_back({{"name", std::string(type.plural) + "/status"},
                            {"singularName", ""},
@@ -66,11 +69,14 @@ std::map<std::string, std::string> groups() {
 std::optional<Json> discovery(const std::string& path) {
   if (path == "/version") return version_info();
   if (path == "/api")
-    return Json{{"kind", "APIVersions"}, {"versions", {"v1"}}, {"serverAddressByClientCIDRs", Json::array()}};
+    return Json{{"kind", "APIVersions"},
+                {"versions", {"v1"}},
+                {"serverAddressByClientCIDRs", Json::array()}};
   if (path == "/api/v1") return resource_list("", "v1");
   if (path == "/apis") {
     Json list{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", Json::array()}};
-    for (const auto& [group, version] : groups()) list["groups"].push_back(group_of(group, version));
+    for (const auto& [group, version] : groups())
+      list["groups"].push_back(group_of(group, version));
     return list;
   }
   for (const auto& [group, version] : groups()) {
@@ -96,11 +102,15 @@ Json pod_metrics(const std::vector<ObjectPtr>& pods) {
     for (const Json& container : at_path(*pod, "/spec/containers")) {
       const size_t mark = std::hash<std::string>()(name_of(*pod) + text_at(container, "name"));
       containers.push_back({{"name", text_at(container, "name")},
-                            {"usage", {{"cpu", std::to_string(1'000'000 + mark % 4'000'000) + "n"},
-                                       {"memory", std::to_string(16'384 + mark % 16'384) + "Ki"}}}});
+                            {"usage",
+                             {{"cpu", std::to_string(1'000'000 + mark % 4'000'000) + "n"},
+                              {"memory", std::to_string(16'384 + mark % 16'384) + "Ki"}}}});
     }
-    Json metadata{{"name", name_of(*pod)}, {"namespace", namespace_of(*pod)}, {"creationTimestamp", timestamp()}};
-    if (const Json& labels = at_path(*pod, "/metadata/labels"); !labels.is_null()) metadata["labels"] = labels;
+    Json metadata{{"name", name_of(*pod)},
+                  {"namespace", namespace_of(*pod)},
+                  {"creationTimestamp", timestamp()}};
+    if (const Json& labels = at_path(*pod, "/metadata/labels"); !labels.is_null())
+      metadata["labels"] = labels;
     list["items"].push_back({{"metadata", std::move(metadata)},
                              {"timestamp", timestamp()},
                              {"window", "15s"},

@@ -4,8 +4,8 @@ namespace berth::simulated {
 namespace {
 
 std::string same_as(const Json& object, const std::string& component, const Happening& happening) {
-  return uid_of(object) + '\n' + component + '\n' + happening.reason + '\n' + happening.container + '\n' +
-         happening.message;
+  return uid_of(object) + '\n' + component + '\n' + happening.reason + '\n' + happening.container +
+         '\n' + happening.message;
 }
 
 std::string hex_suffix(std::mt19937_64& random) {
@@ -25,13 +25,15 @@ Json EventRecorder::skeleton(const Json& object, const Happening& happening) {
              {"uid", uid_of(object)},
              {"resourceVersion", text_at(object["metadata"], "resourceVersion")}};
   if (!name_space.empty()) about["namespace"] = name_space;
-  if (!happening.container.empty()) about["fieldPath"] = "spec.containers{" + happening.container + "}";
+  if (!happening.container.empty())
+    about["fieldPath"] = "spec.containers{" + happening.container + "}";
   return {{"apiVersion", "v1"},
           {"kind", "Event"},
-          {"metadata", {{"name", name_of(object) + "." + hex_suffix(registry_.random())},
-                        {"namespace", name_space.empty() ? "default" : name_space},
-                        {"uid", registry_.uuid()},
-                        {"creationTimestamp", timestamp()}}},
+          {"metadata",
+           {{"name", name_of(object) + "." + hex_suffix(registry_.random())},
+            {"namespace", name_space.empty() ? "default" : name_space},
+            {"uid", registry_.uuid()},
+            {"creationTimestamp", timestamp()}}},
           {"involvedObject", std::move(about)},
           {"reason", happening.reason},
           {"message", happening.message},
@@ -48,13 +50,15 @@ void EventRecorder::store(Json event, const std::string& same) {
   oldest_.emplace_back(same, key);
   while (oldest_.size() > most_events) {
     const auto& [old, old_key] = oldest_.front();
-    if (const auto found = known_.find(old); found != known_.end() && found->second == old_key) known_.erase(found);
+    if (const auto found = known_.find(old); found != known_.end() && found->second == old_key)
+      known_.erase(found);
     if (store_.find(old_key)) store_.erase(old_key);
     oldest_.pop_front();
   }
 }
 
-void EventRecorder::record(const Json& object, const std::string& component, const Happening& happening) {
+void EventRecorder::record(const Json& object, const std::string& component,
+                           const Happening& happening) {
   const std::string same = same_as(object, component, happening);
   if (const auto known = known_.find(same); known != known_.end())
     if (const ObjectPtr before = store_.find(known->second)) {
@@ -77,7 +81,8 @@ void EventRecorder::record(const Json& object, const std::string& component, con
   store(std::move(event), same);
 }
 
-void EventRecorder::record_scheduling(const Json& pod, const std::string& action, const Happening& happening) {
+void EventRecorder::record_scheduling(const Json& pod, const std::string& action,
+                                      const Happening& happening) {
   Json event = skeleton(pod, happening);
   event["source"] = Json::object();
   event["firstTimestamp"] = nullptr;

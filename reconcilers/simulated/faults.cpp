@@ -5,8 +5,8 @@
 namespace berth::simulated {
 
 bool Recorded::writes() const {
-  return verb == "create" || verb == "update" || verb == "apply" || verb == "patch" || verb == "delete" ||
-         verb == "deletecollection";
+  return verb == "create" || verb == "update" || verb == "apply" || verb == "patch" ||
+         verb == "delete" || verb == "deletecollection";
 }
 
 void Faults::add(Fault fault) {

@@ -10,16 +10,16 @@
 
 namespace berth::simulated {
 
-// Which requests a fault meets. Empty: all. Verbs are get, list, watch, create, update, apply, patch
-// (other patches), delete, deletecollection, logs, and raw for paths without objects.
+// Which requests a fault meets. Empty: all. Verbs are get, list, watch, create, update, apply,
+// patch (other patches), delete, deletecollection, logs, and raw for paths without objects.
 struct Match {
   std::string verb;
   std::string plural;
 };
 
 struct Fault {
-  int times;   // so many requests meet it
-  int status;  // what they get: 409, 410, 429, 500, 503, …
+  int times;                       // so many requests meet it
+  int status;                      // what they get: 409, 410, 429, 500, 503, …
   std::optional<int> retry_after;  // seconds
   Match match;
 };

@@ -74,13 +74,16 @@ std::string shown_element(const std::string& element) {
   if (element.starts_with("v:")) return "[=" + rest + "]";
   std::string keys;
   const Json parsed = Json::parse(rest, nullptr, false);
-  for (const auto& [key, value] : parsed.items()) keys += (keys.empty() ? "" : ",") + key + "=" + value.dump();
+  for (const auto& [key, value] : parsed.items())
+    keys += (keys.empty() ? "" : ",") + key + "=" + value.dump();
   return "[" + keys + "]";
 }
 
 void FieldSet::collect(const std::string& prefix, std::vector<std::string>& found) const {
-  if (member_) found.push_back(prefix);
-  for (const auto& [element, child] : children_) child.collect(prefix + shown_element(element), found);
+  for (const auto& [element, child] : children_)
+    if (child.member_) found.push_back(prefix + shown_element(element));
+  for (const auto& [element, child] : children_)
+    child.collect(prefix + shown_element(element), found);
 }
 
 std::vector<std::string> FieldSet::paths() const {

@@ -33,7 +33,8 @@ class FieldSet {
   FieldSet common_with(const FieldSet& other) const;
   // Also with each named field (`f:…`) as a member that has members below it.
   FieldSet with_named_parents() const;
-  // Each member as `.spec.containers[name="web"].image`, sorted.
+  // Each member but the root as `.spec.containers[name="web"].image`; at each node its own members
+  // first, then what is below them.
   std::vector<std::string> paths() const;
 
   bool operator==(const FieldSet&) const = default;

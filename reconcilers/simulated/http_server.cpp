@@ -36,7 +36,9 @@ void refuse_too_large(httplib::Response& response) {
   response.status = 413;
   response.set_header("Connection", "close");
   response.set_content(
-      status_failure(413, "RequestEntityTooLarge", "Request entity too large: limit is " + limit).dump(), "application/json");
+      status_failure(413, "RequestEntityTooLarge", "Request entity too large: limit is " + limit)
+          .dump(),
+      "application/json");
 }
 
 }  // namespace
@@ -53,7 +55,8 @@ class HttpServer::Threads : public httplib::TaskQueue {
   void enqueue(std::function<void()> job) override {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));
-    if (idle_ < jobs_.size() && threads_.size() < most_threads) threads_.emplace_back([this] { run(); });
+    if (idle_ < jobs_.size() && threads_.size() < most_threads)
+      threads_.emplace_back([this] { run(); });
     changed_.notify_one();
   }
 
@@ -108,7 +111,8 @@ void HttpServer::reserve() {
   address.sin_port = htons(static_cast<std::uint16_t>(port_));
   inet_pton(AF_INET, host, &address.sin_addr);
   if (::bind(reservation_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    throw std::runtime_error("can't keep port " + std::to_string(port_) + " for the simulated cluster");
+    throw std::runtime_error("can't keep port " + std::to_string(port_) +
+                             " for the simulated cluster");
 }
 
 void HttpServer::configure(httplib::Server& server) {

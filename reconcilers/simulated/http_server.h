@@ -10,7 +10,8 @@
 namespace berth::simulated {
 
 // What a handler gets of a request: the body was read already.
-using Handler = std::function<void(const httplib::Request&, const std::string& body, httplib::Response&)>;
+using Handler =
+    std::function<void(const httplib::Request&, const std::string& body, httplib::Response&)>;
 
 // A plain HTTP server on a loopback port that it keeps, also while it is down.
 class HttpServer {

@@ -45,20 +45,25 @@ std::optional<Moment> Kubelet::schedule(const Key& key, const Json& pod, PodRun&
   if (fits) {
     next["spec"]["nodeName"] = node_name;
     set_condition(next["status"]["conditions"], {"PodScheduled", "True", "", ""});
-    node_.events.record_scheduling(pod, "Binding",
-                                   {EventType::normal, "Scheduled",
-                                    "Successfully assigned " + key.name_space + "/" + key.name + " to " + node_name, ""});
+    node_.events.record_scheduling(
+        pod, "Binding",
+        {EventType::normal, "Scheduled",
+         "Successfully assigned " + key.name_space + "/" + key.name + " to " + node_name, ""});
     node_.registry.write_status(key, std::move(next), "kube-scheduler");
     return now;
   }
-  const std::string why = "0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: 0/1 "
-                          "nodes are available: 1 No preemption victims found for incoming pod.";
+  const std::string why =
+      "0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: "
+      "0/1 "
+      "nodes are available: 1 No preemption victims found for incoming pod.";
   if (!is_true(pod, "PodScheduled") && condition_of(pod, "PodScheduled").is_null())
-    node_.events.record_scheduling(pod, "Scheduling", {EventType::warning, "FailedScheduling", why, ""});
+    node_.events.record_scheduling(pod, "Scheduling",
+                                   {EventType::warning, "FailedScheduling", why, ""});
   set_condition(next["status"]["conditions"], {"PodScheduled", "False", "Unschedulable", why});
   node_.registry.write_status(key, std::move(next), "kube-scheduler");
-  // The scheduler tries what didn't fit again after five minutes (podMaxInUnschedulablePodsDuration);
-  // here sooner, so that a test can make room by naming another behaviour.
+  // The scheduler tries what didn't fit again after five minutes
+  // (podMaxInUnschedulablePodsDuration); here sooner, so that a test can make room by naming
+  // another behaviour.
   run.placed_at = now + 5 * node_.timing.second;
   return run.placed_at;
 }
@@ -127,11 +132,13 @@ std::optional<Moment> Kubelet::stop(const Key& key, const Json& pod, PodRun& run
   if (!run.stopped_at) {
     run.stopped_at = now + node_.timing.stop;
     for (const Json& spec : at_path(pod, "/spec/containers"))
-      if (const auto found = run.containers.find(text_at(spec, "name")); found != run.containers.end())
+      if (const auto found = run.containers.find(text_at(spec, "name"));
+          found != run.containers.end())
         found->second.stop(node_, pod, spec);
   }
   if (now < *run.stopped_at) return run.stopped_at;
-  if (number_at(pod, "/metadata/deletionGracePeriodSeconds", 0) > 0 && !at_path(pod, "/metadata/finalizers").empty()) {
+  if (number_at(pod, "/metadata/deletionGracePeriodSeconds", 0) > 0 &&
+      !at_path(pod, "/metadata/finalizers").empty()) {
     Json next = pod;
     next["metadata"]["deletionGracePeriodSeconds"] = 0;
     node_.registry.write_status(key, std::move(next), "kubelet");
@@ -145,14 +152,17 @@ std::string Kubelet::log(const Json& pod, const std::string& container, bool pre
   std::string names;
   for (const Json& spec : specs) names += (names.empty() ? "" : " ") + text_at(spec, "name");
   if (container.empty() && specs.size() > 1)
-    throw bad_request("a container name must be specified for pod " + name_of(pod) + ", choose one of: [" + names + "]");
+    throw bad_request("a container name must be specified for pod " + name_of(pod) +
+                      ", choose one of: [" + names + "]");
   const auto spec = std::find_if(specs.begin(), specs.end(), [&](const Json& one) {
     return container.empty() || text_at(one, "name") == container;
   });
-  if (spec == specs.end()) throw bad_request("container " + container + " is not valid for pod " + name_of(pod));
+  if (spec == specs.end())
+    throw bad_request("container " + container + " is not valid for pod " + name_of(pod));
   const auto run = pods_.find(uid_of(pod));
   const Container none;
-  if (run == pods_.end() || !run->second.containers.contains(text_at(*spec, "name"))) return none.log(pod, *spec, previous);
+  if (run == pods_.end() || !run->second.containers.contains(text_at(*spec, "name")))
+    return none.log(pod, *spec, previous);
   return run->second.containers.at(text_at(*spec, "name")).log(pod, *spec, previous);
 }
 

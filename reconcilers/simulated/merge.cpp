@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -62,15 +63,18 @@ const Keys* keys_of(const Place& place) {
   return nullptr;
 }
 
-bool is_set(const Place& place) { return place.parent == "metadata" && place.field == "finalizers"; }
+bool is_set(const Place& place) {
+  return place.parent == "metadata" && place.field == "finalizers";
+}
 
 // Selectors and references: x-kubernetes-map-type: atomic.
 bool is_atomic_object(const Place& place) {
   static constexpr std::array<std::string_view, 14> fields{
-      "podSelector",     "namespaceSelector", "labelSelector",    "nodeSelector", "secretKeyRef",
+      "podSelector",     "namespaceSelector", "labelSelector",    "nodeSelector",  "secretKeyRef",
       "configMapKeyRef", "fieldRef",          "resourceFieldRef", "scopeSelector", "involvedObject",
       "related",         "secretRef",         "resource",         "claimRef"};
-  static constexpr std::array<std::string_view, 3> items{"imagePullSecrets", "ownerReferences", "secrets"};
+  static constexpr std::array<std::string_view, 3> items{"imagePullSecrets", "ownerReferences",
+                                                         "secrets"};
   if (place.item) return std::find(items.begin(), items.end(), place.field) != items.end();
   if (place.field == "selector") return place.parent == "spec";
   return std::find(fields.begin(), fields.end(), place.field) != fields.end();
@@ -89,15 +93,17 @@ std::string key_element(const Json& item, const Keys& keys, const Place& place) 
     else if (key == "protocol")
       found["protocol"] = "TCP";  // the default that the schema gives the key
     else
-      throw MergeError("." + std::string(place.field),
-                       "element 0: associative list with keys has an element that omits key field \"" +
-                           std::string(key) + "\" (and doesn't have default value)");
+      throw MergeError(
+          "." + std::string(place.field),
+          "element 0: associative list with keys has an element that omits key field \"" +
+              std::string(key) + "\" (and doesn't have default value)");
   }
   return "k:" + found.dump();
 }
 
 // The items of a list that isn't atomic, by their path elements, in order.
-std::optional<std::vector<std::pair<std::string, const Json*>>> items_of(const Json& list, const Place& place) {
+std::optional<std::vector<std::pair<std::string, const Json*>>> items_of(const Json& list,
+                                                                         const Place& place) {
   const Keys* keys = keys_of(place);
   if (!list.is_array() || (!keys && !is_set(place))) return std::nullopt;
   std::vector<std::pair<std::string, const Json*>> items;
@@ -105,7 +111,8 @@ std::optional<std::vector<std::pair<std::string, const Json*>>> items_of(const J
   for (const Json& item : list) {
     std::string element = keys ? key_element(item, *keys, place) : "v:" + item.dump();
     if (!seen.insert(element).second)
-      throw MergeError("." + std::string(place.field), "duplicate entries for key " + shown_element(element));
+      throw MergeError("." + std::string(place.field),
+                       "duplicate entries for key " + shown_element(element));
     items.emplace_back(std::move(element), &item);
   }
   return items;
@@ -114,7 +121,8 @@ std::optional<std::vector<std::pair<std::string, const Json*>>> items_of(const J
 void collect(const Json& value, const Place& place, FieldSet& set);
 
 // The same, with the place of what is wrong told from here on. A list knows its own name.
-void collect_below(const Json& value, const Place& place, FieldSet& set, const std::string& element) {
+void collect_below(const Json& value, const Place& place, FieldSet& set,
+                   const std::string& element) {
   try {
     collect(value, place, set);
   } catch (const MergeError& failure) {
@@ -126,11 +134,13 @@ void collect_below(const Json& value, const Place& place, FieldSet& set, const s
 void collect(const Json& value, const Place& place, FieldSet& set) {
   if (granular(value, place) && !value.empty()) {
     for (const auto& [name, below] : value.items())
-      if (!below.is_null()) collect_below(below, place.below(name), set.at("f:" + name), "f:" + name);
+      if (!below.is_null())
+        collect_below(below, place.below(name), set.at("f:" + name), "f:" + name);
   } else if (const auto items = items_of(value, place)) {
     for (const auto& [element, item] : *items) {
       FieldSet& below = set.at(element);
-      if (item->is_object() && !is_atomic_object(place.item_of())) collect_below(*item, place.item_of(), below, element);
+      if (item->is_object() && !is_atomic_object(place.item_of()))
+        collect_below(*item, place.item_of(), below, element);
       below.set_member();
     }
   } else {
@@ -149,7 +159,51 @@ void drop_empty(FieldSet& set) {
 
 Json merged(const Json& live, const Json& config, const Place& place);
 
-// Keeps the order of both lists; where they disagree, the configuration's.
+using Items = std::vector<std::pair<std::string, const Json*>>;
+
+// In which order the items of two lists stand when one is merged into the other: what both have in
+// the configuration's order, what only the live list has near where it was. Which of the many
+// orders that fit this is taken shows in the object, so it is the same as structured-merge-diff's.
+std::vector<std::string> merged_order(const Items& live, const Items& config) {
+  std::set<std::string> in_live;
+  std::set<std::string> in_config;
+  for (const auto& [element, item] : live) in_live.insert(element);
+  for (const auto& [element, item] : config) in_config.insert(element);
+  std::deque<std::string> shared;  // that are still to come
+  for (const auto& [element, item] : config)
+    if (in_live.contains(element)) shared.push_back(element);
+  std::vector<std::string> order;
+  std::set<std::string> done;
+  size_t old_at = 0;
+  size_t new_at = 0;
+  const auto take_new = [&] {
+    const std::string& element = config[new_at++].first;
+    if (!shared.empty() && shared.front() == element) shared.pop_front();
+    done.insert(element);
+    order.push_back(element);
+  };
+  while (old_at < live.size() || new_at < config.size()) {
+    if (old_at == live.size()) {
+      take_new();
+      continue;
+    }
+    const std::string& old = live[old_at].first;
+    if (new_at < config.size() && old == config[new_at].first) {
+      ++old_at;
+      take_new();
+    } else if (!in_config.contains(old)) {
+      ++old_at;
+      order.push_back(old);
+    } else if (new_at < config.size() && !shared.empty() && shared.front() != old) {
+      ++old_at;
+    } else {
+      if (done.contains(old)) ++old_at;
+      if (new_at < config.size()) take_new();
+    }
+  }
+  return order;
+}
+
 Json merged_list(const Json& live, const Json& config, const Place& place) {
   const auto old_items = items_of(live, place);
   const auto new_items = items_of(config, place);
@@ -157,19 +211,15 @@ Json merged_list(const Json& live, const Json& config, const Place& place) {
   const std::map<std::string, const Json*> before(old_items->begin(), old_items->end());
   const std::map<std::string, const Json*> after(new_items->begin(), new_items->end());
   Json list = Json::array();
-  size_t old_at = 0;
-  const auto keep_unmentioned = [&] {
-    while (old_at < old_items->size() && !after.contains((*old_items)[old_at].first))
-      list.push_back(*(*old_items)[old_at++].second);
-  };
-  for (const auto& [element, item] : *new_items) {
-    keep_unmentioned();
+  for (const std::string& element : merged_order(*old_items, *new_items)) {
     const auto old = before.find(element);
-    list.push_back(old == before.end() ? *item : merged(*old->second, *item, place.item_of()));
-    if (old_at < old_items->size() && old != before.end()) ++old_at;
+    const auto fresh = after.find(element);
+    if (fresh == after.end())
+      list.push_back(*old->second);
+    else
+      list.push_back(old == before.end() ? *fresh->second
+                                         : merged(*old->second, *fresh->second, place.item_of()));
   }
-  for (; old_at < old_items->size(); ++old_at)
-    if (!after.contains((*old_items)[old_at].first)) list.push_back(*(*old_items)[old_at].second);
   return list;
 }
 
@@ -198,8 +248,9 @@ Json removed(const Json& value, const FieldSet& fields, const Place& place) {
       const FieldSet* inside = fields.find("f:" + name);
       if (inside && inside->member()) continue;
       Json kept = inside ? removed(below, *inside, place.below(name)) : below;
-      if (inside && (kept.is_object() || kept.is_array()) && kept.empty() && !below.empty()) continue;
-      object[name] = std::move(kept);
+      const bool emptied =
+          inside && (kept.is_object() || kept.is_array()) && kept.empty() && !below.empty();
+      object[name] = emptied ? Json() : std::move(kept);
     }
     return object;
   }
@@ -218,7 +269,8 @@ Json removed(const Json& value, const FieldSet& fields, const Place& place) {
 void one_sided(const Json& value, const Place& place, FieldSet& set) {
   set.set_member();
   if (granular(value, place)) {
-    for (const auto& [name, below] : value.items()) one_sided(below, place.below(name), set.at("f:" + name));
+    for (const auto& [name, below] : value.items())
+      one_sided(below, place.below(name), set.at("f:" + name));
   } else if (const auto items = items_of(value, place)) {
     for (const auto& [element, item] : *items) one_sided(*item, place.item_of(), set.at(element));
   }
@@ -228,10 +280,24 @@ struct Sides {
   FieldSet& added;
   FieldSet& modified;
   FieldSet& removed;
-  Sides at(const std::string& element) { return {added.at(element), modified.at(element), removed.at(element)}; }
+  Sides at(const std::string& element) {
+    return {added.at(element), modified.at(element), removed.at(element)};
+  }
 };
 
 void compared(const Json& before, const Json& after, const Place& place, Sides sides) {
+  if (after.is_null()) {
+    if (granular(before, place)) {
+      for (const auto& [name, value] : before.items())
+        one_sided(value, place.below(name), sides.removed.at("f:" + name));
+      return;
+    }
+    if (const auto items = items_of(before, place)) {
+      for (const auto& [element, item] : *items)
+        one_sided(*item, place.item_of(), sides.removed.at(element));
+      return;
+    }
+  }
   if (granular(before, place) && granular(after, place)) {
     for (const auto& [name, value] : before.items()) {
       const auto other = after.find(name);
@@ -295,6 +361,16 @@ Json strategic_merge(const Json& live, const Json& patch) {
 }
 
 Json without(const Json& object, const FieldSet& fields) { return removed(object, fields, {}); }
+
+void drop_nulls(Json& object) {
+  if (object.is_array())
+    for (Json& item : object) drop_nulls(item);
+  if (!object.is_object()) return;
+  for (auto at = object.begin(); at != object.end();) {
+    drop_nulls(*at);
+    at = at->is_null() ? object.erase(at) : std::next(at);
+  }
+}
 
 Comparison compare(const Json& before, const Json& after) {
   Comparison result;

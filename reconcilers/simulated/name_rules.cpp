@@ -31,7 +31,9 @@ bool is_qualified(const std::string& text) {
          std::all_of(text.begin(), text.end(), inner);
 }
 
-std::string too_long(size_t most) { return "must be no more than " + std::to_string(most) + " characters"; }
+std::string too_long(size_t most) {
+  return "must be no more than " + std::to_string(most) + " characters";
+}
 
 constexpr size_t longest_label = 63;
 constexpr size_t longest_subdomain = 253;
@@ -41,24 +43,30 @@ constexpr size_t longest_subdomain = 253;
 std::string wrong_subdomain(const std::string& name) {
   if (name.size() > longest_subdomain) return too_long(longest_subdomain);
   if (is_subdomain(name)) return "";
-  return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-         "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+  return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' "
+         "or '.', "
+         "and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+         "for "
          "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 }
 
 std::string wrong_label(const std::string& name) {
   if (name.size() > longest_label) return too_long(longest_label);
   if (is_label(name)) return "";
-  return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
-         "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
+  return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+         "and must "
+         "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+         "for "
          "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 }
 
 std::string wrong_service_name(const std::string& name) {
   if (name.size() > longest_label) return too_long(longest_label);
   if (is_label(name) && lower(name.front())) return "";
-  return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-         "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+  return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "
+         "an "
+         "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
+         "'abc-123', "
          "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 }
 
@@ -71,7 +79,8 @@ std::string wrong_label_key(const std::string& key) {
   }
   if (name.size() > longest_label) return "name part " + too_long(longest_label);
   if (is_qualified(name)) return "";
-  return "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+  return "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and "
+         "end with "
          "an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
          "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 }
@@ -79,15 +88,19 @@ std::string wrong_label_key(const std::string& key) {
 std::string wrong_label_value(const std::string& value) {
   if (value.size() > longest_label) return too_long(longest_label);
   if (value.empty() || is_qualified(value)) return "";
-  return "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and "
-         "must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
+  return "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+         "'.', and "
+         "must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+         "'12345', "
          "regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 }
 
 std::string wrong_wildcard_host(const std::string& host) {
   if (host.starts_with("*.") && is_subdomain(host.substr(2))) return "";
-  return "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must "
-         "consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character "
+  return "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, "
+         "which must "
+         "consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric "
+         "character "
          "(e.g. '*.example.com', regex used for validation is "
          "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 }

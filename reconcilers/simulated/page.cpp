@@ -12,12 +12,23 @@ std::string escaped(const std::string& text) {
   std::string safe;
   for (const char c : text) {
     switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      case '\'': safe += "&#39;"; break;
-      default: safe += c;
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      case '\'':
+        safe += "&#39;";
+        break;
+      default:
+        safe += c;
     }
   }
   return safe;
@@ -27,12 +38,15 @@ std::string document(const std::string& title, const std::string& content) {
   return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
          "content=\"width=device-width\"><title>" +
          escaped(title) +
-         "</title><style>body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}"
+         "</title><style>body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem "
+         "auto;padding:0 1rem}"
          "dt{font-weight:600}dd{margin:0 0 .6rem;font-family:monospace;overflow-wrap:anywhere}"
-         ".note{border-left:4px solid #c80;padding:.5rem 1rem;background:#fff8e6;color:#333}</style></head><body>"
+         ".note{border-left:4px solid #c80;padding:.5rem "
+         "1rem;background:#fff8e6;color:#333}</style></head><body>"
          "<h1>" +
          escaped(title) + "</h1>" + content +
-         "<p class=\"note\">This Kubernetes cluster is simulated: no container runs, and this page is not the "
+         "<p class=\"note\">This Kubernetes cluster is simulated: no container runs, and this page "
+         "is not the "
          "app's own answer.</p></body></html>\n";
 }
 
@@ -63,7 +77,8 @@ std::optional<Route> route_of(const Store& store, const std::string& host) {
   for (const ObjectPtr& ingress : store.list(Kind::ingresses, ""))
     for (const Json& rule : at_path(*ingress, "/spec/rules"))
       if (host_matches(text_at(rule, "host"), host))
-        for (const Json& path : at_path(rule, "/http/paths")) return Route{ingress, at_path(path, "/backend/service")};
+        for (const Json& path : at_path(rule, "/http/paths"))
+          return Route{ingress, at_path(path, "/backend/service")};
   return std::nullopt;
 }
 
@@ -91,8 +106,8 @@ Endpoints endpoints_of(const Store& store, const std::string& name_space, const 
   const Json& selector = at_path(*service, "/spec/selector");
   if (!selector.is_object() || selector.empty()) return found;
   for (const ObjectPtr& pod : store.list(Kind::pods, name_space))
-    if (label_selector_matches({{"matchLabels", selector}}, at_path(*pod, "/metadata/labels")) && is_true(*pod, "Ready") &&
-        at_path(*pod, "/metadata/deletionTimestamp").is_null())
+    if (label_selector_matches({{"matchLabels", selector}}, at_path(*pod, "/metadata/labels")) &&
+        is_true(*pod, "Ready") && at_path(*pod, "/metadata/deletionTimestamp").is_null())
       found.ready.push_back(pod);
   return found;
 }
@@ -109,13 +124,18 @@ std::string images_of(const Json& pod) {
 Page page_of(const Store& store, const std::string& host) {
   const std::string name = host_name(host);
   const auto route = route_of(store, name);
-  if (!route) return {404, document("404 page not found", "<p>No Ingress has the host <b>" + escaped(name) + "</b>.</p>")};
+  if (!route)
+    return {404, document("404 page not found",
+                          "<p>No Ingress has the host <b>" + escaped(name) + "</b>.</p>")};
   const Endpoints endpoints = endpoints_of(store, namespace_of(*route->ingress), route->backend);
   if (endpoints.ready.empty() || endpoints.port.empty())
-    return {503, document("503 no available server", "<p>No ready pod answers for <b>" + escaped(name) + "</b>.</p>")};
+    return {503, document("503 no available server",
+                          "<p>No ready pod answers for <b>" + escaped(name) + "</b>.</p>")};
   const Json& pod = *endpoints.ready.front();
-  return {200, document(name, "<dl>" + row("image", images_of(pod)) + row("port", endpoints.port) + row("pod", name_of(pod)) +
-                                  row("ready replicas", std::to_string(endpoints.ready.size())) + "</dl>")};
+  return {200, document(name, "<dl>" + row("image", images_of(pod)) + row("port", endpoints.port) +
+                                  row("pod", name_of(pod)) +
+                                  row("ready replicas", std::to_string(endpoints.ready.size())) +
+                                  "</dl>")};
 }
 
 }  // namespace berth::simulated

@@ -33,15 +33,19 @@ void check_baseline(const Json& spec, Names& violations) {
     if (at_path(spec, ("/" + std::string(field)).c_str()) == true)
       shared += (shared.empty() ? "" : ", ") + std::string(field) + "=true";
   if (!shared.empty()) violations.push_back("host namespaces (" + shared + ")");
-  const Names privileged = containers_that(
-      spec, [](const Json& container) { return at_path(container, "/securityContext/privileged") == true; });
+  const Names privileged = containers_that(spec, [](const Json& container) {
+    return at_path(container, "/securityContext/privileged") == true;
+  });
   if (!privileged.empty())
-    violations.push_back("privileged (" + containers(privileged) + " must not set securityContext.privileged=true)");
+    violations.push_back("privileged (" + containers(privileged) +
+                         " must not set securityContext.privileged=true)");
   Names paths;
   for (const Json& volume : at_path(spec, "/volumes"))
     if (volume.contains("hostPath")) paths.push_back(text_at(volume, "name"));
   if (!paths.empty())
-    violations.push_back("hostPath volumes (" + std::string(paths.size() == 1 ? "volume " : "volumes ") + listed(paths) + ")");
+    violations.push_back("hostPath volumes (" +
+                         std::string(paths.size() == 1 ? "volume " : "volumes ") + listed(paths) +
+                         ")");
 }
 
 bool drops_all(const Json& container) {
@@ -49,13 +53,22 @@ bool drops_all(const Json& container) {
   return std::find(drop.begin(), drop.end(), "ALL") != drop.end();
 }
 
-bool allowed_profile(const Json& profile) { return profile == "RuntimeDefault" || profile == "Localhost"; }
+bool allowed_profile(const Json& profile) {
+  return profile == "RuntimeDefault" || profile == "Localhost";
+}
 
 void check_volume_types(const Json& spec, Names& violations) {
   for (const Json& volume : at_path(spec, "/volumes"))
     for (const auto& [source, value] : volume.items()) {
-      static const Names allowed{"name",     "configMap", "csi",    "downwardAPI", "emptyDir", "ephemeral",
-                                 "persistentVolumeClaim", "projected", "secret"};
+      static const Names allowed{"name",
+                                 "configMap",
+                                 "csi",
+                                 "downwardAPI",
+                                 "emptyDir",
+                                 "ephemeral",
+                                 "persistentVolumeClaim",
+                                 "projected",
+                                 "secret"};
       if (std::find(allowed.begin(), allowed.end(), source) == allowed.end())
         violations.push_back("restricted volume types (volume \"" + text_at(volume, "name") +
                              "\" uses restricted volume type \"" + source + "\")");
@@ -73,9 +86,11 @@ void check_users(const Json& spec, Names& violations) {
                          " must set securityContext.runAsNonRoot=true)");
   if (at_path(spec, "/securityContext/runAsUser") == 0)
     violations.push_back("runAsUser=0 (pod must not set runAsUser=0)");
-  const Names zero = containers_that(
-      spec, [](const Json& container) { return at_path(container, "/securityContext/runAsUser") == 0; });
-  if (!zero.empty()) violations.push_back("runAsUser=0 (" + containers(zero) + " must not set runAsUser=0)");
+  const Names zero = containers_that(spec, [](const Json& container) {
+    return at_path(container, "/securityContext/runAsUser") == 0;
+  });
+  if (!zero.empty())
+    violations.push_back("runAsUser=0 (" + containers(zero) + " must not set runAsUser=0)");
 }
 
 void check_restricted(const Json& spec, Names& violations) {
@@ -85,7 +100,8 @@ void check_restricted(const Json& spec, Names& violations) {
   if (!escalating.empty())
     violations.push_back("allowPrivilegeEscalation != false (" + containers(escalating) +
                          " must set securityContext.allowPrivilegeEscalation=false)");
-  const Names capable = containers_that(spec, [](const Json& container) { return !drops_all(container); });
+  const Names capable =
+      containers_that(spec, [](const Json& container) { return !drops_all(container); });
   if (!capable.empty())
     violations.push_back("unrestricted capabilities (" + containers(capable) +
                          " must set securityContext.capabilities.drop=[\"ALL\"])");
@@ -97,8 +113,9 @@ void check_restricted(const Json& spec, Names& violations) {
     return own.is_null() ? !pod_profile : !allowed_profile(own);
   });
   if (!unconfined.empty())
-    violations.push_back("seccompProfile (pod or " + containers(unconfined) +
-                         " must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\")");
+    violations.push_back(
+        "seccompProfile (pod or " + containers(unconfined) +
+        " must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\")");
 }
 
 }  // namespace

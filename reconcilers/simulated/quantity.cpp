@@ -34,7 +34,8 @@ constexpr std::array<Suffix, 16> suffixes{{{"n", decimal, -9},
 
 constexpr long double most = 4.6e18L;  // a little under 2^62, so that sums of two fit
 
-std::string with_largest(std::int64_t whole, std::int64_t step, const std::vector<std::string_view>& names) {
+std::string with_largest(std::int64_t whole, std::int64_t step,
+                         const std::vector<std::string_view>& names) {
   size_t name = 0;
   while (whole != 0 && whole % step == 0 && name + 1 < names.size()) {
     whole /= step;
@@ -62,7 +63,8 @@ std::optional<Quantity> Quantity::parse(std::string_view text) {
     value *= std::pow(format == binary ? 2.0L : 10.0L, static_cast<long double>(known->power));
   } else if (suffix.size() > 1 && (suffix[0] == 'e' || suffix[0] == 'E')) {
     const std::string power(suffix.substr(1));
-    if (power.find_first_not_of("0123456789", power[0] == '-' || power[0] == '+' ? 1 : 0) != std::string::npos ||
+    if (power.find_first_not_of("0123456789", power[0] == '-' || power[0] == '+' ? 1 : 0) !=
+            std::string::npos ||
         power.size() > 3 || power == "-" || power == "+")
       return std::nullopt;
     format = Format::exponent;
@@ -78,9 +80,12 @@ std::string Quantity::text() const {
   if (milli_ % 1000 != 0) return std::to_string(milli_) + "m";
   const std::int64_t whole = milli_ / 1000;
   switch (format_) {
-    case Format::binary: return with_largest(whole, 1024, {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"});
-    case Format::exponent: return with_largest(whole, 1000, {"", "e3", "e6", "e9", "e12", "e15", "e18"});
-    case Format::decimal: break;
+    case Format::binary:
+      return with_largest(whole, 1024, {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"});
+    case Format::exponent:
+      return with_largest(whole, 1000, {"", "e3", "e6", "e9", "e12", "e15", "e18"});
+    case Format::decimal:
+      break;
   }
   return with_largest(whole, 1000, {"", "k", "M", "G", "T", "P", "E"});
 }
@@ -89,7 +94,9 @@ Quantity Quantity::operator+(const Quantity& other) const {
   return Quantity(milli_ + other.milli_, milli_ == 0 ? other.format_ : format_);
 }
 
-Quantity Quantity::operator-(const Quantity& other) const { return Quantity(milli_ - other.milli_, format_); }
+Quantity Quantity::operator-(const Quantity& other) const {
+  return Quantity(milli_ - other.milli_, format_);
+}
 
 std::optional<Quantity> quantity_of(const Json& value) {
   if (value.is_string()) return Quantity::parse(value.get_ref<const std::string&>());

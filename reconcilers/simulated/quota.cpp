@@ -34,7 +34,8 @@ bool counted(const Type& type, const Json& object) {
 
 std::string shown(const Amounts& amounts) {
   std::string text;
-  for (const auto& [resource, amount] : amounts) text += (text.empty() ? "" : ",") + resource + "=" + amount.text();
+  for (const auto& [resource, amount] : amounts)
+    text += (text.empty() ? "" : ",") + resource + "=" + amount.text();
   return text;
 }
 
@@ -44,8 +45,8 @@ std::string unstated(const Json& hard, const Json& pod) {
   for (const auto& [resource, amount] : hard.items()) {
     const bool limit = resource.starts_with("limits.");
     const std::string plain = resource.starts_with("requests.") ? resource.substr(9)
-                              : limit                            ? resource.substr(7)
-                                                                 : resource;
+                              : limit                           ? resource.substr(7)
+                                                                : resource;
     if (plain != "cpu" && plain != "memory") continue;
     std::string names;
     for (const Json& container : at_path(pod, "/spec/containers"))
@@ -61,7 +62,8 @@ Amounts used_of(const Store& store, const std::string& name_space, const Json& h
   for (const Type& type : all_types()) {
     if (!type.namespaced()) continue;
     const std::string plural(type.plural);
-    const bool of_interest = hard.contains(plural) || hard.contains("count/" + qualified_plural(type)) ||
+    const bool of_interest = hard.contains(plural) ||
+                             hard.contains("count/" + qualified_plural(type)) ||
                              type.id == Kind::pods;
     if (!of_interest) continue;
     for (const ObjectPtr& object : store.list(type.id, name_space))
@@ -78,15 +80,20 @@ Amounts charges(const Type& type, const Json& object) {
   switch (type.id) {
     case Kind::pods:
       amounts["pods"] = Quantity::of(1);
-      for (const Json& container : at_path(object, "/spec/containers")) add_compute(container, amounts);
+      for (const Json& container : at_path(object, "/spec/containers"))
+        add_compute(container, amounts);
       break;
     case Kind::services:
-      if (text_at(at_path(object, "/spec"), "type") == "LoadBalancer") amounts["services.loadbalancers"] = Quantity::of(1);
+      if (text_at(at_path(object, "/spec"), "type") == "LoadBalancer")
+        amounts["services.loadbalancers"] = Quantity::of(1);
       [[fallthrough]];
     case Kind::secrets:
     case Kind::config_maps:
-    case Kind::resource_quotas: amounts[std::string(type.plural)] = Quantity::of(1); break;
-    default: break;
+    case Kind::resource_quotas:
+      amounts[std::string(type.plural)] = Quantity::of(1);
+      break;
+    default:
+      break;
   }
   return amounts;
 }
@@ -111,7 +118,8 @@ void check_quotas(const Store& store, const Type& type, const Json& object) {
     const Json& hard = at_path(*quota, "/spec/hard");
     if (type.id == Kind::pods)
       if (const std::string missing = unstated(hard, object); !missing.empty())
-        throw forbidden(type, name_of(object), "failed quota: " + name_of(*quota) + ": must specify " + missing);
+        throw forbidden(type, name_of(object),
+                        "failed quota: " + name_of(*quota) + ": must specify " + missing);
     const Amounts used = used_of(store, name_space, hard);
     Amounts requested;
     Amounts taken;
@@ -127,8 +135,9 @@ void check_quotas(const Store& store, const Type& type, const Json& object) {
       limited[resource] = *limit;
     }
     if (!requested.empty())
-      throw forbidden(type, name_of(object), "exceeded quota: " + name_of(*quota) + ", requested: " + shown(requested) +
-                                                 ", used: " + shown(taken) + ", limited: " + shown(limited));
+      throw forbidden(type, name_of(object),
+                      "exceeded quota: " + name_of(*quota) + ", requested: " + shown(requested) +
+                          ", used: " + shown(taken) + ", limited: " + shown(limited));
   }
 }
 

@@ -25,7 +25,7 @@ std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 }  // namespace
 
 Json status_failure(int code, const std::string& reason, const std::string& message, Json details) {
-  Json status{{"kind", "Status"},     {"apiVersion", "v1"}, {"metadata", Json::object()},
+  Json status{{"kind", "Status"},    {"apiVersion", "v1"}, {"metadata", Json::object()},
               {"status", "Failure"}, {"message", message}, {"code", code}};
   if (!reason.empty()) status["reason"] = reason;
   if (!details.is_null()) status["details"] = std::move(details);
@@ -35,12 +35,16 @@ Json status_failure(int code, const std::string& reason, const std::string& mess
 Json status_success(const Type& type, const std::string& name, const std::string& uid) {
   Json details = details_of(type, type.plural, name);
   if (!uid.empty()) details["uid"] = uid;
-  return {{"kind", "Status"},     {"apiVersion", "v1"},           {"metadata", Json::object()},
-          {"status", "Success"}, {"details", std::move(details)}};
+  return {{"kind", "Status"},
+          {"apiVersion", "v1"},
+          {"metadata", Json::object()},
+          {"status", "Success"},
+          {"details", std::move(details)}};
 }
 
 Refusal not_found(const Type& type, const std::string& name) {
-  return Refusal(status_failure(404, "NotFound", qualified_plural(type) + " " + quoted(name) + " not found",
+  return Refusal(status_failure(404, "NotFound",
+                                qualified_plural(type) + " " + quoted(name) + " not found",
                                 details_of(type, type.plural, name)));
 }
 
@@ -51,24 +55,25 @@ Refusal already_exists(const Type& type, const std::string& name) {
 }
 
 Refusal conflict(const Type& type, const std::string& name, const std::string& why) {
-  return Refusal(status_failure(
-      409, "Conflict",
-      "Operation cannot be fulfilled on " + qualified_plural(type) + " " + quoted(name) + ": " + why,
-      details_of(type, type.plural, name)));
+  return Refusal(status_failure(409, "Conflict",
+                                "Operation cannot be fulfilled on " + qualified_plural(type) + " " +
+                                    quoted(name) + ": " + why,
+                                details_of(type, type.plural, name)));
 }
 
 Refusal modified_meanwhile(const Type& type, const std::string& name) {
   return conflict(type, name,
-                  "the object has been modified; please apply your changes to the latest version and try again");
+                  "the object has been modified; please apply your changes to the latest version "
+                  "and try again");
 }
 
 Refusal forbidden(const Type& type, const std::string& name, const std::string& why,
                   const std::vector<Cause>& causes) {
   Json details = details_of(type, type.plural, name);
   if (!causes.empty()) details["causes"] = as_json(causes);
-  return Refusal(status_failure(403, "Forbidden",
-                                qualified_plural(type) + " " + quoted(name) + " is forbidden: " + why,
-                                std::move(details)));
+  return Refusal(status_failure(
+      403, "Forbidden", qualified_plural(type) + " " + quoted(name) + " is forbidden: " + why,
+      std::move(details)));
 }
 
 Refusal invalid(const Type& type, const std::string& name, const std::vector<Cause>& causes) {
@@ -78,29 +83,33 @@ Refusal invalid(const Type& type, const std::string& name, const std::vector<Cau
   if (causes.size() > 1) reasons = "[" + reasons + "]";
   Json details = details_of(type, type.kind, name);
   details["causes"] = as_json(causes);
-  return Refusal(status_failure(422, "Invalid",
-                                qualified_kind(type) + " " + quoted(name) + " is invalid: " + reasons,
-                                std::move(details)));
+  return Refusal(status_failure(
+      422, "Invalid", qualified_kind(type) + " " + quoted(name) + " is invalid: " + reasons,
+      std::move(details)));
 }
 
 Refusal invalid_options(const std::string& kind, const Cause& cause) {
-  return Refusal(status_failure(422, "Invalid",
-                                kind + ".meta.k8s.io \"\" is invalid: " + cause.field + ": " + cause.message,
-                                {{"group", "meta.k8s.io"}, {"kind", kind}, {"causes", as_json({cause})}}));
+  return Refusal(status_failure(
+      422, "Invalid", kind + ".meta.k8s.io \"\" is invalid: " + cause.field + ": " + cause.message,
+      {{"group", "meta.k8s.io"}, {"kind", kind}, {"causes", as_json({cause})}}));
 }
 
 Refusal undecodable(const Type& type, const std::string& why) {
   const std::string kind(type.kind);
-  return bad_request(kind + " in version \"" + std::string(type.version) + "\" cannot be handled as a " + kind + ": " + why);
+  return bad_request(kind + " in version \"" + std::string(type.version) +
+                     "\" cannot be handled as a " + kind + ": " + why);
 }
 
 Refusal unsupported_media_type() {
-  return Refusal(status_failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", Json::object()));
+  return Refusal(
+      status_failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", Json::object()));
 }
 
 Refusal internal_error(const std::string& why) { return Refusal(status_failure(500, "", why)); }
 
-Refusal bad_request(const std::string& why) { return Refusal(status_failure(400, "BadRequest", why)); }
+Refusal bad_request(const std::string& why) {
+  return Refusal(status_failure(400, "BadRequest", why));
+}
 
 Refusal expired(const std::string& why) { return Refusal(status_failure(410, "Expired", why)); }
 
@@ -116,7 +125,8 @@ Refusal no_such_resource() {
 }
 
 Cause required(const std::string& field, const std::string& detail) {
-  return {"FieldValueRequired", detail.empty() ? "Required value" : "Required value: " + detail, field};
+  return {"FieldValueRequired", detail.empty() ? "Required value" : "Required value: " + detail,
+          field};
 }
 
 Cause invalid_value(const std::string& field, const Json& value, const std::string& detail) {
@@ -131,8 +141,8 @@ Cause unsupported_value(const std::string& field, const Json& value,
                         const std::vector<std::string>& supported) {
   std::string list;
   for (const std::string& one : supported) list += (list.empty() ? "" : ", ") + quoted(one);
-  return {"FieldValueNotSupported", "Unsupported value: " + shown(value) + ": supported values: " + list,
-          field};
+  return {"FieldValueNotSupported",
+          "Unsupported value: " + shown(value) + ": supported values: " + list, field};
 }
 
 Cause duplicate_value(const std::string& field, const Json& value) {

@@ -2,19 +2,15 @@
 
 #include <algorithm>
 
-#include "controller/base/clock.h"
 #include "reconcilers/simulated/admission.h"
 #include "reconcilers/simulated/defaults.h"
 #include "reconcilers/simulated/merge.h"
+#include "reconcilers/simulated/object_life.h"
 #include "reconcilers/simulated/quota.h"
 #include "reconcilers/simulated/validation.h"
 
 namespace berth::simulated {
 namespace {
-
-Key key_of(const Type& type, const std::string& name_space, const std::string& name) {
-  return {type.id, type.namespaced() ? name_space : "", name};
-}
 
 // What the body doesn't say, the URL does.
 void check_type(const Type& type, Json& object) {
@@ -24,21 +20,24 @@ void check_type(const Type& type, Json& object) {
   const std::string kind = text_at(object, "kind");
   if (whole == api_version(type) && kind == type.kind) return;
   const std::string version = whole.substr(whole.find('/') + 1);
-  const std::string group = type.group.empty() ? "core" : std::string(type.group.substr(0, type.group.find('.')));
-  throw bad_request(kind + " in version \"" + version + "\" cannot be handled as a " + std::string(type.kind) +
-                    ": converting (" + version + "." + kind + ") to (" + group + "." + std::string(type.kind) +
-                    "): unknown conversion");
+  const std::string group =
+      type.group.empty() ? "core" : std::string(type.group.substr(0, type.group.find('.')));
+  throw bad_request(kind + " in version \"" + version + "\" cannot be handled as a " +
+                    std::string(type.kind) + ": converting (" + version + "." + kind + ") to (" +
+                    group + "." + std::string(type.kind) + "): unknown conversion");
 }
 
 // The body may leave out name and namespace, but not contradict the URL.
-void adopt_place(const Type& type, const std::string& name_space, const std::string& name, Json& object) {
+void adopt_place(const Type& type, const std::string& name_space, const std::string& name,
+                 Json& object) {
   check_type(type, object);
   Json& metadata = object["metadata"];
   if (!metadata.is_object()) metadata = Json::object();
   if (!name.empty()) {
     const std::string own = name_of(object);
     if (!own.empty() && own != name)
-      throw bad_request("the name of the object (" + own + ") does not match the name on the URL (" + name + ")");
+      throw bad_request("the name of the object (" + own +
+                        ") does not match the name on the URL (" + name + ")");
     metadata["name"] = name;
   }
   if (!type.namespaced()) {
@@ -47,7 +46,8 @@ void adopt_place(const Type& type, const std::string& name_space, const std::str
   }
   const std::string own = namespace_of(object);
   if (!own.empty() && own != name_space)
-    throw bad_request("the namespace of the provided object does not match the namespace sent on the request");
+    throw bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request");
   metadata["namespace"] = name_space;
 }
 
@@ -78,15 +78,6 @@ bool spec_changed(const Type& type, const Json& before, const Json& after) {
          at_path(before, "/metadata/annotations") != at_path(after, "/metadata/annotations");
 }
 
-bool has_finalizers(const Json& object) { return !at_path(object, "/metadata/finalizers").empty(); }
-
-bool terminating(const Json& object) { return !at_path(object, "/metadata/deletionTimestamp").is_null(); }
-
-std::string rfc3339_in(std::int64_t seconds) {
-  const auto at = std::chrono::floor<Duration>(std::chrono::system_clock::now()) + std::chrono::seconds(seconds);
-  return to_iso8601(at).substr(0, 19) + "Z";
-}
-
 std::string quality_of_service(const Json& pod) {
   bool any = false;
   bool guaranteed = true;
@@ -99,11 +90,6 @@ std::string quality_of_service(const Json& pod) {
                    limits[resource] == requests[resource];
   }
   return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
-}
-
-// DELETE answers with the object itself for these (ReturnDeletedObject of their registries).
-bool returns_deleted(Kind kind) {
-  return kind == Kind::pods || kind == Kind::services || kind == Kind::service_accounts || kind == Kind::resource_quotas;
 }
 
 }  // namespace
@@ -124,12 +110,16 @@ std::string Registry::uuid() {
   std::string text;
   for (int i = 0; i < 36; ++i) {
     const bool hyphen = i == 8 || i == 13 || i == 18 || i == 23;
-    text += hyphen ? '-' : i == 14 ? '4' : i == 19 ? digits[8 + random_() % 4] : digits[random_() % 16];
+    text += hyphen    ? '-'
+            : i == 14 ? '4'
+            : i == 19 ? digits[8 + random_() % 4]
+                      : digits[random_() % 16];
   }
   return text;
 }
 
-ObjectPtr Registry::get(const Type& type, const std::string& name_space, const std::string& name) const {
+ObjectPtr Registry::get(const Type& type, const std::string& name_space,
+                        const std::string& name) const {
   ObjectPtr found = store_.find(key_of(type, name_space, name));
   if (!found) throw not_found(type, name);
   return found;
@@ -147,7 +137,8 @@ void Registry::prepare_create(const Type& type, const std::string& name_space, J
     metadata["name"] = text_at(metadata, "generateName") + name_suffix();
   if (!text_at(metadata, "resourceVersion").empty())
     throw internal_error("resourceVersion should not be set on objects to be created");
-  for (const char* field : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"})
+  for (const char* field :
+       {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"})
     metadata.erase(field);
   metadata["uid"] = uuid();
   metadata["creationTimestamp"] = timestamp();
@@ -172,8 +163,8 @@ void Registry::allocate_address(Json& service) {
   if (text_at(spec, "type") == "ExternalName" || spec.contains("clusterIP")) return;
   const std::uint32_t number = ++addresses_;
   // 10.96.0.0/12 is kubeadm's range for services.
-  spec["clusterIP"] = "10." + std::to_string(96 + (number >> 16) % 16) + "." + std::to_string(number >> 8 & 255) + "." +
-                      std::to_string(number & 255);
+  spec["clusterIP"] = "10." + std::to_string(96 + (number >> 16) % 16) + "." +
+                      std::to_string(number >> 8 & 255) + "." + std::to_string(number & 255);
   spec["clusterIPs"] = {spec["clusterIP"]};
 }
 
@@ -183,7 +174,8 @@ void Registry::admit(const Type& type, const Json& object) const {
   if (type.namespaced()) check_quotas(store_, type, object);
 }
 
-ObjectPtr Registry::create(const Type& type, const std::string& name_space, Json object, const Request& request) {
+ObjectPtr Registry::create(const Type& type, const std::string& name_space, Json object,
+                           const Request& request) {
   adopt_place(type, name_space, "", object);
   check_namespace(store_, type, object);
   object["metadata"].erase("managedFields");
@@ -198,7 +190,8 @@ ObjectPtr Registry::create(const Type& type, const std::string& name_space, Json
 }
 
 // `next` goes in the place of `live`, on the endpoint of the writer: defaults, checks, generation.
-ObjectPtr Registry::replace(const Type& type, const ObjectPtr& live, Json next, const Request& request) {
+ObjectPtr Registry::replace(const Type& type, const ObjectPtr& live, Json next,
+                            const Request& request) {
   keep_system_fields(*live, next);
   if (request.writer.subresource == Subresource::status) {
     Json whole = *live;
@@ -218,8 +211,8 @@ ObjectPtr Registry::replace(const Type& type, const ObjectPtr& live, Json next, 
   return std::make_shared<const Json>(std::move(next));
 }
 
-Applied Registry::put(const Type& type, const std::string& name_space, const std::string& name, Json object,
-                      const Request& request) {
+Applied Registry::put(const Type& type, const std::string& name_space, const std::string& name,
+                      Json object, const Request& request) {
   adopt_place(type, name_space, name, object);
   const Key key = key_of(type, name_space, name);
   const ObjectPtr live = store_.find(key);
@@ -232,13 +225,17 @@ Applied Registry::put(const Type& type, const std::string& name_space, const std
   if (type.put != Put::unconditional && version.empty()) {
     Type by_plural = type;  // as the API server calls it here
     by_plural.kind = type.plural;
-    throw invalid(by_plural, name, {invalid_value("metadata.resourceVersion", 0, "must be specified for an update")});
+    throw invalid(
+        by_plural, name,
+        {invalid_value("metadata.resourceVersion", 0, "must be specified for an update")});
   }
-  if (!version.empty() && version != text_at((*live)["metadata"], "resourceVersion")) throw modified_meanwhile(type, name);
+  if (!version.empty() && version != text_at((*live)["metadata"], "resourceVersion"))
+    throw modified_meanwhile(type, name);
   const std::string uid = uid_of(object);
   if (!uid.empty() && uid != uid_of(*live))
     throw conflict(type, name,
-                   "Precondition failed: UID in precondition: " + uid + ", UID in object meta: " + uid_of(*live));
+                   "Precondition failed: UID in precondition: " + uid +
+                       ", UID in object meta: " + uid_of(*live));
   Json next = *replace(type, live, std::move(object), request);
   track_update(type, *live, next, request.writer);
   const ObjectPtr stored = commit(key, live, std::move(next), request.dry_run);
@@ -248,29 +245,36 @@ Applied Registry::put(const Type& type, const std::string& name_space, const std
   return {stored, false};
 }
 
-ObjectPtr Registry::patch(PatchType how, const Type& type, const std::string& name_space, const std::string& name,
-                          const Json& patch, const Request& request) {
+ObjectPtr Registry::patch(PatchType how, const Type& type, const std::string& name_space,
+                          const std::string& name, const Json& patch, const Request& request) {
   Json object = *get(type, name_space, name);
   const std::string current = text_at(object["metadata"], "resourceVersion");
   const std::string version = text_at(at_path(patch, "/metadata"), "resourceVersion");
   if (!version.empty() && version != current) throw modified_meanwhile(type, name);
   try {
     switch (how) {
-      case PatchType::merge: object.merge_patch(patch); break;
-      case PatchType::strategic: object = strategic_merge(object, patch); break;
-      case PatchType::json: object = object.patch(patch); break;
+      case PatchType::merge:
+        object.merge_patch(patch);
+        break;
+      case PatchType::strategic:
+        object = strategic_merge(object, patch);
+        break;
+      case PatchType::json:
+        object = object.patch(patch);
+        break;
     }
   } catch (const MergeError& failure) {
     throw bad_request(failure.what());
   } catch (const Json::exception&) {
-    throw Refusal(status_failure(422, "Invalid", "the server rejected our request due to an error in our request"));
+    throw Refusal(status_failure(422, "Invalid",
+                                 "the server rejected our request due to an error in our request"));
   }
   object["metadata"]["resourceVersion"] = current;
   return update(type, name_space, name, std::move(object), request);
 }
 
-Applied Registry::apply(const Type& type, const std::string& name_space, const std::string& name, const Json& config,
-                        const Request& request, Force force) {
+Applied Registry::apply(const Type& type, const std::string& name_space, const std::string& name,
+                        const Json& config, const Request& request, Force force) {
   Json wanted = config;
   if (wanted.contains("metadata") && !at_path(wanted, "/metadata/managedFields").is_null())
     throw bad_request("metadata.managedFields must be nil");
@@ -282,7 +286,9 @@ Applied Registry::apply(const Type& type, const std::string& name_space, const s
   if (!live) {
     if (request.writer.subresource == Subresource::status) throw not_found(type, name);
     if (!uid.empty())
-      throw conflict(type, name, "uid mismatch: the provided object specified uid " + uid + ", and no existing object was found");
+      throw conflict(type, name,
+                     "uid mismatch: the provided object specified uid " + uid +
+                         ", and no existing object was found");
     if (!version.empty()) throw not_found(type, name);
     check_namespace(store_, type, wanted);
     Json object = simulated::apply(type, nullptr, wanted, request.writer, force);
@@ -291,69 +297,17 @@ Applied Registry::apply(const Type& type, const std::string& name_space, const s
     admit(type, object);
     return {commit(key, nullptr, std::move(object), request.dry_run), true};
   }
-  if (!version.empty() && version != text_at((*live)["metadata"], "resourceVersion")) throw modified_meanwhile(type, name);
+  if (!version.empty() && version != text_at((*live)["metadata"], "resourceVersion"))
+    throw modified_meanwhile(type, name);
   if (!uid.empty() && uid != uid_of(*live))
     throw invalid(type, name, {invalid_value("metadata.uid", uid, "field is immutable")});
   Json merged = simulated::apply(type, *live, wanted, request.writer, force);
   const ObjectPtr next = replace(type, live, std::move(merged), request);
   const ObjectPtr stored = commit(key, live, *next, request.dry_run);
-  if (terminating(*stored) && request.dry_run == DryRun::no && type.id != Kind::pods && type.id != Kind::namespaces)
+  if (terminating(*stored) && request.dry_run == DryRun::no && type.id != Kind::pods &&
+      type.id != Kind::namespaces)
     finish(key);
   return {stored, false};
-}
-
-ObjectPtr Registry::begin_deletion(const Key& key, Json object, std::int64_t grace_seconds) {
-  Json& metadata = object["metadata"];
-  metadata["deletionTimestamp"] = rfc3339_in(grace_seconds);
-  if (key.kind != Kind::namespaces) metadata["deletionGracePeriodSeconds"] = grace_seconds;
-  if (metadata.contains("generation")) metadata["generation"] = number_at(object, "/metadata/generation", 0) + 1;
-  return store_.put(key, std::move(object));
-}
-
-Json Registry::remove_pod(const Key& key, const ObjectPtr& live, const DeleteOptions& options) {
-  const std::string phase = text_at((*live)["status"], "phase");
-  const bool runs = !text_at((*live)["spec"], "nodeName").empty() && phase != "Failed" && phase != "Succeeded";
-  const std::int64_t grace =
-      !runs ? 0 : options.grace_seconds.value_or(number_at(*live, "/spec/terminationGracePeriodSeconds", 30));
-  if (grace > 0) return terminating(*live) ? *live : *begin_deletion(key, *live, grace);
-  if (has_finalizers(*live)) return terminating(*live) ? *live : *begin_deletion(key, *live, 0);
-  // The answer says when it went.
-  begin_deletion(key, *live, 0);
-  return *store_.erase(key);
-}
-
-Json Registry::remove(const Type& type, const std::string& name_space, const std::string& name,
-                      const DeleteOptions& options) {
-  const Key key = key_of(type, name_space, name);
-  const ObjectPtr live = get(type, name_space, name);
-  const auto refuse = [&](const std::string& what, const std::string& wanted, const std::string& actual) {
-    // The API server names the kind here, not the plural.
-    Type by_kind = type;
-    by_kind.plural = type.kind;
-    return conflict(by_kind, name, "the " + what + " in the precondition (" + wanted + ") does not match the " + what +
-                                       " in record (" + actual + "). The object might have been " +
-                                       (what == "UID" ? "deleted and then recreated" : "modified"));
-  };
-  const std::string version = text_at((*live)["metadata"], "resourceVersion");
-  if (!options.uid.empty() && options.uid != uid_of(*live)) throw refuse("UID", options.uid, uid_of(*live));
-  if (!options.resource_version.empty() && options.resource_version != version)
-    throw refuse("ResourceVersion", options.resource_version, version);
-  if (type.id == Kind::pods) return remove_pod(key, live, options);
-  if (type.id == Kind::namespaces) {
-    if (terminating(*live)) return *live;
-    Json ending = *live;
-    ending["status"]["phase"] = "Terminating";
-    return *begin_deletion(key, std::move(ending), 0);
-  }
-  Json ending = *live;
-  if (options.propagation != Propagation::background) {
-    const char* finalizer = options.propagation == Propagation::orphan ? "orphan" : "foregroundDeletion";
-    Json& finalizers = ending["metadata"]["finalizers"];
-    if (std::find(finalizers.begin(), finalizers.end(), finalizer) == finalizers.end()) finalizers.push_back(finalizer);
-  }
-  if (has_finalizers(ending)) return terminating(*live) ? *live : *begin_deletion(key, std::move(ending), 0);
-  const ObjectPtr last = store_.erase(key);
-  return returns_deleted(type.id) ? *last : status_success(type, name, uid_of(*live));
 }
 
 void Registry::write_status(const Key& key, Json object, const std::string& manager) {

@@ -38,30 +38,31 @@ class Registry {
   Registry(Store& store, std::uint64_t seed);
 
   ObjectPtr get(const Type& type, const std::string& name_space, const std::string& name) const;
-  ObjectPtr create(const Type& type, const std::string& name_space, Json object, const Request& request);
+  ObjectPtr create(const Type& type, const std::string& name_space, Json object,
+                   const Request& request);
   // PUT. With `object`'s resourceVersion only if nobody was faster.
   Applied put(const Type& type, const std::string& name_space, const std::string& name, Json object,
               const Request& request);
-  ObjectPtr update(const Type& type, const std::string& name_space, const std::string& name, Json object,
-                   const Request& request) {
+  ObjectPtr update(const Type& type, const std::string& name_space, const std::string& name,
+                   Json object, const Request& request) {
     return put(type, name_space, name, std::move(object), request).object;
   }
   // JSON merge patch (RFC 7396), strategic merge patch, JSON patch (RFC 6902).
-  ObjectPtr patch(PatchType how, const Type& type, const std::string& name_space, const std::string& name,
-                  const Json& patch, const Request& request);
+  ObjectPtr patch(PatchType how, const Type& type, const std::string& name_space,
+                  const std::string& name, const Json& patch, const Request& request);
   ObjectPtr merge_patch(const Type& type, const std::string& name_space, const std::string& name,
                         const Json& patch_object, const Request& request) {
     return patch(PatchType::merge, type, name_space, name, patch_object, request);
   }
-  Applied apply(const Type& type, const std::string& name_space, const std::string& name, const Json& config,
-                const Request& request, Force force);
+  Applied apply(const Type& type, const std::string& name_space, const std::string& name,
+                const Json& config, const Request& request, Force force);
   // What DELETE answers with: a Status when the object is gone, the object while it lingers (its
   // finalizers, a pod's grace period, a namespace's content).
   Json remove(const Type& type, const std::string& name_space, const std::string& name,
               const DeleteOptions& options);
 
-  // For the controllers: `object` as it is, tracked as a status update of `manager`. Nothing happens
-  // where nothing changes or the object is gone meanwhile.
+  // For the controllers: `object` as it is, tracked as a status update of `manager`. Nothing
+  // happens where nothing changes or the object is gone meanwhile.
   void write_status(const Key& key, Json object, const std::string& manager);
   // Removes the object for good, unless finalizers hold it.
   void finish(const Key& key);

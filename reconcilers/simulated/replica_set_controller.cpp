@@ -51,7 +51,8 @@ std::optional<Moment> ReplicaSetController::reconcile(const Key& key, Moment now
   std::string failure;
   if (at_path(*set, "/metadata/deletionTimestamp").is_null()) {
     const auto pods = active_pods(*set);
-    const std::int64_t missing = number_at(*set, "/spec/replicas", 1) - static_cast<std::int64_t>(pods.size());
+    const std::int64_t missing =
+        number_at(*set, "/spec/replicas", 1) - static_cast<std::int64_t>(pods.size());
     if (missing > 0) failure = create_pods(*set, missing);
     if (missing < 0) delete_pods(*set, pods, -missing);
   }
@@ -62,10 +63,14 @@ std::optional<Moment> ReplicaSetController::reconcile(const Key& key, Moment now
 std::string ReplicaSetController::create_pods(const Json& set, std::int64_t number) {
   for (std::int64_t i = 0; i < number; ++i) {
     try {
-      const ObjectPtr pod = registry_.create(type_of(Kind::pods), namespace_of(set), pod_of(set), {{manager}});
-      events_.record(set, component, {EventType::normal, "SuccessfulCreate", "Created pod: " + name_of(*pod), ""});
+      const ObjectPtr pod =
+          registry_.create(type_of(Kind::pods), namespace_of(set), pod_of(set), {{manager}});
+      events_.record(set, component,
+                     {EventType::normal, "SuccessfulCreate", "Created pod: " + name_of(*pod), ""});
     } catch (const Refusal& refusal) {
-      events_.record(set, component, {EventType::warning, "FailedCreate", "Error creating: " + refusal.message, ""});
+      events_.record(
+          set, component,
+          {EventType::warning, "FailedCreate", "Error creating: " + refusal.message, ""});
       return refusal.message;
     }
   }
@@ -73,22 +78,26 @@ std::string ReplicaSetController::create_pods(const Json& set, std::int64_t numb
 }
 
 // Those that aren't ready go first, then the youngest.
-void ReplicaSetController::delete_pods(const Json& set, std::vector<ObjectPtr> pods, std::int64_t number) {
+void ReplicaSetController::delete_pods(const Json& set, std::vector<ObjectPtr> pods,
+                                       std::int64_t number) {
   const auto rank = [](const ObjectPtr& pod) {
     return std::tuple(is_true(*pod, "Ready"), is_true(*pod, "PodScheduled"));
   };
   std::stable_sort(pods.begin(), pods.end(), [&](const ObjectPtr& a, const ObjectPtr& b) {
     if (rank(a) != rank(b)) return rank(a) < rank(b);
-    return text_at((*a)["metadata"], "creationTimestamp") > text_at((*b)["metadata"], "creationTimestamp");
+    return text_at((*a)["metadata"], "creationTimestamp") >
+           text_at((*b)["metadata"], "creationTimestamp");
   });
   for (const ObjectPtr& pod : pods) {
     if (number-- <= 0) return;
     registry_.remove(type_of(Kind::pods), namespace_of(*pod), name_of(*pod), {});
-    events_.record(set, component, {EventType::normal, "SuccessfulDelete", "Deleted pod: " + name_of(*pod), ""});
+    events_.record(set, component,
+                   {EventType::normal, "SuccessfulDelete", "Deleted pod: " + name_of(*pod), ""});
   }
 }
 
-bool ReplicaSetController::available(const Json& set, const Json& pod, Moment now, std::optional<Moment>& due) {
+bool ReplicaSetController::available(const Json& set, const Json& pod, Moment now,
+                                     std::optional<Moment>& due) {
   const std::int64_t seconds = number_at(set, "/spec/minReadySeconds", 0);
   if (seconds == 0) return true;
   const Moment since = ready_since_.try_emplace(uid_of(pod), now).first->second;
@@ -98,8 +107,8 @@ bool ReplicaSetController::available(const Json& set, const Json& pod, Moment no
   return false;
 }
 
-std::optional<Moment> ReplicaSetController::report(const Key& key, const Json& set, const std::string& failure,
-                                                   Moment now) {
+std::optional<Moment> ReplicaSetController::report(const Key& key, const Json& set,
+                                                   const std::string& failure, Moment now) {
   std::optional<Moment> due;
   std::int64_t replicas = 0;
   std::int64_t ready = 0;

@@ -29,7 +29,8 @@ class ReplicaSetController {
   std::string create_pods(const Json& set, std::int64_t number);
   void delete_pods(const Json& set, std::vector<ObjectPtr> pods, std::int64_t number);
   bool available(const Json& set, const Json& pod, Moment now, std::optional<Moment>& due);
-  std::optional<Moment> report(const Key& key, const Json& set, const std::string& failure, Moment now);
+  std::optional<Moment> report(const Key& key, const Json& set, const std::string& failure,
+                               Moment now);
   std::vector<ObjectPtr> active_pods(const Json& set) const;
 
   Store& store_;

@@ -32,8 +32,10 @@ Refusal unrecognized(const std::string& kind, const std::string& why) {
 
 Json checked_object(const std::string& kind, Json parsed) {
   if (!parsed.is_object())
-    throw unrecognized(kind, "json: cannot unmarshal " + std::string(parsed.type_name()) + " into Go value of type struct");
-  if (parsed.contains("metadata") && !parsed["metadata"].is_object() && !parsed["metadata"].is_null())
+    throw unrecognized(kind, "json: cannot unmarshal " + std::string(parsed.type_name()) +
+                                 " into Go value of type struct");
+  if (parsed.contains("metadata") && !parsed["metadata"].is_object() &&
+      !parsed["metadata"].is_null())
     throw bad_request("json: cannot unmarshal " + std::string(parsed["metadata"].type_name()) +
                       " into Go struct field .metadata of type v1.ObjectMeta");
   return parsed;
@@ -45,7 +47,8 @@ Json parse_object(const std::string& kind, const std::string& body) {
   check_depth(body);
   Json parsed = Json::parse(body, nullptr, false);
   if (parsed.is_discarded())
-    throw unrecognized(kind, body.empty() ? "unexpected end of JSON input (<empty>)" : "invalid JSON");
+    throw unrecognized(kind,
+                       body.empty() ? "unexpected end of JSON input (<empty>)" : "invalid JSON");
   return checked_object(kind, std::move(parsed));
 }
 
@@ -56,7 +59,8 @@ Json parse_yaml_object(const std::string& kind, const std::string& body) {
   try {
     parsed = parse_yaml(body, "yaml");
   } catch (const std::runtime_error& failure) {
-    throw bad_request(std::string("error decoding YAML: error converting YAML to JSON: ") + failure.what());
+    throw bad_request(std::string("error decoding YAML: error converting YAML to JSON: ") +
+                      failure.what());
   }
   return checked_object(kind, std::move(parsed));
 }
@@ -71,8 +75,9 @@ DeleteOptions delete_options(const httplib::Request& request, const std::string&
   else if (policy == "Foreground")
     options.propagation = Propagation::foreground;
   else if (!policy.empty() && policy != "Background")
-    throw invalid_options("DeleteOptions", unsupported_value("propagationPolicy", policy,
-                                                             {"Foreground", "Background", "Orphan", "nil"}));
+    throw invalid_options("DeleteOptions",
+                          unsupported_value("propagationPolicy", policy,
+                                            {"Foreground", "Background", "Orphan", "nil"}));
   options.uid = text_at(at_path(parsed, "/preconditions"), "uid");
   options.resource_version = text_at(at_path(parsed, "/preconditions"), "resourceVersion");
   if (const Json& grace = at_path(parsed, "/gracePeriodSeconds"); grace.is_number_integer())

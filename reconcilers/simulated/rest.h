@@ -23,7 +23,8 @@ class Rest {
         faults_(faults),
         bookmark_interval_(bookmark_interval) {}
 
-  void handle(const httplib::Request& request, const std::string& body, httplib::Response& response);
+  void handle(const httplib::Request& request, const std::string& body,
+              httplib::Response& response);
   // Lists that were begun can't be continued any more. Needs the store's mutex.
   void forget_pages() { pages_.clear(); }
 
@@ -69,8 +70,8 @@ class Rest {
   void metrics(Call& call);
   void record(const Call& call);
 
-  void answer_list(Call& call, const std::vector<ObjectPtr>& items, std::uint64_t version, const std::string& token,
-                   std::optional<size_t> remaining);
+  void answer_list(Call& call, const std::vector<ObjectPtr>& items, std::uint64_t version,
+                   const std::string& token, std::optional<size_t> remaining);
   std::vector<ObjectPtr> continued(const std::string& token, std::uint64_t& version);
   std::string keep_page(std::uint64_t version, std::vector<ObjectPtr> rest);
 

@@ -11,7 +11,8 @@ std::int64_t resolved(const Json& value, std::int64_t replicas, Round round) {
   if (value.is_number_integer()) return value.get<std::int64_t>();
   const std::string text = value.is_string() ? value.get<std::string>() : "";
   if (!text.ends_with('%')) return 0;
-  const auto percent = static_cast<std::int64_t>(parse_number(std::string_view(text).substr(0, text.size() - 1)).value_or(0));
+  const auto percent = static_cast<std::int64_t>(
+      parse_number(std::string_view(text).substr(0, text.size() - 1)).value_or(0));
   return (replicas * percent + (round == Round::up ? 99 : 0)) / 100;
 }
 
@@ -37,7 +38,8 @@ RolloutBounds rollout_bounds(const Json& deployment) {
 void set_rollout_condition(Json& status, const Condition& condition, Refresh refresh) {
   const Json* present = find(status["conditions"], condition.type);
   const bool same_status = present && text_at(*present, "status") == condition.status;
-  if (same_status && text_at(*present, "reason") == condition.reason && refresh == Refresh::no) return;
+  if (same_status && text_at(*present, "reason") == condition.reason && refresh == Refresh::no)
+    return;
   const std::string now = timestamp();
   Json next{{"type", condition.type},
             {"status", condition.status},

@@ -33,30 +33,44 @@ Refusal unparsable(const std::string& text) {
 }
 
 bool is_label_key(const std::string& key) {
-  return !key.empty() && key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                               "0123456789-_./") == std::string::npos;
+  return !key.empty() && key.find_first_not_of(
+                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                             "0123456789-_./") == std::string::npos;
 }
 
 // What the API server's field label conversions let through, besides name and namespace.
 bool selectable(const Type& type, const std::string& field) {
   if (field == "metadata.name") return true;
   if (field == "metadata.namespace") return type.namespaced();
-  static const std::vector<std::string> of_pods{"spec.nodeName", "spec.restartPolicy", "status.phase",
-                                                "status.podIP", "spec.serviceAccountName"};
-  static const std::vector<std::string> of_events{
-      "involvedObject.kind",     "involvedObject.namespace", "involvedObject.name",
-      "involvedObject.uid",      "involvedObject.fieldPath", "involvedObject.apiVersion",
-      "involvedObject.resourceVersion", "reason", "type", "reportingComponent"};
+  static const std::vector<std::string> of_pods{"spec.nodeName", "spec.restartPolicy",
+                                                "status.phase", "status.podIP",
+                                                "spec.serviceAccountName"};
+  static const std::vector<std::string> of_events{"involvedObject.kind",
+                                                  "involvedObject.namespace",
+                                                  "involvedObject.name",
+                                                  "involvedObject.uid",
+                                                  "involvedObject.fieldPath",
+                                                  "involvedObject.apiVersion",
+                                                  "involvedObject.resourceVersion",
+                                                  "reason",
+                                                  "type",
+                                                  "reportingComponent"};
   const auto within = [&](const std::vector<std::string>& fields) {
     return std::find(fields.begin(), fields.end(), field) != fields.end();
   };
   switch (type.id) {
-    case Kind::pods: return within(of_pods);
-    case Kind::events: return within(of_events);
-    case Kind::namespaces: return field == "status.phase";
-    case Kind::secrets: return field == "type";
-    case Kind::replica_sets: return field == "status.replicas";
-    default: return false;
+    case Kind::pods:
+      return within(of_pods);
+    case Kind::events:
+      return within(of_events);
+    case Kind::namespaces:
+      return field == "status.phase";
+    case Kind::secrets:
+      return field == "type";
+    case Kind::replica_sets:
+      return field == "status.replicas";
+    default:
+      return false;
   }
 }
 
@@ -80,10 +94,12 @@ void Selector::parse_labels(const std::string& text) {
       requirement.op = word == "in" ? Operator::in : Operator::not_in;
       requirement.values = split(part.substr(open + 1, part.size() - open - 2));
     } else if (const size_t unequal = part.find("!="); unequal != std::string::npos) {
-      requirement = {trimmed(part.substr(0, unequal)), Operator::not_in, {trimmed(part.substr(unequal + 2))}};
+      requirement = {
+          trimmed(part.substr(0, unequal)), Operator::not_in, {trimmed(part.substr(unequal + 2))}};
     } else if (const size_t equal = part.find('='); equal != std::string::npos) {
       const size_t value = part.find_first_not_of('=', equal);
-      requirement = {trimmed(part.substr(0, equal)), Operator::in,
+      requirement = {trimmed(part.substr(0, equal)),
+                     Operator::in,
                      {value == std::string::npos ? "" : trimmed(part.substr(value))}};
     } else if (part.starts_with('!')) {
       requirement = {trimmed(part.substr(1)), Operator::does_not_exist, {}};
@@ -101,9 +117,12 @@ void Selector::parse_fields(const Type& type, const std::string& text) {
       throw bad_request("invalid selector: '" + part + "'; can't understand '" + part + "'");
     const std::string field = part.substr(0, sign);
     if (!selectable(type, field))
-      throw bad_request(type.id == Kind::events || type.id == Kind::pods || type.origin == Origin::custom
+      throw bad_request(type.id == Kind::events || type.id == Kind::pods ||
+                                type.origin == Origin::custom
                             ? "field label not supported: " + field
-                            : "\"" + field + "\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+                            : "\"" + field +
+                                  "\" is not a known field selector: only \"metadata.name\", "
+                                  "\"metadata.namespace\"");
     std::string pointer = "/" + field;
     std::replace(pointer.begin(), pointer.end(), '.', '/');
     fields_.push_back({pointer, part[sign] == '!' ? Operator::not_in : Operator::in,
@@ -119,10 +138,14 @@ bool Selector::holds(const Requirement& requirement, const Json& labels) {
                                found->get_ref<const std::string&>()) != requirement.values.end();
   };
   switch (requirement.op) {
-    case Operator::in: return listed();
-    case Operator::not_in: return !listed();
-    case Operator::exists: return exists;
-    case Operator::does_not_exist: return !exists;
+    case Operator::in:
+      return listed();
+    case Operator::not_in:
+      return !listed();
+    case Operator::exists:
+      return exists;
+    case Operator::does_not_exist:
+      return !exists;
   }
   return false;
 }
@@ -130,7 +153,9 @@ bool Selector::holds(const Requirement& requirement, const Json& labels) {
 bool Selector::matches(const Json& object) const {
   for (const Field& field : fields_) {
     const Json& value = at_path(object, field.pointer.c_str());
-    const std::string text = value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump();
+    const std::string text = value.is_string() ? value.get<std::string>()
+                             : value.is_null() ? ""
+                                               : value.dump();
     if ((text == field.value) != (field.op == Operator::in)) return false;
   }
   const Json& labels = at_path(object, "/metadata/labels");
@@ -145,8 +170,8 @@ bool label_selector_matches(const Json& selector, const Json& labels) {
     const std::string op = text_at(expression, "operator");
     const bool exists = labels.is_object() && labels.contains(text_at(expression, "key"));
     const Json& values = at_path(expression, "/values");
-    const bool listed =
-        exists && std::find(values.begin(), values.end(), labels[text_at(expression, "key")]) != values.end();
+    const bool listed = exists && std::find(values.begin(), values.end(),
+                                            labels[text_at(expression, "key")]) != values.end();
     if (op == "In" && !listed) return false;
     if (op == "NotIn" && listed) return false;
     if (op == "Exists" && !exists) return false;

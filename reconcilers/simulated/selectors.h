@@ -12,7 +12,8 @@ namespace berth::simulated {
 class Selector {
  public:
   // Throws Refusal 400 where a text isn't a selector, or a field isn't one that can be selected by
-  // (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ and field-selectors/).
+  // (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ and
+  // field-selectors/).
   Selector(const Type& type, const std::string& labels, const std::string& fields);
   bool matches(const Json& object) const;
   bool empty() const { return labels_.empty() && fields_.empty(); }

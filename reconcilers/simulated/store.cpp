@@ -116,8 +116,11 @@ WatchState Store::next(Watch& watch, std::chrono::steady_clock::time_point until
   shelf.changed.wait_until(lock, until, something);
   if (stopped_) return WatchState::stopped;
   if (watch.drops != drops_) return WatchState::dropped;
-  if (watch.compactions != compactions_ || watch.position < shelf.compacted) return WatchState::expired;
-  const auto later = [](std::uint64_t position, const Change& change) { return position < change.version; };
+  if (watch.compactions != compactions_ || watch.position < shelf.compacted)
+    return WatchState::expired;
+  const auto later = [](std::uint64_t position, const Change& change) {
+    return position < change.version;
+  };
   auto at = std::upper_bound(shelf.history.begin(), shelf.history.end(), watch.position, later);
   for (; at != shelf.history.end() && changes.size() < limit; ++at) {
     watch.position = at->version;

@@ -76,7 +76,8 @@ class Store {
   WatchState next(Watch& watch, std::chrono::steady_clock::time_point until, size_t limit,
                   std::vector<Change>& changes);
 
-  // Forgets the changes up to now: an open watch ends with 410, and so does one that starts earlier.
+  // Forgets the changes up to now: an open watch ends with 410, and so does one that starts
+  // earlier.
   void compact();
   // Ends all open watches, as a broken connection does.
   void drop_watches();

@@ -15,18 +15,28 @@ bool among(const std::array<std::string_view, size>& names, std::string_view nam
 
 // Fields whose values are maps from any key to a string or a quantity: entries stay whatever they
 // hold, and an empty map is left out.
-constexpr std::array<std::string_view, 9> text_maps{"labels",     "annotations", "data",
-                                                    "stringData", "binaryData",  "nodeSelector",
-                                                    "matchLabels", "selector",   "parameters"};
-constexpr std::array<std::string_view, 11> quantity_maps{
-    "limits",      "requests", "hard",     "used",        "capacity",            "allocatable",
-    "default",     "defaultRequest", "max", "min", "maxLimitRequestRatio"};
+constexpr std::array<std::string_view, 9> text_maps{"labels",      "annotations", "data",
+                                                    "stringData",  "binaryData",  "nodeSelector",
+                                                    "matchLabels", "selector",    "parameters"};
+constexpr std::array<std::string_view, 11> quantity_maps{"limits",
+                                                         "requests",
+                                                         "hard",
+                                                         "used",
+                                                         "capacity",
+                                                         "allocatable",
+                                                         "default",
+                                                         "defaultRequest",
+                                                         "max",
+                                                         "min",
+                                                         "maxLimitRequestRatio"};
 constexpr std::array<std::string_view, 10> plain_booleans{
-    "hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly", "paused",
-    "publishNotReadyAddresses", "unschedulable"};
+    "hostNetwork",  "hostPID",   "hostIPC",
+    "stdin",        "stdinOnce", "tty",
+    "readOnly",     "paused",    "publishNotReadyAddresses",
+    "unschedulable"};
 constexpr std::array<std::string_view, 11> plain_numbers{
-    "initialDelaySeconds", "minReadySeconds",   "hostPort",         "nodePort",
-    "readyReplicas",       "availableReplicas", "updatedReplicas",  "unavailableReplicas",
+    "initialDelaySeconds", "minReadySeconds",      "hostPort",           "nodePort",
+    "readyReplicas",       "availableReplicas",    "updatedReplicas",    "unavailableReplicas",
     "observedGeneration",  "fullyLabeledReplicas", "healthCheckNodePort"};
 
 void canonical(Json& value) {
@@ -36,7 +46,8 @@ void canonical(Json& value) {
 bool left_out(std::string_view name, const Json& value, std::string_view parent) {
   if (value.is_null()) return true;
   if (value.is_array()) return value.empty();
-  if (value.is_object()) return value.empty() && (among(text_maps, name) || among(quantity_maps, name));
+  if (value.is_object())
+    return value.empty() && (among(text_maps, name) || among(quantity_maps, name));
   if (value.is_string()) return value.get_ref<const std::string&>().empty();
   if (value.is_boolean()) return !value.get<bool>() && among(plain_booleans, name);
   if (value.is_number_integer() && value == 0)
@@ -50,7 +61,8 @@ bool left_out(std::string_view name, const Json& value, std::string_view parent)
 // A map's name says what it is, but for Deployment.spec.selector, which is an object of fields.
 bool is_text_map(std::string_view name, const Json& value) {
   if (!among(text_maps, name)) return false;
-  return name != "selector" || !(value.contains("matchLabels") || value.contains("matchExpressions"));
+  return name != "selector" ||
+         !(value.contains("matchLabels") || value.contains("matchExpressions"));
 }
 
 void tidy(Json& value, std::string_view name) {

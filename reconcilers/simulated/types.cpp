@@ -20,11 +20,15 @@ constexpr auto any = Put::unconditional;
 
 // In the order of Kind.
 constexpr std::array types{
-    Type{Kind::namespaces, "", "v1", "Namespace", "namespaces", cluster, status, no_generation, built_in, any},
+    Type{Kind::namespaces, "", "v1", "Namespace", "namespaces", cluster, status, no_generation,
+         built_in, any},
     Type{Kind::nodes, "", "v1", "Node", "nodes", cluster, status, no_generation, built_in, any},
-    Type{Kind::secrets, "", "v1", "Secret", "secrets", namespaced, plain, no_generation, built_in, any},
-    Type{Kind::config_maps, "", "v1", "ConfigMap", "configmaps", namespaced, plain, no_generation, built_in, any},
-    Type{Kind::services, "", "v1", "Service", "services", namespaced, status, no_generation, built_in, any},
+    Type{Kind::secrets, "", "v1", "Secret", "secrets", namespaced, plain, no_generation, built_in,
+         any},
+    Type{Kind::config_maps, "", "v1", "ConfigMap", "configmaps", namespaced, plain, no_generation,
+         built_in, any},
+    Type{Kind::services, "", "v1", "Service", "services", namespaced, status, no_generation,
+         built_in, any},
     Type{Kind::service_accounts, "", "v1", "ServiceAccount", "serviceaccounts", namespaced, plain,
          no_generation, built_in, any},
     Type{Kind::pods, "", "v1", "Pod", "pods", namespaced, status, generation, built_in, any},
@@ -32,20 +36,20 @@ constexpr std::array types{
          Put::or_create},
     Type{Kind::resource_quotas, "", "v1", "ResourceQuota", "resourcequotas", namespaced, status,
          no_generation, built_in, any},
-    Type{Kind::limit_ranges, "", "v1", "LimitRange", "limitranges", namespaced, plain, no_generation,
-         built_in, any},
-    Type{Kind::deployments, "apps", "v1", "Deployment", "deployments", namespaced, status, generation,
-         built_in, any},
-    Type{Kind::replica_sets, "apps", "v1", "ReplicaSet", "replicasets", namespaced, status, generation,
-         built_in, any},
+    Type{Kind::limit_ranges, "", "v1", "LimitRange", "limitranges", namespaced, plain,
+         no_generation, built_in, any},
+    Type{Kind::deployments, "apps", "v1", "Deployment", "deployments", namespaced, status,
+         generation, built_in, any},
+    Type{Kind::replica_sets, "apps", "v1", "ReplicaSet", "replicasets", namespaced, status,
+         generation, built_in, any},
     Type{Kind::ingresses, "networking.k8s.io", "v1", "Ingress", "ingresses", namespaced, status,
          generation, built_in, any},
     Type{Kind::network_policies, "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies",
          namespaced, plain, generation, built_in, any},
-    Type{Kind::certificates, "cert-manager.io", "v1", "Certificate", "certificates", namespaced, status,
-         generation, Origin::custom, Put::conditional},
-    Type{Kind::leases, "coordination.k8s.io", "v1", "Lease", "leases", namespaced, plain, no_generation,
-         built_in, Put::or_create},
+    Type{Kind::certificates, "cert-manager.io", "v1", "Certificate", "certificates", namespaced,
+         status, generation, Origin::custom, Put::conditional},
+    Type{Kind::leases, "coordination.k8s.io", "v1", "Lease", "leases", namespaced, plain,
+         no_generation, built_in, Put::or_create},
 };
 
 const Json null_value;
@@ -138,7 +142,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
 }
 
 std::string timestamp() {
-  return to_iso8601(std::chrono::floor<Duration>(std::chrono::system_clock::now())).substr(0, 19) + "Z";
+  return to_iso8601(std::chrono::floor<Duration>(std::chrono::system_clock::now())).substr(0, 19) +
+         "Z";
 }
 
 std::string micro_timestamp() {

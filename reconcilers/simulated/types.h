@@ -65,7 +65,7 @@ const Type& type_named(std::string_view plural);
 // By apiVersion and kind of an object; nothing where unknown.
 const Type* type_of_object(const Json& object);
 
-std::string api_version(const Type& type);     // "v1", "apps/v1"
+std::string api_version(const Type& type);       // "v1", "apps/v1"
 std::string qualified_plural(const Type& type);  // "pods", "deployments.apps"
 std::string qualified_kind(const Type& type);    // "Pod", "Deployment.apps"
 

@@ -13,15 +13,18 @@ std::string line(const char* type, const std::string& object) {
 
 }  // namespace
 
-WatchStream::WatchStream(Store& store, const Type& type, Selector selector, const WatchRequest& request)
+WatchStream::WatchStream(Store& store, const Type& type, Selector selector,
+                         const WatchRequest& request)
     : store_(store), type_(type), selector_(std::move(selector)), request_(request) {
   const auto now = std::chrono::steady_clock::now();
   ends_ = now + request.lasts;
   next_bookmark_ = now + std::min(first_bookmark, request.bookmark_interval);
-  const auto version = request.version.empty() ? std::optional<std::uint64_t>(0) : parse_number(request.version);
+  const auto version =
+      request.version.empty() ? std::optional<std::uint64_t>(0) : parse_number(request.version);
   if (!version)
-    throw internal_error("resourceVersion: Invalid value: \"" + request.version + "\": strconv.ParseUint: parsing \"" +
-                         request.version + "\": invalid syntax");
+    throw internal_error("resourceVersion: Invalid value: \"" + request.version +
+                         "\": strconv.ParseUint: parsing \"" + request.version +
+                         "\": invalid syntax");
   const Lock lock(store_.mutex());
   initial_pending_ = *version == 0 || request.initial_events;
   if (initial_pending_) initial_ = store_.list(type_.id, request.name_space);
@@ -29,7 +32,8 @@ WatchStream::WatchStream(Store& store, const Type& type, Selector selector, cons
 }
 
 bool WatchStream::wanted(const Json& object) const {
-  return (request_.name_space.empty() || namespace_of(object) == request_.name_space) && selector_.matches(object);
+  return (request_.name_space.empty() || namespace_of(object) == request_.name_space) &&
+         selector_.matches(object);
 }
 
 void WatchStream::write_initial(std::string& out) {
@@ -82,7 +86,8 @@ bool WatchStream::write(httplib::DataSink& sink) {
       const Lock lock(store_.mutex());
       oldest = store_.compacted(type_.id);
     }
-    const std::string why = "too old resource version: " + std::to_string(watch_.position) + " (" + std::to_string(oldest) + ")";
+    const std::string why = "too old resource version: " + std::to_string(watch_.position) + " (" +
+                            std::to_string(oldest) + ")";
     out += line("ERROR", expired(why).status.dump());
   }
   const auto later = std::chrono::steady_clock::now();

@@ -36,14 +36,17 @@ TEST_CASE("names and labels that aren't allowed") {
   CHECK(bad.status == 422);
   CHECK(bad.body["reason"] == "Invalid");
   CHECK(bad.body["message"].get<std::string>().starts_with(
-      "Deployment.apps \"Bad_Name\" is invalid: metadata.name: Invalid value: \"Bad_Name\": a lowercase RFC 1123 "
+      "Deployment.apps \"Bad_Name\" is invalid: metadata.name: Invalid value: \"Bad_Name\": a "
+      "lowercase RFC 1123 "
       "subdomain must consist of"));
   CHECK(bad.body["details"]["kind"] == "Deployment");
   CHECK(bad.body["details"]["group"] == "apps");
   CHECK(fields_of(bad) == Fields{"metadata.name"});
   CHECK(world.post(core + "services", service("1web")).status == 422);
-  CHECK(world.post(core + "configmaps", config_map("a", {{"x", "1"}}, {{"l", "not a label"}})).status == 422);
-  CHECK(world.post(core + "configmaps", config_map("a", {{"x", "1"}}, {{"-l", "x"}})).status == 422);
+  CHECK(world.post(core + "configmaps", config_map("a", {{"x", "1"}}, {{"l", "not a label"}}))
+            .status == 422);
+  CHECK(world.post(core + "configmaps", config_map("a", {{"x", "1"}}, {{"-l", "x"}})).status ==
+        422);
   CHECK(world.post(core + "configmaps", config_map(std::string(254, 'a'))).status == 422);
 }
 
@@ -54,19 +57,43 @@ TEST_CASE("deployments need a selector that fits, containers and images") {
   const Answer missing = world.post(deployments, none);
   CHECK(missing.status == 422);
   CHECK(missing.body["message"] ==
-        "Deployment.apps \"web\" is invalid: [spec.selector: Required value, spec.template.metadata.labels: Invalid "
+        "Deployment.apps \"web\" is invalid: [spec.selector: Required value, "
+        "spec.template.metadata.labels: Invalid "
         "value: {\"app\":\"web\"}: `selector` does not match template `labels`]");
   Json other = deployment("web");
   other["spec"]["selector"]["matchLabels"]["app"] = "other";
-  CHECK(world.post(deployments, other).body["message"].get<std::string>().find(
-            "`selector` does not match template `labels`") != std::string::npos);
+  CHECK(world.post(deployments, other)
+            .body["message"]
+            .get<std::string>()
+            .find("`selector` does not match template `labels`") != std::string::npos);
   Json empty = deployment("web");
   empty["spec"]["template"]["spec"]["containers"][0].erase("image");
   empty["spec"]["template"]["spec"]["containers"][0]["ports"][0]["containerPort"] = 70000;
   const Answer two = world.post(deployments, empty);
   CHECK(fields_of(two) == Fields{"spec.template.spec.containers[0].image",
                                  "spec.template.spec.containers[0].ports[0].containerPort"});
-  CHECK(two.body["message"].get<std::string>().find("is invalid: [spec.template") != std::string::npos);
+  CHECK(two.body["message"].get<std::string>().find("is invalid: [spec.template") !=
+        std::string::npos);
+}
+
+TEST_CASE("a probe has one handler, a volume one source, a port's name is used once") {
+  World world;
+  Json two = deployment("web");
+  Json& container = two["spec"]["template"]["spec"]["containers"][0];
+  container["readinessProbe"]["httpGet"] = {{"port", 8080}};
+  const Answer handlers = world.post(deployments, two);
+  CHECK(fields_of(handlers) == Fields{"spec.template.spec.containers[0].readinessProbe.tcpSocket"});
+  CHECK(handlers.body["details"]["causes"][0]["message"] ==
+        "Forbidden: may not specify more than 1 handler type");
+  container["readinessProbe"].erase("httpGet");
+  two["spec"]["template"]["spec"]["volumes"] = {
+      {{"name", "v"}, {"emptyDir", Json::object()}, {"secret", {{"secretName", "s"}}}}};
+  CHECK(fields_of(world.post(deployments, two)) == Fields{"spec.template.spec.volumes[0].secret"});
+  two["spec"]["template"]["spec"].erase("volumes");
+  container["ports"] = {{{"containerPort", 1}, {"name", "p"}},
+                        {{"containerPort", 2}, {"name", "p"}}};
+  CHECK(fields_of(world.post(deployments, two)) ==
+        Fields{"spec.template.spec.containers[0].ports[1].name"});
 }
 
 TEST_CASE("what can't be changed") {
@@ -91,45 +118,58 @@ TEST_CASE("ingresses need a path type, services ports within bounds, secrets bas
   without["spec"]["rules"][0]["http"]["paths"][0].erase("pathType");
   const Answer answer = world.post(ingresses, without);
   CHECK(answer.status == 422);
-  CHECK(answer.body["details"]["causes"][0]["message"] == "Required value: pathType must be specified");
+  CHECK(answer.body["details"]["causes"][0]["message"] ==
+        "Required value: pathType must be specified");
   CHECK(world.post(ingresses, ingress("web", "Not.A.Host")).status == 422);
   CHECK(world.post(ingresses, ingress("web", "*.example.com")).status == 201);
   Json port = service("web");
   port["spec"]["ports"][0]["port"] = 0;
   CHECK(world.post(core + "services", port).status == 422);
-  const Json secret{{"apiVersion", "v1"}, {"kind", "Secret"}, {"metadata", {{"name", "s"}}}, {"data", {{"a", "%"}}}};
+  const Json secret{{"apiVersion", "v1"},
+                    {"kind", "Secret"},
+                    {"metadata", {{"name", "s"}}},
+                    {"data", {{"a", "%"}}}};
   CHECK(world.post(core + "secrets", secret).status == 400);
 }
 
 TEST_CASE("a quota refuses what goes beyond it, in the real one's words") {
   World world;
   world.cluster.set_quota("apps", {{"requests.cpu", "500m"}, {"pods", "10"}}, "compute");
-  REQUIRE(world.post(deployments, with_resources(deployment("a"), {{"cpu", "0.5"}}, {{"cpu", "1"}})).status == 201);
+  REQUIRE(world.post(deployments, with_resources(deployment("a"), {{"cpu", "0.5"}}, {{"cpu", "1"}}))
+              .status == 201);
   REQUIRE(World::wait([&] { return !world.cluster.list("pods", "apps").empty(); }));
   world.post(deployments, with_resources(deployment("b"), {{"cpu", "100m"}}, {{"cpu", "1"}}));
-  REQUIRE(World::wait([&] { return condition(world.get(deployments + "/b").body, "ReplicaFailure").is_object() &&
-                                   !condition(world.get(deployments + "/b").body, "ReplicaFailure").empty(); }));
+  REQUIRE(World::wait([&] {
+    return condition(world.get(deployments + "/b").body, "ReplicaFailure").is_object() &&
+           !condition(world.get(deployments + "/b").body, "ReplicaFailure").empty();
+  }));
   const Json failure = condition(world.get(deployments + "/b").body, "ReplicaFailure");
   CHECK(failure["status"] == "True");
   CHECK(failure["reason"] == "FailedCreate");
   const std::string message = failure["message"];
   CHECK(message.starts_with("pods \"b-"));
-  CHECK(message.ends_with("is forbidden: exceeded quota: compute, requested: requests.cpu=100m, used: requests.cpu=500m, "
-                          "limited: requests.cpu=500m"));
+  CHECK(
+      message.ends_with("is forbidden: exceeded quota: compute, requested: requests.cpu=100m, "
+                        "used: requests.cpu=500m, "
+                        "limited: requests.cpu=500m"));
   CHECK(World::wait([&] {
     for (const Json& event : world.cluster.list("events", "apps"))
-      if (event["reason"] == "FailedCreate" && event["message"].get<std::string>().starts_with("Error creating: pods"))
+      if (event["reason"] == "FailedCreate" &&
+          event["message"].get<std::string>().starts_with("Error creating: pods"))
         return true;
     return false;
   }));
   CHECK(World::wait([&] {
     const Json status = world.get(core + "resourcequotas/compute").body["status"];
-    return status["used"] == Json{{"pods", "1"}, {"requests.cpu", "500m"}} && status["hard"]["pods"] == "10";
+    return status["used"] == Json{{"pods", "1"}, {"requests.cpu", "500m"}} &&
+           status["hard"]["pods"] == "10";
   }));
 
   world.cluster.set_quota("apps", {{"requests.cpu", "600m"}, {"pods", "10"}}, "compute");
-  CHECK(World::wait([&] { return world.get(deployments + "/b").body["status"].value("readyReplicas", 0) == 1; }));
-  CHECK(World::wait([&] { return condition(world.get(deployments + "/b").body, "ReplicaFailure").empty(); }));
+  CHECK(World::wait(
+      [&] { return world.get(deployments + "/b").body["status"].value("readyReplicas", 0) == 1; }));
+  CHECK(World::wait(
+      [&] { return condition(world.get(deployments + "/b").body, "ReplicaFailure").empty(); }));
 }
 
 TEST_CASE("a quota wants to be told, and counts objects too") {
@@ -137,13 +177,15 @@ TEST_CASE("a quota wants to be told, and counts objects too") {
   world.cluster.set_quota("apps", {{"limits.memory", "1Gi"}, {"secrets", "1"}}, "compute");
   const Answer untold = world.post(core + "pods", pod("one"));
   CHECK(untold.status == 403);
-  CHECK(untold.body["message"] == "pods \"one\" is forbidden: failed quota: compute: must specify limits.memory for: web");
+  CHECK(untold.body["message"] ==
+        "pods \"one\" is forbidden: failed quota: compute: must specify limits.memory for: web");
   const auto secret = [](const char* name) {
     return Json{{"apiVersion", "v1"}, {"kind", "Secret"}, {"metadata", {{"name", name}}}};
   };
   CHECK(world.post(core + "secrets", secret("a")).status == 201);
   CHECK(world.post(core + "secrets", secret("b")).body["message"] ==
-        "secrets \"b\" is forbidden: exceeded quota: compute, requested: secrets=1, used: secrets=1, limited: secrets=1");
+        "secrets \"b\" is forbidden: exceeded quota: compute, requested: secrets=1, used: "
+        "secrets=1, limited: secrets=1");
 }
 
 TEST_CASE("a limit range fills in and bounds") {
@@ -151,9 +193,11 @@ TEST_CASE("a limit range fills in and bounds") {
   world.post(core + "limitranges", {{"apiVersion", "v1"},
                                     {"kind", "LimitRange"},
                                     {"metadata", {{"name", "sizes"}}},
-                                    {"spec", {{"limits", {{{"type", "Container"},
-                                                           {"default", {{"memory", "256Mi"}}},
-                                                           {"max", {{"memory", "1Gi"}}}}}}}}});
+                                    {"spec",
+                                     {{"limits",
+                                       {{{"type", "Container"},
+                                         {"default", {{"memory", "256Mi"}}},
+                                         {"max", {{"memory", "1Gi"}}}}}}}}});
   const Json made = world.post(core + "pods", pod("one")).body;
   const Json& resources = made["spec"]["containers"][0]["resources"];
   CHECK(resources["limits"]["memory"] == "256Mi");
@@ -172,13 +216,18 @@ TEST_CASE("PodSecurity restricted") {
   const Answer refused = world.post(core + "pods", pod("one"));
   CHECK(refused.status == 403);
   CHECK(refused.body["message"] ==
-        "pods \"one\" is forbidden: violates PodSecurity \"restricted:latest\": allowPrivilegeEscalation != false "
-        "(container \"web\" must set securityContext.allowPrivilegeEscalation=false), unrestricted capabilities "
-        "(container \"web\" must set securityContext.capabilities.drop=[\"ALL\"]), runAsNonRoot != true (pod or "
-        "container \"web\" must set securityContext.runAsNonRoot=true), seccompProfile (pod or container \"web\" must "
+        "pods \"one\" is forbidden: violates PodSecurity \"restricted:latest\": "
+        "allowPrivilegeEscalation != false "
+        "(container \"web\" must set securityContext.allowPrivilegeEscalation=false), unrestricted "
+        "capabilities "
+        "(container \"web\" must set securityContext.capabilities.drop=[\"ALL\"]), runAsNonRoot != "
+        "true (pod or "
+        "container \"web\" must set securityContext.runAsNonRoot=true), seccompProfile (pod or "
+        "container \"web\" must "
         "set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\")");
   Json good = pod("one");
-  good["spec"]["securityContext"] = {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}};
+  good["spec"]["securityContext"] = {{"runAsNonRoot", true},
+                                     {"seccompProfile", {{"type", "RuntimeDefault"}}}};
   good["spec"]["containers"][0]["securityContext"] = {{"allowPrivilegeEscalation", false},
                                                       {"capabilities", {{"drop", {"ALL"}}}}};
   CHECK(world.post(core + "pods", good).status == 201);
@@ -193,5 +242,6 @@ TEST_CASE("a pod needs its service account") {
   Json wanted = pod("one");
   wanted["spec"]["serviceAccountName"] = "nobody";
   CHECK(world.post(core + "pods", wanted).body["message"] ==
-        "pods \"one\" is forbidden: error looking up service account apps/nobody: serviceaccount \"nobody\" not found");
+        "pods \"one\" is forbidden: error looking up service account apps/nobody: serviceaccount "
+        "\"nobody\" not found");
 }

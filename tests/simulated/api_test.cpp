@@ -11,7 +11,8 @@ const std::string maps = core + "configmaps";
 
 std::string version_of(const Json& object) { return object["metadata"]["resourceVersion"]; }
 
-void check_status(const Answer& answer, int code, const std::string& reason, const std::string& message) {
+void check_status(const Answer& answer, int code, const std::string& reason,
+                  const std::string& message) {
   CHECK(answer.status == code);
   CHECK(answer.body["kind"] == "Status");
   CHECK(answer.body["apiVersion"] == "v1");
@@ -26,7 +27,8 @@ void check_status(const Answer& answer, int code, const std::string& reason, con
 TEST_CASE("what the server says about itself") {
   World world;
   CHECK(world.get("/version").body["minor"] == "34");
-  CHECK(world.get("/version").body["gitVersion"].get<std::string>().find("simulated") != std::string::npos);
+  CHECK(world.get("/version").body["gitVersion"].get<std::string>().find("simulated") !=
+        std::string::npos);
   for (const char* path : {"/readyz", "/livez"}) {
     CHECK(world.get(path).status == 200);
     CHECK(world.get(path).text == "ok");
@@ -47,12 +49,14 @@ TEST_CASE("create, get, delete, and what isn't there") {
   CHECK(made.body["metadata"]["uid"].get<std::string>().size() == 36);
   CHECK(made.body["metadata"]["creationTimestamp"].get<std::string>().size() == 20);
   CHECK(world.get(maps + "/one").body == made.body);
-  check_status(world.post(maps, config_map("one")), 409, "AlreadyExists", "configmaps \"one\" already exists");
+  check_status(world.post(maps, config_map("one")), 409, "AlreadyExists",
+               "configmaps \"one\" already exists");
 
   const Answer gone = world.remove(maps + "/one");
   CHECK(gone.status == 200);
   CHECK(gone.body["status"] == "Success");
-  CHECK(gone.body["details"] == Json{{"name", "one"}, {"kind", "configmaps"}, {"uid", made.body["metadata"]["uid"]}});
+  CHECK(gone.body["details"] ==
+        Json{{"name", "one"}, {"kind", "configmaps"}, {"uid", made.body["metadata"]["uid"]}});
   const Answer missing = world.get(maps + "/one");
   check_status(missing, 404, "NotFound", "configmaps \"one\" not found");
   CHECK(missing.body["details"] == Json{{"name", "one"}, {"kind", "configmaps"}});
@@ -83,8 +87,9 @@ TEST_CASE("names in body and URL agree") {
                "the name of the object (one) does not match the name on the URL (two)");
   Json elsewhere = config_map("one");
   elsewhere["metadata"]["namespace"] = "default";
-  check_status(world.post(maps, elsewhere), 400, "BadRequest",
-               "the namespace of the provided object does not match the namespace sent on the request");
+  check_status(
+      world.post(maps, elsewhere), 400, "BadRequest",
+      "the namespace of the provided object does not match the namespace sent on the request");
   CHECK(world.post(maps, deployment("one")).status == 400);
 }
 
@@ -102,7 +107,8 @@ TEST_CASE("bodies that aren't objects") {
   wrong["spec"] = "text";
   CHECK(world.post(deployments, wrong).status == 400);
   const std::string deep(10'000, '[');
-  CHECK(world.patch(maps + "/one?fieldManager=x", deep, "application/apply-patch+yaml").status == 400);
+  CHECK(world.patch(maps + "/one?fieldManager=x", deep, "application/apply-patch+yaml").status ==
+        400);
   CHECK(world.patch(maps + "/one", "{}", "text/plain").status == 415);
   const auto large = client.Post(maps, std::string(4 * 1024 * 1024, ' '), "application/json");
   REQUIRE(large);
@@ -121,11 +127,13 @@ TEST_CASE("update: only from the latest version") {
   next["data"]["a"] = "3";
   const Answer stale = world.put(maps + "/one", next);
   check_status(stale, 409, "Conflict",
-               "Operation cannot be fulfilled on configmaps \"one\": the object has been modified; please apply your "
+               "Operation cannot be fulfilled on configmaps \"one\": the object has been modified; "
+               "please apply your "
                "changes to the latest version and try again");
   next["metadata"].erase("resourceVersion");
   CHECK(world.put(maps + "/one", next).status == 200);
-  check_status(world.put(maps + "/two", config_map("two")), 404, "NotFound", "configmaps \"two\" not found");
+  check_status(world.put(maps + "/two", config_map("two")), 404, "NotFound",
+               "configmaps \"two\" not found");
 }
 
 TEST_CASE("an update that changes nothing keeps the version") {
@@ -145,7 +153,8 @@ TEST_CASE("leases: updates need a version, and create what is missing") {
   CHECK(world.put(leases + "/leader", lease).status == 201);
   const Answer blind = world.put(leases + "/leader", lease);
   CHECK(blind.status == 422);
-  CHECK(blind.body["message"].get<std::string>().find("metadata.resourceVersion: Invalid value") != std::string::npos);
+  CHECK(blind.body["message"].get<std::string>().find("metadata.resourceVersion: Invalid value") !=
+        std::string::npos);
 }
 
 TEST_CASE("merge, strategic and JSON patches") {
@@ -154,30 +163,39 @@ TEST_CASE("merge, strategic and JSON patches") {
   const std::string path = deployments + "/web";
   const Json labelled = world.merge(path, {{"metadata", {{"labels", {{"x", "1"}}}}}}).body;
   CHECK(labelled["metadata"]["labels"]["x"] == "1");
-  CHECK(world.merge(path, {{"metadata", {{"labels", {{"x", nullptr}}}}}}).body["metadata"].contains("labels") == false);
+  CHECK(world.merge(path, {{"metadata", {{"labels", {{"x", nullptr}}}}}})
+            .body["metadata"]
+            .contains("labels") == false);
 
   const Json image{{"name", "web"}, {"image", "nginx:2"}};
   const Json patch{{"spec", {{"template", {{"spec", {{"containers", {image}}}}}}}}};
-  const Json patched = world.patch(path, patch.dump(), "application/strategic-merge-patch+json").body;
+  const Json patched =
+      world.patch(path, patch.dump(), "application/strategic-merge-patch+json").body;
   CHECK(patched["spec"]["template"]["spec"]["containers"][0]["image"] == "nginx:2");
   CHECK(patched["spec"]["template"]["spec"]["containers"][0].contains("readinessProbe"));
 
   const Json operations{{{"op", "replace"}, {"path", "/spec/replicas"}, {"value", 3}}};
-  CHECK(world.patch(path, operations.dump(), "application/json-patch+json").body["spec"]["replicas"] == 3);
-  CHECK(world.patch(path, "[{\"op\":\"remove\",\"path\":\"/spec/none\"}]", "application/json-patch+json").status == 422);
+  CHECK(world.patch(path, operations.dump(), "application/json-patch+json")
+            .body["spec"]["replicas"] == 3);
+  CHECK(world
+            .patch(path, "[{\"op\":\"remove\",\"path\":\"/spec/none\"}]",
+                   "application/json-patch+json")
+            .status == 422);
 }
 
 TEST_CASE("generation counts changes of the spec, not of the status or the labels") {
   World world;
   const std::string path = ingresses + "/web";
   CHECK(world.post(ingresses, ingress("web", "a.example.com")).body["metadata"]["generation"] == 1);
-  CHECK(world.merge(path, {{"metadata", {{"labels", {{"x", "1"}}}}}}).body["metadata"]["generation"] == 1);
+  CHECK(world.merge(path, {{"metadata", {{"labels", {{"x", "1"}}}}}})
+            .body["metadata"]["generation"] == 1);
   const Json status{{"loadBalancer", {{"ingress", {{{"ip", "10.0.0.1"}}}}}}};
   const Answer reported = world.merge(path + "/status", {{"status", status}});
   CHECK(reported.body["status"] == status);
   CHECK(reported.body["metadata"]["generation"] == 1);
   const Json rule{{"host", "b.example.com"}};
-  CHECK(world.merge(path, {{"spec", {{"rules", {rule}}}}, {"status", nullptr}}).body["metadata"]["generation"] == 2);
+  CHECK(world.merge(path, {{"spec", {{"rules", {rule}}}}, {"status", nullptr}})
+            .body["metadata"]["generation"] == 2);
   // The status isn't written on the object's own path, nor the spec on the status's.
   CHECK(world.get(path).body["status"] == status);
   world.merge(path + "/status", {{"spec", {{"ingressClassName", "other"}}}});
@@ -191,10 +209,11 @@ TEST_CASE("preconditions, finalizers and their deletion") {
   const Json made = world.post(maps, object).body;
   const Answer other = world.remove(maps + "/one", {{"preconditions", {{"uid", "not-this-one"}}}});
   CHECK(other.status == 409);
-  CHECK(other.body["message"].get<std::string>().find("the UID in the precondition (not-this-one) does not match") !=
-        std::string::npos);
+  CHECK(other.body["message"].get<std::string>().find(
+            "the UID in the precondition (not-this-one) does not match") != std::string::npos);
 
-  const Answer lingers = world.remove(maps + "/one", {{"preconditions", {{"uid", made["metadata"]["uid"]}}}});
+  const Answer lingers =
+      world.remove(maps + "/one", {{"preconditions", {{"uid", made["metadata"]["uid"]}}}});
   CHECK(lingers.status == 200);
   CHECK(lingers.body["kind"] == "ConfigMap");
   CHECK(lingers.body["metadata"].contains("deletionTimestamp"));
@@ -207,9 +226,11 @@ TEST_CASE("dependents go with their owner") {
   World world;
   world.post(deployments, deployment("web", "nginx", 2));
   REQUIRE(World::wait([&] { return world.cluster.list("pods", "apps").size() == 2; }));
-  CHECK(world.remove(deployments + "/web", {{"propagationPolicy", "Background"}}).body["status"] == "Success");
+  CHECK(world.remove(deployments + "/web", {{"propagationPolicy", "Background"}}).body["status"] ==
+        "Success");
   CHECK(World::wait([&] {
-    return world.cluster.list("pods", "apps").empty() && world.cluster.list("replicasets", "apps").empty();
+    return world.cluster.list("pods", "apps").empty() &&
+           world.cluster.list("replicasets", "apps").empty();
   }));
 }
 
@@ -236,8 +257,10 @@ TEST_CASE("in the foreground the owner goes last; orphans stay") {
 TEST_CASE("an object whose owner doesn't exist is removed") {
   World world;
   Json object = config_map("lost");
-  object["metadata"]["ownerReferences"] = {
-      {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", "gone"}, {"uid", "00000000-0000-4000-8000-000000000000"}}};
+  object["metadata"]["ownerReferences"] = {{{"apiVersion", "v1"},
+                                            {"kind", "ConfigMap"},
+                                            {"name", "gone"},
+                                            {"uid", "00000000-0000-4000-8000-000000000000"}}};
   CHECK(world.post(maps, object).status == 201);
   CHECK(World::wait([&] { return world.get(maps + "/lost").status == 404; }));
 }
@@ -258,17 +281,20 @@ TEST_CASE("a namespace that ends takes its content along and refuses new content
   CHECK(ending.body["status"]["phase"] == "Terminating");
   const Answer refused = world.post(maps, config_map("two"));
   check_status(refused, 403, "Forbidden",
-               "configmaps \"two\" is forbidden: unable to create new content in namespace apps because it is being "
+               "configmaps \"two\" is forbidden: unable to create new content in namespace apps "
+               "because it is being "
                "terminated");
   CHECK(refused.body["details"]["causes"][0]["reason"] == "NamespaceTerminating");
   REQUIRE(World::wait([&] { return world.get("/api/v1/namespaces/apps").status == 404; }));
-  for (const char* plural : {"pods", "configmaps", "deployments", "replicasets", "events", "serviceaccounts"})
+  for (const char* plural :
+       {"pods", "configmaps", "deployments", "replicasets", "events", "serviceaccounts"})
     CHECK(world.cluster.list(plural, "apps").empty());
 }
 
 TEST_CASE("a new namespace is furnished") {
   World world;
-  CHECK(world.get("/api/v1/namespaces/apps").body["metadata"]["labels"]["kubernetes.io/metadata.name"] == "apps");
+  CHECK(world.get("/api/v1/namespaces/apps")
+            .body["metadata"]["labels"]["kubernetes.io/metadata.name"] == "apps");
   CHECK(world.get("/api/v1/namespaces/apps").body["status"]["phase"] == "Active");
   CHECK(World::wait([&] { return world.get(maps + "/kube-root-ca.crt").status == 200; }));
   CHECK(world.get("/api/v1/nodes").body["items"].size() == 1);

@@ -32,7 +32,9 @@ Json with_env(const Json& variables) {
   return object;
 }
 
-const Json& first_container(const Answer& answer) { return answer.body["spec"]["template"]["spec"]["containers"][0]; }
+const Json& first_container(const Answer& answer) {
+  return answer.body["spec"]["template"]["spec"]["containers"][0];
+}
 
 }  // namespace
 
@@ -49,10 +51,13 @@ TEST_CASE("apply creates what is missing, and again changes nothing") {
   CHECK((*entry)["operation"] == "Apply");
   CHECK((*entry)["apiVersion"] == "apps/v1");
   CHECK((*entry)["fieldsType"] == "FieldsV1");
-  const Json container = (*entry)["fieldsV1"]["f:spec"]["f:template"]["f:spec"]["f:containers"]["k:{\"name\":\"web\"}"];
+  const Json container = (*entry)["fieldsV1"]["f:spec"]["f:template"]["f:spec"]["f:containers"]
+                                 ["k:{\"name\":\"web\"}"];
   CHECK(container["."] == Json::object());
   CHECK(container["f:image"] == Json::object());
-  CHECK(container["f:ports"]["k:{\"containerPort\":8080,\"protocol\":\"TCP\"}"]["f:containerPort"] == Json::object());
+  CHECK(
+      container["f:ports"]["k:{\"containerPort\":8080,\"protocol\":\"TCP\"}"]["f:containerPort"] ==
+      Json::object());
   // What the server filled in belongs to nobody.
   CHECK_FALSE(container.contains("f:imagePullPolicy"));
   CHECK((*entry)["fieldsV1"]["f:spec"]["f:selector"] == Json::object());
@@ -60,13 +65,18 @@ TEST_CASE("apply creates what is missing, and again changes nothing") {
 
 TEST_CASE("apply needs a field manager, and takes YAML") {
   World world;
-  const Answer refused = world.patch(maps + "/a", config_map("a").dump(), "application/apply-patch+yaml");
+  const Answer refused =
+      world.patch(maps + "/a", config_map("a").dump(), "application/apply-patch+yaml");
   CHECK(refused.status == 422);
   CHECK(refused.body["message"] ==
-        "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch");
-  const std::string yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: \"1\"\n";
-  CHECK(world.patch(maps + "/a?fieldManager=m", yaml, "application/apply-patch+yaml").body["data"]["x"] == "1");
-  CHECK(world.patch(maps + "/a?fieldManager=m", "a: [", "application/apply-patch+yaml").status == 400);
+        "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for "
+        "apply patch");
+  const std::string yaml =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: \"1\"\n";
+  CHECK(world.patch(maps + "/a?fieldManager=m", yaml, "application/apply-patch+yaml")
+            .body["data"]["x"] == "1");
+  CHECK(world.patch(maps + "/a?fieldManager=m", "a: [", "application/apply-patch+yaml").status ==
+        400);
 }
 
 TEST_CASE("what a manager doesn't apply any more goes") {
@@ -96,7 +106,8 @@ TEST_CASE("the last label and annotation can go") {
   CHECK_FALSE(bare.body["metadata"].contains("labels"));
   CHECK_FALSE(bare.body["metadata"].contains("annotations"));
   // The field that is left has an owner still; one that owns nothing isn't listed.
-  world.apply(maps + "/a", Json{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "a"}}}});
+  world.apply(maps + "/a",
+              Json{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "a"}}}});
   CHECK_FALSE(world.get(maps + "/a").body["metadata"].contains("managedFields"));
 }
 
@@ -126,7 +137,8 @@ TEST_CASE("conflicts, and force") {
   CHECK(refused.status == 409);
   CHECK(refused.body["reason"] == "Conflict");
   CHECK(refused.body["message"] ==
-        "Apply failed with 1 conflict: conflict with \"one\": .spec.template.spec.containers[name=\"web\"].image");
+        "Apply failed with 1 conflict: conflict with \"one\": "
+        ".spec.template.spec.containers[name=\"web\"].image");
   const Json cause = refused.body["details"]["causes"][0];
   CHECK(cause["reason"] == "FieldManagerConflict");
   CHECK(cause["message"] == "conflict with \"one\"");
@@ -134,15 +146,18 @@ TEST_CASE("conflicts, and force") {
 
   const Answer forced = world.apply(web, deployment("web", "nginx:2"), "two", "true");
   CHECK(first_container(forced)["image"] == "nginx:2");
-  const Json left = owned(forced.body, "one")["f:spec"]["f:template"]["f:spec"]["f:containers"]["k:{\"name\":\"web\"}"];
+  const Json left = owned(
+      forced.body, "one")["f:spec"]["f:template"]["f:spec"]["f:containers"]["k:{\"name\":\"web\"}"];
   CHECK_FALSE(left.contains("f:image"));
   CHECK(left.contains("f:readinessProbe"));
   Json scaled = deployment("web", "nginx:2", 5);
   scaled["spec"]["template"]["spec"]["containers"][0]["image"] = "nginx:3";
   world.apply(web, deployment("web", "nginx:2"), "one");
   const Answer many = world.apply(web, scaled, "three", "false");
-  CHECK(many.body["message"].get<std::string>().starts_with("Apply failed with 4 conflicts: conflicts with \"one\":\n- ."));
-  CHECK(many.body["message"].get<std::string>().find("\nconflicts with \"two\":\n- ") != std::string::npos);
+  CHECK(many.body["message"].get<std::string>().starts_with(
+      "Apply failed with 4 conflicts: conflicts with \"one\":\n- ."));
+  CHECK(many.body["message"].get<std::string>().find("\nconflicts with \"two\":\n- ") !=
+        std::string::npos);
 }
 
 TEST_CASE("an update takes fields over, and apply takes them back") {
@@ -164,7 +179,8 @@ TEST_CASE("an update takes fields over, and apply takes them back") {
 TEST_CASE("what others add stays") {
   World world;
   world.apply(web, deployment("web"));
-  world.cluster.patch("deployments", "apps", "web", {{"metadata", {{"annotations", {{"note", "x"}}}}}});
+  world.cluster.patch("deployments", "apps", "web",
+                      {{"metadata", {{"annotations", {{"note", "x"}}}}}});
   const std::string before = version_of(world.get(web));
   CHECK(world.apply(web, deployment("web")).body["metadata"]["annotations"]["note"] == "x");
   world.cluster.pause_controllers();
@@ -173,9 +189,21 @@ TEST_CASE("what others add stays") {
 
 TEST_CASE("lists with duplicates are refused") {
   World world;
-  const Answer answer = world.apply(web, with_env({{{"name", "A"}, {"value", "1"}}, {{"name", "A"}, {"value", "2"}}}));
+  const Answer answer = world.apply(
+      web, with_env({{{"name", "A"}, {"value", "1"}}, {{"name", "A"}, {"value", "2"}}}));
   CHECK(answer.status == 500);
-  CHECK(answer.body["message"].get<std::string>().find("duplicate entries for key") != std::string::npos);
+  CHECK(answer.body["message"].get<std::string>().find("duplicate entries for key") !=
+        std::string::npos);
+}
+
+TEST_CASE("items of others keep their place between those of the configuration") {
+  World world;
+  const auto variable = [](const char* name) { return Json{{"name", name}, {"value", "1"}}; };
+  world.apply(web, with_env({variable("A"), variable("X"), variable("B")}), "other");
+  const Answer merged = world.apply(web, with_env({variable("B"), variable("C"), variable("A")}));
+  std::string order;
+  for (const Json& one : first_container(merged)["env"]) order += one["name"].get<std::string>();
+  CHECK(order == "XBCA");
 }
 
 TEST_CASE("the order of variables is the configuration's") {
@@ -190,12 +218,14 @@ TEST_CASE("the server's defaults and canonical forms") {
   World world;
   Json wanted = deployment("web", "ghcr.io/acme/app");
   Json& container = wanted["spec"]["template"]["spec"]["containers"][0];
-  container["resources"] = {{"limits", {{"cpu", "0.5"}, {"memory", "1024Mi"}}}, {"requests", {{"cpu", 1}, {"memory", "1000Mi"}}}};
+  container["resources"] = {{"limits", {{"cpu", "0.5"}, {"memory", "1024Mi"}}},
+                            {"requests", {{"cpu", 1}, {"memory", "1000Mi"}}}};
   container["resources"]["requests"]["cpu"] = 0.25;
   container["volumeMounts"] = {{{"name", "tmp"}, {"mountPath", "/tmp"}, {"readOnly", false}}};
   container["env"] = {{{"name", "EMPTY"}, {"value", ""}}};
   container["readinessProbe"]["initialDelaySeconds"] = 0;
-  wanted["spec"]["template"]["spec"]["volumes"] = {{{"name", "tmp"}, {"emptyDir", {{"sizeLimit", "2048Mi"}}}}};
+  wanted["spec"]["template"]["spec"]["volumes"] = {
+      {{"name", "tmp"}, {"emptyDir", {{"sizeLimit", "2048Mi"}}}}};
   const Answer made = world.apply(web, wanted);
   const Json& live = first_container(made);
   CHECK(live["resources"]["limits"] == Json{{"cpu", "500m"}, {"memory", "1Gi"}});
@@ -243,9 +273,14 @@ TEST_CASE("the defaults of services, ingresses and policies") {
   const Json policy{{"apiVersion", "networking.k8s.io/v1"},
                     {"kind", "NetworkPolicy"},
                     {"metadata", {{"name", "deny"}}},
-                    {"spec", {{"podSelector", Json::object()}, {"ingress", Json::array()}, {"policyTypes", {"Ingress"}}}}};
-  const Answer policed = world.apply("/apis/networking.k8s.io/v1/namespaces/apps/networkpolicies/deny", policy);
-  CHECK(policed.body["spec"] == Json{{"podSelector", Json::object()}, {"policyTypes", {"Ingress"}}});
+                    {"spec",
+                     {{"podSelector", Json::object()},
+                      {"ingress", Json::array()},
+                      {"policyTypes", {"Ingress"}}}}};
+  const Answer policed =
+      world.apply("/apis/networking.k8s.io/v1/namespaces/apps/networkpolicies/deny", policy);
+  CHECK(policed.body["spec"] ==
+        Json{{"podSelector", Json::object()}, {"policyTypes", {"Ingress"}}});
 }
 
 TEST_CASE("secrets: plain data becomes data") {
@@ -267,7 +302,8 @@ Json some_fields() {
   const auto field = rc::gen::pair(rc::gen::element<std::string>("a", "b", "c", "d", "e"),
                                    rc::gen::element<std::string>("1", "2"));
   Json object = Json::object();
-  for (const auto& [name, value] : *rc::gen::resize(6, rc::gen::container<std::vector<std::pair<std::string, std::string>>>(field)))
+  for (const auto& [name, value] : *rc::gen::resize(
+           6, rc::gen::container<std::vector<std::pair<std::string, std::string>>>(field)))
     object[name] = value;
   return object;
 }
@@ -295,20 +331,23 @@ TEST_CASE("properties of apply") {
     RC_ASSERT(world.apply(maps + "/" + name, config_map(name, a)).body == first.body);
   }));
 
-  CHECK(rc::check("two managers: the union, the later one's values, and nobody loses what is theirs", [&] {
-    const Json a = some_fields();
-    const Json b = some_fields();
-    const std::string name = path();
-    world.apply(maps + "/" + name, config_map(name, a), "one");
-    const Answer second = world.apply(maps + "/" + name, config_map(name, b), "two");
-    Json both = a;
-    both.update(b);
-    RC_ASSERT(second.body.value("data", Json::object()) == both);
-    // When the second one lets go, the first one's fields stay, with the values that they have now.
-    const Answer third = world.apply(maps + "/" + name, config_map(name, Json::object()), "two");
-    Json left = Json::object();
-    for (const auto& [key, value] : a.items())
-      if (!b.contains(key) || b[key] == value) left[key] = value;
-    RC_ASSERT(third.body.value("data", Json::object()) == left);
-  }));
+  CHECK(rc::check(
+      "two managers: the union, the later one's values, and nobody loses what is theirs", [&] {
+        const Json a = some_fields();
+        const Json b = some_fields();
+        const std::string name = path();
+        world.apply(maps + "/" + name, config_map(name, a), "one");
+        const Answer second = world.apply(maps + "/" + name, config_map(name, b), "two");
+        Json both = a;
+        both.update(b);
+        RC_ASSERT(second.body.value("data", Json::object()) == both);
+        // When the second one lets go, the first one's fields stay, with the values that they have
+        // now.
+        const Answer third =
+            world.apply(maps + "/" + name, config_map(name, Json::object()), "two");
+        Json left = Json::object();
+        for (const auto& [key, value] : a.items())
+          if (!b.contains(key) || b[key] == value) left[key] = value;
+        RC_ASSERT(third.body.value("data", Json::object()) == left);
+      }));
 }

@@ -26,8 +26,8 @@ TEST_CASE("failures for one verb and one kind, with Retry-After") {
   CHECK(world.post(maps, config_map("b")).status == 201);
   CHECK(world.apply(core + "services/web", service("web")).status == 201);
   httplib::Client client = world.client();
-  const auto refused =
-      client.Patch(maps + "/a?fieldManager=x", config_map("a").dump(), "application/apply-patch+yaml");
+  const auto refused = client.Patch(maps + "/a?fieldManager=x", config_map("a").dump(),
+                                    "application/apply-patch+yaml");
   REQUIRE(refused);
   CHECK(refused->status == 429);
   CHECK(refused->get_header_value("Retry-After") == "1");
@@ -134,7 +134,8 @@ TEST_CASE("the page behind a host name") {
     return world.cluster.page("web.apps.localhost").html.find("<dd>2</dd>") != std::string::npos;
   }));
   const std::string html = world.cluster.page("web.apps.localhost").html;
-  for (const char* words : {"simulated", "acme/shop:1", "8080", "web-"}) CHECK(html.find(words) != std::string::npos);
+  for (const char* words : {"simulated", "acme/shop:1", "8080", "web-"})
+    CHECK(html.find(words) != std::string::npos);
   CHECK(world.cluster.page("other.apps.localhost").status == 404);
   const Page hostile = world.cluster.page("<script>alert(1)</script>");
   CHECK(hostile.status == 404);

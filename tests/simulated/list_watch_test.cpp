@@ -29,7 +29,8 @@ TEST_CASE("lists: one namespace, all namespaces, selectors") {
   World world;
   world.post(maps, config_map("a", {{"x", "1"}}, {{"tier", "free"}, {"env", "test"}}));
   world.post(maps, config_map("b", {{"x", "1"}}, {{"tier", "basic"}}));
-  world.post("/api/v1/namespaces/default/configmaps", config_map("c", {{"x", "1"}}, {{"tier", "free"}}));
+  world.post("/api/v1/namespaces/default/configmaps",
+             config_map("c", {{"x", "1"}}, {{"tier", "free"}}));
   const auto listed = [&](const std::string& query) { return names(world.get(query).body); };
   CHECK(listed(maps + "?labelSelector=tier") == Names{"a", "b"});
   CHECK(listed("/api/v1/configmaps?labelSelector=tier") == Names{"a", "b", "c"});
@@ -40,7 +41,8 @@ TEST_CASE("lists: one namespace, all namespaces, selectors") {
   CHECK(listed(maps + "?labelSelector=tier,tier%20notin%20(basic)") == Names{"a"});
   CHECK(listed(maps + "?labelSelector=tier,!env") == Names{"b"});
   CHECK(listed(maps + "?fieldSelector=metadata.name%3Db") == Names{"b"});
-  CHECK(listed("/api/v1/configmaps?labelSelector=tier&fieldSelector=metadata.namespace!%3Dapps") == Names{"c"});
+  CHECK(listed("/api/v1/configmaps?labelSelector=tier&fieldSelector=metadata.namespace!%3Dapps") ==
+        Names{"c"});
   CHECK(world.get(maps + "?fieldSelector=spec.none%3Db").status == 400);
   CHECK(world.get(maps + "?labelSelector=a%20b").status == 400);
 }
@@ -65,15 +67,30 @@ TEST_CASE("the shape of a list") {
   CHECK(world.get(certificates).body["items"][0]["kind"] == "Certificate");
 }
 
+TEST_CASE("versions that aren't, or aren't yet") {
+  World world;
+  CHECK(world.get(maps + "?resourceVersion=abc").status == 400);
+  CHECK(world.get(maps + "?watch=true&resourceVersion=abc").status == 500);
+  CHECK(world.get(maps + "?limit=1&continue=abc").status == 400);
+  const Answer future = world.get(maps + "?resourceVersion=99999999");
+  CHECK(future.status == 504);
+  CHECK(future.body["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge");
+  CHECK(world.get(maps + "?resourceVersion=0").status == 200);
+}
+
 TEST_CASE("events are found by the object that they are about") {
   World world;
   world.post(deployments, deployment("web"));
   REQUIRE(World::wait([&] {
-    return !world.get(core + "events?fieldSelector=involvedObject.kind%3DPod,reason%3DStarted").body["items"].empty();
+    return !world.get(core + "events?fieldSelector=involvedObject.kind%3DPod,reason%3DStarted")
+                .body["items"]
+                .empty();
   }));
   const Json pod = world.cluster.list("pods", "apps")[0];
-  const Json events = world.get(core + "events?fieldSelector=involvedObject.uid%3D" +
-                                pod["metadata"]["uid"].get<std::string>()).body;
+  const Json events = world
+                          .get(core + "events?fieldSelector=involvedObject.uid%3D" +
+                               pod["metadata"]["uid"].get<std::string>())
+                          .body;
   CHECK(events["items"].size() >= 4);
   for (const Json& event : events["items"]) CHECK(event["involvedObject"]["name"] == name_of(pod));
   CHECK(names(world.get("/api/v1/pods?fieldSelector=status.phase%3DRunning").body).size() == 1);
@@ -82,7 +99,8 @@ TEST_CASE("events are found by the object that they are about") {
 
 TEST_CASE("pages of a list are of one version") {
   World world;
-  for (const char* name : {"a", "b", "c", "d", "e"}) world.post(maps, config_map(name, {{"x", "1"}}, watched));
+  for (const char* name : {"a", "b", "c", "d", "e"})
+    world.post(maps, config_map(name, {{"x", "1"}}, watched));
   const Json first = world.get(maps + "?labelSelector=watched&limit=2").body;
   CHECK(names(first) == Names{"a", "b"});
   world.remove(maps + "/d");
@@ -115,7 +133,8 @@ TEST_CASE("a watch sees what changes after its version, in order") {
   const auto events = watcher.events();
   CHECK(events[0]["object"]["kind"] == "ConfigMap");
   CHECK(events[1]["object"]["data"]["x"] == "2");
-  CHECK(events[2]["object"]["metadata"]["resourceVersion"] != events[1]["object"]["metadata"]["resourceVersion"]);
+  CHECK(events[2]["object"]["metadata"]["resourceVersion"] !=
+        events[1]["object"]["metadata"]["resourceVersion"]);
 }
 
 TEST_CASE("a watch without a version begins with what there is") {
@@ -190,7 +209,8 @@ TEST_CASE("compaction: an open watch gets 410, and so does one from an old versi
   REQUIRE(World::wait([&] { return old.ended(); }));
   REQUIRE(old.events().size() == 1);
   CHECK(old.events()[0]["object"]["code"] == 410);
-  CHECK(old.events()[0]["object"]["message"].get<std::string>().starts_with("too old resource version: "));
+  CHECK(old.events()[0]["object"]["message"].get<std::string>().starts_with(
+      "too old resource version: "));
 
   const Watcher fresh(world.cluster, watch_path(world));
   world.post(maps, config_map("b", {{"x", "1"}}, watched));
@@ -210,7 +230,8 @@ TEST_CASE("dropped watches break off") {
 TEST_CASE("many watches at once, and a prompt end") {
   auto world = std::make_unique<World>();
   std::vector<std::unique_ptr<Watcher>> watchers;
-  for (int i = 0; i < 60; ++i) watchers.push_back(std::make_unique<Watcher>(world->cluster, watch_path(*world)));
+  for (int i = 0; i < 60; ++i)
+    watchers.push_back(std::make_unique<Watcher>(world->cluster, watch_path(*world)));
   world->post(maps, config_map("a", {{"x", "1"}}, watched));
   for (const auto& watcher : watchers) CHECK(sees(*watcher, {"ADDED a"}));
   const auto begin = std::chrono::steady_clock::now();

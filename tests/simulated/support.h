@@ -29,7 +29,8 @@ inline Options at_once() {
 class World {
  public:
   explicit World(Options options = at_once()) : cluster(options) {
-    cluster.put(Json{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "apps"}}}});
+    cluster.put(
+        Json{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "apps"}}}});
     wait([&] { return cluster.get("serviceaccounts", "apps", "default").has_value(); });
   }
 
@@ -48,7 +49,8 @@ class World {
   }
   Answer apply(const std::string& path, const Json& body, const std::string& manager = "berth",
                const std::string& force = "true") const {
-    return patch(path + "?fieldManager=" + manager + "&force=" + force, body.dump(), "application/apply-patch+yaml");
+    return patch(path + "?fieldManager=" + manager + "&force=" + force, body.dump(),
+                 "application/apply-patch+yaml");
   }
   Answer remove(const std::string& path, const Json& options = nullptr) const {
     const std::string body = options.is_null() ? "" : options.dump();
@@ -143,8 +145,10 @@ inline const std::string replica_sets = "/apis/apps/v1/namespaces/apps/replicase
 inline const std::string ingresses = "/apis/networking.k8s.io/v1/namespaces/apps/ingresses";
 inline const std::string core = "/api/v1/namespaces/apps/";
 
-inline Json config_map(const std::string& name, const Json& data = {{"a", "1"}}, const Json& labels = nullptr) {
-  Json object{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}, {"data", data}};
+inline Json config_map(const std::string& name, const Json& data = {{"a", "1"}},
+                       const Json& labels = nullptr) {
+  Json object{
+      {"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", name}}}, {"data", data}};
   if (!labels.is_null()) object["metadata"]["labels"] = labels;
   return object;
 }
@@ -157,22 +161,27 @@ inline Json container(const std::string& image = "nginx:1.27") {
           {"terminationMessagePolicy", "FallbackToLogsOnError"}};
 }
 
-inline Json deployment(const std::string& name, const std::string& image = "nginx:1.27", int replicas = 1) {
+inline Json deployment(const std::string& name, const std::string& image = "nginx:1.27",
+                       int replicas = 1) {
   const Json labels{{"app", name}};
-  return {{"apiVersion", "apps/v1"},
-          {"kind", "Deployment"},
-          {"metadata", {{"name", name}}},
-          {"spec", {{"replicas", replicas},
-                    {"selector", {{"matchLabels", labels}}},
-                    {"strategy", {{"rollingUpdate", {{"maxSurge", 1}, {"maxUnavailable", 0}}}}},
-                    {"template", {{"metadata", {{"labels", labels}}}, {"spec", {{"containers", {container(image)}}}}}}}}};
+  return {
+      {"apiVersion", "apps/v1"},
+      {"kind", "Deployment"},
+      {"metadata", {{"name", name}}},
+      {"spec",
+       {{"replicas", replicas},
+        {"selector", {{"matchLabels", labels}}},
+        {"strategy", {{"rollingUpdate", {{"maxSurge", 1}, {"maxUnavailable", 0}}}}},
+        {"template",
+         {{"metadata", {{"labels", labels}}}, {"spec", {{"containers", {container(image)}}}}}}}}};
 }
 
 inline Json service(const std::string& name) {
-  return {{"apiVersion", "v1"},
-          {"kind", "Service"},
-          {"metadata", {{"name", name}}},
-          {"spec", {{"selector", {{"app", name}}}, {"ports", {{{"port", 80}, {"targetPort", 8080}}}}}}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Service"},
+      {"metadata", {{"name", name}}},
+      {"spec", {{"selector", {{"app", name}}}, {"ports", {{{"port", 80}, {"targetPort", 8080}}}}}}};
 }
 
 inline Json ingress(const std::string& name, const std::string& host) {

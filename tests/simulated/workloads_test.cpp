@@ -7,11 +7,14 @@ using namespace berth::simulated::tests;
 
 namespace {
 
-Json of(const World& world, const std::string& name = "web") { return world.get(deployments + "/" + name).body; }
+Json of(const World& world, const std::string& name = "web") {
+  return world.get(deployments + "/" + name).body;
+}
 
 bool ready(const World& world, int replicas, const std::string& name = "web") {
   const Json now = of(world, name);
-  return now["status"].value("readyReplicas", 0) == replicas && now["status"].value("replicas", 0) == replicas &&
+  return now["status"].value("readyReplicas", 0) == replicas &&
+         now["status"].value("replicas", 0) == replicas &&
          now["status"].value("updatedReplicas", 0) == replicas &&
          now["status"].value("observedGeneration", 0) == now["metadata"]["generation"];
 }
@@ -31,7 +34,9 @@ Json waiting_for(const World& world, const std::function<bool(const Json& status
 bool has_event(const World& world, const std::string& reason, const std::string& words) {
   return World::wait([&] {
     for (const Json& event : world.cluster.list("events", "apps"))
-      if (event["reason"] == reason && event["message"].get<std::string>().find(words) != std::string::npos) return true;
+      if (event["reason"] == reason &&
+          event["message"].get<std::string>().find(words) != std::string::npos)
+        return true;
     return false;
   });
 }
@@ -51,12 +56,14 @@ TEST_CASE("a deployment becomes a replica set and ready pods") {
   CHECK(now["status"]["availableReplicas"] == 2);
   CHECK(now["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1");
   CHECK(condition(now, "Available")["reason"] == "MinimumReplicasAvailable");
-  REQUIRE(World::wait([&] { return condition(of(world), "Progressing")["reason"] == "NewReplicaSetAvailable"; }));
+  REQUIRE(World::wait(
+      [&] { return condition(of(world), "Progressing")["reason"] == "NewReplicaSetAvailable"; }));
 
   const Json sets = world.get(replica_sets).body;
   REQUIRE(sets["items"].size() == 1);
   const std::string set = name_of(sets["items"][0]);
-  CHECK(condition(of(world), "Progressing")["message"] == "ReplicaSet \"" + set + "\" has successfully progressed.");
+  CHECK(condition(of(world), "Progressing")["message"] ==
+        "ReplicaSet \"" + set + "\" has successfully progressed.");
   const Json pods = world.get(core + "pods?labelSelector=app%3Dweb").body;
   REQUIRE(pods["items"].size() == 2);
   const Json& pod = pods["items"][0];
@@ -69,7 +76,8 @@ TEST_CASE("a deployment becomes a replica set and ready pods") {
   CHECK(status["image"] == "docker.io/library/nginx:1.27");
   CHECK(status["imageID"].get<std::string>().find("@sha256:") != std::string::npos);
   CHECK(status["containerID"].get<std::string>().starts_with("containerd://"));
-  for (const char* reason : {"Scheduled", "Pulled", "Created", "Started", "SuccessfulCreate", "ScalingReplicaSet"})
+  for (const char* reason :
+       {"Scheduled", "Pulled", "Created", "Started", "SuccessfulCreate", "ScalingReplicaSet"})
     CHECK(has_event(world, reason, ""));
 }
 
@@ -96,7 +104,8 @@ TEST_CASE("a new image rolls over: old pods go only once new ones are ready") {
   world.apply(deployments + "/web", deployment("web", "nginx:2", 2));
   const bool rolled = World::wait([&] {
     const auto pods = world.cluster.list("pods", "apps", "app=web");
-    return ready(world, 2) && pods.size() == 2 && pods[0]["spec"]["containers"][0]["image"] == "nginx:2" &&
+    return ready(world, 2) && pods.size() == 2 &&
+           pods[0]["spec"]["containers"][0]["image"] == "nginx:2" &&
            pods[1]["spec"]["containers"][0]["image"] == "nginx:2";
   });
   done = true;
@@ -116,10 +125,12 @@ TEST_CASE("a rollout to an image that fails leaves the old pods, and misses its 
   REQUIRE(World::wait([&] { return ready(world, 1); }));
   wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "missing:1";
   world.apply(deployments + "/web", wanted);
-  REQUIRE(World::wait([&] { return condition(of(world), "Progressing")["reason"] == "ProgressDeadlineExceeded"; }));
+  REQUIRE(World::wait(
+      [&] { return condition(of(world), "Progressing")["reason"] == "ProgressDeadlineExceeded"; }));
   const Json now = of(world);
   CHECK(condition(now, "Progressing")["status"] == "False");
-  CHECK(condition(now, "Progressing")["message"].get<std::string>().ends_with("has timed out progressing."));
+  CHECK(condition(now, "Progressing")["message"].get<std::string>().ends_with(
+      "has timed out progressing."));
   CHECK(condition(now, "Available")["status"] == "True");
   CHECK(now["status"]["readyReplicas"] == 1);
   CHECK(now["status"]["unavailableReplicas"] == 1);
@@ -149,22 +160,26 @@ TEST_CASE("Recreate stops the old pods before the new ones start") {
   world.apply(deployments + "/web", wanted);
   REQUIRE(World::wait([&] {
     const auto pods = world.cluster.list("pods", "apps");
-    return pods.size() == 1 && pods[0]["spec"]["containers"][0]["image"] == "nginx:2" && ready(world, 1);
+    return pods.size() == 1 && pods[0]["spec"]["containers"][0]["image"] == "nginx:2" &&
+           ready(world, 1);
   }));
 }
 
 TEST_CASE("an image that isn't there: ErrImagePull and ImagePullBackOff") {
   World world;
   world.post(deployments, deployment("web", "ghcr.io/acme/missing-app:1"));
-  const Json failed = waiting_for(world, [](const Json& s) { return state_reason(s, "waiting") == "ErrImagePull"; });
+  const Json failed = waiting_for(
+      world, [](const Json& s) { return state_reason(s, "waiting") == "ErrImagePull"; });
   REQUIRE_FALSE(failed.is_null());
-  CHECK(failed["state"]["waiting"]["message"].get<std::string>().find("ghcr.io/acme/missing-app:1: not found") !=
-        std::string::npos);
-  const Json waits = waiting_for(world, [](const Json& s) { return state_reason(s, "waiting") == "ImagePullBackOff"; });
+  CHECK(failed["state"]["waiting"]["message"].get<std::string>().find(
+            "ghcr.io/acme/missing-app:1: not found") != std::string::npos);
+  const Json waits = waiting_for(
+      world, [](const Json& s) { return state_reason(s, "waiting") == "ImagePullBackOff"; });
   REQUIRE_FALSE(waits.is_null());
   CHECK(waits["state"]["waiting"]["message"].get<std::string>().starts_with(
       "Back-off pulling image \"ghcr.io/acme/missing-app:1\": ErrImagePull: "));
-  CHECK(has_event(world, "Failed", "Failed to pull image \"ghcr.io/acme/missing-app:1\": rpc error"));
+  CHECK(
+      has_event(world, "Failed", "Failed to pull image \"ghcr.io/acme/missing-app:1\": rpc error"));
   CHECK(has_event(world, "Failed", "Error: ErrImagePull"));
   CHECK(has_event(world, "BackOff", "Back-off pulling image"));
   CHECK(world.cluster.list("pods", "apps")[0]["status"]["phase"] == "Pending");
@@ -179,7 +194,8 @@ TEST_CASE("an image that crashes: CrashLoopBackOff, restarts, the last words") {
   REQUIRE_FALSE(status.is_null());
   CHECK(status["lastState"]["terminated"]["exitCode"] == 1);
   CHECK(status["lastState"]["terminated"]["reason"] == "Error");
-  CHECK(status["lastState"]["terminated"]["message"].get<std::string>().find("simulated crash") != std::string::npos);
+  CHECK(status["lastState"]["terminated"]["message"].get<std::string>().find("simulated crash") !=
+        std::string::npos);
   CHECK(has_event(world, "BackOff", "Back-off restarting failed container web in pod web-"));
 }
 
@@ -188,7 +204,8 @@ TEST_CASE("the last words are told only where the container asks for its log") {
   Json wanted = deployment("web", "crash:1");
   wanted["spec"]["template"]["spec"]["containers"][0].erase("terminationMessagePolicy");
   world.post(deployments, wanted);
-  const Json status = waiting_for(world, [](const Json& s) { return s["lastState"].contains("terminated"); });
+  const Json status =
+      waiting_for(world, [](const Json& s) { return s["lastState"].contains("terminated"); });
   REQUIRE_FALSE(status.is_null());
   CHECK_FALSE(status["lastState"]["terminated"].contains("message"));
 }
@@ -196,7 +213,8 @@ TEST_CASE("the last words are told only where the container asks for its log") {
 TEST_CASE("an image that takes too much memory: OOMKilled") {
   World world;
   world.post(deployments, deployment("web", "oom"));
-  const Json status = waiting_for(world, [](const Json& s) { return s["lastState"].contains("terminated"); });
+  const Json status =
+      waiting_for(world, [](const Json& s) { return s["lastState"].contains("terminated"); });
   REQUIRE_FALSE(status.is_null());
   CHECK(status["lastState"]["terminated"]["exitCode"] == 137);
   CHECK(status["lastState"]["terminated"]["reason"] == "OOMKilled");
@@ -230,9 +248,11 @@ TEST_CASE("an image that needs root fails as user 1000 and runs as root") {
   Json wanted = deployment("web", "needs-root:1");
   wanted["spec"]["template"]["spec"]["securityContext"] = {{"runAsUser", 1000}};
   world.post(deployments, wanted);
-  const Json status = waiting_for(world, [](const Json& s) { return s["lastState"].contains("terminated"); });
+  const Json status =
+      waiting_for(world, [](const Json& s) { return s["lastState"].contains("terminated"); });
   REQUIRE_FALSE(status.is_null());
-  CHECK(status["lastState"]["terminated"]["message"].get<std::string>().find("Permission denied") != std::string::npos);
+  CHECK(status["lastState"]["terminated"]["message"].get<std::string>().find("Permission denied") !=
+        std::string::npos);
   Json as_root = deployment("root", "needs-root:1");
   world.post(deployments, as_root);
   CHECK(World::wait([&] { return ready(world, 1, "root"); }));
@@ -257,7 +277,9 @@ TEST_CASE("a behaviour can be set for an image") {
   World world;
   world.cluster.set_image("nginx:9", ImageBehaviour::missing);
   world.post(deployments, deployment("web", "nginx:9"));
-  REQUIRE_FALSE(waiting_for(world, [](const Json& s) { return state_reason(s, "waiting") == "ImagePullBackOff"; }).is_null());
+  REQUIRE_FALSE(waiting_for(world, [](const Json& s) {
+                  return state_reason(s, "waiting") == "ImagePullBackOff";
+                }).is_null());
   world.cluster.set_image("nginx:9", ImageBehaviour::runs);
   CHECK(World::wait([&] { return ready(world, 1); }));
 }
@@ -265,13 +287,17 @@ TEST_CASE("a behaviour can be set for an image") {
 TEST_CASE("variables from a secret that isn't there: CreateContainerConfigError") {
   World world;
   Json wanted = deployment("web");
-  wanted["spec"]["template"]["spec"]["containers"][0]["envFrom"] = {{{"secretRef", {{"name", "vars"}}}}};
+  wanted["spec"]["template"]["spec"]["containers"][0]["envFrom"] = {
+      {{"secretRef", {{"name", "vars"}}}}};
   world.post(deployments, wanted);
-  const Json status =
-      waiting_for(world, [](const Json& s) { return state_reason(s, "waiting") == "CreateContainerConfigError"; });
+  const Json status = waiting_for(world, [](const Json& s) {
+    return state_reason(s, "waiting") == "CreateContainerConfigError";
+  });
   REQUIRE_FALSE(status.is_null());
   CHECK(status["state"]["waiting"]["message"] == "secret \"vars\" not found");
-  world.cluster.put(Json{{"apiVersion", "v1"}, {"kind", "Secret"}, {"metadata", {{"name", "vars"}, {"namespace", "apps"}}}});
+  world.cluster.put(Json{{"apiVersion", "v1"},
+                         {"kind", "Secret"},
+                         {"metadata", {{"name", "vars"}, {"namespace", "apps"}}}});
   CHECK(World::wait([&] { return ready(world, 1); }));
 }
 
@@ -331,13 +357,17 @@ TEST_CASE("the log of a pod") {
   CHECK(world.get(pod + "/log?container=other").status == 400);
   const Answer previous = world.get(pod + "/log?previous=true");
   CHECK(previous.status == 400);
-  CHECK(previous.body["message"].get<std::string>().starts_with("previous terminated container \"web\" in pod"));
+  CHECK(previous.body["message"].get<std::string>().starts_with(
+      "previous terminated container \"web\" in pod"));
 
   world.post(deployments, deployment("bad", "missing"));
-  REQUIRE_FALSE(waiting_for(world, [](const Json& s) { return state_reason(s, "waiting") == "ImagePullBackOff"; }).is_null());
+  REQUIRE_FALSE(waiting_for(world, [](const Json& s) {
+                  return state_reason(s, "waiting") == "ImagePullBackOff";
+                }).is_null());
   const Json waiting = world.cluster.list("pods", "apps", "app=bad")[0];
   CHECK(world.get(core + "pods/" + name_of(waiting) + "/log").body["message"] ==
-        "container \"web\" in pod \"" + name_of(waiting) + "\" is waiting to start: trying and failing to pull image");
+        "container \"web\" in pod \"" + name_of(waiting) +
+            "\" is waiting to start: trying and failing to pull image");
 }
 
 TEST_CASE("controllers that stand still catch up") {
@@ -349,11 +379,23 @@ TEST_CASE("controllers that stand still catch up") {
   CHECK(World::wait([&] { return ready(world, 1); }));
 }
 
+TEST_CASE("nobody has the log of a pod without a node") {
+  World world;
+  world.post(deployments, deployment("web", "unschedulable"));
+  REQUIRE(has_event(world, "FailedScheduling", ""));
+  const Answer log =
+      world.get(core + "pods/" + name_of(world.cluster.list("pods", "apps")[0]) + "/log");
+  CHECK(log.status == 204);
+  CHECK(log.text.empty());
+}
+
 TEST_CASE("the metrics of pods") {
   World world;
   world.post(deployments, deployment("web"));
   REQUIRE(World::wait([&] { return ready(world, 1); }));
-  const Answer answer = world.get("/apis/metrics.k8s.io/v1beta1/namespaces/apps/pods?labelSelector=app%3Dweb");
+  const Answer answer =
+      world.get("/apis/metrics.k8s.io/v1beta1/namespaces/apps/pods?labelSelector=app%3Dweb");
   REQUIRE(answer.body["items"].size() == 1);
-  CHECK(answer.body["items"][0]["containers"][0]["usage"]["memory"].get<std::string>().ends_with("Ki"));
+  CHECK(answer.body["items"][0]["containers"][0]["usage"]["memory"].get<std::string>().ends_with(
+      "Ki"));
 }
