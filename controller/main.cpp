@@ -221,8 +221,7 @@ void serve(const Config& config) {
                            .apps_domain = config.apps_domain,
                            .base_host = host_of(base_url)},
       .url_of =
-          [&config, is_simulated, port = listening.port](const std::string& name) {
-            const std::string host = name + "." + config.apps_domain;
+          [is_simulated, port = listening.port](const std::string& host) {
             return is_simulated ? "http://" + host + ":" + std::to_string(port) : "https://" + host;
           },
       .kubernetes_state = [&] { return state_of(engine, is_simulated); },
