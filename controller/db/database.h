@@ -24,7 +24,8 @@
 namespace berth::db {
 
 // What a committed change was about; see Tx::notify.
-enum class Topic { deployment };
+// custom_domain: the id is that of the deployment, too.
+enum class Topic { deployment, custom_domain };
 
 // One connection with its prepared statements. Used by one thread at a time.
 class Connection {
