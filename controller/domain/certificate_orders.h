@@ -42,8 +42,4 @@ void note_renewal(db::Tx& tx, const Purchase& purchase);
 enum class Result { issued, failed };
 void note_result(db::Tx& tx, const std::string& domain, Result result);
 
-// The part of a host name that its owner registered, by the public suffix list: example.co.uk of
-// shop.example.co.uk. The name itself where the list knows none (a single label, a public suffix).
-std::string registered_domain(const std::string& domain);
-
 }  // namespace berth::certificate_orders

@@ -17,11 +17,10 @@
 // asks to look again; the loop records what it saw for the claim and generation that it acted on.
 // What it recorded for another one is dropped.
 //
-//   waiting_for_dns -> issuing -> active      a check that says `proven`, then begin_issuing
-//          ^             |          |
-//          |             v          |         the certificate is refused, or no order is left:
-//          |          failed        |         looked at again by itself, at `next_check_at`
-//          +------------------------+         the DNS points elsewhere by now
+//   waiting_for_dns -> issuing -> active    after a check that says `proven`: begin_issuing
+//   issuing -> failed                       the certificate is refused, or no order is left; looked
+//                                           at again by itself, at `next_check_at`
+//   any -> waiting_for_dns                  the DNS points elsewhere by now
 namespace berth::custom_domains {
 
 enum class State { waiting_for_dns, issuing, active, failed };
@@ -33,7 +32,7 @@ enum class Reason {
   dns_not_pointing,    // CNAME or address record missing or wrong; `message` says which
   txt_missing,         // TXT record missing or wrong
   dns_unreachable,     // the name servers don't answer, or with an error
-  domain_taken,        // another owner displaced a claim that was never proven
+  domain_taken,        // another owner displaced a claim that the DNS refuted for long
   certificate_failed,  // the issuer refused; `message` has its words
   order_budget,        // as many certificates were ordered as may be, see certificate_orders.h
 };
@@ -56,10 +55,12 @@ struct Claim {
   std::vector<std::string> addresses;  // of the platform's ingress, as the newest check saw them
   int failures = 0;                    // certificates refused in a row
   Instant claimed_at;
+  Instant asked_at;  // claimed, or asked to look again
   std::optional<Instant> checked_at;
   Instant next_check_at;
-  std::optional<Instant> proven_at;
-  std::optional<Instant> expires_at;  // the certificate that is served
+  std::optional<Instant> proven_at;      // the newest check that was proven
+  std::optional<Instant> refuted_since;  // the first check since then that was refuted
+  std::optional<Instant> expires_at;     // the certificate that is served
   std::optional<Instant> renews_at;
   std::optional<Instant> released_at;
 };
@@ -87,20 +88,23 @@ std::vector<Record> records(const Claim& claim, const std::string& apps_domain);
 // A domain that another owner claimed less than this ago needs the TXT record: a CNAME that its
 // owner forgot must not give the domain to whoever takes the free name.
 inline constexpr Duration foreign_use_remembered = std::chrono::hours(30 * 24);
-// A claim that was never proven for so long gives way to another owner's, so that nobody can hold
-// domains that aren't his.
-inline constexpr Duration unproven_claim_holds = std::chrono::hours(7 * 24);
+// A claim that the DNS refutes for so long gives way to another owner's, so that nobody can hold
+// domains that aren't his. It must have been checked not long ago, too: an outage of ours takes no
+// domain from anybody.
+inline constexpr Duration refuted_claim_holds = std::chrono::hours(7 * 24);
+inline constexpr Duration refutation_is_fresh = std::chrono::hours(24);
 
 struct Claimant {
-  std::string deployment_id;
+  std::string deployment_id;  // empty: it doesn't exist yet
   std::string app_id;
   std::string owner_id;
 };
-// Throws domain_taken where another deployment's claim lives. `domain` went through
-// deployments::check. An unproven claim that gives way: failed, domain_taken, released.
+// Throws domain_taken where another deployment's claim lives that doesn't give way. `domain` is
+// normalised, and nothing that domain_names::refusal has something to say of.
 void refuse_taken(db::Tx& tx, const Claimant& claimant, const std::string& domain);
 // The deployment's claim is on `domain` from now on; an older one on another domain is released.
-// On the same domain: look again now, with the next generation. Throws domain_taken.
+// On the same domain: look again now, with the next generation. Another's claim that gives way is
+// released: failed, domain_taken. Throws domain_taken.
 Claim claim(db::Tx& tx, const Claimant& claimant, const std::string& domain);
 // The deployment claims nothing any more. Changes nothing where it didn't.
 void release(db::Tx& tx, const std::string& deployment_id);
@@ -155,8 +159,10 @@ struct Certificate {
 // False, and no change, where the claim has another generation, was released, or says that already.
 bool mark_active(db::Tx& tx, const std::string& id, std::int64_t generation,
                  const Certificate& certificate);
-// The issuer refused. From issuing; withdraw the Certificate: the next order is made after the next
-// check, which comes the later the more often it failed. False as above.
+// The issuer refused. From issuing, or active with a certificate that has expired: failed; withdraw
+// the Certificate: the next order is made after the next check, which comes the later the more
+// often it failed. From active with a valid certificate: stays active, with the reason. False as
+// above.
 bool mark_failed(db::Tx& tx, const std::string& id, std::int64_t generation,
                  const std::string& message);
 
@@ -171,7 +177,7 @@ bool domain_is_held(db::Tx& tx, const Claim& claim);
 
 // Rhythm of the checks. People set a record and watch: often at first, ever rarer later.
 struct Pace {
-  Duration age;       // of the claim, or since the operator asked to look again; up to this one
+  Duration age;       // since it was claimed, asked for or first refuted: up to this
   Duration interval;  // between two checks
 };
 inline constexpr Pace paces[] = {{std::chrono::minutes(10), std::chrono::seconds(5)},

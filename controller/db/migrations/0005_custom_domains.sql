@@ -18,9 +18,11 @@ CREATE TABLE custom_domains (
   addresses      TEXT NOT NULL DEFAULT '[]',  -- a JSON array: where the platform's ingress is
   failures       INTEGER NOT NULL DEFAULT 0,  -- certificates refused in a row
   claimed_at     INTEGER NOT NULL,
+  asked_at       INTEGER NOT NULL,  -- claimed, or asked to look again
   checked_at     INTEGER,
   next_check_at  INTEGER NOT NULL,
-  proven_at      INTEGER,  -- the DNS said that the domain is the operator's; never cleared
+  proven_at      INTEGER,  -- the newest check that said that the domain is the operator's
+  refuted_since  INTEGER,  -- the first of the checks since then that said that it isn't
   expires_at     INTEGER,  -- of the certificate
   renews_at      INTEGER,
   released_at    INTEGER,
