@@ -24,7 +24,7 @@ struct Settings {
   // somebody else copies there.
   std::optional<std::string> wildcard_tls_secret;
   // cert-manager's ClusterIssuer. Without it no Certificate is ever made.
-  std::optional<std::string> cluster_issuer;
+  std::optional<std::string> cluster_issuer = {};
 
   // Whether each sub-domain gets a Certificate of its own.
   bool has_subdomain_certificates() const { return cluster_issuer && !wildcard_tls_secret; }

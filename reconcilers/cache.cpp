@@ -10,11 +10,11 @@ namespace berth::reconcilers {
 namespace {
 
 const std::vector<std::pair<const kube::Resource*, Need>> watched = {
-    {&kube::namespaces, Need::always},       {&kube::service_accounts, Need::always},
-    {&kube::network_policies, Need::always}, {&kube::limit_ranges, Need::always},
-    {&kube::resource_quotas, Need::always},  {&kube::secrets, Need::always},
-    {&kube::services, Need::always},         {&kube::deployments, Need::always},
-    {&kube::ingresses, Need::always},        {&kube::pods, Need::always},
+    {&kube::namespaces, Need::always},         {&kube::service_accounts, Need::always},
+    {&kube::network_policies, Need::always},   {&kube::limit_ranges, Need::always},
+    {&kube::resource_quotas, Need::always},    {&kube::secrets, Need::always},
+    {&kube::services, Need::always},           {&kube::deployments, Need::always},
+    {&kube::ingresses, Need::always},          {&kube::pods, Need::always},
     {&kube::certificates, Need::where_served},
 };
 
@@ -72,9 +72,8 @@ ClusterState Cache::state() const {
 }
 
 bool Cache::serves(const kube::Resource& resource) const {
-  const auto found = std::ranges::find_if(informers_, [&](const auto& informer) {
-    return informer->resource().kind == resource.kind;
-  });
+  const auto found = std::ranges::find_if(
+      informers_, [&](const auto& informer) { return informer->resource().kind == resource.kind; });
   return found != informers_.end() && (*found)->state().served;
 }
 

@@ -8,95 +8,105 @@
 namespace berth::reconcilers {
 namespace {
 
+using custom_domains::Check;
+using custom_domains::Claim;
+using custom_domains::Reason;
 using dns::Answer;
 using dns::Type;
-using Points = Verdict::Points;
+using Result = custom_domains::Outcome;
 
-enum class Proven { yes, no, unknown };
-
-Proven is_proven(const Claim& claim, const dns::Resolver& resolver) {
-  const Answer answer = resolver.look_up(claim.challenge_name, Type::txt);
-  if (answer.kind == Answer::Kind::unknown) return Proven::unknown;
-  return std::ranges::find(answer.values, claim.challenge) != answer.values.end() ? Proven::yes
-                                                                                  : Proven::no;
+Check refuted(Reason reason, const std::string& message) {
+  return {.outcome = Result::refuted, .reason = reason, .message = message, .addresses = {}};
 }
 
-std::string challenge_record(const Claim& claim) {
-  return "a TXT record " + claim.challenge_name + " with the value " + claim.challenge;
+Check silent(const std::string& name) {
+  return {.outcome = Result::unknown,
+          .reason = Reason::dns_unreachable,
+          .message = "the name servers give no answer about " + name,
+          .addresses = {}};
 }
 
-Verdict by_proof(Proven proven, const std::string& missing) {
-  switch (proven) {
-    case Proven::yes:
-      return {Points::yes, false, ""};
-    case Proven::no:
-      return {Points::no, false, missing};
-    case Proven::unknown:
-      break;
-  }
-  return {Points::unknown, false, "the name servers don't tell whether there is " + missing};
+Check proven() { return {.outcome = Result::proven, .reason = {}, .message = {}, .addresses = {}}; }
+
+// Whatever strangers wrote into their zone, shortened.
+std::string shown(const std::vector<std::string>& values) {
+  constexpr size_t most = 3;
+  std::string list;
+  for (size_t i = 0; i < std::min(most, values.size()); ++i)
+    list += (i == 0 ? "" : ", ") + values[i];
+  return values.size() > most ? list + ", …" : list;
 }
 
-// Of both families. Nothing is known where one of them isn't.
+Check check_text(const Claim& claim, const dns::Resolver& resolver) {
+  const std::string name = custom_domains::challenge_name(claim);
+  const std::string value = custom_domains::challenge_value(claim);
+  const Answer answer = resolver.look_up(name, Type::txt);
+  if (answer.kind == Answer::Kind::unknown) return silent(name);
+  if (std::ranges::find(answer.values, value) != answer.values.end()) return proven();
+  const std::string there =
+      answer.values.empty() ? "there is none" : "there is " + shown(answer.values);
+  return refuted(Reason::txt_missing,
+                 "a TXT record " + name + " with the value " + value + " is missing: " + there);
+}
+
+// Of both families, sorted. Nothing is known where one of them isn't.
 struct Addresses {
   bool known = true;
-  std::set<std::string> all;
+  std::vector<std::string> all;
 };
 
-Addresses addresses_of(const std::string& name, Answer four, const dns::Resolver& resolver) {
+Addresses addresses_of(const std::string& name, const Answer& four, const dns::Resolver& resolver) {
   const Answer six = resolver.look_up(name, Type::aaaa);
   Addresses found;
-  for (const Answer& answer : {std::move(four), six}) {
-    if (answer.kind == Answer::Kind::unknown) found.known = false;
-    found.all.insert(answer.values.begin(), answer.values.end());
+  for (const Answer* answer : {&four, &six}) {
+    if (answer->kind == Answer::Kind::unknown) found.known = false;
+    found.all.insert(found.all.end(), answer->values.begin(), answer->values.end());
   }
+  std::ranges::sort(found.all);
   return found;
 }
 
-std::string where_it_leads(const Answer& answer, const Addresses& addresses) {
-  if (!answer.chain.empty()) return "it is an alias of " + answer.chain.front();
-  if (addresses.all.empty()) return "it has no address either";
-  return "it has the address " + *addresses.all.begin();
+std::string missing_record(const Claim& claim, const std::string& target, const Answer& alias,
+                           const std::vector<std::string>& addresses) {
+  std::string text = claim.is_apex ? "a record that leads " + claim.domain + " to " + target +
+                                         " is missing (ALIAS, or the same A and AAAA records): "
+                                   : "a CNAME record " + claim.domain + " that leads to " + target +
+                                         " is missing: ";
+  if (!alias.chain.empty()) return text + "it leads to " + shown(alias.chain);
+  if (addresses.empty()) return text + alias.problem;
+  return text + "it has the address " + shown(addresses);
 }
 
-Verdict unknown(const std::string& name) {
-  return {Points::unknown, false, "the name servers give no answer about " + name};
-}
-
-// Without a CNAME record that leads to us.
-Verdict look_at_addresses(const Claim& claim, const Answer& alias, const dns::Resolver& resolver) {
+// Without CNAME records that lead to us.
+Check check_addresses(const Claim& claim, const std::string& target, const Answer& alias,
+                      const dns::Resolver& resolver) {
   const Addresses own = addresses_of(claim.domain, alias, resolver);
-  if (!own.known) return unknown(claim.domain);
-  const std::string record =
-      "a CNAME record " + claim.domain + " that leads to " + claim.target + " is missing";
-  const std::string missing = record + " (" + where_it_leads(alias, own) + ")";
-  if (own.all.empty()) return {Points::no, false, missing};
-  const Addresses ours =
-      addresses_of(claim.target, resolver.look_up(claim.target, Type::a), resolver);
-  if (!ours.known) return unknown(claim.target);
-  if (!std::ranges::includes(ours.all, own.all)) return {Points::no, false, missing};
-  return by_proof(is_proven(claim, resolver),
-                  record + "; where there can't be one, " + challenge_record(claim) +
-                      " is needed beside the address");
+  if (!own.known) return silent(claim.domain);
+  const auto missing = [&] {
+    return refuted(Reason::dns_not_pointing, missing_record(claim, target, alias, own.all));
+  };
+  // What the owner of an apex has to be told, and what the addresses are compared with.
+  if (own.all.empty() && !claim.is_apex) return missing();
+  const Addresses ours = addresses_of(target, resolver.look_up(target, Type::a), resolver);
+  if (!ours.known) return silent(target);
+  const bool leads_to_us = !own.all.empty() && std::ranges::includes(ours.all, own.all);
+  Check check = leads_to_us ? check_text(claim, resolver) : missing();
+  // Whoever could set a CNAME and hasn't is told of that first.
+  if (leads_to_us && check.outcome == Result::refuted && !claim.is_apex) check = missing();
+  check.addresses = ours.all;
+  return check;
 }
 
 }  // namespace
 
-Verdict look_at(const Claim& claim, const dns::Resolver& resolver) {
+Check check_domain(const Claim& claim, const std::string& apps_domain,
+                   const dns::Resolver& resolver) {
+  const std::string target = dns::normal(custom_domains::target_of(claim, apps_domain));
   const Answer alias = resolver.look_up(claim.domain, Type::a);
-  const bool leads_to_us =
-      std::ranges::find(alias.chain, dns::normal(claim.target)) != alias.chain.end();
-  if (!leads_to_us) {
-    if (alias.kind == Answer::Kind::unknown) return unknown(claim.domain);
-    return look_at_addresses(claim, alias, resolver);
-  }
-  if (claim.proof == Proof::where_no_alias) return {Points::yes, false, ""};
-  Verdict verdict = by_proof(is_proven(claim, resolver),
-                             challenge_record(claim) +
-                                 " is missing: another account used this domain not long ago, so "
-                                 "the CNAME record alone proves nothing");
-  verdict.lacks_proof_only = verdict.points == Points::no;
-  return verdict;
+  if (std::ranges::find(alias.chain, target) != alias.chain.end())
+    return claim.needs_txt ? check_text(claim, resolver) : proven();
+  if (alias.kind == Answer::Kind::unknown) return silent(claim.domain);
+  return check_addresses(claim, target, alias, resolver);
 }
 
 }  // namespace berth::reconcilers
