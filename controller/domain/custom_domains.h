@@ -114,8 +114,7 @@ std::optional<Claim> living(db::Tx& tx, const std::string& deployment_id);
 // The living claim, or the one that was displaced: what GET …/domain shows.
 std::optional<Claim> newest(db::Tx& tx, const std::string& deployment_id);
 
-// ---- What the loop does
-// -------------------------------------------------------------------------
+// ---- What the loop does -----------------------------------------------------------------------
 // Each change that the API makes is told with Topic::custom_domain and the deployment's id.
 
 // Living claims whose next check is due, the longest due first.
@@ -145,10 +144,11 @@ struct Check {
 std::optional<Claim> record_check(db::Tx& tx, const std::string& id, std::int64_t generation,
                                   const Check& check);
 
-// From waiting_for_dns or failed, after a check that was proven within this very pass: takes an
-// order of the owner's budget and is issuing; without budget: failed, order_budget. Returns the
-// claim as it is then; nothing, and no change, where the claim has another generation, was
-// released, or is in another state.
+// From waiting_for_dns or failed, where the newest check was proven and is younger than
+// proof_holds: takes an order of the owner's budget and is issuing; without budget: failed,
+// order_budget. Returns the claim as it is then; nothing, and no change, where the claim has
+// another generation, was released, is in another state, or isn't proven.
+inline constexpr Duration proof_holds = std::chrono::minutes(1);
 std::optional<Claim> begin_issuing(db::Tx& tx, const std::string& id, std::int64_t generation);
 
 struct Certificate {
