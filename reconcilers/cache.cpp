@@ -91,9 +91,11 @@ void Cache::note(const Object& written) { store(kube::resource_of(written)).note
 
 std::vector<Tracked> Cache::of_deployment(const std::string& id) const {
   std::vector<Tracked> found;
-  for (const auto& informer : informers_)
+  for (const auto& informer : informers_) {
+    if (!informer->state().served) continue;
     for (ObjectPtr& object : informer->store().of_deployment(id))
       found.push_back({&informer->resource(), std::move(object)});
+  }
   return found;
 }
 

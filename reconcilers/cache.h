@@ -54,7 +54,7 @@ class Cache {
   ObjectPtr find(const Object& like) const;
   void note(const Object& written);  // what a write of ours was answered with
 
-  // All kinds, pods too.
+  // All kinds that are served, pods too.
   std::vector<Tracked> of_deployment(const std::string& id) const;
   // The ids in the labels of everything that there is, of all kinds.
   std::vector<std::string> deployments() const;

@@ -135,9 +135,10 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   const Tenancy::Made tenant = tenancy_.make(row.app_id);
   if (!tenant.ready) return wait_for_namespace(row);
   Applier::Result result = tenant.result;
-  std::vector<Object> desired = manifests::of_deployment(wish, parts_.settings);
-  const auto certificate_at = certificates_.admit(row, desired);
-  result.add(applier_.apply(desired));
+  const std::vector<Object> desired = manifests::of_deployment(wish, parts_.settings);
+  std::vector<Object> applicable = desired;
+  const auto certificate_at = certificates_.admit(row, applicable);
+  result.add(applier_.apply(applicable));
   result.again = sooner(result.again, certificate_at);
   result.applied += remove_unwanted(row.id, desired);
 

@@ -11,8 +11,6 @@ using custom_domains::State;
 using deployments::Deployment;
 using std::chrono::milliseconds;
 
-// Rows that wait for the namespace, or for the former holder of the domain: usually a second.
-constexpr milliseconds after_obstacle{500};
 // A certificate's events tell how it goes on; this is for one that got lost.
 constexpr milliseconds while_issuing{10'000};
 
@@ -107,6 +105,7 @@ bool DomainLoop::look(View& view, Proof& proof) {
       : parts_.settings.cluster_issuer
           ? without_issuer("the cluster has no cert-manager that would issue a certificate")
           : without_issuer("this platform has no certificate issuer");
+  if (parts_.resolver.stopped()) return false;  // then it says nothing
   auto next = parts_.database.write([&](db::Tx& tx) {
     return custom_domains::record_check(tx, claim.id, claim.generation, seen);
   });
@@ -119,7 +118,7 @@ bool DomainLoop::look(View& view, Proof& proof) {
 Outcome DomainLoop::act(View& view, Proof proof) {
   if (!view.claim || view.is_held) return clear(view);
   const DomainObjects::Removed others = objects_.remove_all_but(view.row, view.claim->domain);
-  if (const auto why = obstacle(view)) return Outcome::waiting(*why, after_obstacle);
+  if (const auto why = obstacle(view)) return Outcome::waiting(*why, look_again);
   if (proof == Proof::fresh && !is_wanted(view.claim->state)) begin(view);
   Outcome outcome = is_wanted(view.claim->state) ? serve(view, proof) : wait(view);
   outcome.writes += others.writes;

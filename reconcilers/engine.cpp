@@ -109,6 +109,7 @@ void Engine::start() {
 
 void Engine::stop() {
   queue_.shut_down();
+  resolver_.stop();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
   domains_.stop();

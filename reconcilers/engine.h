@@ -88,7 +88,7 @@ class Engine {
   Cache cache_;
   KeyedMutex deployments_;
   DeploymentLoop loop_;
-  const dns::Resolver resolver_;
+  dns::Resolver resolver_;
   DomainLoop domain_loop_;
   DomainWorkers domains_;
 

@@ -17,6 +17,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+constexpr int longest_pause = 100;  // ms, until it is noticed that nobody wants to know any more
+
 // c-ares wants this once, before any thread uses it.
 void prepare_library() {
   static const int prepared = ares_library_init(ARES_LIB_INIT_ALL);
@@ -80,7 +82,8 @@ void step(ares_channel channel, SteadyClock::time_point end) {
                   .tv_usec = milliseconds_until(end) % 1000 * 1000};
   timeval own{};
   const timeval* wait = ares_timeout(channel, &longest, &own);
-  const int pause = std::clamp(int(wait->tv_sec * 1000 + wait->tv_usec / 1000) + 1, 1, 1000);
+  const int pause =
+      std::clamp(int(wait->tv_sec * 1000 + wait->tv_usec / 1000) + 1, 1, longest_pause);
   if (poll(polled.data(), count, pause) <= 0) {
     ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     return;
@@ -100,7 +103,7 @@ struct FreeBytes {
 
 // One question and its answer; nothing where there was none that could be used.
 std::optional<Message> ask(ares_channel channel, const std::string& name, Type type,
-                           SteadyClock::time_point end) {
+                           SteadyClock::time_point end, const std::atomic<bool>& stopped) {
   constexpr int internet = 1;
   constexpr int recursion_desired = 1;
   const std::string random = random_bytes(2);
@@ -114,7 +117,7 @@ std::optional<Message> ask(ares_channel channel, const std::string& name, Type t
   const std::unique_ptr<unsigned char, FreeBytes> question(raw);
   Reply reply;
   ares_send(channel, question.get(), length, keep_reply, &reply);
-  while (!reply.done && SteadyClock::now() < end) step(channel, end);
+  while (!reply.done && !stopped && SteadyClock::now() < end) step(channel, end);
   if (!reply.done) ares_cancel(channel);  // calls keep_reply
   if (reply.status != ARES_SUCCESS) return std::nullopt;
   auto message = parse_message(reply.bytes, type);
@@ -180,7 +183,7 @@ Answer Resolver::look_up(const std::string& name, Type type) const {
   const Channel channel = open_channel(options_, servers_);
   if (!channel) return answer;
   while (true) {
-    const auto message = ask(channel.get(), walk.name, type, end);
+    const auto message = ask(channel.get(), walk.name, type, end, stopped_);
     if (!message) return answer;
     const Followed followed = follow(walk, *message, start);
     if (followed == Followed::astray) {

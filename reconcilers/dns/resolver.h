@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -50,9 +51,14 @@ class Resolver {
   // again over TCP. Never throws but for want of memory.
   Answer look_up(const std::string& name, Type type) const;
 
+  // Every look-up, also one that runs, ends within a tenth of a second from now on: unknown.
+  void stop() { stopped_ = true; }
+  bool stopped() const { return stopped_; }
+
  private:
   const Options options_;
   const std::string servers_;  // as c-ares takes them
+  std::atomic<bool> stopped_ = false;
 };
 
 }  // namespace berth::dns

@@ -117,6 +117,20 @@ TEST_CASE("a silent server takes no longer than the deadline") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
 }
 
+TEST_CASE("a look-up ends soon when nobody wants to know any more") {
+  Server server([](const Question&) { return Texts{}; });
+  Options options = quick(server);
+  options.patience = options.deadline = std::chrono::seconds(60);
+  Resolver resolver(options);
+  const auto start = std::chrono::steady_clock::now();
+  std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    resolver.stop();
+  });
+  CHECK(resolver.look_up("shop.example", Type::a).kind == Kind::unknown);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+}
+
 TEST_CASE("the second server is asked where the first one fails") {
   Server bad([](const Question& question) { return Texts{reply(question, {}, server_failure)}; });
   Server good(zone(shop));
@@ -221,5 +235,6 @@ TEST_CASE("any bytes are a message or none, and never more") {
     for (const auto& [at, byte] : changes) damaged[at % damaged.size()] = byte;
     for (const Type type : {Type::a, Type::aaaa, Type::txt}) (void)parse_message(damaged, type);
   }));
-  CHECK(rc::check("random", [](const std::string& bytes) { (void)parse_message(bytes, Type::txt); }));
+  CHECK(
+      rc::check("random", [](const std::string& bytes) { (void)parse_message(bytes, Type::txt); }));
 }
