@@ -3,12 +3,18 @@
 
 #include "api/encode.h"
 #include "api/handlers.h"
-#include "controller/domain/tiers.h"
+#include "controller/domain/custom_domains.h"
 
 namespace berth::api {
 namespace {
 
 using deployments::Deployment;
+
+// Its custom domain once that is served, else its name under apps-domain.
+std::string url_of(const Deployment& row, const Services& services) {
+  return services.url_of(
+      row.served_domain.value_or(row.name + "." + services.deployment_rules.apps_domain));
+}
 
 json reason_or_null(std::optional<deployments::Reason> reason) {
   return reason ? json(deployments::to_string(*reason)) : json(nullptr);
@@ -31,7 +37,7 @@ json encode(const Deployment& row, const Services& services) {
           {"tier", row.tier_slug},
           {"env_keys", row.env_keys},
           {"health_path", or_null(row.health_path)},
-          {"url", services.url_of(row.name)},
+          {"url", url_of(row, services)},
           {"memory_limit_mb", row.memory_limit_mb},
           {"cpu_limit_millicores", row.cpu_limit_millicores},
           {"inserted_at", to_iso8601(row.inserted_at)},
@@ -51,26 +57,6 @@ json encode_both(const Deployment& row, const Services& services) {
   return body;
 }
 
-json encode_tier(const tiers::Tier& tier) {
-  return {{"id", tier.id},
-          {"name", tier.name},
-          {"slug", tier.slug},
-          {"description", tier.description},
-          {"payment_method", tier.payment_method},
-          {"monthly_cost_points", or_null(tier.monthly_cost_points)},
-          {"monthly_cost_sats", or_null(tier.monthly_cost_sats)},
-          {"memory_limit_mb", tier.memory_limit_mb},
-          {"cpu_limit_millicores", tier.cpu_limit_millicores},
-          {"custom_domain_allowed", tier.custom_domain_allowed},
-          {"monthly_stipend_points", tier.monthly_stipend_points},
-          {"ad_reach_multiplier", tier.ad_reach_multiplier},
-          {"auto_approve", tier.auto_approve},
-          {"limits",
-           {{"memory_mb", tier.memory_limit_mb},
-            {"cpus", tier.cpu_limit_millicores / 1000.0},
-            {"max_deployments", or_null(tier.max_deployments)}}}};
-}
-
 json encode_log(const deployments::LogEntry& entry) {
   return {{"id", entry.id},
           {"action", entry.action},
@@ -86,14 +72,33 @@ const json& field_or_null(const json& body, const char* field) {
   return value == body.end() ? null : *value;
 }
 
-std::map<std::string, std::string> decode_env(const json& body) {
+// The variables under either of their names, or null.
+const json& env_of(const json& body) {
   const json& env_vars = field_or_null(body, "env_vars");
   const json& env = field_or_null(body, "env");
   if (!env_vars.is_null() && !env.is_null())
     throw invalid_field("env", "and env_vars are the same: send one of them");
-  const json& chosen = env_vars.is_null() ? env : env_vars;
-  return chosen.is_null() ? std::map<std::string, std::string>()
-                          : chosen.get<std::map<std::string, std::string>>();
+  return env_vars.is_null() ? env : env_vars;
+}
+
+std::map<std::string, std::string> decode_env(const json& body) {
+  const json& env = env_of(body);
+  return env.is_null() ? std::map<std::string, std::string>()
+                       : env.get<std::map<std::string, std::string>>();
+}
+
+std::map<std::string, std::optional<std::string>> decode_env_changes(const json& body) {
+  std::map<std::string, std::optional<std::string>> changes;
+  for (const auto& [key, value] : env_of(body).items())
+    changes[key] = value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
+  return changes;
+}
+
+std::optional<deployments::RegistryCredentials> decode_credentials(const json& body) {
+  const json& credentials = field_or_null(body, "registry_credentials");
+  if (credentials.is_null()) return std::nullopt;
+  return deployments::RegistryCredentials{.username = credentials.at("username"),
+                                          .password = credentials.at("password")};
 }
 
 deployments::Order decode_order(const json& body) {
@@ -103,12 +108,24 @@ deployments::Order decode_order(const json& body) {
                               .custom_domain = text_or_nothing(body, "custom_domain"),
                               .health_path = text_or_nothing(body, "health_path"),
                               .env = decode_env(body),
-                              .registry_credentials = {}};
+                              .registry_credentials = decode_credentials(body)};
   if (const json& port = field_or_null(body, "port"); !port.is_null()) order.port = port;
-  if (const json& credentials = field_or_null(body, "registry_credentials"); !credentials.is_null())
-    order.registry_credentials = {.username = credentials.at("username"),
-                                  .password = credentials.at("password")};
   return order;
+}
+
+deployments::Change decode_change(const json& body) {
+  deployments::Change change = {.image = text_or_nothing(body, "image"),
+                                .port = {},
+                                .env = decode_env_changes(body),
+                                .custom_domain = {},
+                                .health_path = {},
+                                .registry_credentials = {},
+                                .tier = text_or_nothing(body, "tier")};
+  if (const json& port = field_or_null(body, "port"); !port.is_null()) change.port = port;
+  if (body.contains("custom_domain")) change.custom_domain = text_or_nothing(body, "custom_domain");
+  if (body.contains("health_path")) change.health_path = text_or_nothing(body, "health_path");
+  if (body.contains("registry_credentials")) change.registry_credentials = decode_credentials(body);
+  return change;
 }
 
 deployments::Actor actor_of(const Call& call) {
@@ -119,12 +136,6 @@ deployments::Actor actor_of(const Call& call) {
 
 }  // namespace
 
-Reply list_tiers(db::Tx& tx, const Call&, const Services&) {
-  json list = json::array();
-  for (const tiers::Tier& tier : tiers::list(tx)) list.push_back(encode_tier(tier));
-  return {.body = {{"tiers", std::move(list)}}};
-}
-
 Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) {
   const Deployment row = deployments::create(tx, actor_of(call), decode_order(call.body),
                                              services.deployment_rules, services.keys.data);
@@ -133,7 +144,7 @@ Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) 
                    {"id", row.id},
                    {"name", row.name},
                    {"status", deployments::to_string(row.status)},
-                   {"url", services.url_of(row.name)},
+                   {"url", url_of(row, services)},
                    {"message", "the deployment is on its way; GET /api/deploy/apps/" + row.id +
                                    "/status follows it"}}};
 }
@@ -158,7 +169,7 @@ Reply deployment_status(db::Tx& tx, const Call& call, const Services& services) 
                    {"reason", reason_or_null(row.reason)},
                    {"cause", reason_or_null(row.cause)},
                    {"message", or_null(row.message)},
-                   {"url", services.url_of(row.name)},
+                   {"url", url_of(row, services)},
                    {"container_id", or_null(row.container_id)},
                    {"health_status", or_null(row.health_status)},
                    {"last_health_check", or_null(row.last_health_check)}}};
@@ -172,6 +183,30 @@ Reply deployment_logs(db::Tx& tx, const Call& call, const Services&) {
   for (const deployments::LogEntry& entry : deployments::newest_logs(tx, row.id))
     logs.push_back(encode_log(entry));
   return {.body = {{"logs", std::move(logs)}}};
+}
+
+Reply change_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_both(
+              deployments::change(tx, actor_of(call), call.id(), decode_change(call.body),
+                                  services.deployment_rules, services.keys.data),
+              services)};
+}
+
+Reply deployment_domain(db::Tx& tx, const Call& call, const Services& services) {
+  const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
+  const auto claim = custom_domains::newest(tx, row.id);
+  if (!claim) throw Error(Code::domain_not_found, "the deployment has no custom domain");
+  json records = json::array();
+  for (const auto& record : custom_domains::records(*claim, services.deployment_rules.apps_domain))
+    records.push_back({{"type", record.type}, {"name", record.name}, {"value", record.value}});
+  return {.body = {{"domain", claim->domain},
+                   {"state", custom_domains::to_string(claim->state)},
+                   {"reason", claim->reason ? json(custom_domains::to_string(*claim->reason))
+                                            : json(nullptr)},
+                   {"message", or_null(claim->message)},
+                   {"records", std::move(records)},
+                   {"last_checked_at", or_null(claim->checked_at)},
+                   {"expires_at", or_null(claim->expires_at)}}};
 }
 
 Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services) {

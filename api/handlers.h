@@ -33,13 +33,20 @@ Reply token(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services);
 Reply verify_token(db::Tx& tx, const Call& call, const Services& services);
 
-// deployments.cpp
+// tiers.cpp
 Reply list_tiers(db::Tx& tx, const Call& call, const Services& services);
+Reply internal_tiers(db::Tx& tx, const Call& call, const Services& services);
+Reply create_tier(db::Tx& tx, const Call& call, const Services& services);
+Reply change_tier(db::Tx& tx, const Call& call, const Services& services);
+
+// deployments.cpp
 Reply create_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services);
 Reply get_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply deployment_status(db::Tx& tx, const Call& call, const Services& services);
 Reply deployment_logs(db::Tx& tx, const Call& call, const Services& services);
+Reply deployment_domain(db::Tx& tx, const Call& call, const Services& services);
+Reply change_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);

@@ -33,8 +33,8 @@ struct Services {
   accounts::SignupBonus signup_bonus;
   oauth::Policy oauth_policy;
   deployments::Rules deployment_rules;
-  // Scheme, host and port that a deployment of this name is reached at.
-  std::function<std::string(const std::string& name)> url_of;
+  // Scheme, host and port that a host of deployments is reached at.
+  std::function<std::string(const std::string& host)> url_of;
 
   std::function<std::string()> kubernetes_state;      // simulated, connected, unreachable
   std::function<std::vector<std::string>()> orphans;  // deployment ids on the cluster without a row

@@ -1,13 +1,12 @@
 #include "controller/config.h"
 
-#include <libpsl.h>
-
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 
 #include "controller/base/yaml.h"
 #include "controller/config_keys.h"
+#include "controller/domain/domain_names.h"
 
 namespace berth {
 namespace {
@@ -104,12 +103,6 @@ std::string host_of(const std::string& url) {
   return authority.substr(0, authority.find(':'));
 }
 
-// The domain that somebody registered (publicsuffix.org); empty for a public suffix or an address.
-std::string registrable(const std::string& host) {
-  const char* domain = psl_registrable_domain(psl_builtin(), host.c_str());
-  return domain == nullptr ? "" : domain;
-}
-
 void check_whole(const Config& config) {
   const auto refuse = [](const std::string& text) { throw ConfigError(text); };
   if (!config.production) {
@@ -127,8 +120,8 @@ void check_whole(const Config& config) {
   if (!config.rate_limits) refuse("rate-limits: off is for development only");
   if (!config.base_url) refuse("base-url: production needs one");
   // Cookies of the one would reach the other: tenants must not be able to set ours.
-  const std::string ours = registrable(host_of(*config.base_url));
-  if (!ours.empty() && ours == registrable(config.apps_domain))
+  const std::string ours = domain_names::registered(host_of(*config.base_url));
+  if (ours == domain_names::registered(config.apps_domain))
     refuse("apps-domain: " + config.apps_domain + " and base-url share the domain " + ours +
            "; production needs two");
 }

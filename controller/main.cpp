@@ -229,8 +229,7 @@ void serve(const Config& config) {
                            .apps_domain = config.apps_domain,
                            .base_host = host_of(base_url)},
       .url_of =
-          [&config, is_simulated, port = listening.port](const std::string& name) {
-            const std::string host = name + "." + config.apps_domain;
+          [&config, is_simulated, port = listening.port](const std::string& host) {
             if (is_simulated) return "http://" + host + ":" + std::to_string(port);
             const bool has_tls = config.wildcard_tls_secret || config.cluster_issuer;
             return (has_tls ? "https://" : "http://") + host;

@@ -52,6 +52,8 @@ constexpr std::array codes = {
     CodeInfo{Code::app_not_found, "app_not_found", 404, "There is no such app."},
     CodeInfo{Code::deployment_not_found, "deployment_not_found", 404,
              "There is no such deployment."},
+    CodeInfo{Code::domain_not_found, "domain_not_found", 404,
+             "The deployment has no custom domain."},
     CodeInfo{Code::scope_request_not_found, "scope_request_not_found", 404,
              "There is no such scope request."},
     CodeInfo{Code::tier_not_found, "tier_not_found", 404, "There is no such tier."},

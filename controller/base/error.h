@@ -43,6 +43,7 @@ enum class Code {
   not_found,
   app_not_found,
   deployment_not_found,
+  domain_not_found,
   scope_request_not_found,
   tier_not_found,
   user_not_found,

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "controller/base/crypto.h"
 #include "controller/base/id.h"
 
 namespace berth::deployments {
@@ -49,7 +50,10 @@ const std::string select_deployments =
     "d.billing_status, "
     "d.last_health_check, d.deployed_at, d.stopped_at, d.suspended_at, d.destroyed_at, "
     "d.removed_at, d.request_id, "
-    "d.inserted_at, d.updated_at FROM deployments d JOIN deploy_tiers t ON t.id = d.tier_id ";
+    "d.inserted_at, d.updated_at, c.domain FROM deployments d JOIN deploy_tiers t ON t.id = "
+    "d.tier_id "
+    "LEFT JOIN custom_domains c ON c.deployment_id = d.id AND c.released_at IS NULL AND c.state = "
+    "'active' ";
 
 Deployment deployment_of(const db::Query& row) {
   return {.id = row.text(0),
@@ -61,6 +65,7 @@ Deployment deployment_of(const db::Query& row) {
           .image = row.text(6),
           .port = int(row.integer(7)),
           .custom_domain = row.text_or_null(8),
+          .served_domain = row.text_or_null(34),
           .health_path = row.text_or_null(9),
           .env_keys = nlohmann::json::parse(row.text(10)).get<std::vector<std::string>>(),
           .memory_limit_mb = int(row.integer(11)),
@@ -95,6 +100,21 @@ void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& 
       "VALUES ($1, $2, $3, $4, $5, $6, $7)",
       new_uuid(tx.now()), deployment_id, entry.action, entry.status, entry.initiated_by,
       entry.details, tx.now());
+}
+
+SealedEnv seal_env(const std::string& deployment_id, const std::map<std::string, std::string>& env,
+                   const std::string& data_key) {
+  nlohmann::json keys = nlohmann::json::array();
+  for (const auto& [key, value] : env) keys.push_back(key);
+  const std::string plain = nlohmann::json(env).dump();
+  return {.keys = keys.dump(), .values = base64(seal(data_key, plain, env_context(deployment_id)))};
+}
+
+std::string seal_credentials(const std::string& deployment_id,
+                             const RegistryCredentials& credentials, const std::string& data_key) {
+  const nlohmann::json plain = {{"username", credentials.username},
+                                {"password", credentials.password}};
+  return base64(seal(data_key, plain.dump(), credentials_context(deployment_id)));
 }
 
 std::string env_context(const std::string& deployment_id) { return "env:" + deployment_id; }

@@ -20,6 +20,18 @@ struct NewLogEntry {
 };
 void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& entry);
 
+// The app's deployment. Throws what get_owned throws, and deployment_destroyed.
+Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id);
+
+struct SealedEnv {
+  std::string keys;    // a JSON array
+  std::string values;  // sealed
+};
+SealedEnv seal_env(const std::string& deployment_id, const std::map<std::string, std::string>& env,
+                   const std::string& data_key);
+std::string seal_credentials(const std::string& deployment_id,
+                             const RegistryCredentials& credentials, const std::string& data_key);
+
 // AES contexts: a sealed value can't be moved to another row or column.
 std::string env_context(const std::string& deployment_id);
 std::string credentials_context(const std::string& deployment_id);

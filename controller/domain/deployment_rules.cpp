@@ -1,29 +1,15 @@
 #include "controller/domain/deployment_rules.h"
 
-#include <libpsl.h>
-
 #include <algorithm>
 #include <cctype>
 #include <regex>
 
 #include "controller/base/error.h"
 #include "controller/base/text.h"
+#include "controller/domain/domain_names.h"
 
 namespace berth::deployments {
 namespace {
-
-constexpr size_t max_domain_length = 253;  // RFC 1035, section 2.3.4
-constexpr size_t max_label_length = 63;
-
-bool is_lower_or_digit(unsigned char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-// Lower-case letters, digits and hyphens, with a letter or digit at both ends.
-bool is_label(std::string_view text, size_t most) {
-  return !text.empty() && text.size() <= most && is_lower_or_digit(text.front()) &&
-         is_lower_or_digit(text.back()) && std::ranges::all_of(text, [](unsigned char c) {
-           return is_lower_or_digit(c) || c == '-';
-         });
-}
 
 bool is_env_key(std::string_view key) {
   const auto letter = [](unsigned char c) { return std::isalpha(c) || c == '_'; };
@@ -58,30 +44,13 @@ bool is_image(const std::string& image) {
   return std::regex_match(image, grammar);
 }
 
-bool is_below(std::string_view host, std::string_view domain) {
-  return host == domain || (host.size() > domain.size() && host.ends_with(domain) &&
-                            host[host.size() - domain.size() - 1] == '.');
+void check_domain(const std::string& domain, const Rules& rules, Details& wrong) {
+  const std::string reason = domain_names::refusal(domain, rules.apps_domain, rules.base_host);
+  if (!reason.empty()) wrong["custom_domain"].push_back(reason);
 }
 
-void check_domain(const std::string& domain, const Rules& rules, Details& wrong) {
-  auto& reasons = wrong["custom_domain"];
-  bool labels = !domain.empty() && domain.size() <= max_domain_length &&
-                domain.find('.') != std::string::npos;
-  bool last_has_letter = false;
-  for (size_t at = 0; labels && at <= domain.size();) {
-    const size_t end = std::min(domain.find('.', at), domain.size());
-    const std::string_view label = std::string_view(domain).substr(at, end - at);
-    labels = is_label(label, max_label_length);
-    last_has_letter = std::ranges::any_of(label, [](unsigned char c) { return std::isalpha(c); });
-    at = end + 1;
-  }
-  if (!labels || !last_has_letter)
-    reasons.push_back("must be a host name in lower case, without a wildcard, and no address");
-  else if (is_below(domain, rules.apps_domain) || is_below(domain, rules.base_host))
-    reasons.push_back("must not be a name of this platform");
-  else if (psl_is_public_suffix(psl_builtin(), domain.c_str()) == 1)
-    reasons.push_back("is a public suffix, under which others register their names");
-  if (reasons.empty()) wrong.erase("custom_domain");
+void check_port(int port, Details& wrong) {
+  if (port < 1 || port > 65535) wrong["port"].push_back("must be between 1 and 65535");
 }
 
 void check_health_path(const std::string& path, Details& wrong) {
@@ -92,40 +61,61 @@ void check_health_path(const std::string& path, Details& wrong) {
         "must start with '/' and have at most 256 printable ASCII characters");
 }
 
-bool is_allowed(const std::string& image, const std::vector<std::string>& registries) {
-  return std::ranges::any_of(registries, [&](const std::string& prefix) {
+bool is_allowed(const std::string& image, const Rules& rules) {
+  return std::ranges::any_of(rules.registries, [&](const std::string& prefix) {
     return image.size() > prefix.size() + 1 && image.starts_with(prefix) &&
            image[prefix.size()] == '/';
   });
+}
+
+void check_image(const std::string& image, const Rules& rules, Details& wrong) {
+  const bool named = !image.empty() && image.size() <= max_image_length;
+  // Whether the registry is allowed is asked first: its answer helps more than one about the
+  // grammar.
+  if (!named || (is_allowed(image, rules) && !is_image(image)))
+    wrong["image"].push_back("must be an image reference such as docker.io/library/nginx:1.27");
+}
+
+void check_registry(const std::string& image, const Rules& rules) {
+  if (is_allowed(image, rules)) return;
+  std::string list;
+  for (const std::string& prefix : rules.registries)
+    list.append(list.empty() ? "" : ", ").append(prefix).append("/");
+  throw Error(Code::unsupported_registry, "the image must start with one of: " + list,
+              {{"image", {"must start with one of: " + list}}});
 }
 
 }  // namespace
 
 void check(const Order& order, const Rules& rules) {
   Details wrong;
-  if (!is_label(order.name, max_name_length))
+  if (!domain_names::is_label(order.name, max_name_length))
     wrong["name"].push_back(
         "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
         "ends");
-  if (order.port < 1 || order.port > 65535) wrong["port"].push_back("must be between 1 and 65535");
-  const bool named = !order.image.empty() && order.image.size() <= max_image_length;
-  // Whether the registry is allowed is asked first: its answer helps more than one about the
-  // grammar.
-  if (!named || (is_allowed(order.image, rules.registries) && !is_image(order.image)))
-    wrong["image"].push_back("must be an image reference such as docker.io/library/nginx:1.27");
+  check_port(order.port, wrong);
+  check_image(order.image, rules, wrong);
   if (order.tier.empty()) wrong["tier"].push_back("must be the slug of a tier");
   check_env(order.env, wrong);
   if (order.custom_domain) check_domain(*order.custom_domain, rules, wrong);
   if (order.health_path) check_health_path(*order.health_path, wrong);
   if (!wrong.empty())
     throw Error(Code::validation_failed, "the deployment can't be created like this", wrong);
-  if (!is_allowed(order.image, rules.registries)) {
-    std::string list;
-    for (const std::string& prefix : rules.registries)
-      list.append(list.empty() ? "" : ", ").append(prefix).append("/");
-    throw Error(Code::unsupported_registry, "the image must start with one of: " + list,
-                {{"image", {"must start with one of: " + list}}});
-  }
+  check_registry(order.image, rules);
+}
+
+void check(const Change& change, const std::map<std::string, std::string>& env,
+           const Rules& rules) {
+  Details wrong;
+  if (change.port) check_port(*change.port, wrong);
+  if (change.image) check_image(*change.image, rules, wrong);
+  if (!change.env.empty()) check_env(env, wrong);
+  if (const auto& domain = change.custom_domain; domain && *domain)
+    check_domain(**domain, rules, wrong);
+  if (const auto& path = change.health_path; path && *path) check_health_path(**path, wrong);
+  if (!wrong.empty())
+    throw Error(Code::validation_failed, "the deployment can't be changed like this", wrong);
+  if (change.image) check_registry(*change.image, rules);
 }
 
 }  // namespace berth::deployments

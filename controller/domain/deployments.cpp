@@ -7,8 +7,10 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/apps.h"
+#include "controller/domain/custom_domains.h"
 #include "controller/domain/deployment_rows.h"
 #include "controller/domain/deployment_rules.h"
+#include "controller/domain/domain_names.h"
 #include "controller/domain/ledger.h"
 
 namespace berth::deployments {
@@ -22,11 +24,7 @@ tiers::Tier payable_tier(db::Tx& tx, const Order& order) {
   if (tier->payment_method != "service_points")
     throw Error(Code::payment_method_unsupported,
                 "deployments can be paid with service points only");
-  if (order.custom_domain)
-    throw invalid_field("custom_domain",
-                        tier->custom_domain_allowed
-                            ? "needs a certificate issuer, and this cluster has none"
-                            : "isn't part of the tier " + tier->slug);
+  if (order.custom_domain) check_has_domains(*tier);
   return *tier;
 }
 
@@ -69,20 +67,13 @@ void charge_first_period(db::Tx& tx, const Deployment& deployment, const tiers::
       deployment.id, tx.now(), *transaction, cost);
 }
 
-std::string json_of(const std::map<std::string, std::string>& env) {
-  return nlohmann::json(env).dump();
-}
-
 void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
             const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key) {
-  nlohmann::json keys = nlohmann::json::array();
-  for (const auto& [key, value] : order.env) keys.push_back(key);
-  std::optional<std::string> credentials;
-  if (order.registry_credentials) {
-    const nlohmann::json plain = {{"username", order.registry_credentials->username},
-                                  {"password", order.registry_credentials->password}};
-    credentials = base64(seal(data_key, plain.dump(), credentials_context(id)));
-  }
+  const SealedEnv env = seal_env(id, order.env, data_key);
+  const auto credentials =
+      order.registry_credentials
+          ? std::optional(seal_credentials(id, *order.registry_credentials, data_key))
+          : std::nullopt;
   tx.execute(
       "INSERT INTO deployments (id, app_id, owner_id, tier_id, name, image, port, custom_domain, "
       "health_path, env_keys, "
@@ -92,9 +83,9 @@ void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& 
       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', $15, $16, "
       "$17, $17)",
       id, actor.app_id, owner_id, tier.id, order.name, order.image, order.port, order.custom_domain,
-      order.health_path, keys.dump(), base64(seal(data_key, json_of(order.env), env_context(id))),
-      credentials, tier.memory_limit_mb, tier.cpu_limit_millicores,
-      tier.monthly_cost_points.value_or(0) == 0 ? "exempt" : "current", actor.request_id, tx.now());
+      order.health_path, env.keys, env.values, credentials, tier.memory_limit_mb,
+      tier.cpu_limit_millicores, tier.monthly_cost_points.value_or(0) == 0 ? "exempt" : "current",
+      actor.request_id, tx.now());
 }
 
 // A new wish: the next generation in `status`. What was seen of the old one is forgotten.
@@ -112,13 +103,6 @@ Deployment change_wish(db::Tx& tx, const Deployment& deployment, const Actor& ac
   return *find(tx, deployment.id);
 }
 
-Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id) {
-  Deployment deployment = get_owned(tx, actor.app_id, id);
-  if (deployment.status == Status::destroyed)
-    throw Error(Code::deployment_destroyed, "the deployment was deleted");
-  return deployment;
-}
-
 Page<Deployment> page_of(const PageRequest& page, std::int64_t total) {
   return {.items = {}, .page = page.page, .page_size = page.page_size, .total = total};
 }
@@ -132,22 +116,34 @@ LogEntry log_of(const db::Query& row) {
           .inserted_at = row.instant(5)};
 }
 
-}  // namespace
-
-Deployment create(db::Tx& tx, const Actor& actor, const Order& order, const Rules& rules,
-                  const std::string& data_key) {
-  check(order, rules);
+// The checks of a create request, in the order of api.md.
+tiers::Tier check_order(db::Tx& tx, const custom_domains::Claimant& claimant, const Order& order) {
   const tiers::Tier tier = payable_tier(tx, order);
-  const auto app = apps::find(tx, actor.app_id);
-  if (!app) throw Error(Code::app_not_found, "there is no such app");
-  check_allowed(*app, tier);
+  check_allowed(*apps::find(tx, claimant.app_id), tier);
   if (holder_of_name(tx, order.name))
     throw Error(Code::subdomain_taken, "another deployment has the name " + order.name);
-  check_cap(tx, app->owner_id, tier);
-  const std::string id = new_uuid(tx.now());
+  if (order.custom_domain) custom_domains::refuse_taken(tx, claimant, *order.custom_domain);
+  check_cap(tx, claimant.owner_id, tier);
+  return tier;
+}
+
+}  // namespace
+
+Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Rules& rules,
+                  const std::string& data_key) {
+  Order order = ordered;
+  if (order.custom_domain) order.custom_domain = domain_names::normalised(*order.custom_domain);
+  check(order, rules);
+  const auto app = apps::find(tx, actor.app_id);
+  if (!app) throw Error(Code::app_not_found, "there is no such app");
+  custom_domains::Claimant claimant = {
+      .deployment_id = {}, .app_id = app->id, .owner_id = app->owner_id};
+  const tiers::Tier tier = check_order(tx, claimant, order);
+  const std::string id = claimant.deployment_id = new_uuid(tx.now());
   insert(tx, id, actor, order, tier, app->owner_id, data_key);
   const Deployment deployment = *find(tx, id);
   charge_first_period(tx, deployment, tier);
+  if (order.custom_domain) custom_domains::claim(tx, claimant, *order.custom_domain);
   write_log(
       tx, id,
       {.action = "create",
@@ -157,6 +153,23 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& order, const Rule
                       .dump()});
   tx.notify(db::Topic::deployment, id);
   return deployment;
+}
+
+Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id) {
+  Deployment deployment = get_owned(tx, actor.app_id, id);
+  if (deployment.status == Status::destroyed)
+    throw Error(Code::deployment_destroyed, "the deployment was deleted");
+  return deployment;
+}
+
+void check_not_suspended(const Deployment& deployment) {
+  if (deployment.suspended_at)
+    throw Error(Code::deployment_suspended, "an admin has suspended this deployment");
+}
+
+void check_has_domains(const tiers::Tier& tier) {
+  if (!tier.custom_domain_allowed)
+    throw invalid_field("custom_domain", "isn't part of the tier " + tier.slug);
 }
 
 std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
@@ -197,8 +210,7 @@ Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id) {
 
 Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_living(tx, actor, id);
-  if (deployment.suspended_at)
-    throw Error(Code::deployment_suspended, "an admin has suspended this deployment");
+  check_not_suspended(deployment);
   write_log(
       tx, id,
       {.action = "restart", .status = "started", .initiated_by = actor.user_id, .details = {}});
@@ -211,6 +223,7 @@ Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
   write_log(
       tx, id,
       {.action = "destroy", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
+  custom_domains::release(tx, id);
   return change_wish(tx, deployment, actor, Status::destroyed);
 }
 

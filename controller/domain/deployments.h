@@ -59,6 +59,7 @@ struct Deployment {
   std::string image;
   int port = 0;
   std::optional<std::string> custom_domain;
+  std::optional<std::string> served_domain;  // custom_domain, while its certificate is active
   std::optional<std::string> health_path;
   std::vector<std::string> env_keys;
   int memory_limit_mb = 0;
@@ -120,6 +121,17 @@ struct Order {  // a create request, decoded
   std::optional<RegistryCredentials> registry_credentials;
 };
 
+// A change request, decoded: what isn't set stays. Within, nothing means "none any more".
+struct Change {
+  std::optional<std::string> image;
+  std::optional<int> port;
+  std::map<std::string, std::optional<std::string>> env;  // merged; nothing removes the key
+  std::optional<std::optional<std::string>> custom_domain;
+  std::optional<std::optional<std::string>> health_path;
+  std::optional<std::optional<RegistryCredentials>> registry_credentials;
+  std::optional<std::string> tier;
+};
+
 // Who acts, and in which request.
 struct Actor {
   std::string user_id;
@@ -145,7 +157,13 @@ Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& 
 // deployment_suspended where an admin stopped it. `stop` of a stopped one changes nothing.
 Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id);
 Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id);
-// From any state; a second time changes nothing. The name is free at once.
+// Replaces the container where something of it differs: deploying, but a stopped one stays stopped
+// and a pending one pending. The same custom domain again: its DNS is looked at at once. Refused
+// with deployment_destroyed, deployment_suspended, validation_failed (also for another tier, or a
+// custom domain that the tier doesn't have), unsupported_registry, domain_taken.
+Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const Change& change,
+                  const Rules& rules, const std::string& data_key);
+// From any state; a second time changes nothing. The name and the custom domain are free at once.
 Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id);
 
 struct LogEntry {
@@ -170,8 +188,7 @@ struct Allowance {  // GET /api/deploy/sandbox-status
 };
 Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 
-// ---- What the reconcilers do
-// ---------------------------------------------------------------------
+// ---- What the reconcilers do --------------------------------------------------------------------
 
 // A deployment with its secrets opened: everything that its objects are made of.
 struct Wish {

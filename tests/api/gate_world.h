@@ -59,7 +59,7 @@ class GateWorld {
       .signup_bonus = {},
       .oauth_policy = {},
       .deployment_rules = world.rules,
-      .url_of = [](const std::string& name) { return "https://" + name + ".apps.example.org"; },
+      .url_of = [](const std::string& host) { return "https://" + host; },
       .kubernetes_state = [] { return "simulated"; },
       .orphans = [] { return std::vector<std::string>(); },
   };
