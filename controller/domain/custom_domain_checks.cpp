@@ -29,7 +29,8 @@ Claim store(db::Tx& tx, const Claim& before, Claim claim) {
       claim.id, to_string(claim.state), name_of(claim.reason), claim.message,
       nlohmann::json(claim.addresses).dump(), claim.failures, claim.checked_at, claim.next_check_at,
       claim.proven_at, claim.refuted_since, claim.expires_at, claim.renews_at);
-  if (claim.state != before.state || claim.reason != before.reason) log_state(tx, claim);
+  if (claim.state != before.state || (claim.reason && claim.reason != before.reason))
+    log_state(tx, claim);
   return claim;
 }
 
@@ -74,6 +75,7 @@ Instant next_look(const Claim& claim, Instant now) {
 void note_evidence(Claim& claim, const Check& check, Instant now) {
   claim.checked_at = now;
   if (!check.addresses.empty()) claim.addresses = check.addresses;
+  claim.proven_at.reset();
   if (check.outcome == Outcome::proven) {
     claim.proven_at = now;
     claim.refuted_since.reset();
@@ -147,9 +149,7 @@ std::optional<Claim> begin_issuing(db::Tx& tx, const std::string& id, std::int64
   const auto before = current(tx, id, generation);
   if (!before || before->state == State::issuing || before->state == State::active)
     return std::nullopt;
-  if (!before->proven_at || before->proven_at != before->checked_at ||
-      tx.now() - *before->proven_at > proof_holds)
-    return std::nullopt;
+  if (!before->proven_at || tx.now() - *before->proven_at > proof_holds) return std::nullopt;
   Claim claim = *before;
   if (const auto refusal = certificate_orders::take(tx, purchase_of(claim))) {
     claim.state = State::failed;

@@ -58,8 +58,8 @@ struct Claim {
   Instant asked_at;  // claimed, or asked to look again
   std::optional<Instant> checked_at;
   Instant next_check_at;
-  std::optional<Instant> proven_at;      // the newest check that was proven
-  std::optional<Instant> refuted_since;  // the first check since then that was refuted
+  std::optional<Instant> proven_at;      // the newest check, where that one was proven
+  std::optional<Instant> refuted_since;  // the first refuted check since the last proven one
   std::optional<Instant> expires_at;     // the certificate that is served
   std::optional<Instant> renews_at;
   std::optional<Instant> released_at;

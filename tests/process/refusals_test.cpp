@@ -25,6 +25,8 @@ std::vector<Ask> deployment_calls(const std::string& id) {
   return {{.method = "GET", .path = path},
           {.method = "GET", .path = path + "/status"},
           {.method = "GET", .path = path + "/logs"},
+          {.method = "GET", .path = path + "/domain"},
+          {.method = "PATCH", .path = path, .body = R"({"port": 8080})"},
           {.method = "POST", .path = path + "/stop"},
           {.method = "POST", .path = path + "/restart"},
           {.method = "DELETE", .path = path}};

@@ -81,6 +81,22 @@ TEST_CASE("production refuses what is for development") {
   CHECK(ended.output.find(secret) == std::string::npos);
 }
 
+TEST_CASE("production keeps tenants off the domain of its own pages") {
+  const auto with = [](const std::string& base_url, const std::string& apps_domain) {
+    return run_to_end({"--environment", "production", "--kubernetes", "in-cluster",
+                       "--internal-secret", "a secret of more than sixteen letters", "--base-url",
+                       base_url, "--apps-domain", apps_domain});
+  };
+  check_refused(with("https://berth.example.org", "apps.example.org"), "apps-domain",
+                "example.org");
+  check_refused(with("https://example.co.uk", "example.co.uk"), "base-url", "example.co.uk");
+  // Two domains are two owners below a public suffix; what stops this start is the missing cluster.
+  const Ended other = with("https://berth.example.co.uk", "apps-example.co.uk");
+  INFO(other.output);
+  CHECK(other.code != refused_configuration);
+  CHECK_THAT(other.output, !Contains("apps-domain"));
+}
+
 TEST_CASE("variables lie over the file, flags over variables") {
   const TempDir dir;
   const std::string file =

@@ -21,8 +21,8 @@ CREATE TABLE custom_domains (
   asked_at       INTEGER NOT NULL,  -- claimed, or asked to look again
   checked_at     INTEGER,
   next_check_at  INTEGER NOT NULL,
-  proven_at      INTEGER,  -- the newest check that said that the domain is the operator's
-  refuted_since  INTEGER,  -- the first of the checks since then that said that it isn't
+  proven_at      INTEGER,  -- of the newest check, where it said that the domain is the operator's
+  refuted_since  INTEGER,  -- of the first check since such a one that said that it isn't
   expires_at     INTEGER,  -- of the certificate
   renews_at      INTEGER,
   released_at    INTEGER,
