@@ -51,6 +51,8 @@ struct Config {
   std::vector<std::string> registries;
   std::string ingress_class;
   std::optional<std::string> wildcard_tls_secret;
+  std::optional<std::string> cluster_issuer;
+  std::vector<std::string> dns_servers;
   int reconcile_workers = 0;
 
   bool rate_limits = true;

@@ -1,5 +1,7 @@
 #include "controller/config_keys.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
 #include <sstream>
@@ -57,6 +59,18 @@ Address address(const std::string& text) {
   if (result.host.front() == '[' && result.host.back() == ']')
     result.host = result.host.substr(1, result.host.size() - 2);
   return result;
+}
+
+bool is_ip_address(const std::string& text) {
+  in6_addr bytes{};
+  return inet_pton(AF_INET, text.c_str(), &bytes) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), &bytes) == 1;
+}
+
+bool is_name_server(const std::string& text) {
+  if (is_ip_address(text)) return true;
+  const Address server = address(text);
+  return is_ip_address(server.host) && server.port > 0;
 }
 
 std::vector<std::string> list(const std::string& text) {
@@ -210,14 +224,22 @@ const std::vector<Key>& config_keys() {
        }},
       {"ingress-class", "traefik", "of the tenants' Ingresses",
        [](Config& c, const std::string& v) { c.ingress_class = v; }},
-      {"cluster-issuer", "", "cert-manager's issuer for custom domains", ignore, Key::Kind::plain,
-       Key::Effect::none_yet},
-      {"wildcard-tls-secret", "", "TLS secret for *.<apps-domain>",
+      {"cluster-issuer", "",
+       "cert-manager's ClusterIssuer for custom domains, and for sub-domains without a wildcard",
+       [](Config& c, const std::string& v) { c.cluster_issuer = text_or_nothing(v); }},
+      {"wildcard-tls-secret", "",
+       "TLS secret for *.<apps-domain>: namespace/name of the ingress controller's default one, or "
+       "a name in each app's namespace",
        [](Config& c, const std::string& v) { c.wildcard_tls_secret = text_or_nothing(v); }},
       {"reconcile-workers", "8", "deployments that are reconciled at once",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
-      {"dns-servers", "", "for custom domains; the system's if empty", ignore, Key::Kind::plain,
-       Key::Effect::none_yet},
+      {"dns-servers", "",
+       "addresses, with or without a port, for custom domains; the system's if empty",
+       [](Config& c, const std::string& v) {
+         c.dns_servers = list(v);
+         if (!std::ranges::all_of(c.dns_servers, is_name_server))
+           want("addresses such as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:5353");
+       }},
       {"smtp-url", "", "mail stays in the outbox if empty", ignore, Key::Kind::secret,
        Key::Effect::none_yet},
       {"mail-from", "", "sender of mail", ignore, Key::Kind::plain, Key::Effect::none_yet},

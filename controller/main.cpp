@@ -178,11 +178,19 @@ void serve(const Config& config) {
                               .settings = {.instance = instance,
                                            .apps_domain = config.apps_domain,
                                            .ingress_class = config.ingress_class,
-                                           .wildcard_tls_secret = config.wildcard_tls_secret},
+                                           .wildcard_tls_secret = config.wildcard_tls_secret,
+                                           .cluster_issuer = config.cluster_issuer},
                               .data_key = keys.data,
                               .registry = registry},
-                             {.workers = config.reconcile_workers, .patience = {}});
-  database.subscribe([&](db::Topic, const std::string& id) { engine.enqueue(id); });
+                             {.workers = config.reconcile_workers,
+                              .patience = {},
+                              .dns = {.servers = config.dns_servers}});
+  database.subscribe([&](db::Topic topic, const std::string& id) {
+    if (topic == db::Topic::custom_domain)
+      engine.enqueue_domain(id);
+    else
+      engine.enqueue(id);
+  });
 
   std::unique_ptr<api::Gate> gate;
   const api::Handler handler = [&](const api::Request& request, api::Response& response) {
@@ -221,8 +229,10 @@ void serve(const Config& config) {
                            .apps_domain = config.apps_domain,
                            .base_host = host_of(base_url)},
       .url_of =
-          [is_simulated, port = listening.port](const std::string& host) {
-            return is_simulated ? "http://" + host + ":" + std::to_string(port) : "https://" + host;
+          [&config, is_simulated, port = listening.port](const std::string& host) {
+            if (is_simulated) return "http://" + host + ":" + std::to_string(port);
+            const bool has_tls = config.wildcard_tls_secret || config.cluster_issuer;
+            return (has_tls ? "https://" : "http://") + host;
           },
       .kubernetes_state = [&] { return state_of(engine, is_simulated); },
       .orphans =

@@ -20,6 +20,8 @@ using nlohmann::json;
 // Long enough that two versions of an object never share one, short enough to be read aloud.
 constexpr size_t hash_length = 32;
 
+constexpr const char* tls_suffix = "-tls";  // behind an object's name: its TLS secret
+
 // What a container is sure to get of its limit. Web applications idle most of the time, so the
 // processor is shared widely; memory can't be taken back, so it is shared with care.
 constexpr std::int64_t cpu_limit_to_request = 10;
@@ -163,19 +165,47 @@ Object deployment_object(const Parts& parts, const Object& env) {
 
 // An Ingress can name only secrets of its own namespace. A certificate of another namespace is the
 // ingress controller's default one, which it takes for a host without a secret.
-json tls_of(const std::string& host, const Settings& settings) {
-  if (!settings.wildcard_tls_secret) return nullptr;
+json tls_of(const std::string& host, const Parts& parts) {
+  const Settings& settings = parts.settings;
   json entry = {{"hosts", {host}}};
-  if (settings.wildcard_tls_secret->find('/') == std::string::npos)
+  if (settings.has_subdomain_certificates())
+    entry["secretName"] = parts.name + tls_suffix;
+  else if (!settings.wildcard_tls_secret)
+    return nullptr;
+  else if (settings.wildcard_tls_secret->find('/') == std::string::npos)
     entry["secretName"] = *settings.wildcard_tls_secret;
   return json::array({entry});
 }
 
+std::string host_of(const deployments::Deployment& deployment, const Settings& settings) {
+  return deployment.name + "." + settings.apps_domain;
+}
+
+Object certificate(const Values& common, const std::string& host, const std::string& secret,
+                   const Settings& settings) {
+  Values values = common;
+  values["secret"] = secret;
+  values["secret_labels"] = common.at("labels");
+  values["hosts"] = json::array({host});
+  values["issuer"] = settings.cluster_issuer.value();
+  return finished("certificate.yaml", values);
+}
+
+Values domain_values(const deployments::Deployment& deployment, const std::string& domain,
+                     const Settings& settings) {
+  json labels = deployment_labels(deployment, settings);
+  labels[component_label] = domain_component;
+  return {{"name", domain_object_name(deployment.id, domain)},
+          {"namespace", namespace_of(deployment.app_id)},
+          {"labels", labels}};
+}
+
 Object ingress(const Parts& parts) {
-  const std::string host = parts.wish.deployment.name + "." + parts.settings.apps_domain;
+  const std::string host = host_of(parts.wish.deployment, parts.settings);
   return finished("ingress.yaml", parts.with({{"class", parts.settings.ingress_class},
                                               {"host", host},
-                                              {"tls", tls_of(host, parts.settings)}}));
+                                              {"service", parts.name},
+                                              {"tls", tls_of(host, parts)}}));
 }
 
 // The one that serves, the one that a rollout starts beside it, and three that earlier rollouts
@@ -235,8 +265,39 @@ std::vector<Object> of_deployment(const deployments::Wish& wish, const Settings&
   if (wish.registry_credentials) objects.push_back(registry_secret(parts));
   objects.push_back(finished("service.yaml", parts.with({{"deployment", wish.deployment.id}})));
   objects.push_back(deployment_object(parts, objects.front()));
-  if (!wish.host_is_held) objects.push_back(ingress(parts));
+  if (!wish.host_is_held) {
+    objects.push_back(ingress(parts));
+    if (settings.has_subdomain_certificates())
+      objects.push_back(certificate(parts.common, host_of(wish.deployment, settings),
+                                    parts.name + tls_suffix, settings));
+  }
   return objects;
+}
+
+std::string domain_object_name(const std::string& deployment_id, const std::string& domain) {
+  constexpr size_t enough = 10;  // characters, to tell a deployment's few domains apart
+  return object_name(deployment_id) + "-" + hex(sha256(domain)).substr(0, enough);
+}
+
+std::string domain_secret_name(const std::string& deployment_id, const std::string& domain) {
+  return domain_object_name(deployment_id, domain) + tls_suffix;
+}
+
+Object domain_ingress(const deployments::Deployment& deployment, const std::string& domain,
+                      const Settings& settings) {
+  Values values = domain_values(deployment, domain, settings);
+  values["class"] = settings.ingress_class;
+  values["host"] = domain;
+  values["service"] = object_name(deployment.id);
+  values["tls"] = json::array(
+      {{{"hosts", {domain}}, {"secretName", domain_secret_name(deployment.id, domain)}}});
+  return finished("ingress.yaml", values);
+}
+
+Object domain_certificate(const deployments::Deployment& deployment, const std::string& domain,
+                          const Settings& settings) {
+  return certificate(domain_values(deployment, domain, settings), domain,
+                     domain_secret_name(deployment.id, domain), settings);
 }
 
 std::string hash_of(const Object& object) {

@@ -9,11 +9,13 @@
 namespace berth::reconcilers {
 namespace {
 
-const std::vector<const kube::Resource*> watched = {
-    &kube::namespaces,   &kube::service_accounts, &kube::network_policies,
-    &kube::limit_ranges, &kube::resource_quotas,  &kube::secrets,
-    &kube::services,     &kube::deployments,      &kube::ingresses,
-    &kube::pods,
+const std::vector<std::pair<const kube::Resource*, Need>> watched = {
+    {&kube::namespaces, Need::always},         {&kube::service_accounts, Need::always},
+    {&kube::network_policies, Need::always},   {&kube::limit_ranges, Need::always},
+    {&kube::resource_quotas, Need::always},    {&kube::secrets, Need::always},
+    {&kube::services, Need::always},           {&kube::deployments, Need::always},
+    {&kube::ingresses, Need::always},          {&kube::pods, Need::always},
+    {&kube::certificates, Need::where_served},
 };
 
 void collect(const std::vector<ObjectPtr>& objects, std::set<std::string>& ids) {
@@ -26,9 +28,9 @@ void collect(const std::vector<ObjectPtr>& objects, std::set<std::string>& ids) 
 
 Cache::Cache(kube::Client& client, const std::string& label_selector, Listener listener)
     : listener_(std::move(listener)) {
-  for (const kube::Resource* resource : watched) {
+  for (const auto& [resource, need] : watched) {
     informers_.push_back(std::make_unique<Informer>(
-        client, *resource, label_selector,
+        client, *resource, need, label_selector,
         Informer::Listener{.changed = [this](const Object& object) { changed(object); },
                            .connected = [this] { listener_.connected(); }}));
   }
@@ -69,6 +71,12 @@ ClusterState Cache::state() const {
   return all;
 }
 
+bool Cache::serves(const kube::Resource& resource) const {
+  const auto found = std::ranges::find_if(
+      informers_, [&](const auto& informer) { return informer->resource().kind == resource.kind; });
+  return found != informers_.end() && (*found)->state().served;
+}
+
 Store& Cache::store(const kube::Resource& resource) const {
   for (const auto& informer : informers_)
     if (informer->resource().kind == resource.kind) return informer->store();
@@ -83,9 +91,11 @@ void Cache::note(const Object& written) { store(kube::resource_of(written)).note
 
 std::vector<Tracked> Cache::of_deployment(const std::string& id) const {
   std::vector<Tracked> found;
-  for (const auto& informer : informers_)
+  for (const auto& informer : informers_) {
+    if (!informer->state().served) continue;
     for (ObjectPtr& object : informer->store().of_deployment(id))
       found.push_back({&informer->resource(), std::move(object)});
+  }
   return found;
 }
 
@@ -104,7 +114,7 @@ std::vector<std::string> Cache::deployments_in(const std::string& name_space) co
 void Cache::changed(const Object& object) const {
   if (!synced()) return;  // whoever waits for the cache looks at everything then
   if (const std::string id = label_of(object, manifests::deployment_label); !id.empty())
-    listener_.deployment_changed(id);
+    listener_.deployment_changed(id, object);
   else if (const std::string app = label_of(object, manifests::app_label); !app.empty())
     listener_.app_changed(app);
 }

@@ -30,7 +30,8 @@ class Cache {
  public:
   // Called on informers' threads: be quick.
   struct Listener {
-    std::function<void(const std::string& id)> deployment_changed;  // one of its objects, or a pod
+    // One of its objects, or a pod.
+    std::function<void(const std::string& id, const Object& object)> deployment_changed;
     std::function<void(const std::string& app_id)>
         app_changed;                  // its namespace, or what stands in it for all
     std::function<void()> connected;  // a kind answers (again)
@@ -45,13 +46,15 @@ class Cache {
   bool synced() const;
   ClusterState state() const;
 
+  // False where the cluster has no such kind (cert-manager's), or doesn't let us see it.
+  bool serves(const kube::Resource& resource) const;
   // Throws std::invalid_argument for a kind that isn't watched.
   Store& store(const kube::Resource& resource) const;
   // The object of the same kind, namespace and name; null where there is none.
   ObjectPtr find(const Object& like) const;
   void note(const Object& written);  // what a write of ours was answered with
 
-  // All kinds, pods too.
+  // All kinds that are served, pods too.
   std::vector<Tracked> of_deployment(const std::string& id) const;
   // The ids in the labels of everything that there is, of all kinds.
   std::vector<std::string> deployments() const;

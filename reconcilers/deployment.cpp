@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "controller/base/log.h"
+#include "controller/domain/custom_domains.h"
+#include "reconcilers/domain_objects.h"
 #include "reconcilers/failures.h"
 
 namespace berth::reconcilers {
@@ -26,10 +28,14 @@ std::optional<std::chrono::milliseconds> sooner(std::optional<std::chrono::milli
   return std::min(*a, *b);
 }
 
+// The secret that cert-manager writes is wanted as long as its Certificate is.
 bool is_wanted(const Tracked& tracked, const std::vector<Object>& desired) {
+  const std::string name = name_of(*tracked.object);
   return std::any_of(desired.begin(), desired.end(), [&](const Object& object) {
-    return text_at(object, {"kind"}) == tracked.resource->kind &&
-           name_of(object) == name_of(*tracked.object);
+    if (tracked.resource->kind == kube::secrets.kind &&
+        text_at(object, {"spec", "secretName"}) == name)
+      return true;
+    return text_at(object, {"kind"}) == tracked.resource->kind && name_of(object) == name;
   });
 }
 
@@ -37,20 +43,50 @@ std::string reason_of(const Observation& seen) {
   return seen.reason ? std::string(deployments::to_string(*seen.reason)) : "";
 }
 
+deployments::Reason reason_of(custom_domains::Reason reason) {
+  switch (reason) {
+    case custom_domains::Reason::dns_not_pointing:
+    case custom_domains::Reason::txt_missing:
+    case custom_domains::Reason::dns_unreachable:
+      return deployments::Reason::dns_not_pointing;
+    case custom_domains::Reason::domain_taken:
+      return deployments::Reason::domain_taken;
+    case custom_domains::Reason::certificate_failed:
+    case custom_domains::Reason::order_budget:
+      return deployments::Reason::certificate_failed;
+  }
+  return deployments::Reason::dns_not_pointing;
+}
+
+// A deployment that runs is told what is wrong with its domain.
+void add_domain(Observation& seen, const std::optional<custom_domains::Claim>& claim) {
+  if (seen.status != Status::running || seen.reason || !claim || !claim->reason) return;
+  seen.reason = reason_of(*claim->reason);
+  seen.message = claim->message;
+}
+
 }  // namespace
+
+// A wish, and what its custom domain is like.
+struct DeploymentLoop::Wanted {
+  Wish wish;
+  std::optional<custom_domains::Claim> domain;
+};
 
 DeploymentLoop::DeploymentLoop(Parts parts)
     : parts_(std::move(parts)),
       applier_(parts_.client, parts_.cache),
       tenancy_(parts_.database, parts_.client, parts_.cache, applier_, parts_.settings),
       removal_(parts_.database, parts_.client, parts_.cache, tenancy_, parts_.settings,
-               parts_.wake) {}
+               parts_.wake),
+      certificates_(parts_.database, parts_.cache) {}
 
 Outcome DeploymentLoop::reconcile(const std::string& id, Subject& subject) {
   const auto row = parts_.database.read([&](db::Tx& tx) { return deployments::find(tx, id); });
   if (!row) return orphan(id);
   subject = {manifests::namespace_of(row->app_id), row->generation, row->request_id};
   if (!parts_.cache.synced()) return without_cache(*row);
+  const KeyedMutex::Lock lock(parts_.deployments, id);
   return row->status == Status::destroyed ? remove(*row) : make(*row);
 }
 
@@ -69,29 +105,41 @@ Outcome DeploymentLoop::remove(const Deployment& row) {
 // deployment that was destroyed meanwhile doesn't take the host back from its heir.
 Outcome DeploymentLoop::make(const Deployment& row) {
   const KeyedMutex::Lock lock(names_, row.name);
-  auto wish = parts_.database.read(
-      [&](db::Tx& tx) { return deployments::wish(tx, row.id, parts_.data_key); });
-  if (!wish || wish->deployment.status == Status::destroyed)
+  auto latest = wanted(row.id);
+  if (!latest || latest->wish.deployment.status == Status::destroyed)
     return {};  // its own notice is on the way
-  return make_under_lock(*wish);
+  return make_under_lock(*latest);
 }
 
-Outcome DeploymentLoop::make_under_lock(Wish& wish) {
+std::optional<DeploymentLoop::Wanted> DeploymentLoop::wanted(const std::string& id) {
+  return parts_.database.read([&](db::Tx& tx) -> std::optional<Wanted> {
+    auto wish = deployments::wish(tx, id, parts_.data_key);
+    if (!wish) return std::nullopt;
+    return Wanted{.wish = std::move(*wish), .domain = custom_domains::newest(tx, id)};
+  });
+}
+
+Outcome DeploymentLoop::make_under_lock(Wanted& wanted) {
+  Wish& wish = wanted.wish;
   try {
     wish.host_is_held = wish.host_is_held && is_held_by_another(wish.deployment);
-    return apply_and_observe(wish);
+    return apply_and_observe(wanted);
   } catch (const kube::ApiError& error) {
     return on_failure(wish.deployment, error);
   }
 }
 
-Outcome DeploymentLoop::apply_and_observe(Wish& wish) {
+Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
+  Wish& wish = wanted.wish;
   const Deployment& row = wish.deployment;
   const Tenancy::Made tenant = tenancy_.make(row.app_id);
   if (!tenant.ready) return wait_for_namespace(row);
   Applier::Result result = tenant.result;
   const std::vector<Object> desired = manifests::of_deployment(wish, parts_.settings);
-  result.add(applier_.apply(desired));
+  std::vector<Object> applicable = desired;
+  const auto certificate_at = certificates_.admit(row, applicable);
+  result.add(applier_.apply(applicable));
+  result.again = sooner(result.again, certificate_at);
   result.applied += remove_unwanted(row.id, desired);
 
   Seen seen = observe(row, look(row.id), parts_.patience, cluster_time());
@@ -102,6 +150,7 @@ Outcome DeploymentLoop::apply_and_observe(Wish& wish) {
     }
     seen.look_again = sooner(seen.look_again, look_again);
   }
+  add_domain(seen.observation, wanted.domain);
   const bool recorded = record(row, seen.observation);
   return {result.applied > 0 ? Outcome::Kind::applied : Outcome::Kind::unchanged, result.applied,
           sooner(seen.look_again, result.again), reason_of(seen.observation), recorded};
@@ -171,7 +220,7 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
   int removed = 0;
   for (const Tracked& tracked : parts_.cache.of_deployment(id)) {
     if (tracked.resource->kind == kube::pods.kind || is_being_deleted(*tracked.object)) continue;
-    if (is_wanted(tracked, desired)) continue;
+    if (is_wanted(tracked, desired) || is_of_domain(*tracked.object)) continue;
     const Object& object = *tracked.object;
     parts_.client.remove(*tracked.resource, namespace_of(object), name_of(object), uid_of(object));
     ++removed;

@@ -6,6 +6,7 @@
 
 #include "reconcilers/observe.h"
 #include "reconcilers/removal.h"
+#include "reconcilers/subdomain_certificates.h"
 
 namespace berth::reconcilers {
 
@@ -21,6 +22,7 @@ class DeploymentLoop {
     const manifests::Settings& settings;
     const std::string& data_key;  // opens the rows' secrets
     Patience patience;
+    KeyedMutex& deployments;  // held, by id, by whoever writes objects of a deployment
     std::function<void(const std::string& id)> wake;  // puts an id into the queue
   };
   explicit DeploymentLoop(Parts parts);
@@ -43,8 +45,10 @@ class DeploymentLoop {
  private:
   Outcome remove(const deployments::Deployment& row);
   Outcome make(const deployments::Deployment& row);
-  Outcome make_under_lock(deployments::Wish& wish);
-  Outcome apply_and_observe(deployments::Wish& wish);
+  struct Wanted;
+  std::optional<Wanted> wanted(const std::string& id);
+  Outcome make_under_lock(Wanted& wanted);
+  Outcome apply_and_observe(Wanted& wanted);
   Outcome without_cache(const deployments::Deployment& row);
   Outcome wait_for_namespace(const deployments::Deployment& row);
   Outcome on_failure(const deployments::Deployment& row, const kube::ApiError& error);
@@ -60,6 +64,7 @@ class DeploymentLoop {
   Applier applier_;
   Tenancy tenancy_;
   Removal removal_;
+  SubdomainCertificates certificates_;
   KeyedMutex names_;
 
   mutable std::mutex mutex_;

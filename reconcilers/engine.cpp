@@ -1,6 +1,7 @@
 #include "reconcilers/engine.h"
 
 #include "controller/base/log.h"
+#include "controller/domain/custom_domains.h"
 #include "reconcilers/differ.h"
 #include "reconcilers/failures.h"
 
@@ -71,12 +72,12 @@ Engine::Engine(Parts parts, Options options)
       database_(parts.database),
       settings_(std::move(parts.settings)),
       data_key_(std::move(parts.data_key)),
-      metrics_(std::move(parts.registry), controller_name, host_of(parts.cluster.server),
-               options_.workers),
+      metrics_(parts.registry, controller_name, host_of(parts.cluster.server), options_.workers),
       queue_(metrics_.queue_observer()),
-      client_(std::move(parts.cluster), with_metrics(std::move(parts.client), metrics_)),
+      client_(parts.cluster, with_metrics(std::move(parts.client), metrics_)),
       cache_(client_, manifests::selector(settings_),
-             {.deployment_changed = [this](const std::string& id) { queue_.add(id); },
+             {.deployment_changed = [this](const std::string& id,
+                                           const Object& object) { notice(id, object); },
               .app_changed = [this](const std::string& app_id) { loop_.app_changed(app_id); },
               .connected = [this] { wake_stalled(); }}),
       loop_({.database = database_,
@@ -85,25 +86,46 @@ Engine::Engine(Parts parts, Options options)
              .settings = settings_,
              .data_key = data_key_,
              .patience = options_.patience,
-             .wake = [this](const std::string& id) { queue_.add(id); }}) {}
+             .deployments = deployments_,
+             .wake = [this](const std::string& id) { queue_.add(id); }}),
+      resolver_(options_.dns),
+      domain_loop_({.database = database_,
+                    .client = client_,
+                    .cache = cache_,
+                    .settings = settings_,
+                    .resolver = resolver_,
+                    .deployments = deployments_,
+                    .domain_changed = [this](const std::string& id) { queue_.add(id); }}),
+      domains_(parts.registry, host_of(parts.cluster.server), domain_loop_) {}
 
 Engine::~Engine() { stop(); }
 
 void Engine::start() {
   cache_.start();
   for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { work(); });
+  domains_.start();
   keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
 }
 
 void Engine::stop() {
   queue_.shut_down();
+  resolver_.stop();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
+  domains_.stop();
   if (keeper_.joinable()) {
     keeper_.request_stop();
     keeper_.join();
   }
   cache_.stop();
+}
+
+// What belongs to its custom domain is none of the deployment's business.
+void Engine::notice(const std::string& id, const Object& object) {
+  if (is_of_domain(object))
+    domains_.enqueue(id);
+  else
+    queue_.add(id);
 }
 
 void Engine::work() {
@@ -164,6 +186,7 @@ void Engine::wake_stalled() {
     queue_.forget(id);
     queue_.add(id);
   }
+  domains_.cluster_answers();
   keeper_wakes_.notify_all();
 }
 
@@ -180,6 +203,7 @@ void Engine::keep(const std::stop_token& stop) {
   std::optional<SteadyClock::time_point> resync_at;  // nothing: not scanned yet
   while (!stop.stop_requested()) {
     metrics_.refresh(queue_);
+    domains_.refresh_metrics();
     if ((!resync_at && cache_.synced()) || (resync_at && SteadyClock::now() >= *resync_at))
       if (scan()) resync_at = next_resync();
     std::unique_lock lock(mutex_);
@@ -192,6 +216,9 @@ bool Engine::scan() {
   try {
     const auto rows = database_.read([](db::Tx& tx) { return deployments::all_with_objects(tx); });
     for (const std::string& id : rows) queue_.add(id);
+    const auto claimed =
+        database_.read([](db::Tx& tx) { return custom_domains::deployments_with_claims(tx); });
+    for (const std::string& id : claimed) domains_.enqueue(id);
     for (const std::string& id : cache_.deployments()) queue_.add(id);
     return true;
   } catch (const std::exception& error) {

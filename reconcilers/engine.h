@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reconcilers/deployment.h"
+#include "reconcilers/domain_workers.h"
 #include "reconcilers/metrics.h"
 
 namespace berth::reconcilers {
@@ -34,6 +35,7 @@ class Engine {
     // Level-based loops need no resync; it heals what a bug or a lost notice left behind.
     std::chrono::milliseconds resync = std::chrono::minutes(10);
     Patience patience;
+    dns::Options dns;  // who is asked about custom domains
   };
 
   explicit Engine(Parts parts) : Engine(std::move(parts), Options()) {}
@@ -52,15 +54,21 @@ class Engine {
   // A deployment's row changed. Never blocks; from any thread; also before start().
   void enqueue(const std::string& deployment_id) { queue_.add(deployment_id); }
 
+  // The same for its custom domain.
+  void enqueue_domain(const std::string& deployment_id) { domains_.enqueue(deployment_id); }
+
   ClusterState cluster_state() const { return cache_.state(); }
   // Ids of deployments that have objects here and no row. Only a command removes them.
   std::set<std::string> orphans() const { return loop_.orphans(); }
   // Whether nothing waits and nobody works; for tests and for a berthd that was told to finish.
-  bool is_idle() const { return queue_.depth() == 0 && queue_.unfinished().count() == 0; }
+  bool is_idle() const {
+    return queue_.depth() == 0 && queue_.unfinished().count() == 0 && domains_.is_idle();
+  }
 
   kube::Client& client() { return client_; }
 
  private:
+  void notice(const std::string& id, const Object& object);
   void work();
   void handle(const std::string& id);
   std::string_view settle(const std::string& id, const Outcome& outcome);
@@ -78,7 +86,11 @@ class Engine {
   WorkQueue queue_;
   kube::Client client_;
   Cache cache_;
+  KeyedMutex deployments_;
   DeploymentLoop loop_;
+  dns::Resolver resolver_;
+  DomainLoop domain_loop_;
+  DomainWorkers domains_;
 
   std::mutex mutex_;
   std::condition_variable_any keeper_wakes_;

@@ -14,10 +14,11 @@ constexpr std::chrono::milliseconds shortest_watch{500};
 
 }  // namespace
 
-Informer::Informer(kube::Client& client, const kube::Resource& resource, std::string label_selector,
-                   Listener listener)
+Informer::Informer(kube::Client& client, const kube::Resource& resource, Need need,
+                   std::string label_selector, Listener listener)
     : client_(client),
       resource_(resource),
+      need_(need),
       options_{.name_space = "", .label_selector = std::move(label_selector), .field_selector = ""},
       listener_(std::move(listener)) {
   state_.plural = resource.plural;
@@ -43,6 +44,11 @@ void Informer::run(const std::stop_token& stop) {
       watch(stop);
     } catch (const kube::ApiError& error) {
       if (stop.stop_requested()) return;
+      if (means_absence(error)) {
+        miss(error);
+        wait(stop, absence_pause);
+        continue;
+      }
       if (error.unreachable())
         doubts_ = true;
       else if (error.expired() || ++refused_watches_ >= max_refused_watches)
@@ -66,6 +72,30 @@ void Informer::list() {
   for (const ObjectPtr& object : changed) listener_.changed(*object);
   {
     const std::lock_guard lock(mutex_);
+    state_.synced = true;
+    if (!state_.served) log::info("the cluster has this kind now", {{"kind", state_.plural}});
+    state_.served = true;
+  }
+  contact();
+}
+
+// A list that answers 404: a watch can do so too, and is then followed by a list.
+bool Informer::means_absence(const kube::ApiError& error) const {
+  return need_ == Need::where_served && version_.empty() &&
+         (error.status == 404 || error.status == 403);
+}
+
+void Informer::miss(const kube::ApiError& error) {
+  // With its kind all its objects are gone; where we may not look, they may be there.
+  if (error.status == 404)
+    for (const ObjectPtr& gone : store_.replace({}, "")) listener_.changed(*gone);
+  failures_ = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_.served)
+      log::warning("the cluster doesn't serve this kind",
+                   {{"kind", state_.plural}, {"error", error.what()}});
+    state_.served = false;
     state_.synced = true;
   }
   contact();
@@ -131,13 +161,17 @@ void Informer::count_failure(const std::string& error) {
 }
 
 void Informer::pause(const std::stop_token& stop) {
-  auto wait = first_pause;
-  for (int i = 1; i < failures_ && wait < longest_pause; ++i) wait *= 2;
-  wait = std::min(wait, longest_pause);
-  wait += std::chrono::milliseconds(
-      std::uniform_int_distribution<std::int64_t>(0, wait.count() / 2)(random_));
+  auto length = first_pause;
+  for (int i = 1; i < failures_ && length < longest_pause; ++i) length *= 2;
+  length = std::min(length, longest_pause);
+  length += std::chrono::milliseconds(
+      std::uniform_int_distribution<std::int64_t>(0, length.count() / 2)(random_));
+  wait(stop, length);
+}
+
+void Informer::wait(const std::stop_token& stop, std::chrono::milliseconds pause) {
   std::unique_lock lock(mutex_);
-  stopping_.wait_for(lock, stop, wait, [] { return false; });
+  stopping_.wait_for(lock, stop, pause, [] { return false; });
 }
 
 }  // namespace berth::reconcilers

@@ -18,11 +18,15 @@ namespace berth::reconcilers {
 struct InformerState {
   std::string plural;      // of its kind
   bool synced = false;     // it listed everything once
+  bool served = true;      // false: the server has no such kind, or doesn't let us see it
   bool connected = false;  // the last try to list or watch went well
   Instant since;           // of `connected` being what it is
   Instant last_contact;    // of the last answer or event
   std::string last_error;  // the newest; empty where there was none
 };
+
+// Whether a cluster without the kind can be worked with: cert-manager may not be installed.
+enum class Need { always, where_served };
 
 // Keeps a Store of one kind, by label selector: a list, then a watch from there on for as long as
 // the server lets it. Lists again where the history of the watch is gone (410); after other
@@ -43,8 +47,11 @@ class Informer {
   // So often a watch may be refused before its version is doubted and all is listed again.
   static constexpr int max_refused_watches = 2;
 
-  Informer(kube::Client& client, const kube::Resource& resource, std::string label_selector,
-           Listener listener);
+  // How often a kind that isn't served is asked for again: somebody may install it.
+  static constexpr std::chrono::milliseconds absence_pause{30'000};
+
+  Informer(kube::Client& client, const kube::Resource& resource, Need need,
+           std::string label_selector, Listener listener);
 
   void start();
   void request_stop() { thread_.request_stop(); }
@@ -65,11 +72,15 @@ class Informer {
   void watch(const std::stop_token& stop);
   void take(kube::EventType type, const Object& object);
   void contact();
+  bool means_absence(const kube::ApiError& error) const;
+  void miss(const kube::ApiError& error);
   void count_failure(const std::string& error);
   void pause(const std::stop_token& stop);
+  void wait(const std::stop_token& stop, std::chrono::milliseconds pause);
 
   kube::Client& client_;
   const kube::Resource resource_;
+  const Need need_;
   const kube::ListOptions options_;
   const Listener listener_;
   Store store_;

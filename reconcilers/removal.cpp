@@ -17,6 +17,14 @@ bool has(const std::vector<Tracked>& objects, const kube::Resource& resource) {
   });
 }
 
+// A secret that goes before its Certificate would be ordered anew.
+bool waits_for_certificate(const Tracked& tracked, const std::vector<Tracked>& all) {
+  return tracked.resource->kind == kube::secrets.kind &&
+         std::ranges::any_of(all, [&](const Tracked& other) {
+           return text_at(*other.object, {"spec", "secretName"}) == name_of(*tracked.object);
+         });
+}
+
 // The host name is let go first.
 void ingresses_first(std::vector<Tracked>& objects) {
   std::stable_partition(objects.begin(), objects.end(), [](const Tracked& tracked) {
@@ -62,8 +70,10 @@ int Removal::remove(const std::vector<Tracked>& objects, const std::string& id) 
   ingresses_first(ordered);
   const bool late = SteadyClock::now() - progress_of(id).since > garbage_collector_time;
   int writes = 0;
-  for (const auto& [resource, object] : ordered) {
+  for (const Tracked& tracked : ordered) {
+    const auto& [resource, object] = tracked;
     if (is_being_deleted(*object) || (follows_its_owner(*resource) && !late)) continue;
+    if (waits_for_certificate(tracked, ordered)) continue;
     client_.remove(*resource, namespace_of(*object), name_of(*object), uid_of(*object));
     ++writes;
   }
@@ -71,16 +81,19 @@ int Removal::remove(const std::vector<Tracked>& objects, const std::string& id) 
 }
 
 std::vector<Tracked> Removal::ask_for_rest(const deployments::Deployment& row) {
-  static constexpr std::array kinds = {&kube::ingresses, &kube::services,     &kube::deployments,
-                                       &kube::secrets,   &kube::replica_sets, &kube::pods};
+  static constexpr std::array kinds = {&kube::ingresses,    &kube::services, &kube::deployments,
+                                       &kube::certificates, &kube::secrets,  &kube::replica_sets,
+                                       &kube::pods};
   const kube::ListOptions ours = {.name_space = manifests::namespace_of(row.app_id),
                                   .label_selector = manifests::selector(settings_) + "," +
                                                     manifests::deployment_label + "=" + row.id,
                                   .field_selector = ""};
   std::vector<Tracked> rest;
-  for (const kube::Resource* resource : kinds)
+  for (const kube::Resource* resource : kinds) {
+    if (resource->kind == kube::certificates.kind && !cache_.serves(*resource)) continue;
     for (Object& object : client_.list(*resource, ours).items)
       rest.push_back({resource, std::make_shared<const Object>(std::move(object))});
+  }
   const std::lock_guard lock(mutex_);
   progress_[row.id].nothing_is_left = rest.empty();
   return rest;

@@ -9,6 +9,8 @@
 namespace berth::reconcilers {
 namespace {
 
+constexpr std::string_view tls_secret_type = "kubernetes.io/tls";
+
 std::string key_of(const Object& object) { return namespace_of(object) + "/" + name_of(object); }
 
 std::string version_of(const Object& object) {
@@ -47,6 +49,8 @@ Object slimmed(Object object) {
     *managers = std::move(ours);
   }
   if (object.value("kind", "") == "ResourceQuota") object.erase("status");
+  if (object.value("type", "") == tls_secret_type)
+    if (const auto data = object.find("data"); data != object.end()) data->erase("tls.key");
   return object;
 }
 

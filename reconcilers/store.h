@@ -61,8 +61,8 @@ class Store {
   std::deque<std::string> deleted_order_;
 };
 
-// `object` without what nobody here reads: the managed fields of others, and the numbers of quotas,
-// which change with each pod.
+// `object` without what nobody here reads: the managed fields of others, the numbers of quotas,
+// which change with each pod, and the private keys of certificates.
 Object slimmed(Object object);
 
 }  // namespace berth::reconcilers

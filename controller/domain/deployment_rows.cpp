@@ -12,12 +12,13 @@ namespace {
 
 constexpr std::array<std::string_view, 6> status_names = {"pending", "deploying", "running",
                                                           "stopped", "errored",   "destroyed"};
-constexpr std::array<std::string_view, 11> reason_names = {
+constexpr std::array<std::string_view, 14> reason_names = {
     "image_pull_failed",  "crash_loop",          "port_not_listening", "out_of_memory",
     "quota_exceeded",     "unschedulable",       "image_needs_root",   "rollout_failed",
-    "suspended_by_admin", "cluster_unreachable", "cluster_refused"};
+    "suspended_by_admin", "cluster_unreachable", "cluster_refused",    "dns_not_pointing",
+    "domain_taken",       "certificate_failed"};
 static_assert(size_t(Status::destroyed) + 1 == status_names.size());
-static_assert(size_t(Reason::cluster_refused) + 1 == reason_names.size());
+static_assert(size_t(Reason::certificate_failed) + 1 == reason_names.size());
 
 std::optional<Reason> reason_or_null(const db::Query& row, int column) {
   return row.null(column) ? std::nullopt : parse_reason(row.text(column));

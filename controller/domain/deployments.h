@@ -36,6 +36,10 @@ enum class Reason {
   suspended_by_admin,
   cluster_unreachable,
   cluster_refused,  // the API server answers our objects with 4xx; its words are in `message`
+  // It runs, and its custom domain doesn't lead to it (yet), see custom_domains.h:
+  dns_not_pointing,
+  domain_taken,
+  certificate_failed,
 };
 std::string_view to_string(Reason reason);
 std::optional<Reason> parse_reason(std::string_view text);

@@ -135,6 +135,16 @@ void Cluster::set_image(const std::string& image, ImageBehaviour behaviour) {
   state_->images.set(image, behaviour);
 }
 
+void Cluster::refuse_certificates(const std::string& why) {
+  const Lock lock(state_->store.mutex());
+  state_->controllers.certificates().refuse(why);
+}
+
+std::vector<std::string> Cluster::certificate_orders() const {
+  const Lock lock(state_->store.mutex());
+  return state_->controllers.certificates().orders();
+}
+
 std::vector<Recorded> Cluster::requests() const { return state_->faults.recorded(); }
 
 std::vector<Recorded> Cluster::writes() const {

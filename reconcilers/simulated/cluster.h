@@ -16,6 +16,8 @@
 // what controllers, scheduler and kubelet make of the objects, without any container. It is the
 // cluster of `make run`, and the one that tests run against.
 //
+// Certificates of cert-manager are issued too, by any issuer of any name.
+//
 // What it does is what berth needs; where it answers, it answers as the real one: status codes,
 // Status bodies and their wording, versions, watches, server-side apply with managedFields,
 // defaults, quotas, PodSecurity, garbage collection. Not there: authentication (any request may do
@@ -88,6 +90,9 @@ class Cluster {
   // What containers of that image reference do when they are started next.
   void set_image(const std::string& image, ImageBehaviour behaviour);
 
+  // From now on no certificate is issued, and this is why; empty: they are again.
+  void refuse_certificates(const std::string& why);
+
   // What was asked. ---------------------------------------------------------------------------
 
   // All requests since the start or forget_requests(), in the order of their answers (a watch: when
@@ -98,6 +103,8 @@ class Cluster {
   size_t count(const std::string& verb, const std::string& plural = "") const;
   size_t write_count() const;
   void forget_requests();
+  // The host names of the certificates that were ordered from the issuer, in their order.
+  std::vector<std::string> certificate_orders() const;
 
   // The objects, as somebody else sees and changes them. Throw Refusal as the API would. ---------
 

@@ -27,6 +27,7 @@ Controllers::Controllers(Store& store, Registry& registry, Images& images, Timin
       deployments_(store, registry, events_, timing),
       replica_sets_(store, registry, events_, timing),
       collector_(store, registry),
+      certificates_(store, registry, timing),
       thread_([this] { run(); }) {}
 
 Controllers::~Controllers() { store_.stop(); }
@@ -127,6 +128,10 @@ void Controllers::notice(const Change& change) {
     case Kind::namespaces:
       add(Loop::name_space, key);
       break;
+    case Kind::certificates:
+      add(Loop::certificate, key);
+      if (change.type == ChangeType::deleted) certificates_.forget(uid_of(*change.object));
+      break;
     case Kind::resource_quotas:
       add_quotas(key.name_space);
       // There may be room now for pods that were refused.
@@ -134,6 +139,7 @@ void Controllers::notice(const Change& change) {
         add(Loop::replica_set, {Kind::replica_sets, key.name_space, name_of(*set)});
       break;
     default:
+      if (key.kind == Kind::secrets) notice_secret(change);
       if (change.type != ChangeType::modified && key.kind != Kind::events &&
           type_of(key.kind).namespaced())
         add_quotas(key.name_space);
@@ -152,6 +158,14 @@ void Controllers::notice(const Change& change) {
   const ObjectPtr home = store_.find({Kind::namespaces, "", key.name_space});
   if (home && !at_path(*home, "/metadata/deletionTimestamp").is_null())
     add(Loop::name_space, {Kind::namespaces, "", key.name_space});
+}
+
+// A certificate whose secret goes is issued again.
+void Controllers::notice_secret(const Change& change) {
+  if (change.type != ChangeType::deleted) return;
+  for (const ObjectPtr& one : store_.list(Kind::certificates, change.key.name_space))
+    if (text_at(at_path(*one, "/spec"), "secretName") == change.key.name)
+      add(Loop::certificate, {Kind::certificates, change.key.name_space, name_of(*one)});
 }
 
 void Controllers::notice_pod(const Change& change) {
@@ -185,6 +199,8 @@ std::optional<Moment> Controllers::work(const Work& work, Moment now) {
       return replica_sets_.reconcile(key, now);
     case Loop::pod:
       return kubelet_.reconcile(key, now);
+    case Loop::certificate:
+      return certificates_.reconcile(key, now);
     case Loop::garbage:
       collector_.reconcile(key);
       break;

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "reconcilers/simulated/certificate_controller.h"
 #include "reconcilers/simulated/collector.h"
 #include "reconcilers/simulated/deployment_controller.h"
 #include "reconcilers/simulated/kubelet.h"
@@ -13,8 +14,8 @@
 
 namespace berth::simulated {
 
-// Runs everything that isn't the API server on a thread: controllers, scheduler, kubelet. Driven by
-// the store's changes and by timers.
+// Runs everything that isn't the API server on a thread: controllers, scheduler, kubelet,
+// cert-manager. Driven by the store's changes and by timers.
 class Controllers {
  public:
   Controllers(Store& store, Registry& registry, Images& images, Timing timing);
@@ -23,11 +24,12 @@ class Controllers {
 
   // These need the store's mutex.
   const Kubelet& kubelet() const { return kubelet_; }
+  CertificateController& certificates() { return certificates_; }
   // All controllers stand still, as if they were down; what they missed is done later.
   void pause(bool paused) { paused_ = paused; }
 
  private:
-  enum class Loop { name_space, garbage, replica_set, pod, deployment, quota };
+  enum class Loop { name_space, garbage, replica_set, pod, deployment, quota, certificate };
   using Work = std::pair<Loop, Key>;
 
   // What a loop has to look at, each once, in the order in which it came up.
@@ -45,6 +47,7 @@ class Controllers {
   void run();
   void notice(const Change& change);
   void notice_pod(const Change& change);
+  void notice_secret(const Change& change);
   void add(Loop loop, const Key& key) { queues_[loop].add(key); }
   // The loops take turns, so that none starves another; new namespaces are furnished first of all,
   // because nothing can run in them before.
@@ -67,6 +70,7 @@ class Controllers {
   DeploymentController deployments_;
   ReplicaSetController replica_sets_;
   Collector collector_;
+  CertificateController certificates_;
   bool paused_ = false;
   std::map<Loop, Queue> queues_;
   Loop last_ = Loop::name_space;  // whose turn it was

@@ -12,6 +12,7 @@ struct Timing {
   Milliseconds start{400};     // of a container, until it listens (or crashes)
   Milliseconds probe{300};     // from then until the readiness probe succeeds
   Milliseconds stop{300};      // from a pod's deletion until it is gone
+  Milliseconds issue{1500};    // of a certificate
   // What the cluster takes for a second: periods of probes, back-offs and deadlines are counted in
   // these. Time stamps go by the real clock.
   Milliseconds second{1000};
@@ -19,7 +20,7 @@ struct Timing {
   // Everything at once, a second lasting 10 ms: for tests.
   static Timing instant() {
     using namespace std::chrono_literals;
-    return {0ms, 1ms, 1ms, 1ms, 1ms, 10ms};
+    return {0ms, 1ms, 1ms, 1ms, 1ms, 5ms, 10ms};
   }
 };
 

@@ -51,9 +51,13 @@ World::World(kube::Kubeconfig cluster, std::string instance)
                       .listening = std::chrono::seconds(1),
                       .after_crash = std::chrono::seconds(1),
                       .creating = std::chrono::seconds(1)};
-  database_->subscribe([this](db::Topic, const std::string& id) {
+  database_->subscribe([this](db::Topic topic, const std::string& id) {
     const std::lock_guard lock(mutex_);
-    if (engine_) engine_->enqueue(id);
+    if (!engine_) return;
+    if (topic == db::Topic::custom_domain)
+      engine_->enqueue_domain(id);
+    else
+      engine_->enqueue(id);
   });
   act([](db::Tx& tx) { tiers::seed(tx, test_tiers()); });
 }

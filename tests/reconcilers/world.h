@@ -62,7 +62,8 @@ class World {
   Engine& engine() { return *engine_; }
   db::Database& database() { return *database_; }
   kube::Client& client() { return client_; }  // of the test's own: its calls aren't counted
-  const manifests::Settings& settings() const { return settings_; }
+  manifests::Settings& settings() { return settings_; }  // to be set before wake()
+  Clock& clock() { return clock_; }
   int writes() const { return writes_; }  // of the engines to the API server
 
   // Of the kind, with our instance's label and, where given, the deployment's.
@@ -74,7 +75,7 @@ class World {
   void act(const std::function<void(db::Tx&)>& work);
 
   const TempDir folder_;
-  const Clock clock_;
+  Clock clock_;
   kube::Kubeconfig cluster_;
   kube::Client client_;
   manifests::Settings settings_;

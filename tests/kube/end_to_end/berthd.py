@@ -20,7 +20,7 @@ PROGRAM = os.environ.get("BERTHD") or str(ROOT / "build/release/berthd")
 PATIENCE = 60  # seconds: generous, for a loaded machine
 # Small, so that many fit on a machine, and that one which wants more memory finds its end soon.
 TIERS = ("[{slug: free, name: Free, memory-mb: 64, cpu-millicores: 200, monthly-cost-points: 0, "
-         "max-deployments: 1000, auto-approve: true}]")
+         "max-deployments: 1000, custom-domain: true, auto-approve: true}]")
 
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
@@ -44,8 +44,9 @@ class Refused(Exception):
 class Berthd:
     """One data directory, and the process on it. Use as a context: nothing is left behind."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, *flags):
         self.kubeconfig = cluster.berth
+        self.flags = flags
         self.folder = tempfile.TemporaryDirectory(prefix="berthd-e2e-")
         self.data = pathlib.Path(self.folder.name) / "data"
         self.log_file = pathlib.Path(self.folder.name) / "log"
@@ -64,7 +65,7 @@ class Berthd:
             (self.data / name).unlink(missing_ok=True)
         command = [PROGRAM, "--data-dir", self.data, "--kubernetes", "kubeconfig", "--kubeconfig", self.kubeconfig,
                    "--registries", "127.0.0.1:5000,docker.io/library,ghcr.io", "--listen", "127.0.0.1:0",
-                   "--metrics-listen", "127.0.0.1:0", "--rate-limits", "off", "--tiers", TIERS]
+                   "--metrics-listen", "127.0.0.1:0", "--rate-limits", "off", "--tiers", TIERS, *self.flags]
         with open(self.log_file, "ab") as log:
             self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             preexec_fn=die_with_parent)

@@ -18,7 +18,7 @@ SCRIPT_LIMIT = 300  # seconds; a part gets ready in 90 at most
 
 # Everything that berth makes, or that is made for it.
 KINDS = ("deployments.apps,replicasets.apps,pods,services,endpointslices.discovery.k8s.io,ingresses.networking.k8s.io,"
-         "secrets,resourcequotas,limitranges,networkpolicies.networking.k8s.io,serviceaccounts")
+         "secrets,certificates.cert-manager.io,resourcequotas,limitranges,networkpolicies.networking.k8s.io,serviceaccounts")
 
 
 def run(*command, check=True, limit=SCRIPT_LIMIT, **options):

@@ -6,10 +6,12 @@ from .cluster import Cluster
 
 
 class World(unittest.TestCase):
+    flags = ()  # of berthd, besides the usual ones
+
     @classmethod
     def setUpClass(cls):
         cls.cluster = Cluster()
-        cls.berthd = Berthd(cls.cluster)
+        cls.berthd = Berthd(cls.cluster, *cls.flags)
         cls.addClassCleanup(cls.berthd.__exit__)
         cls.addClassCleanup(cls.remove_what_is_left)
         cls.ada = Operator(cls.berthd, "ada")

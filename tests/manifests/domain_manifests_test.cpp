@@ -1,0 +1,84 @@
+#include <catch2/catch.hpp>
+
+#include "manifests/manifests.h"
+
+using namespace berth;
+using manifests::Object;
+
+namespace {
+
+manifests::Settings settings() {
+  manifests::Settings settings;
+  settings.instance = "instance-1";
+  settings.apps_domain = "apps.example";
+  settings.ingress_class = "traefik";
+  settings.cluster_issuer = "letsencrypt";
+  return settings;
+}
+
+deployments::Wish shop() {
+  deployments::Wish wish;
+  wish.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
+  wish.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
+  wish.deployment.name = "shop";
+  wish.deployment.image = "ghcr.io/acme/shop:1";
+  wish.deployment.port = 3000;
+  wish.deployment.memory_limit_mb = 512;
+  wish.deployment.cpu_limit_millicores = 500;
+  return wish;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a custom domain's Ingress leads to the deployment's service, its TLS to the certificate") {
+  const auto& row = shop().deployment;
+  const Object ingress = manifests::domain_ingress(row, "www.shop.example", settings());
+  const Object certificate = manifests::domain_certificate(row, "www.shop.example", settings());
+  CHECK(ingress["spec"]["rules"][0]["host"] == "www.shop.example");
+  CHECK(ingress["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]["name"] ==
+        manifests::object_name(row.id));
+  CHECK(ingress["spec"]["tls"][0]["hosts"] == Object::array({"www.shop.example"}));
+  CHECK(ingress["spec"]["tls"][0]["secretName"] == certificate["spec"]["secretName"]);
+  CHECK(certificate["spec"]["dnsNames"] == Object::array({"www.shop.example"}));
+  CHECK(certificate["spec"]["issuerRef"]["name"] == "letsencrypt");
+  CHECK(certificate["spec"]["issuerRef"]["kind"] == "ClusterIssuer");
+  CHECK(certificate["metadata"]["labels"] == ingress["metadata"]["labels"]);
+  CHECK(certificate["spec"]["secretTemplate"]["labels"] == certificate["metadata"]["labels"]);
+  CHECK(certificate["metadata"]["labels"]["berth/deployment"] == row.id);
+  CHECK(certificate["metadata"]["labels"]["app.kubernetes.io/component"] == "domain");
+}
+
+TEST_CASE("two domains of a deployment share no object, and none is the deployment's own") {
+  const auto& row = shop().deployment;
+  const std::string one = manifests::domain_object_name(row.id, "www.shop.example");
+  const std::string other = manifests::domain_object_name(row.id, "shop.example");
+  CHECK(one != other);
+  CHECK(one != manifests::object_name(row.id));
+  CHECK(one.size() <= 63);  // of cert-manager's labels, which hold it (RFC 1123)
+  CHECK(manifests::domain_secret_name(row.id, "www.shop.example") == one + "-tls");
+}
+
+TEST_CASE("a sub-domain has a certificate of its own only without a wildcard, and with an issuer") {
+  const auto kinds = [](const manifests::Settings& settings) {
+    std::vector<std::string> all;
+    for (const Object& object : manifests::of_deployment(shop(), settings))
+      all.push_back(object["kind"]);
+    return all;
+  };
+  const std::vector<std::string> plain = {"Secret", "Service", "Deployment", "Ingress"};
+  auto changed = settings();
+  auto with_certificate = plain;
+  with_certificate.emplace_back("Certificate");
+  CHECK(kinds(changed) == with_certificate);
+  const auto objects = manifests::of_deployment(shop(), changed);
+  CHECK(objects[3]["spec"]["tls"][0]["secretName"] == objects[4]["spec"]["secretName"]);
+  CHECK(objects[4]["spec"]["dnsNames"] == Object::array({"shop.apps.example"}));
+  CHECK_FALSE(objects[4]["metadata"]["labels"].contains("app.kubernetes.io/component"));
+  changed.wildcard_tls_secret = "ingress/wildcard";
+  CHECK(kinds(changed) == plain);
+  changed.wildcard_tls_secret.reset();
+  changed.cluster_issuer.reset();
+  CHECK(kinds(changed) == plain);
+  CHECK_FALSE(manifests::of_deployment(shop(), changed)[3]["spec"].contains("tls"));
+}
