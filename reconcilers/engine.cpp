@@ -16,7 +16,7 @@ std::string host_of(const std::string& server) {
   return scheme == std::string::npos ? server : server.substr(scheme + 3);
 }
 
-kube::ClientOptions with_metrics(kube::ClientOptions options, Metrics& metrics) {
+kube::ClientOptions complete(kube::ClientOptions options, Metrics& metrics, const Leader* leader) {
   options.field_manager = field_manager;
   options.observer = [ours = metrics.request_observer(), theirs = std::move(options.observer)](
                          std::string_view verb, std::string_view plural, int status,
@@ -24,6 +24,7 @@ kube::ClientOptions with_metrics(kube::ClientOptions options, Metrics& metrics) 
     ours(verb, plural, status, took);
     if (theirs) theirs(verb, plural, status, took);
   };
+  if (leader) options.write_time = [leader] { return leader->write_time(); };
   return options;
 }
 
@@ -71,10 +72,14 @@ Engine::Engine(Parts parts, Options options)
       database_(parts.database),
       settings_(std::move(parts.settings)),
       data_key_(std::move(parts.data_key)),
-      metrics_(std::move(parts.registry), controller_name, host_of(parts.cluster.server),
-               options_.workers),
+      metrics_(parts.registry, controller_name, host_of(parts.cluster.server), options_.workers),
       queue_(metrics_.queue_observer()),
-      client_(std::move(parts.cluster), with_metrics(std::move(parts.client), metrics_)),
+      leader_(parts.lease_namespace
+                  ? std::make_unique<Leader>(
+                        parts.cluster, *parts.lease_namespace, "berth-" + settings_.instance,
+                        [this] { begin_to_lead(); }, *parts.registry, options_.leader)
+                  : nullptr),
+      client_(std::move(parts.cluster), complete(std::move(parts.client), metrics_, leader_.get())),
       cache_(client_, manifests::selector(settings_),
              {.deployment_changed = [this](const std::string& id) { queue_.add(id); },
               .app_changed = [this](const std::string& app_id) { loop_.app_changed(app_id); },
@@ -90,6 +95,7 @@ Engine::Engine(Parts parts, Options options)
 Engine::~Engine() { stop(); }
 
 void Engine::start() {
+  if (leader_) leader_->start();
   cache_.start();
   for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { work(); });
   keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
@@ -103,7 +109,13 @@ void Engine::stop() {
     keeper_.request_stop();
     keeper_.join();
   }
+  if (leader_) leader_->stop();
   cache_.stop();
+}
+
+std::optional<Leader::State> Engine::leadership() const {
+  if (!leader_) return std::nullopt;
+  return leader_->state();
 }
 
 void Engine::work() {
@@ -121,16 +133,37 @@ void Engine::handle(const std::string& id) {
     log_reconciled(log::Level::warning, id, subject, "error", failure.what(), reconcile.took());
   };
   try {
-    const Outcome outcome = loop_.reconcile(id, subject);
+    const Outcome outcome = leads() ? loop_.reconcile(id, subject) : stand_by(id, subject);
     reconcile.ended(settle(id, outcome));
     log_reconciled(level_of(outcome), id, subject, words_of(outcome), outcome.reason,
                    reconcile.took());
+  } catch (const kube::Fenced& fenced) {
+    reconcile.ended("requeue");
+    stall_until_leading(id);
+    log_reconciled(log::Level::info, id, subject, "waiting", fenced.what(), reconcile.took());
   } catch (const kube::ApiError& error) {
     if (meaning_of(error) == Failure::unreachable) stall(id);
     failed(error, error.retry_after);
   } catch (const std::exception& error) {
     failed(error, std::nullopt);
   }
+}
+
+// Nothing is written, but the owner may learn that the cluster is out of reach.
+Outcome Engine::stand_by(const std::string& id, DeploymentLoop::Subject& subject) {
+  const Outcome outcome = loop_.stand_by(id, subject);
+  if (!outcome.again) stall_until_leading(id);
+  return outcome;
+}
+
+void Engine::stall_until_leading(const std::string& id) {
+  stall(id);
+  if (leads()) wake_stalled();  // it began meanwhile, and may not have seen this one
+}
+
+void Engine::begin_to_lead() {
+  scan_again_ = true;
+  wake_stalled();
 }
 
 std::string_view Engine::settle(const std::string& id, const Outcome& outcome) {
@@ -152,7 +185,7 @@ void Engine::stall(const std::string& id) {
   stalled_.insert(id);
 }
 
-// The back-off of these was for a cluster that didn't answer; now it does.
+// What these waited for is there: a cluster that answers, or the Lease.
 void Engine::wake_stalled() {
   std::set<std::string> stalled;
   {
@@ -180,6 +213,7 @@ void Engine::keep(const std::stop_token& stop) {
   std::optional<SteadyClock::time_point> resync_at;  // nothing: not scanned yet
   while (!stop.stop_requested()) {
     metrics_.refresh(queue_);
+    if (scan_again_.exchange(false)) resync_at.reset();
     if ((!resync_at && cache_.synced()) || (resync_at && SteadyClock::now() >= *resync_at))
       if (scan()) resync_at = next_resync();
     std::unique_lock lock(mutex_);
