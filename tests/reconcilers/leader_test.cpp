@@ -23,6 +23,11 @@ constexpr Leader::Options short_lease = {.lease_duration = std::chrono::seconds(
                                          .renew_deadline = std::chrono::seconds(2),
                                          .retry_period = std::chrono::milliseconds(200)};
 
+// Nobody waits for the end of this one.
+constexpr Leader::Options long_lease = {.lease_duration = std::chrono::minutes(10),
+                                        .renew_deadline = std::chrono::minutes(5),
+                                        .retry_period = std::chrono::milliseconds(200)};
+
 const std::string name_space = "default";
 
 std::string new_name() { return "berth-test-" + hex(random_bytes(6)); }
@@ -78,11 +83,11 @@ struct Lease {
 
 }  // namespace
 
-TEST_CASE("of two candidates one leads, and the other at once when it ends") {
+TEST_CASE("of two candidates one leads, and the other at once when it ends", "[real]") {
   const TestCluster cluster;
   Lease lease(cluster.config());
-  auto first = std::make_unique<Candidate>(cluster.config(), lease.name);
-  Candidate second(cluster.config(), lease.name);
+  auto first = std::make_unique<Candidate>(cluster.config(), lease.name, long_lease);
+  Candidate second(cluster.config(), lease.name, long_lease);
   first->leader.start();
   REQUIRE(first->comes_to_lead());
   second.leader.start();
@@ -91,8 +96,7 @@ TEST_CASE("of two candidates one leads, and the other at once when it ends") {
   CHECK(first->gauge() == 1);
   CHECK(second.gauge() == 0);
   CHECK(lease.spec().at("holderIdentity") == holder);
-  CHECK(lease.spec().at("leaseDurationSeconds") == 3);
-  // Longer than the Lease lasts: it is renewed.
+  CHECK(lease.spec().at("leaseDurationSeconds") == 600);
   const json began = lease.spec();
   REQUIRE(eventually([&] { return lease.spec().at("renewTime") > began.at("renewTime"); }));
   CHECK(lease.spec().at("acquireTime") == began.at("acquireTime"));
@@ -101,15 +105,13 @@ TEST_CASE("of two candidates one leads, and the other at once when it ends") {
   first->leader.stop();
   CHECK_FALSE(first->leads());
   CHECK(first->gauge() == 0);
-  const auto released = SteadyClock::now();
   REQUIRE(second.comes_to_lead());
-  CHECK(SteadyClock::now() - released < short_lease.lease_duration);
   CHECK(lease.spec().at("holderIdentity") == second.leader.identity());
   CHECK(lease.spec().at("leaseTransitions") == 1);
   CHECK(second.times == 1);
 }
 
-TEST_CASE("a holder that says nothing more is waited for, whatever its clock said") {
+TEST_CASE("a holder that says nothing more is waited for, whatever its clock said", "[real]") {
   const TestCluster cluster;
   Lease lease(cluster.config());
   lease.client.create(held_by(lease.name, "somebody who is dead"));
@@ -123,7 +125,7 @@ TEST_CASE("a holder that says nothing more is waited for, whatever its clock sai
   CHECK(lease.spec().at("leaseTransitions") == 5);
 }
 
-TEST_CASE("a Lease that an admin gives to somebody else, or deletes") {
+TEST_CASE("a Lease that an admin gives to somebody else, or deletes", "[real]") {
   const TestCluster cluster;
   Lease lease(cluster.config());
   Candidate candidate(cluster.config(), lease.name);
@@ -161,8 +163,14 @@ TEST_CASE("an API server that answers no more ends the leading before the Lease 
   else
     cluster.go_down();
   const auto start = SteadyClock::now();
-  REQUIRE(eventually([&] { return !candidate.leads(); }));
-  CHECK(SteadyClock::now() - start < short_lease.lease_duration - short_lease.retry_period);
+  auto led_at = start;
+  REQUIRE(eventually([&] {
+    const auto asked_at = SteadyClock::now();
+    const bool leads = candidate.leads();
+    if (leads) led_at = asked_at;
+    return !leads;
+  }));
+  CHECK(led_at - start <= short_lease.renew_deadline);
   CHECK(eventually([&] { return candidate.gauge() == 0; }));
   CHECK_FALSE(candidate.leader.state().last_error.empty());
   if (silent)
@@ -228,7 +236,8 @@ TEST_CASE("never do two lead at once, whatever ends, comes back or fails") {
   CHECK(leaders_seen > 100);
 }
 
-TEST_CASE("two berthd on one instance: only the one that leads writes, and the other takes over") {
+TEST_CASE("two berthd on one instance: only the one that leads writes, and the other takes over",
+          "[real]") {
   const TestCluster cluster;
   const std::string instance = "test-" + hex(random_bytes(6));
   const auto prepare = [](World& world) {

@@ -20,6 +20,7 @@ ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
 IMAGE = "berth:e2e"
 LIMIT = "120s"  # of a helm command
 INSTALLED = "statefulset/" + RELEASE
+BETWEEN = 2.5  # seconds between two looks at a deployment: 30 are allowed in a minute
 
 VALUES = {
     "image": {"repository": f"{REGISTRY}/berth", "tag": "e2e", "pullPolicy": "Always"},
@@ -76,12 +77,15 @@ class Installed(Berthd):
 
 
 class Owner(Operator):
-    """In production nobody verifies his own address, see Installed.ask()."""
+    """In production nobody verifies his own address, see Installed.ask(), and there are limits of rates."""
 
     def register(self, name):
         account = {"email": f"{name}@example.org", "password": f"secret password of {name}"}
         self.berthd.ask("POST", "/api/auth/register", {**account, "username": name})
         self.session = {"Authorization": "Bearer " + self.berthd.ask("POST", "/api/auth/login", account)["token"]}
+
+    def wait(self, deployment, status, limit=PATIENCE):
+        eventually(lambda: self.status(deployment)["status"] == status, f"{deployment} is {status}", limit, pause=BETWEEN)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "the files in the volume are for berthd's user and root alone")
@@ -163,17 +167,12 @@ class Helm(unittest.TestCase):
         self.assertIn("statefulset.apps/berth created", self.kubectl("apply", "--dry-run=server", "-f", "-", input=plain))
 
     def test_2_what_is_missing_or_wrong_is_named(self):
-        for words, said in (((), "image.repository"),
-                            (("--set", "image.repository=x"), "baseUrl"),
-                            (("--set", "image.repository=x,baseUrl=https://x.example"), "appsDomain"),
-                            (("--set", "service.type=Public"), "service/type"),
-                            (("--set", "replicas=2"), "replicas")):
+        for setting, said in (("image.repository=", "image.repository"), ("baseUrl=", "baseUrl"), ("appsDomain=", "appsDomain"),
+                              ("service.type=Public", "service/type"), ("replicas=2", "replicas"),
+                              ("config.listen=0.0.0.0:1", "config.listen is set by the chart")):
             with self.assertRaises(RuntimeError) as failure:
-                self.helm("template", CHART, *words)
-            self.assertIn(said, str(failure.exception).replace(".type", "/type"))
-        with self.assertRaises(RuntimeError) as failure:
-            self.helm("template", CHART, "-f", CHART / "ci/test-values.yaml", "--set", "config.listen=0.0.0.0:1")
-        self.assertIn("config.listen is set by the chart", str(failure.exception))
+                self.helm("template", CHART, "-f", CHART / "ci/test-values.yaml", "--set", setting)
+            self.assertIn(said, str(failure.exception))
 
     def test_3_it_installs_and_says_that_it_is_well(self):
         notes = self.helm("install", RELEASE, CHART, "-f", self.values_file(), "--wait", "--timeout", LIMIT)
@@ -253,8 +252,6 @@ class Helm(unittest.TestCase):
                          [f"Lease/{NAMESPACE}/{lease}", f"PersistentVolumeClaim/{NAMESPACE}/data-{RELEASE}-0"])
         self.assertEqual(self.cluster.names("clusterroles,clusterrolebindings", "-l", f"app.kubernetes.io/instance={RELEASE}"), [])
         serves("charted", "hello from a real container")
-        held = self.cluster.get(f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{lease}")
-        self.assertFalse(held["spec"].get("holderIdentity"))
         self.helm("install", RELEASE, CHART, "-f", self.values_file(), "--wait", "--timeout", LIMIT)
         self.berth.find()
         self.ada.wait(self.shop, "running")
