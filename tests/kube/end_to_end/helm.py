@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from .berthd import PATIENCE, PROGRAM, ROOT, Berthd, Operator
-from .cluster import REGISTRY, Cluster, run, serves
+from .cluster import REGISTRY, SCRIPT, Cluster, run, serves
 from .load import Load
 from .waiting import eventually
 
@@ -32,7 +32,8 @@ VALUES = {
                    "max-deployments": 1000, "auto-approve": True}],
     },
     "persistence": {"storageClass": NAMESPACE, "size": "1Gi"},
-    "test": {"image": f"{REGISTRY}/hello:1"},  # it has a busybox
+    "nodeSelector": {"kubernetes.io/hostname": "node1"},  # the one that runs containers
+    "test": {"image": f"{REGISTRY}/probe:1"},
 }
 
 
@@ -102,6 +103,7 @@ class Helm(unittest.TestCase):
         cls.cluster.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
         cls.make_volume()
         run(ROOT / "scripts/image.sh", PROGRAM, IMAGE)
+        cls.push_probe()
         cls.berth = Installed(cls.cluster, cls.volume / "data")
 
     @classmethod
@@ -131,6 +133,21 @@ class Helm(unittest.TestCase):
             "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}}}
         for item in (storage_class, volume):
             cls.cluster.kubectl("apply", "-f", "-", input=json.dumps(item))
+
+    @classmethod
+    def push_probe(cls):
+        """An image for the chart's own test. A static busybox has no wget that works: it is curl."""
+        folder = pathlib.Path(cls.folder.name) / "probe"
+        libraries = [word for line in run("ldd", "/usr/bin/curl").splitlines() for word in line.split() if word.startswith("/")]
+        for file in ("/usr/bin/curl", "/bin/busybox", *libraries):
+            (folder / file[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, folder / file[1:])
+        for name in ("sh", "grep", "seq", "sleep"):
+            (folder / "bin" / name).symlink_to("busybox")
+        wget = folder / "bin/wget"
+        wget.write_text('#!/bin/sh\nfor url; do :; done\nexec /usr/bin/curl -fsS -m 5 "$url"\n')
+        wget.chmod(0o755)
+        run(SCRIPT, "image", "probe:1", folder, "/bin/sh")
 
     @classmethod
     def helm(cls, command, *words, **options):

@@ -74,10 +74,9 @@ ready_kubelet() {
   [[ $ready == True\ * && ! ${ready#True } < $since ]]
 }
 
-# --masquerade-all: an answer from a pod on the same bridge would go past iptables, and come from nobody that was asked.
 launch_kube_proxy() {
   start kube-proxy "10249 10256" "$(program kube-proxy)" --kubeconfig="$state/kube-proxy.kubeconfig" \
-    --proxy-mode=iptables --masquerade-all --cluster-cidr="$pod_network" --hostname-override=node1 --conntrack-max-per-core=0 \
+    --proxy-mode=iptables --cluster-cidr="$pod_network" --hostname-override=node1 --conntrack-max-per-core=0 \
     --metrics-bind-address=127.0.0.1:10249
 }
 ready_kube_proxy() { answers http://127.0.0.1:10256/healthz; }
