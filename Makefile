@@ -9,7 +9,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan bench lint format clean cluster cluster-down run-on-cluster e2e
+.PHONY: help build run test test-asan test-tsan bench lint format clean cluster cluster-down run-on-cluster e2e image yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,13 @@ test-asan: ## the tests under the address and undefined behaviour sanitizers
 
 test-tsan: ## the tests under the thread sanitizer
 	@$(MAKE) --no-print-directory test PRESET=tsan
+
+image: build ## a container image of berthd with buildah; pushed to the test cluster's registry where that is up
+	@scripts/install-deps.sh image
+	@scripts/image.sh $(BUILD)/berthd $(IMAGE)
+
+yaml: ## the chart as plain YAML on standard output, for clusters without Helm (VALUES=FILE; charts/berth/README.md)
+	@scripts/yaml.sh $(VALUES)
 
 cluster: ## a real single-node Kubernetes on this machine (the first time some 12 minutes); prints how to use it
 	@tests/kube/cluster build

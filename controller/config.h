@@ -47,6 +47,7 @@ struct Config {
   Cluster kubernetes = Cluster::simulated;
   std::optional<std::filesystem::path> kubeconfig;
   std::string context;
+  std::optional<std::string> lease_namespace;
   std::string apps_domain;
   std::vector<std::string> registries;
   std::string ingress_class;

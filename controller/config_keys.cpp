@@ -212,6 +212,9 @@ const std::vector<Key>& config_keys() {
        }},
       {"context", "", "of the kubeconfig; its current one if empty",
        [](Config& c, const std::string& v) { c.context = v; }},
+      {"lease-namespace", "",
+       "of the Lease by which one berthd of several leads; the pod's own, or default, if empty",
+       [](Config& c, const std::string& v) { c.lease_namespace = text_or_nothing(v); }},
       {"apps-domain", "apps.localhost", "deployments are served at <name>.<apps-domain>",
        [](Config& c, const std::string& v) {
          if (v.empty() || v.front() == '.') want("a domain");

@@ -102,6 +102,13 @@ kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* 
                                config.context);
 }
 
+// Nobody else can use the simulated cluster: there is nothing to elect.
+std::optional<std::string> lease_namespace(const Config& config) {
+  if (config.kubernetes == Cluster::simulated) return std::nullopt;
+  if (config.lease_namespace) return config.lease_namespace;
+  return config.kubernetes == Cluster::in_cluster ? kube::in_cluster_namespace() : "default";
+}
+
 std::string state_of(const reconcilers::Engine& engine, bool simulated) {
   if (simulated) return "simulated";
   return engine.cluster_state().connected ? "connected" : "unreachable";
@@ -129,14 +136,26 @@ api::Response refusal(int status, std::string_view detail) {
   return response;
 }
 
+std::string words_of(const reconcilers::Leader::State& leadership) {
+  if (leadership.leading) return "this process";
+  if (!leadership.last_error.empty()) return leadership.last_error;
+  return leadership.holder.empty() ? "nobody" : "standby for " + leadership.holder;
+}
+
 std::vector<Check> readiness(db::Database& database, const reconcilers::Engine& engine,
                              const std::string& cluster) {
   const auto state = engine.cluster_state();
-  return {{.name = "database", .ok = database.takes_writes(), .detail = {}, .decides = true},
-          {.name = "kubernetes",
-           .ok = state.connected,
-           .detail = state.connected ? cluster : state.last_error,
-           .decides = false}};
+  std::vector<Check> checks = {
+      {.name = "database", .ok = database.takes_writes(), .detail = {}, .decides = true},
+      {.name = "kubernetes",
+       .ok = state.connected,
+       .detail = state.connected ? cluster : state.last_error,
+       .decides = false}};
+  // A standby serves the API all the same.
+  if (const auto leadership = engine.leadership())
+    checks.push_back(
+        {.name = "leader", .ok = leadership->leading, .detail = words_of(*leadership)});
+  return checks;
 }
 
 // Waits for SIGTERM or SIGINT, which every thread has blocked.
@@ -181,10 +200,12 @@ void serve(const Config& config) {
                                            .wildcard_tls_secret = config.wildcard_tls_secret,
                                            .cluster_issuer = config.cluster_issuer},
                               .data_key = keys.data,
-                              .registry = registry},
+                              .registry = registry,
+                              .lease_namespace = lease_namespace(config)},
                              {.workers = config.reconcile_workers,
                               .patience = {},
-                              .dns = {.servers = config.dns_servers}});
+                              .dns = {.servers = config.dns_servers},
+                              .leader = {}});
   database.subscribe([&](db::Topic topic, const std::string& id) {
     if (topic == db::Topic::custom_domain)
       engine.enqueue_domain(id);

@@ -90,6 +90,14 @@ Outcome DeploymentLoop::reconcile(const std::string& id, Subject& subject) {
   return row->status == Status::destroyed ? remove(*row) : make(*row);
 }
 
+Outcome DeploymentLoop::stand_by(const std::string& id, Subject& subject) {
+  const auto row = parts_.database.read([&](db::Tx& tx) { return deployments::find(tx, id); });
+  if (!row) return {};
+  subject = {manifests::namespace_of(row->app_id), row->generation, row->request_id};
+  if (!parts_.cache.state().connected) return without_cache(*row);
+  return {Outcome::Kind::waiting, 0, {}, "another process leads", false};
+}
+
 Outcome DeploymentLoop::remove(const Deployment& row) {
   Outcome outcome = removal_.step(row);
   if (outcome.kind == Outcome::Kind::waiting) {

@@ -37,6 +37,10 @@ class DeploymentLoop {
   // berth::Error where the database has.
   Outcome reconcile(const std::string& id, Subject& subject);
 
+  // The same as long as nothing may be written to the cluster: records at most that it is out of
+  // reach. To be called again after `again`; where that is empty, not before something changes.
+  Outcome stand_by(const std::string& id, Subject& subject);
+
   // The app's namespace, or what stands in it, changed.
   void app_changed(const std::string& app_id);
   // Ids of objects with our labels whose deployments have no row. They are never touched.

@@ -30,8 +30,9 @@ void log_pass(log::Level level, const std::string& id, const DomainLoop::Subject
 }  // namespace
 
 DomainWorkers::DomainWorkers(std::shared_ptr<prometheus::Registry> registry,
-                             const std::string& host, DomainLoop& loop)
+                             const std::string& host, DomainLoop& loop, std::function<bool()> leads)
     : loop_(loop),
+      leads_(std::move(leads)),
       metrics_(std::move(registry), "domain", host, count),
       queue_(metrics_.queue_observer()) {}
 
@@ -54,7 +55,18 @@ void DomainWorkers::work() {
   }
 }
 
+void DomainWorkers::stall(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  stalled_.insert(id);
+}
+
+void DomainWorkers::stall_until_leading(const std::string& id) {
+  stall(id);
+  if (leads_()) try_again();  // it began meanwhile, and may not have seen this one
+}
+
 void DomainWorkers::handle(const std::string& id) {
+  if (!leads_()) return stall_until_leading(id);
   Metrics::Reconcile pass(metrics_);
   DomainLoop::Subject subject;
   const auto failed = [&](const std::exception& failure, std::optional<std::chrono::seconds> wait) {
@@ -72,18 +84,19 @@ void DomainWorkers::handle(const std::string& id) {
     const bool quiet = outcome.writes == 0 && !outcome.recorded;
     log_pass(quiet ? log::Level::debug : log::Level::info, id, subject, outcome.reason,
              pass.took());
+  } catch (const kube::Fenced& fenced) {
+    pass.ended("requeue");
+    stall_until_leading(id);
+    log_pass(log::Level::info, id, subject, fenced.what(), pass.took());
   } catch (const kube::ApiError& error) {
-    if (meaning_of(error) == Failure::unreachable) {
-      const std::lock_guard lock(mutex_);
-      stalled_.insert(id);
-    }
+    if (meaning_of(error) == Failure::unreachable) stall(id);
     failed(error, error.retry_after);
   } catch (const std::exception& error) {
     failed(error, std::nullopt);
   }
 }
 
-void DomainWorkers::cluster_answers() {
+void DomainWorkers::try_again() {
   std::set<std::string> stalled;
   {
     const std::lock_guard lock(mutex_);

@@ -17,7 +17,7 @@ std::string host_of(const std::string& server) {
   return scheme == std::string::npos ? server : server.substr(scheme + 3);
 }
 
-kube::ClientOptions with_metrics(kube::ClientOptions options, Metrics& metrics) {
+kube::ClientOptions complete(kube::ClientOptions options, Metrics& metrics, const Leader* leader) {
   options.field_manager = field_manager;
   options.observer = [ours = metrics.request_observer(), theirs = std::move(options.observer)](
                          std::string_view verb, std::string_view plural, int status,
@@ -25,6 +25,7 @@ kube::ClientOptions with_metrics(kube::ClientOptions options, Metrics& metrics) 
     ours(verb, plural, status, took);
     if (theirs) theirs(verb, plural, status, took);
   };
+  if (leader) options.write_time = [leader] { return leader->write_time(); };
   return options;
 }
 
@@ -74,7 +75,12 @@ Engine::Engine(Parts parts, Options options)
       data_key_(std::move(parts.data_key)),
       metrics_(parts.registry, controller_name, host_of(parts.cluster.server), options_.workers),
       queue_(metrics_.queue_observer()),
-      client_(parts.cluster, with_metrics(std::move(parts.client), metrics_)),
+      leader_(parts.lease_namespace
+                  ? std::make_unique<Leader>(
+                        parts.cluster, *parts.lease_namespace, "berth-" + settings_.instance,
+                        [this] { begin_to_lead(); }, *parts.registry, options_.leader)
+                  : nullptr),
+      client_(parts.cluster, complete(std::move(parts.client), metrics_, leader_.get())),
       cache_(client_, manifests::selector(settings_),
              {.deployment_changed = [this](const std::string& id,
                                            const Object& object) { notice(id, object); },
@@ -96,11 +102,13 @@ Engine::Engine(Parts parts, Options options)
                     .resolver = resolver_,
                     .deployments = deployments_,
                     .domain_changed = [this](const std::string& id) { queue_.add(id); }}),
-      domains_(parts.registry, host_of(parts.cluster.server), domain_loop_) {}
+      domains_(parts.registry, host_of(parts.cluster.server), domain_loop_,
+               [this] { return leads(); }) {}
 
 Engine::~Engine() { stop(); }
 
 void Engine::start() {
+  if (leader_) leader_->start();
   cache_.start();
   for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { work(); });
   domains_.start();
@@ -117,6 +125,7 @@ void Engine::stop() {
     keeper_.request_stop();
     keeper_.join();
   }
+  if (leader_) leader_->stop();
   cache_.stop();
 }
 
@@ -126,6 +135,11 @@ void Engine::notice(const std::string& id, const Object& object) {
     domains_.enqueue(id);
   else
     queue_.add(id);
+}
+
+std::optional<Leader::State> Engine::leadership() const {
+  if (!leader_) return std::nullopt;
+  return leader_->state();
 }
 
 void Engine::work() {
@@ -143,16 +157,37 @@ void Engine::handle(const std::string& id) {
     log_reconciled(log::Level::warning, id, subject, "error", failure.what(), reconcile.took());
   };
   try {
-    const Outcome outcome = loop_.reconcile(id, subject);
+    const Outcome outcome = leads() ? loop_.reconcile(id, subject) : stand_by(id, subject);
     reconcile.ended(settle(id, outcome));
     log_reconciled(level_of(outcome), id, subject, words_of(outcome), outcome.reason,
                    reconcile.took());
+  } catch (const kube::Fenced& fenced) {
+    reconcile.ended("requeue");
+    stall_until_leading(id);
+    log_reconciled(log::Level::info, id, subject, "waiting", fenced.what(), reconcile.took());
   } catch (const kube::ApiError& error) {
     if (meaning_of(error) == Failure::unreachable) stall(id);
     failed(error, error.retry_after);
   } catch (const std::exception& error) {
     failed(error, std::nullopt);
   }
+}
+
+// Nothing is written, but the owner may learn that the cluster is out of reach.
+Outcome Engine::stand_by(const std::string& id, DeploymentLoop::Subject& subject) {
+  const Outcome outcome = loop_.stand_by(id, subject);
+  if (!outcome.again) stall_until_leading(id);
+  return outcome;
+}
+
+void Engine::stall_until_leading(const std::string& id) {
+  stall(id);
+  if (leads()) wake_stalled();  // it began meanwhile, and may not have seen this one
+}
+
+void Engine::begin_to_lead() {
+  scan_again_ = true;
+  wake_stalled();
 }
 
 std::string_view Engine::settle(const std::string& id, const Outcome& outcome) {
@@ -174,7 +209,7 @@ void Engine::stall(const std::string& id) {
   stalled_.insert(id);
 }
 
-// The back-off of these was for a cluster that didn't answer; now it does.
+// What these waited for is there: a cluster that answers, or the Lease.
 void Engine::wake_stalled() {
   std::set<std::string> stalled;
   {
@@ -186,7 +221,7 @@ void Engine::wake_stalled() {
     queue_.forget(id);
     queue_.add(id);
   }
-  domains_.cluster_answers();
+  domains_.try_again();
   keeper_wakes_.notify_all();
 }
 
@@ -204,6 +239,7 @@ void Engine::keep(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     metrics_.refresh(queue_);
     domains_.refresh_metrics();
+    if (scan_again_.exchange(false)) resync_at.reset();
     if ((!resync_at && cache_.synced()) || (resync_at && SteadyClock::now() >= *resync_at))
       if (scan()) resync_at = next_resync();
     std::unique_lock lock(mutex_);

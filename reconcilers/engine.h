@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 #include "reconcilers/deployment.h"
 #include "reconcilers/domain_workers.h"
+#include "reconcilers/leader.h"
 #include "reconcilers/metrics.h"
 
 namespace berth::reconcilers {
@@ -27,6 +29,9 @@ class Engine {
     manifests::Settings settings;
     std::string data_key;
     std::shared_ptr<prometheus::Registry> registry;
+    // Where the Lease of this instance is kept: of all engines on it only the one that holds it
+    // writes to the cluster. Nothing: there is no other engine.
+    std::optional<std::string> lease_namespace;
   };
   struct Options {
     // A reconcile waits for the network most of its time; the API server's fair queueing is kind to
@@ -36,6 +41,7 @@ class Engine {
     std::chrono::milliseconds resync = std::chrono::minutes(10);
     Patience patience;
     dns::Options dns;  // who is asked about custom domains
+    Leader::Options leader;
   };
 
   explicit Engine(Parts parts) : Engine(std::move(parts), Options()) {}
@@ -48,7 +54,8 @@ class Engine {
   // as soon as the cache is complete.
   void start();
   // No key is taken any more; returns when the reconciles that run have ended, which takes as long
-  // as their requests, at most. What was left undone is found by the scan of the next start.
+  // as their requests, at most, and when the Lease is given back. What was left undone is found by
+  // the scan of the next start.
   void stop();
 
   // A deployment's row changed. Never blocks; from any thread; also before start().
@@ -58,6 +65,8 @@ class Engine {
   void enqueue_domain(const std::string& deployment_id) { domains_.enqueue(deployment_id); }
 
   ClusterState cluster_state() const { return cache_.state(); }
+  // Nothing where there is no election.
+  std::optional<Leader::State> leadership() const;
   // Ids of deployments that have objects here and no row. Only a command removes them.
   std::set<std::string> orphans() const { return loop_.orphans(); }
   // Whether nothing waits and nobody works; for tests and for a berthd that was told to finish.
@@ -71,6 +80,10 @@ class Engine {
   void notice(const std::string& id, const Object& object);
   void work();
   void handle(const std::string& id);
+  bool leads() const { return !leader_ || leader_->write_time(); }
+  void begin_to_lead();
+  void stall_until_leading(const std::string& id);
+  Outcome stand_by(const std::string& id, DeploymentLoop::Subject& subject);
   std::string_view settle(const std::string& id, const Outcome& outcome);
   void retry(const std::string& id, std::optional<std::chrono::seconds> wait);
   void stall(const std::string& id);
@@ -84,6 +97,7 @@ class Engine {
   const std::string data_key_;
   Metrics metrics_;
   WorkQueue queue_;
+  const std::unique_ptr<Leader> leader_;  // null: no election
   kube::Client client_;
   Cache cache_;
   KeyedMutex deployments_;
@@ -95,7 +109,8 @@ class Engine {
   std::mutex mutex_;
   std::condition_variable_any keeper_wakes_;
   bool something_connected_ = false;
-  std::set<std::string> stalled_;  // failed since nobody answered
+  std::set<std::string> stalled_;  // failed since nobody answered, or wait until we lead
+  std::atomic<bool> scan_again_ = false;
 
   std::vector<std::thread> workers_;
   std::jthread keeper_;

@@ -3,6 +3,7 @@
 # Does nothing where all of them are there. Needs root, or sudo.
 #   install-deps.sh        what `make build` and `make run` need
 #   install-deps.sh test   what the tests need besides
+#   install-deps.sh image  what `make image` needs besides
 #   install-deps.sh lint   what `make lint` needs besides
 set -euo pipefail
 
@@ -10,14 +11,16 @@ build=(g++ cmake ninja-build ccache pkg-config git publicsuffix libcpp-httplib-d
   libsqlite3-dev libyaml-cpp-dev libspdlog-dev libvalijson-dev prometheus-cpp-dev libcli11-dev
   libargon2-dev libcurl4-openssl-dev libc-ares-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev)
 test=(catch2 librapidcheck-dev openssl curl jq)
+image=(buildah binutils curl ca-certificates publicsuffix tzdata)
 lint=(clang-format clang-tidy shellcheck)
 
 case ${1:-build} in
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
+  image) wanted=("${build[@]}" "${image[@]}") ;;
   lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
   bench) wanted=("${build[@]}" wrk jq curl) ;;
-  *) sed -n '2,7p' "$0"; exit 2 ;;
+  *) sed -n '2,8p' "$0"; exit 2 ;;
 esac
 
 missing=()

@@ -39,6 +39,7 @@ inline constexpr Resource replica_sets{"apps/v1", "ReplicaSet", "replicasets"};
 inline constexpr Resource ingresses{"networking.k8s.io/v1", "Ingress", "ingresses"};
 inline constexpr Resource network_policies{"networking.k8s.io/v1", "NetworkPolicy",
                                            "networkpolicies"};
+inline constexpr Resource leases{"coordination.k8s.io/v1", "Lease", "leases"};
 inline constexpr Resource certificates{"cert-manager.io/v1", "Certificate", "certificates"};
 
 // The resource of an object's apiVersion and kind, among those above. Throws std::invalid_argument.
@@ -61,6 +62,11 @@ struct ApiError : std::runtime_error {
   bool unreachable() const { return status == 0; }
   // 410, or a watch's ERROR event with code 410: the watch history is gone, list again.
   bool expired() const { return status == 410; }
+};
+
+// A write that ClientOptions::write_time had no time for. It wasn't sent.
+struct Fenced : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 struct ListOptions {
@@ -93,6 +99,10 @@ struct ClientOptions {
   std::chrono::seconds max_retry_after{10};
   std::string field_manager = "berth";
   RequestObserver observer;
+  // Asked right before each attempt of a write: how long it may take at most (below
+  // request_timeout), or nothing, and then it isn't sent and the call throws Fenced. Empty: any
+  // write may be sent. Several threads may call it at once.
+  std::function<std::optional<std::chrono::milliseconds>()> write_time;
 };
 
 // Thread-safe: each call uses a connection of its own out of a pool (kept alive between calls; at

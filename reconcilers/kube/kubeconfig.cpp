@@ -268,4 +268,12 @@ Kubeconfig in_cluster_config(const fs::path& service_account_dir) {
   return config;
 }
 
+std::string in_cluster_namespace(const fs::path& service_account_dir) {
+  std::string name = read_credential_file(service_account_dir / "namespace");
+  name.erase(name.find_last_not_of(" \t\r\n") + 1);
+  if (name.empty())
+    throw std::runtime_error((service_account_dir / "namespace").string() + ": is empty");
+  return name;
+}
+
 }  // namespace berth::kube

@@ -54,4 +54,8 @@ std::filesystem::path default_kubeconfig_path();
 Kubeconfig in_cluster_config(const std::filesystem::path& service_account_dir =
                                  "/var/run/secrets/kubernetes.io/serviceaccount");
 
+// The namespace of the pod that we are in. Throws std::runtime_error where we are in none.
+std::string in_cluster_namespace(const std::filesystem::path& service_account_dir =
+                                     "/var/run/secrets/kubernetes.io/serviceaccount");
+
 }  // namespace berth::kube

@@ -9,7 +9,7 @@ namespace {
 constexpr std::array all_resources = {
     &namespaces,       &secrets,          &services,     &pods,        &events,
     &service_accounts, &resource_quotas,  &limit_ranges, &deployments, &replica_sets,
-    &ingresses,        &network_policies, &certificates};
+    &ingresses,        &network_policies, &leases,       &certificates};
 
 bool is_unreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||

@@ -114,10 +114,18 @@ HttpAnswer Requests::attempts(const Call& call, const HttpRequest& request,
   }
 }
 
-HttpAnswer Requests::attempt(const Call& call, const Access& shown, const HttpRequest& request,
+milliseconds Requests::time_for(const Call& call, milliseconds most) const {
+  if (call.method == "GET" || !options_.write_time) return most;
+  const auto time = options_.write_time();
+  if (!time) throw Fenced(call.name() + ": this process doesn't lead");
+  return std::min(most, *time);
+}
+
+HttpAnswer Requests::attempt(const Call& call, const Access& shown, HttpRequest request,
                              const AnswerReader& reader, const std::stop_token& stop) {
   const auto connection = pool_.take(options_.request_timeout, stop);
   if (!connection) throw ApiError(0, "", call.name() + ": all connections are in use");
+  request.timeout = time_for(call, request.timeout);
   const auto start = steady_clock::now();
   bool observed = false;
   const auto observe = [&](int status) {

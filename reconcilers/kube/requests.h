@@ -48,10 +48,12 @@ class Requests {
   class Running;
   HttpAnswer attempts(const Call& call, const HttpRequest& request, const AnswerReader& reader,
                       const std::stop_token& stop);
-  HttpAnswer attempt(const Call& call, const Access& access, const HttpRequest& request,
+  HttpAnswer attempt(const Call& call, const Access& access, HttpRequest request,
                      const AnswerReader& reader, const std::stop_token& stop);
   Access access(const Call& call, const std::stop_token& stop);
   HttpRequest request_of(const Call& call) const;
+  // The time that an attempt has now. Throws Fenced.
+  std::chrono::milliseconds time_for(const Call& call, std::chrono::milliseconds most) const;
   void pause(std::chrono::seconds wait, const std::stop_token& stop);
 
   const Endpoint endpoint_;

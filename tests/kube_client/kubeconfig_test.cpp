@@ -231,6 +231,9 @@ TEST_CASE("in a cluster, the service account is used") {
   CHECK(config.server == "https://[fd00::1]:443");
   CHECK(config.token_file == dir / "x/token");
   CHECK(config.ca_file == dir / "x/ca.crt");
+  CHECK_THROWS_WITH(in_cluster_namespace(dir / "x"), Catch::Contains("x/namespace"));
+  dir.write("x/namespace", "berth-system\n");
+  CHECK(in_cluster_namespace(dir / "x") == "berth-system");
   const Variable bad("KUBERNETES_SERVICE_PORT", "port");
   CHECK_THROWS_WITH(in_cluster_config(dir / "x"), Catch::Contains("are no host and port"));
   const Variable none("KUBERNETES_SERVICE_HOST", "");

@@ -75,7 +75,8 @@ void World::wake() {
                                                        .client = client,
                                                        .settings = settings_,
                                                        .data_key = data_key,
-                                                       .registry = registry_},
+                                                       .registry = registry_,
+                                                       .lease_namespace = lease_namespace},
                                          options);
   engine->start();
   const std::lock_guard lock(mutex_);

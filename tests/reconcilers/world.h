@@ -70,6 +70,7 @@ class World {
   std::vector<Object> objects(const kube::Resource& resource, const std::string& deployment = "");
   Object object(const kube::Resource& resource, const std::string& deployment);
   Engine::Options options;
+  std::optional<std::string> lease_namespace;  // nothing: the engine is alone and needs no Lease
 
  private:
   void act(const std::function<void(db::Tx&)>& work);

@@ -98,7 +98,8 @@ class Cluster:
                 "trap 'exit 0' TERM; /bin/busybox httpd -f -p 3000 -h /www & wait")
 
     def writes(self):
-        """berth's writes that arrived at the API server so far, by its audit log: verb, resource, name."""
+        """berth's writes that arrived at the API server so far, by its audit log: verb, resource, name. The Lease, which
+        is renewed as long as berthd lives, isn't among them."""
         found = []
         with open(self.state / "logs/audit.log") as log:
             for line in log:
@@ -106,7 +107,8 @@ class Cluster:
                     break  # still being written
                 entry = json.loads(line)
                 about = entry.get("objectRef", {})
-                found.append((entry["verb"], about.get("resource"), about.get("name")))
+                if about.get("resource") != "leases":
+                    found.append((entry["verb"], about.get("resource"), about.get("name")))
         return found
 
     def compact_history(self):

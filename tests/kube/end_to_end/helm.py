@@ -1,0 +1,277 @@
+"""berth as the chart installs it: from the image that `make image` builds, with the rights of its own account."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import tempfile
+import unittest
+
+from .berthd import PATIENCE, PROGRAM, ROOT, Berthd, Operator
+from .cluster import REGISTRY, SCRIPT, Cluster, run, serves
+from .load import Load
+from .waiting import eventually
+
+CHART = ROOT / "charts/berth"
+RELEASE = "berth"
+NAMESPACE = "berth-e2e-chart"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
+IMAGE = "berth:e2e"
+LIMIT = "120s"  # of a helm command
+INSTALLED = "statefulset/" + RELEASE
+BETWEEN = 2.5  # seconds between two looks at a deployment: 30 are allowed in a minute
+
+VALUES = {
+    "image": {"repository": f"{REGISTRY}/berth", "tag": "e2e", "pullPolicy": "Always"},
+    "baseUrl": "https://berth.example.org",
+    "appsDomain": "apps.localhost",
+    "config": {
+        "registries": [REGISTRY],
+        "tiers": [{"slug": "free", "name": "Free", "memory-mb": 64, "cpu-millicores": 200, "monthly-cost-points": 0,
+                   "max-deployments": 1000, "auto-approve": True}],
+    },
+    "persistence": {"storageClass": NAMESPACE, "size": "1Gi"},
+    "nodeSelector": {"kubernetes.io/hostname": "node1"},  # the one that runs containers
+    "test": {"image": f"{REGISTRY}/probe:1"},
+}
+
+
+class Installed(Berthd):
+    """berthd in its pod, as somebody beside the cluster reaches it."""
+
+    def __init__(self, cluster, data):  # pylint: disable=super-init-not-called
+        self.cluster = cluster
+        self.data = data
+
+    def service(self, name):
+        return self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/services/{name}")["spec"]
+
+    def find(self):
+        """The addresses of the Service, and of the pod, which is another one after an upgrade."""
+        spec = self.service(RELEASE)
+        self.url = f"http://{spec['clusterIP']}:{spec['ports'][0]['port']}"
+        pod = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")
+        self.metrics_url = f"http://{pod['status']['podIP']}:9090"
+
+    def secret(self):
+        return self.cluster.kubectl("get", "secret", RELEASE, "-n", NAMESPACE, "-o",
+                                    "go-template={{index .data \"internal-secret\" | base64decode}}")
+
+    def as_admin(self, method, path, body=None, headers=None):
+        return self.ask(method, path, body, {"x-internal-secret": self.secret(), **(headers or {})})
+
+    def instance(self):
+        return self.rows("SELECT value FROM meta WHERE key = 'instance'")[0][0]
+
+    def rows(self, sql, *values):
+        """Of the database in the volume, which lies on this machine."""
+        with contextlib.closing(sqlite3.connect(self.data / "berth.db", timeout=PATIENCE)) as database, database:
+            return database.execute(sql, values).fetchall()
+
+    def ask(self, method, path, body=None, headers=None):
+        answer = super().ask(method, path, body, headers)
+        if path == "/api/auth/register":
+            # Production mails a link for it, and there is no mail server here.
+            self.rows("UPDATE users SET email_verified_at = created_at WHERE username_key = ?", body["username"])
+        return answer
+
+
+class Owner(Operator):
+    """In production nobody verifies his own address, see Installed.ask(), and there are limits of rates."""
+
+    def register(self, name):
+        account = {"email": f"{name}@example.org", "password": f"secret password of {name}"}
+        self.berthd.ask("POST", "/api/auth/register", {**account, "username": name})
+        self.session = {"Authorization": "Bearer " + self.berthd.ask("POST", "/api/auth/login", account)["token"]}
+
+    def wait(self, deployment, status, limit=PATIENCE):
+        eventually(lambda: self.status(deployment)["status"] == status, f"{deployment} is {status}", limit, pause=BETWEEN)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "the files in the volume are for berthd's user and root alone")
+class Helm(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster()
+        cls.folder = tempfile.TemporaryDirectory(prefix="berth-chart-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.volume = cls.cluster.state / "volumes" / NAMESPACE
+        cls.remove()
+        cls.addClassCleanup(cls.remove)
+        cls.cluster.kubectl("create", "namespace", NAMESPACE)
+        cls.cluster.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+        cls.make_volume()
+        run(ROOT / "scripts/image.sh", PROGRAM, IMAGE)
+        cls.push_probe()
+        cls.berth = Installed(cls.cluster, cls.volume / "data")
+
+    @classmethod
+    def remove(cls):
+        """All that a run leaves, also one that was killed."""
+        cls.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout", LIMIT)
+        database = cls.volume / "data/berth.db"
+        if database.exists():
+            instance = Installed(cls.cluster, cls.volume / "data").instance()
+            cls.cluster.kubectl("delete", "namespaces", "--wait=false", "-l", f"berth/instance={instance}")
+        cls.cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s", limit=90)
+        cls.cluster.kubectl("delete", "persistentvolume", NAMESPACE, "--ignore-not-found")
+        cls.cluster.kubectl("delete", "storageclass", NAMESPACE, "--ignore-not-found")
+        shutil.rmtree(cls.volume, ignore_errors=True)
+
+    @classmethod
+    def make_volume(cls):
+        """A folder of the node's. It belongs to root: that berthd may write there is the chart's matter (fsGroup)."""
+        cls.volume.mkdir(parents=True)
+        meta = {"metadata": {"name": NAMESPACE}}
+        storage_class = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", **meta,
+                         "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
+        here = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["node1"]}
+        volume = {"apiVersion": "v1", "kind": "PersistentVolume", **meta, "spec": {
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": NAMESPACE,
+            "persistentVolumeReclaimPolicy": "Retain", "local": {"path": str(cls.volume)},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}}}
+        for item in (storage_class, volume):
+            cls.cluster.kubectl("apply", "-f", "-", input=json.dumps(item))
+
+    @classmethod
+    def push_probe(cls):
+        """An image for the chart's own test. A static busybox has no wget that works: it is curl."""
+        folder = pathlib.Path(cls.folder.name) / "probe"
+        libraries = [word for line in run("ldd", "/usr/bin/curl").splitlines() for word in line.split() if word.startswith("/")]
+        for file in ("/usr/bin/curl", "/bin/busybox", *libraries):
+            (folder / file[1:]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, folder / file[1:])
+        for name in ("sh", "grep", "seq", "sleep"):
+            (folder / "bin" / name).symlink_to("busybox")
+        wget = folder / "bin/wget"
+        wget.write_text('#!/bin/sh\nfor url; do :; done\nexec /usr/bin/curl -fsS -m 5 "$url"\n')
+        wget.chmod(0o755)
+        run(SCRIPT, "image", "probe:1", folder, "/bin/sh")
+
+    @classmethod
+    def helm(cls, command, *words, **options):
+        return run(cls.cluster.state / "tools/helm", "--kubeconfig", cls.cluster.admin, command, "--namespace", NAMESPACE,
+                   *words, **options)
+
+    @classmethod
+    def values_file(cls, **more):
+        file = pathlib.Path(cls.folder.name) / "values.json"
+        file.write_text(json.dumps({**VALUES, **more}))
+        return file
+
+    def kubectl(self, *words, **options):
+        return self.cluster.kubectl("-n", NAMESPACE, *words, **options)
+
+    def may(self, verb, what, *words):
+        said = self.cluster.kubectl("auth", "can-i", verb, what, f"--as={ACCOUNT}", *words, check=False)
+        return {"yes": True, "no": False}[said.strip().splitlines()[-1]]
+
+    def test_1_the_chart_is_one_that_an_api_server_takes(self):
+        for name in ("test", "everything"):
+            values = CHART / f"ci/{name}-values.yaml"
+            self.helm("lint", CHART, "--strict", "-f", values)
+            # The Prometheus operator's kind isn't known here.
+            rendered = self.helm("template", "another", CHART, "-f", values,
+                                 "--set", "metrics.serviceMonitor.enabled=false")
+            answer = self.kubectl("apply", "--dry-run=server", "-f", "-", input=rendered)
+            self.assertIn("statefulset.apps/another-berth created (server dry run)", answer)
+        monitor = self.helm("template", "another", CHART, "-f", CHART / "ci/everything-values.yaml",
+                            "--show-only", "templates/servicemonitor.yaml")
+        self.assertIn("app.kubernetes.io/component: metrics", monitor)
+        plain = run(ROOT / "scripts/yaml.sh", CHART / "ci/test-values.yaml", NAMESPACE)
+        self.assertNotIn("kind: Secret", plain)
+        self.assertIn("statefulset.apps/berth created", self.kubectl("apply", "--dry-run=server", "-f", "-", input=plain))
+
+    def test_2_what_is_missing_or_wrong_is_named(self):
+        for setting, said in (("image.repository=", "image.repository"), ("baseUrl=", "baseUrl"), ("appsDomain=", "appsDomain"),
+                              ("service.type=Public", "service/type"), ("replicas=2", "replicas"),
+                              ("config.listen=0.0.0.0:1", "config.listen is set by the chart")):
+            with self.assertRaises(RuntimeError) as failure:
+                self.helm("template", CHART, "-f", CHART / "ci/test-values.yaml", "--set", setting)
+            self.assertIn(said, str(failure.exception))
+
+    def test_3_it_installs_and_says_that_it_is_well(self):
+        notes = self.helm("install", RELEASE, CHART, "-f", self.values_file(), "--wait", "--timeout", LIMIT)
+        self.assertIn(f"data-{RELEASE}-0", notes)
+        self.berth.find()
+        eventually(lambda: "[+]leader ok" in self.berth.ready()[1], "it leads", PATIENCE, seen=self.berth.ready)
+        self.assertIn("Phase:          Succeeded", self.helm("test", RELEASE, "--timeout", LIMIT))
+        self.assertEqual(self.berth.health()["kubernetes"], "connected")
+        pod = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")
+        self.assertEqual(pod["status"]["qosClass"], "Burstable")
+        security = pod["spec"]["containers"][0]["securityContext"]
+        self.assertTrue(security["readOnlyRootFilesystem"])
+        self.assertEqual(self.volume.stat().st_gid, 65532)
+        self.assertEqual((self.volume / "data/keys.json").stat().st_mode & 0o777, 0o600)
+        self.assertEqual((self.volume / "data/keys.json").stat().st_uid, 65532)
+
+    def test_4_an_app_is_deployed_with_these_rights_and_no_others(self):
+        type(self).ada = Owner(self.berth, "ada")
+        type(self).shop = self.ada.deploy("charted")
+        self.ada.wait(self.shop, "running")
+        serves("charted", "hello from a real container")
+        gone = self.ada.deploy("short-lived")
+        self.ada.wait(gone, "running")
+        self.ada.delete(gone)
+        eventually(lambda: not self.cluster.of_deployment(gone), "nothing is left of it", PATIENCE,
+                   seen=lambda: self.cluster.of_deployment(gone))
+        self.assertNotIn('code="403"', self.berth.metrics())
+        self.assertNotIn("forbidden", self.kubectl("logs", INSTALLED).lower())
+        for verb, what in (("create", "namespaces"), ("delete", "namespaces"), ("patch", "deployments.apps"),
+                           ("watch", "ingresses.networking.k8s.io"), ("list", "events")):
+            self.assertTrue(self.may(verb, what, "-A"), f"{verb} {what}")
+        self.assertTrue(self.may("update", "leases.coordination.k8s.io", "-n", NAMESPACE))
+        for verb, what in (("create", "pods"), ("create", "pods/exec"), ("get", "nodes"), ("list", "configmaps"),
+                           ("update", "deployments.apps"), ("delete", "serviceaccounts"), ("create", "daemonsets.apps"),
+                           ("create", "clusterrolebindings.rbac.authorization.k8s.io"), ("list", "roles.rbac.authorization.k8s.io"),
+                           ("get", "leases.coordination.k8s.io"), ("create", "serviceaccounts/token"), ("delete", "persistentvolumeclaims"),
+                           ("impersonate", "users"), ("*", "*")):
+            self.assertFalse(self.may(verb, what, "-n", "kube-system"), f"{verb} {what}")
+
+    def test_5_an_upgrade_under_load_loses_nothing(self):
+        self.replace_under_load("upgrade", RELEASE, CHART, "-f",
+                                self.values_file(config={**VALUES["config"], "log-level": "debug"}))
+        self.assertIn('"level":"debug"', self.kubectl("logs", INSTALLED, "--tail=2000"))
+
+    def test_6_nor_does_a_rollback(self):
+        self.replace_under_load("rollback", RELEASE, "1")
+
+    def replace_under_load(self, *words):
+        before = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")["metadata"]["uid"]
+        secret, minted = self.berth.secret(), self.berth.as_admin("GET", "/api/internal/treasury")["minted"]
+        untouched = self.cluster.pods(self.shop)
+        with Load(self.berth.url, secret) as load:
+            load.wait_for(20)
+            self.helm(*words, "--wait", "--timeout", LIMIT)
+            load.wait_for(20)
+        self.berth.find()
+        self.assertNotEqual(self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")["metadata"]["uid"], before)
+        self.assertEqual(load.failures, [])
+        self.assertEqual(self.berth.secret(), secret)
+        self.assertEqual(self.berth.as_admin("GET", "/api/internal/treasury")["minted"] - minted, load.written)
+        stored = [row[0] for row in self.berth.rows("SELECT json_extract(details, '$.reason') FROM audit_log "
+                                                    "WHERE details LIKE ?", f"%{load.mark}%")]
+        self.assertEqual(sorted(stored), sorted(load.reasons))
+        self.assertEqual([app["id"] for app in self.ada.ask("GET")["deployments"]], [self.shop])
+        # The new pod leads as soon as it is there, and has nothing to do.
+        eventually(lambda: "[+]leader ok" in self.berth.ready()[1], "it leads", 5, seen=self.berth.ready)
+        self.assertEqual(self.cluster.pods(self.shop), untouched)
+        self.assertEqual(self.berth.write_requests(), 0)
+        print(f"      {words[0]}: {load.summary()}", flush=True)
+
+    def test_7_removal_leaves_what_the_notes_say(self):
+        lease = f"berth-{self.berth.instance()}"
+        self.helm("uninstall", RELEASE, "--wait", "--timeout", LIMIT)
+        left = self.cluster.names("pods,statefulsets.apps,services,configmaps,secrets,persistentvolumeclaims,leases.coordination.k8s.io",
+                                  f"--field-selector=metadata.namespace={NAMESPACE}")
+        self.assertEqual([name for name in left if "kube-root-ca.crt" not in name],
+                         [f"Lease/{NAMESPACE}/{lease}", f"PersistentVolumeClaim/{NAMESPACE}/data-{RELEASE}-0"])
+        self.assertEqual(self.cluster.names("clusterroles,clusterrolebindings", "-l", f"app.kubernetes.io/instance={RELEASE}"), [])
+        serves("charted", "hello from a real container")
+        self.helm("install", RELEASE, CHART, "-f", self.values_file(), "--wait", "--timeout", LIMIT)
+        self.berth.find()
+        self.ada.wait(self.shop, "running")
+        self.ada.delete(self.shop)
+        eventually(lambda: not self.cluster.of_deployment(self.shop), "nothing is left of it", PATIENCE,
+                   seen=lambda: self.cluster.of_deployment(self.shop))
