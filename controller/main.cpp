@@ -11,6 +11,8 @@
 #include "api/gate.h"
 #include "api/server.h"
 #include "api/version.h"
+#include "controller/backup/commands.h"
+#include "controller/backup/maker.h"
 #include "controller/base/id.h"
 #include "controller/config.h"
 #include "controller/data_dir.h"
@@ -33,7 +35,30 @@ struct CommandLine {
   bool help = false;
   bool version = false;
   bool print_config = false;
+  // What to do instead of serving.
+  int (*command)(const backup::Arguments&, const Config&) = nullptr;
+  backup::Arguments arguments;
 };
+
+// Adds a command that works on FILE.
+CLI::App* add_command(CLI::App& app, CommandLine& line, const char* name, const char* meaning,
+                      int (*run)(const backup::Arguments&, const Config&)) {
+  CLI::App* command = app.add_subcommand(name, meaning)->fallthrough();
+  command->add_option("FILE", line.arguments.file);
+  command->add_option("--passphrase-file", line.arguments.passphrase_file);
+  command->final_callback([&line, run] { line.command = run; });
+  return command;
+}
+
+void add_commands(CLI::App& app, CommandLine& line) {
+  CLI::App* backup =
+      add_command(app, line, "backup", "ask the running berthd for an archive", backup::run_backup);
+  backup->add_option("--url", line.arguments.url);
+  backup->add_option("--keep", line.arguments.keep)->check(CLI::Range(0, 100'000));
+  add_command(app, line, "restore", "make a data directory of an archive", backup::run_restore);
+  add_command(app, line, "verify", "look whether a database or an archive is sound",
+              backup::run_verify);
+}
 
 CommandLine parse_command_line(int argc, char** argv) {
   CommandLine line;
@@ -44,6 +69,7 @@ CommandLine parse_command_line(int argc, char** argv) {
   auto* print =
       app.add_subcommand("config", "print every key with its value and where it came from")
           ->fallthrough();
+  add_commands(app, line);
   std::vector<std::string> names = flag_names();
   names.emplace_back("config");
   std::map<std::string, std::string> values;
@@ -200,6 +226,7 @@ void serve(const Config& config) {
   const Address listening = {.host = config.listen.host, .port = server.bind()};
 
   PasswordHasher passwords;
+  backup::Maker backups(data, clock, api::version);
   const std::string base_url = config.base_url.value_or("http://" + listening.text());
   const bool is_simulated = simulated != nullptr;
   const api::Services services = {
@@ -230,6 +257,14 @@ void serve(const Config& config) {
           [&] {
             const auto ids = engine.orphans();
             return std::vector<std::string>(ids.begin(), ids.end());
+          },
+      .backup =
+          [&](const std::string& key) {
+            const std::shared_ptr<backup::Outgoing> archive = backups.begin(key);
+            const auto step = [archive](const api::Sink& sink) {
+              return archive->step(sink) ? api::Next::more : api::Next::end;
+            };
+            return api::Backup{.bytes = archive->size(), .stream = step};
           }};
   api::HttpMetrics http_metrics(*registry);
   gate = std::make_unique<api::Gate>(services, http_metrics);
@@ -259,6 +294,7 @@ void serve(const Config& config) {
 
   const int received = wait_for_signal();
   log::info("draining", {{"signal", received == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  backups.stop();
   const auto drained = server.shutdown(drain_grace);
   serving.join();
   engine.stop();
@@ -277,7 +313,10 @@ int run(int argc, char** argv) {
       return value == nullptr ? std::nullopt : std::optional<std::string>(value);
     });
     if (line.help) {
-      std::cout << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n\n"
+      std::cout << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n"
+                   "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
+                   "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
+                   "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n\n"
                    "Every key can stand in the file, in a variable (BERTHD_LISTEN) or in a flag "
                    "(--listen);\n"
                    "with -file behind it, its value is read from a file.\n\n";
@@ -286,6 +325,8 @@ int run(int argc, char** argv) {
       print_settings(loaded.settings);
       return 0;
     }
+    if (line.command != nullptr) return line.command(line.arguments, loaded.config);
+    block_signals();
     log::setup(loaded.config.log_format, loaded.config.log_level);
     serve(loaded.config);
     return 0;
@@ -307,7 +348,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace berth
 
-int main(int argc, char** argv) {
-  berth::block_signals();
-  return berth::run(argc, argv);
-}
+int main(int argc, char** argv) { return berth::run(argc, argv); }
