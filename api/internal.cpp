@@ -52,7 +52,10 @@ Reply outbox(db::Tx& tx, const Call&, const Services& services) {
                         {"subject", mail.subject},
                         {"body", mail.body},
                         {"token", mail.token},
-                        {"sent_at", or_null(mail.sent_at)}});
+                        {"sent_at", or_null(mail.sent_at)},
+                        {"attempts", mail.attempts},
+                        {"failed_at", or_null(mail.failed_at)},
+                        {"error", or_null(mail.error)}});
   return {.body = {{"messages", std::move(messages)}}, .headers = {{"Cache-Control", "no-store"}}};
 }
 

@@ -20,6 +20,7 @@
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
 #include "reconcilers/engine.h"
+#include "reconcilers/mail.h"
 #include "reconcilers/simulated/cluster.h"
 
 namespace berth {
@@ -126,6 +127,36 @@ kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* 
   if (config.kubernetes == Cluster::in_cluster) return kube::in_cluster_config();
   return kube::load_kubeconfig(config.kubeconfig.value_or(kube::default_kubeconfig_path()),
                                config.context);
+}
+
+reconcilers::SmtpSettings smtp_settings(const Config& config) {
+  reconcilers::SmtpSettings settings;
+  settings.url = config.mail_server->url;
+  settings.user = config.mail_server->user;
+  settings.password = config.mail_server->password;
+  settings.ca_file = config.mail_ca_file;
+  const bool here = is_loopback(config.mail_server->host);
+  const bool required = config.mail_tls == MailTlsRule::required ||
+                        (config.mail_tls == MailTlsRule::automatic && !here);
+  settings.tls = required ? reconcilers::MailTls::required : reconcilers::MailTls::if_offered;
+  return settings;
+}
+
+std::unique_ptr<reconcilers::MailLoop> mail_loop(const Config& config, db::Database& database,
+                                                 const Clock& clock, const Keys& keys,
+                                                 std::shared_ptr<prometheus::Registry> registry) {
+  if (!config.mail_server) {
+    log::write(config.production ? log::Level::warning : log::Level::info,
+               "smtp-url is empty: mail stays in the outbox");
+    return nullptr;
+  }
+  return std::make_unique<reconcilers::MailLoop>(
+      reconcilers::MailLoop::Parts{.database = database,
+                                   .clock = clock,
+                                   .data_key = keys.data,
+                                   .server = smtp_settings(config),
+                                   .from = *config.mail_from,
+                                   .registry = std::move(registry)});
 }
 
 std::string state_of(const reconcilers::Engine& engine, bool simulated) {
@@ -277,7 +308,9 @@ void serve(const Config& config) {
   OpsServer ops(config.metrics_listen, *registry, gauges,
                 [&] { return readiness(database, engine, state_of(engine, is_simulated)); });
 
+  const auto mail = mail_loop(config, database, clock, keys, registry);
   engine.start();
+  if (mail) mail->start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -297,6 +330,7 @@ void serve(const Config& config) {
   backups.stop();
   const auto drained = server.shutdown(drain_grace);
   serving.join();
+  if (mail) mail->stop();
   engine.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
