@@ -3,6 +3,7 @@
 
 #include "api/encode.h"
 #include "api/handlers.h"
+#include "controller/domain/app_mail.h"
 #include "controller/domain/ledger.h"
 
 namespace berth::api {
@@ -108,12 +109,16 @@ Reply internal_scope_requests(db::Tx& tx, const Call& call, const Services&) {
                           encode_request)};
 }
 
-Reply approve_scope_request(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = encode_request(apps::approve(tx, call.id(), call.admin))};
+Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& services) {
+  const auto request = apps::approve(tx, call.id(), call.admin);
+  apps::tell_decision(tx, request, services.keys.data);
+  return {.body = encode_request(request)};
 }
 
-Reply reject_scope_request(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = encode_request(apps::reject(tx, call.id(), call.body.at("reason"), call.admin))};
+Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& services) {
+  const auto request = apps::reject(tx, call.id(), call.body.at("reason"), call.admin);
+  apps::tell_decision(tx, request, services.keys.data);
+  return {.body = encode_request(request)};
 }
 
 Reply revoke_scopes(db::Tx& tx, const Call& call, const Services&) {

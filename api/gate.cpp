@@ -321,7 +321,10 @@ std::string Gate::client_address(const Request& request) const {
 
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
   response.status = reply.status;
-  if (!reply.text.empty()) {
+  if (reply.stream) {
+    response.content_type = passage.route->answer.content_type;
+    response.stream = reply.stream;
+  } else if (!reply.text.empty()) {
     response.content_type = "application/json";
     response.body = reply.text;
   } else if (!reply.body.is_null()) {

@@ -59,6 +59,7 @@ Reply outbox(db::Tx& tx, const Call& call, const Services& services);
 Reply clock_state(const Call& call, const Services& services);
 Reply advance_clock(const Call& call, const Services& services);
 Reply list_orphans(const Call& call, const Services& services);
+Reply backup(const Call& call, const Services& services);
 
 // meta.cpp
 Reply health(const Call& call, const Services& services);

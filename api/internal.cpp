@@ -1,6 +1,7 @@
 // For admins of the platform (x-internal-secret).
 #include "api/encode.h"
 #include "api/handlers.h"
+#include "controller/base/log.h"
 #include "controller/domain/apps.h"
 #include "controller/domain/audit.h"
 #include "controller/domain/ledger.h"
@@ -51,7 +52,10 @@ Reply outbox(db::Tx& tx, const Call&, const Services& services) {
                         {"subject", mail.subject},
                         {"body", mail.body},
                         {"token", mail.token},
-                        {"sent_at", or_null(mail.sent_at)}});
+                        {"sent_at", or_null(mail.sent_at)},
+                        {"attempts", mail.attempts},
+                        {"failed_at", or_null(mail.failed_at)},
+                        {"error", or_null(mail.error)}});
   return {.body = {{"messages", std::move(messages)}}, .headers = {{"Cache-Control", "no-store"}}};
 }
 
@@ -64,6 +68,19 @@ Reply advance_clock(const Call& call, const Services& services) {
 
 Reply list_orphans(const Call&, const Services& services) {
   return {.body = {{"deployments", services.orphans()}}};
+}
+
+Reply backup(const Call& call, const Services& services) {
+  constexpr size_t key_bytes = 32;
+  const auto key = parse_base64(call.body.at("key").get<std::string>());
+  if (!key || key->size() != key_bytes) throw invalid_field("key", "must be 32 bytes in base64");
+  // First, so that the archive holds it too.
+  services.db.write([&](db::Tx& tx) { audit::record(tx, call.admin, "backup", "database"); });
+  log::info("a backup was asked for", {{"request_id", call.request_id}, {"actor", call.admin}});
+  Backup archive = services.backup(*key);
+  return {.stream = std::move(archive.stream),
+          .headers = {{"Cache-Control", "no-store"},
+                      {"X-Archive-Size", std::to_string(archive.bytes)}}};
 }
 
 }  // namespace berth::api

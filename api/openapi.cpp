@@ -94,7 +94,8 @@ json rate_headers() {
 json responses(const Route& route) {
   json result = json::object();
   json& ok = result[std::to_string(route.answer.status)];
-  ok = {{"description", "Success."}, {"content", content("application/json", route.answer.schema)}};
+  ok = {{"description", "Success."},
+        {"content", content(route.answer.content_type, route.answer.schema)}};
   if (route.rate.limit > 0) ok["headers"] = rate_headers();
   std::map<int, std::set<std::string_view>> by_status;
   for (const Code code : codes_of(route)) by_status[status(code)].insert(name(code));

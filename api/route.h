@@ -84,6 +84,8 @@ struct Reply {
   json body = json::object();
   // Instead of `body`: JSON that was printed before, for answers that are large and don't change.
   std::string text = {};
+  // Instead of both: what goes on after the handler; of the type that the route's answer names.
+  Stream stream = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   // The transaction is kept and the answer is a refusal all the same: a replay that revokes.
   std::optional<Error> refusal = {};
@@ -107,6 +109,7 @@ using AnyHandler = std::variant<ReadHandler, WriteHandler, FreeHandler>;
 struct Answer {
   int status = 200;
   std::string_view schema;  // a name in schemas/*.yaml
+  std::string_view content_type = "application/json";
 };
 
 struct Route {

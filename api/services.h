@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/http.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
@@ -15,6 +16,12 @@
 namespace berth::api {
 
 enum class Environment { development, production };
+
+// An encrypted copy of the database and the keys, on its way out.
+struct Backup {
+  std::uint64_t bytes = 0;
+  Stream stream;
+};
 
 // What the handlers work with. Made by main, lives as long as the server. The cluster's side comes
 // as functions: the API never includes the reconcilers.
@@ -38,6 +45,8 @@ struct Services {
 
   std::function<std::string()> kubernetes_state;      // simulated, connected, unreachable
   std::function<std::vector<std::string>()> orphans;  // deployment ids on the cluster without a row
+  // Sealed with this key, of 32 bytes (base/sealed_file.h). Throws Error unavailable.
+  std::function<Backup(const std::string& key)> backup;
 };
 
 }  // namespace berth::api

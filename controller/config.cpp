@@ -93,10 +93,6 @@ std::string shown(const Key& key, const std::string& text) {
   return text;
 }
 
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 std::string host_of(const std::string& url) {
   const size_t start = url.find("://") + 3;
   const std::string authority = url.substr(start, url.find('/', start) - start);
@@ -105,6 +101,7 @@ std::string host_of(const std::string& url) {
 
 void check_whole(const Config& config) {
   const auto refuse = [](const std::string& text) { throw ConfigError(text); };
+  if (config.mail_server && !config.mail_from) refuse("mail-from: smtp-url needs a sender of mail");
   if (!config.production) {
     if (!is_loopback(config.listen.host) && !config.allow_remote)
       refuse("listen: " + config.listen.host +
@@ -127,6 +124,10 @@ void check_whole(const Config& config) {
 }
 
 }  // namespace
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
 
 std::string Address::text() const {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" +

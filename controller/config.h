@@ -13,6 +13,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
+#include "controller/base/mail_text.h"
 #include "controller/domain/accounts.h"
 #include "controller/domain/tiers.h"
 
@@ -28,6 +29,22 @@ struct Address {
   std::string host;
   int port = 0;
   std::string text() const;  // host:port, with brackets around an IPv6 address
+};
+
+// A name or an address of this machine alone.
+bool is_loopback(const std::string& host);
+
+// Where mail is sent.
+struct MailServer {
+  std::string url;  // smtp:// or smtps://, without user and password
+  std::string host;
+  std::string user;
+  std::string password;
+};
+enum class MailTlsRule {
+  automatic,  // required, but on loopback
+  required,
+  if_offered,
 };
 
 enum class Cluster { simulated, kubeconfig, in_cluster };
@@ -55,6 +72,11 @@ struct Config {
   std::optional<std::string> cluster_issuer;
   std::vector<std::string> dns_servers;
   int reconcile_workers = 0;
+
+  std::optional<MailServer> mail_server;
+  std::optional<Mailbox> mail_from;
+  MailTlsRule mail_tls = MailTlsRule::automatic;
+  std::string mail_ca_file;
 
   bool rate_limits = true;
   std::vector<std::string> trusted_proxies;

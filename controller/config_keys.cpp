@@ -1,9 +1,11 @@
 #include "controller/config_keys.h"
 
 #include <arpa/inet.h>
+#include <curl/curl.h>
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 
@@ -181,6 +183,53 @@ void take_base_url(Config& config, const std::string& text) {
   config.base_url = text.ends_with('/') ? text.substr(0, text.size() - 1) : text;
 }
 
+std::string part_of(CURLU* url, CURLUPart part, unsigned flags) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return "";
+  const std::string result = text;
+  curl_free(text);
+  return result;
+}
+
+void take_smtp_url(Config& config, const std::string& text) {
+  if (text.empty()) return;
+  // Never its value in the refusal: the password stands in it.
+  constexpr const char* wanted = "smtp:// or smtps:// URL with a host, and nothing behind the port";
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
+  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) want(wanted);
+  const std::string scheme = part_of(url.get(), CURLUPART_SCHEME, 0);
+  const std::string path = part_of(url.get(), CURLUPART_PATH, 0);
+  const bool more = !part_of(url.get(), CURLUPART_QUERY, 0).empty() ||
+                    !part_of(url.get(), CURLUPART_FRAGMENT, 0).empty() ||
+                    (!path.empty() && path != "/");
+  MailServer server = {.url = {},
+                       .host = part_of(url.get(), CURLUPART_HOST, 0),
+                       .user = part_of(url.get(), CURLUPART_USER, CURLU_URLDECODE),
+                       .password = part_of(url.get(), CURLUPART_PASSWORD, CURLU_URLDECODE)};
+  if ((scheme != "smtp" && scheme != "smtps") || server.host.empty() || more) want(wanted);
+  const std::string port = part_of(url.get(), CURLUPART_PORT, 0);
+  server.url = scheme + "://" + server.host + (port.empty() ? "" : ":" + port);
+  config.mail_server = server;
+}
+
+void take_smtp_tls(Config& config, const std::string& text) {
+  if (text == "auto")
+    config.mail_tls = MailTlsRule::automatic;
+  else if (text == "required")
+    config.mail_tls = MailTlsRule::required;
+  else if (text == "if-offered")
+    config.mail_tls = MailTlsRule::if_offered;
+  else
+    want("auto, required or if-offered");
+}
+
+void take_mail_from(Config& config, const std::string& text) {
+  if (text.empty()) return;
+  config.mail_from = parse_mailbox(text);
+  if (!config.mail_from)
+    want("an address, such as no-reply@example.org or berth <no-reply@example.org>");
+}
+
 void ignore(Config&, const std::string&) {}
 
 }  // namespace
@@ -243,9 +292,14 @@ const std::vector<Key>& config_keys() {
          if (!std::ranges::all_of(c.dns_servers, is_name_server))
            want("addresses such as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:5353");
        }},
-      {"smtp-url", "", "mail stays in the outbox if empty", ignore, Key::Kind::secret,
-       Key::Effect::none_yet},
-      {"mail-from", "", "sender of mail", ignore, Key::Kind::plain, Key::Effect::none_yet},
+      {"smtp-url", "", "smtp://user:password@host:587; mail stays in the outbox if empty",
+       take_smtp_url, Key::Kind::secret},
+      {"smtp-tls", "auto", "required, if-offered, or auto: required but on loopback",
+       take_smtp_tls},
+      {"smtp-ca-file", "",
+       "certificates that the mail server's is checked by; the system's if empty",
+       [](Config& c, const std::string& v) { c.mail_ca_file = v; }},
+      {"mail-from", "", "sender of mail: berth <no-reply@example.org>", take_mail_from},
       {"refresh-reuse-grace", "10s",
        "a used refresh token that comes again within it revokes nothing",
        [](Config& c, const std::string& v) { c.refresh_reuse_grace = duration(v); }},

@@ -1,8 +1,6 @@
 #include "controller/data_dir.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,10 +14,8 @@
 namespace berth {
 namespace {
 
-constexpr mode_t private_directory = 0700;
 constexpr mode_t private_file = 0600;
 constexpr size_t key_bytes = 32;
-constexpr const char* keys_file = "keys.json";
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& what) {
   throw DataDirError(path.string() + ": " + what);
@@ -34,7 +30,9 @@ std::string encode(const Keys& keys) {
   return nlohmann::json{{"data", base64(keys.data)}, {"session", session}}.dump(2) + "\n";
 }
 
-Keys decode(const std::string& text) {
+}  // namespace
+
+Keys parse_keys(const std::string& text) {
   const auto content = nlohmann::json::parse(text);
   Keys keys;
   keys.data = parse_base64(content.at("data").get<std::string>()).value();
@@ -46,22 +44,14 @@ Keys decode(const std::string& text) {
   return keys;
 }
 
-}  // namespace
-
-DataDir::DataDir(const std::filesystem::path& path) : path_(path) {
-  std::error_code failure;
-  if (std::filesystem::create_directories(path_, failure))
-    ::chmod(path_.c_str(), private_directory);
-  if (failure) fail(path_, "can't be made: " + failure.message());
-  lock_ = ::open((path_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, private_file);
-  if (lock_ < 0) fail(path_ / "lock", error_text());
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(lock_);
-    fail(path_, "another berthd uses this data directory");
-  }
+DataDir::DataDir(const std::filesystem::path& path) : path_(path), lock_(path) {
+  std::filesystem::remove(path_ / database_copy_name);  // of a backup that a kill ended
+  const std::filesystem::path partial = path_ / partial_restore_name;
+  if (!std::filesystem::exists(partial)) return;
+  if (!std::filesystem::exists(database_file()))
+    fail(path_, "a restore into it didn't come to its end; run it again");
+  std::filesystem::remove_all(partial);  // everything is in its place
 }
-
-DataDir::~DataDir() { ::close(lock_); }
 
 std::optional<std::string> DataDir::read(const std::string& name) const {
   std::ifstream in(path_ / name, std::ios::binary);
@@ -91,30 +81,29 @@ void DataDir::write(const std::string& name, const std::string& text) const {
 }
 
 Keys DataDir::keys() const {
-  if (const auto text = read(keys_file)) {
+  if (const auto text = read(keys_name)) {
     try {
-      return decode(*text);
+      return parse_keys(*text);
     } catch (const std::exception& failure) {
-      fail(path_ / keys_file, std::string("is damaged: ") + failure.what());
+      fail(path_ / keys_name, std::string("is damaged: ") + failure.what());
     }
   }
   if (std::filesystem::exists(database_file()))
-    fail(path_ / keys_file, "is gone, and the database can't be read without it");
+    fail(path_ / keys_name, "is gone, and the database can't be read without it");
   const Keys fresh = {.data = random_bytes(key_bytes),
                       .session = {{hex(random_bytes(8)), random_bytes(key_bytes)}}};
-  write(keys_file, encode(fresh));
+  write(keys_name, encode(fresh));
   return fresh;
 }
 
 std::string DataDir::internal_secret() const {
-  constexpr const char* name = "internal-secret";
-  if (auto text = read(name)) {
+  if (auto text = read(secret_name)) {
     while (!text->empty() && text->back() == '\n') text->pop_back();
-    if (text->empty()) fail(path_ / name, "is empty");
+    if (text->empty()) fail(path_ / secret_name, "is empty");
     return *text;
   }
   const std::string secret = random_token("is_");
-  write(name, secret + "\n");
+  write(secret_name, secret + "\n");
   return secret;
 }
 

@@ -2,17 +2,25 @@
 
 #include <filesystem>
 #include <optional>
-#include <stdexcept>
 #include <string>
 
+#include "controller/dir_lock.h"
 #include "controller/domain/keys.h"
 
 namespace berth {
 
-// The data directory is in use or damaged: berthd ends with exit code 3.
-struct DataDirError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+// Names in a data directory.
+inline constexpr const char* database_name = "berth.db";
+inline constexpr const char* database_copy_name = "berth.db.copy";  // while a backup is made
+inline constexpr const char* keys_name = "keys.json";
+inline constexpr const char* secret_name = "internal-secret";
+inline constexpr const char* address_name = "berthd.addr";
+// Where a restore puts together what it then moves to its place. As long as it is there without the
+// database beside it, the data directory is no whole one.
+inline constexpr const char* partial_restore_name = "restore.partial";
+
+// The keys in the text of keys.json. Throws std::exception where they aren't whole.
+Keys parse_keys(const std::string& text);
 
 // Where berthd keeps everything: the database, the keys, the address that it listens on. Locked
 // against a second berthd (flock) for as long as this object lives. The directory has mode 0700,
@@ -21,11 +29,9 @@ class DataDir {
  public:
   // Makes the directory where it is missing. Throws DataDirError.
   explicit DataDir(const std::filesystem::path& path);
-  ~DataDir();
-  DataDir(const DataDir&) = delete;
-  DataDir& operator=(const DataDir&) = delete;
 
-  std::filesystem::path database_file() const { return path_ / "berth.db"; }
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path database_file() const { return path_ / database_name; }
   // The keys, made at the very first start. Throws DataDirError where they are unreadable, or gone
   // while there is a database that needs them.
   Keys keys() const;
@@ -37,7 +43,7 @@ class DataDir {
  private:
   std::optional<std::string> read(const std::string& name) const;
   std::filesystem::path path_;
-  int lock_ = -1;
+  DirLock lock_;
 };
 
 }  // namespace berth

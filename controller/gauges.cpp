@@ -3,6 +3,7 @@
 #include <prometheus/metric_family.h>
 
 #include "controller/domain/deployments.h"
+#include "controller/domain/outbox.h"
 
 namespace berth {
 namespace {
@@ -51,6 +52,8 @@ std::vector<MetricFamily> Gauges::Collect() const {
              MetricType::Counter, {counter(double(database_.commits()))}),
       family("berth_database_writes_total", "Writes on disk.", MetricType::Counter,
              {counter(double(database_.writes()))}),
+      family("berth_mail_waiting", "Mails in the outbox that are to be sent.", MetricType::Gauge,
+             {gauge(double(database_.read(outbox::waiting)))}),
       family("http_open_connections", "Connections of the API.", MetricType::Gauge,
              {gauge(double(http.open_connections))}),
       family("http_running_handlers", "Requests that are handled right now.", MetricType::Gauge,

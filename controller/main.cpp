@@ -11,6 +11,8 @@
 #include "api/gate.h"
 #include "api/server.h"
 #include "api/version.h"
+#include "controller/backup/commands.h"
+#include "controller/backup/maker.h"
 #include "controller/base/id.h"
 #include "controller/config.h"
 #include "controller/data_dir.h"
@@ -18,6 +20,7 @@
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
 #include "reconcilers/engine.h"
+#include "reconcilers/mail.h"
 #include "reconcilers/simulated/cluster.h"
 
 namespace berth {
@@ -33,7 +36,30 @@ struct CommandLine {
   bool help = false;
   bool version = false;
   bool print_config = false;
+  // What to do instead of serving.
+  int (*command)(const backup::Arguments&, const Config&) = nullptr;
+  backup::Arguments arguments;
 };
+
+// Adds a command that works on FILE.
+CLI::App* add_command(CLI::App& app, CommandLine& line, const char* name, const char* meaning,
+                      int (*run)(const backup::Arguments&, const Config&)) {
+  CLI::App* command = app.add_subcommand(name, meaning)->fallthrough();
+  command->add_option("FILE", line.arguments.file);
+  command->add_option("--passphrase-file", line.arguments.passphrase_file);
+  command->final_callback([&line, run] { line.command = run; });
+  return command;
+}
+
+void add_commands(CLI::App& app, CommandLine& line) {
+  CLI::App* backup =
+      add_command(app, line, "backup", "ask the running berthd for an archive", backup::run_backup);
+  backup->add_option("--url", line.arguments.url);
+  backup->add_option("--keep", line.arguments.keep)->check(CLI::Range(0, 100'000));
+  add_command(app, line, "restore", "make a data directory of an archive", backup::run_restore);
+  add_command(app, line, "verify", "look whether a database or an archive is sound",
+              backup::run_verify);
+}
 
 CommandLine parse_command_line(int argc, char** argv) {
   CommandLine line;
@@ -44,6 +70,7 @@ CommandLine parse_command_line(int argc, char** argv) {
   auto* print =
       app.add_subcommand("config", "print every key with its value and where it came from")
           ->fallthrough();
+  add_commands(app, line);
   std::vector<std::string> names = flag_names();
   names.emplace_back("config");
   std::map<std::string, std::string> values;
@@ -107,6 +134,36 @@ std::optional<std::string> lease_namespace(const Config& config) {
   if (config.kubernetes == Cluster::simulated) return std::nullopt;
   if (config.lease_namespace) return config.lease_namespace;
   return config.kubernetes == Cluster::in_cluster ? kube::in_cluster_namespace() : "default";
+}
+
+reconcilers::SmtpSettings smtp_settings(const Config& config) {
+  reconcilers::SmtpSettings settings;
+  settings.url = config.mail_server->url;
+  settings.user = config.mail_server->user;
+  settings.password = config.mail_server->password;
+  settings.ca_file = config.mail_ca_file;
+  const bool here = is_loopback(config.mail_server->host);
+  const bool required = config.mail_tls == MailTlsRule::required ||
+                        (config.mail_tls == MailTlsRule::automatic && !here);
+  settings.tls = required ? reconcilers::MailTls::required : reconcilers::MailTls::if_offered;
+  return settings;
+}
+
+std::unique_ptr<reconcilers::MailLoop> mail_loop(const Config& config, db::Database& database,
+                                                 const Clock& clock, const Keys& keys,
+                                                 std::shared_ptr<prometheus::Registry> registry) {
+  if (!config.mail_server) {
+    log::write(config.production ? log::Level::warning : log::Level::info,
+               "smtp-url is empty: mail stays in the outbox");
+    return nullptr;
+  }
+  return std::make_unique<reconcilers::MailLoop>(
+      reconcilers::MailLoop::Parts{.database = database,
+                                   .clock = clock,
+                                   .data_key = keys.data,
+                                   .server = smtp_settings(config),
+                                   .from = *config.mail_from,
+                                   .registry = std::move(registry)});
 }
 
 std::string state_of(const reconcilers::Engine& engine, bool simulated) {
@@ -229,6 +286,7 @@ void serve(const Config& config) {
   const Address listening = {.host = config.listen.host, .port = server.bind()};
 
   PasswordHasher passwords;
+  backup::Maker backups(data, clock, api::version);
   const std::string base_url = config.base_url.value_or("http://" + listening.text());
   const bool is_simulated = simulated != nullptr;
   const api::Services services = {
@@ -260,6 +318,14 @@ void serve(const Config& config) {
           [&] {
             const auto ids = engine.orphans();
             return std::vector<std::string>(ids.begin(), ids.end());
+          },
+      .backup =
+          [&](const std::string& key) {
+            const std::shared_ptr<backup::Outgoing> archive = backups.begin(key);
+            const auto step = [archive](const api::Sink& sink) {
+              return archive->step(sink) ? api::Next::more : api::Next::end;
+            };
+            return api::Backup{.bytes = archive->size(), .stream = step};
           }};
   api::HttpMetrics http_metrics(*registry);
   gate = std::make_unique<api::Gate>(services, http_metrics);
@@ -272,7 +338,9 @@ void serve(const Config& config) {
   OpsServer ops(config.metrics_listen, *registry, gauges,
                 [&] { return readiness(database, engine, state_of(engine, is_simulated)); });
 
+  const auto mail = mail_loop(config, database, clock, keys, registry);
   engine.start();
+  if (mail) mail->start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -289,8 +357,10 @@ void serve(const Config& config) {
 
   const int received = wait_for_signal();
   log::info("draining", {{"signal", received == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  backups.stop();
   const auto drained = server.shutdown(drain_grace);
   serving.join();
+  if (mail) mail->stop();
   engine.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
@@ -307,7 +377,10 @@ int run(int argc, char** argv) {
       return value == nullptr ? std::nullopt : std::optional<std::string>(value);
     });
     if (line.help) {
-      std::cout << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n\n"
+      std::cout << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n"
+                   "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
+                   "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
+                   "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n\n"
                    "Every key can stand in the file, in a variable (BERTHD_LISTEN) or in a flag "
                    "(--listen);\n"
                    "with -file behind it, its value is read from a file.\n\n";
@@ -316,6 +389,8 @@ int run(int argc, char** argv) {
       print_settings(loaded.settings);
       return 0;
     }
+    if (line.command != nullptr) return line.command(line.arguments, loaded.config);
+    block_signals();
     log::setup(loaded.config.log_format, loaded.config.log_level);
     serve(loaded.config);
     return 0;
@@ -337,7 +412,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace berth
 
-int main(int argc, char** argv) {
-  berth::block_signals();
-  return berth::run(argc, argv);
-}
+int main(int argc, char** argv) { return berth::run(argc, argv); }

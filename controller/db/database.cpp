@@ -7,6 +7,7 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/db/migrate.h"
+#include "controller/db/private_file.h"
 
 namespace berth::db {
 namespace {
@@ -114,6 +115,7 @@ void Query::bind(int number, std::nullopt_t) { statement_->bind(index_of(number)
 Database::Database(const std::filesystem::path& file, const Clock& clock, Options options)
     : file_(file), clock_(clock), options_(std::move(options)) {
   keep_no_memory_statistics();
+  make_private(file);
   writer_ = std::make_unique<Connection>(
       file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, options_.vfs);
   SQLite::Database& raw = writer_->raw();

@@ -31,30 +31,36 @@ void apply(SQLite::Database& database, const EmbeddedFile& file, const std::stri
 
 }  // namespace
 
-void migrate(SQLite::Database& database, Instant now, const std::vector<EmbeddedFile>& files) {
-  database.exec(
-      "CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, "
-      "sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT");
+void check_migrations(SQLite::Database& database, const std::vector<EmbeddedFile>& files) {
   auto known = applied(database);
   for (const EmbeddedFile& file : files) {
-    const std::string name(file.name);
-    const std::string hash = hex(sha256(file.text));
-    const auto before = known.find(name);
-    if (before == known.end()) {
-      try {
-        apply(database, file, hash, now);
-      } catch (const SQLite::Exception& failure) {
-        throw std::runtime_error("migration " + name + ": " + failure.what());
-      }
-      continue;
-    }
-    if (before->second != hash)
-      throw std::runtime_error("migration " + name + " has changed since it ran on this database");
+    const auto before = known.find(std::string(file.name));
+    if (before == known.end()) continue;
+    if (before->second != hex(sha256(file.text)))
+      throw std::runtime_error("migration " + before->first +
+                               " has changed since it ran on this database");
     known.erase(before);
   }
   if (!known.empty())
     throw std::runtime_error("the database was written by a newer berthd: it has migration " +
                              known.begin()->first);
+}
+
+void migrate(SQLite::Database& database, Instant now, const std::vector<EmbeddedFile>& files) {
+  database.exec(
+      "CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, "
+      "sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT");
+  check_migrations(database, files);
+  const auto known = applied(database);
+  for (const EmbeddedFile& file : files) {
+    const std::string name(file.name);
+    if (known.contains(name)) continue;
+    try {
+      apply(database, file, hex(sha256(file.text)), now);
+    } catch (const SQLite::Exception& failure) {
+      throw std::runtime_error("migration " + name + ": " + failure.what());
+    }
+  }
 }
 
 }  // namespace berth::db

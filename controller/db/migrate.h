@@ -20,4 +20,9 @@ const std::vector<EmbeddedFile>& files();  // migrations/*.sql by name
 void migrate(SQLite::Database& database, Instant now,
              const std::vector<EmbeddedFile>& files = migrations::files());
 
+// Throws std::runtime_error where migrate() would refuse the file: it was written by a newer
+// berthd, or one of its migrations has another text now. Changes nothing.
+void check_migrations(SQLite::Database& database,
+                      const std::vector<EmbeddedFile>& files = migrations::files());
+
 }  // namespace berth::db

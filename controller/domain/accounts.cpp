@@ -223,7 +223,9 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
 std::vector<Mail> outbox(db::Tx& tx, const Keys& keys) {
   std::vector<Mail> result;
   auto rows = tx.query(
-      "SELECT id, to_address, subject, sealed, created_at, sent_at FROM outbox "
+      "SELECT id, to_address, subject, sealed, created_at, sent_at, attempts, failed_at, "
+      "last_error "
+      "FROM outbox "
       "ORDER BY created_at DESC, rowid DESC LIMIT $1",
       max_listed_mail);
   while (rows.next()) {
@@ -232,7 +234,10 @@ std::vector<Mail> outbox(db::Tx& tx, const Keys& keys) {
                  .body = {},
                  .token = {},
                  .created_at = rows.instant(4),
-                 .sent_at = rows.instant_or_null(5)};
+                 .sent_at = rows.instant_or_null(5),
+                 .attempts = int(rows.integer(6)),
+                 .failed_at = rows.instant_or_null(7),
+                 .error = rows.text_or_null(8)};
     const auto sealed = parse_base64(rows.text(3));
     const auto plain = sealed ? open_sealed(keys.data, *sealed, rows.text(0)) : std::nullopt;
     if (!plain) throw std::runtime_error("a mail can't be opened with this data key");

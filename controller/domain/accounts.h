@@ -104,6 +104,9 @@ struct Mail {  // of the outbox
   std::string token;  // what the link in the body holds; empty where there is none
   Instant created_at;
   std::optional<Instant> sent_at;
+  int attempts = 0;
+  std::optional<Instant> failed_at;
+  std::optional<std::string> error;  // the mail server's words
 };
 inline constexpr int max_listed_mail = 200;
 // The newest first. For development only: it opens what is sealed.

@@ -6,6 +6,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
+#include "controller/db/copy.h"
 
 namespace berth::reconcilers::test {
 namespace {
@@ -46,11 +47,20 @@ World::World(kube::Kubeconfig cluster, std::string instance)
                 .apps_domain = rules.apps_domain,
                 .ingress_class = "traefik",
                 .wildcard_tls_secret = {}},
-      database_(std::make_unique<db::Database>(folder_.path() / "berth.db", clock_)) {
+      database_(std::make_unique<db::Database>(file(), clock_)) {
   options.patience = {.scheduling = std::chrono::seconds(1),
                       .listening = std::chrono::seconds(1),
                       .after_crash = std::chrono::seconds(1),
                       .creating = std::chrono::seconds(1)};
+  listen();
+  act([](db::Tx& tx) { tiers::seed(tx, test_tiers()); });
+}
+
+World::~World() { sleep(); }
+
+std::filesystem::path World::file() const { return folder_.path() / "berth.db"; }
+
+void World::listen() {
   database_->subscribe([this](db::Topic topic, const std::string& id) {
     const std::lock_guard lock(mutex_);
     if (!engine_) return;
@@ -59,10 +69,18 @@ World::World(kube::Kubeconfig cluster, std::string instance)
     else
       engine_->enqueue(id);
   });
-  act([](db::Tx& tx) { tiers::seed(tx, test_tiers()); });
 }
 
-World::~World() { sleep(); }
+void World::back_up() {
+  db::copy(file(), folder_.path() / "backup.db", [] { return true; });
+}
+
+void World::restore() {
+  database_.reset();
+  std::filesystem::rename(folder_.path() / "backup.db", file());
+  database_ = std::make_unique<db::Database>(file(), clock_);
+  listen();
+}
 
 void World::wake() {
   kube::ClientOptions client;

@@ -52,6 +52,10 @@ class World {
   // As if the database came from a backup that is older than the deployment.
   void forget(const std::string& id);
 
+  // A copy of the database as it is now, and back to it. The engine sleeps at restore().
+  void back_up();
+  void restore();
+
   deployments::Deployment row(const std::string& id);
   bool is(const std::string& id, deployments::Status status);
   bool is_removed(const std::string& id);
@@ -74,6 +78,8 @@ class World {
 
  private:
   void act(const std::function<void(db::Tx&)>& work);
+  std::filesystem::path file() const;
+  void listen();
 
   const TempDir folder_;
   Clock clock_;

@@ -1,0 +1,48 @@
+#include "controller/domain/ledger_audit.h"
+
+namespace berth::ledger {
+namespace {
+
+std::string counted(db::Tx& tx, std::string_view sql, const char* what) {
+  return std::to_string(tx.number(sql)) + " " + what;
+}
+
+// `broken` selects an id and the figure that shows what is wrong with it.
+Check check(db::Tx& tx, const char* name, std::string_view broken, const std::string& scope) {
+  auto rows = tx.query(broken);
+  std::int64_t count = 0;
+  std::string first;
+  for (; rows.next(); ++count)
+    if (count == 0) first = rows.text(0) + " is off by " + rows.text(1);
+  if (count == 0) return {.name = name, .ok = true, .detail = scope};
+  return {.name = name,
+          .ok = false,
+          .detail = std::to_string(count) + " of " + scope + ", the first: " + first};
+}
+
+}  // namespace
+
+std::vector<Check> audit(db::Tx& tx) {
+  const std::string accounts = counted(tx, "SELECT count(*) FROM ledger_accounts", "accounts");
+  const std::string transactions =
+      counted(tx, "SELECT count(*) FROM ledger_transactions", "transactions");
+  return {
+      check(tx, "all balances sum to 0",
+            "SELECT 'the sum', sum(balance) FROM ledger_accounts HAVING sum(balance) <> 0",
+            accounts),
+      check(tx, "each transaction's postings sum to 0",
+            "SELECT transaction_id, sum(amount) FROM ledger_postings GROUP BY transaction_id "
+            "HAVING sum(amount) <> 0",
+            transactions),
+      check(tx, "each balance is the sum of its postings",
+            "SELECT a.id, a.balance - coalesce((SELECT sum(p.amount) FROM ledger_postings p WHERE "
+            "p.account_id = a.id), 0) AS difference FROM ledger_accounts a WHERE difference <> 0",
+            accounts),
+      check(
+          tx, "each transaction has postings",
+          "SELECT t.id, 2 - count(p.id) FROM ledger_transactions t LEFT JOIN ledger_postings p ON "
+          "p.transaction_id = t.id GROUP BY t.id HAVING count(p.id) < 2",
+          transactions)};
+}
+
+}  // namespace berth::ledger

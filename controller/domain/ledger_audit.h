@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/db/database.h"
+
+namespace berth::ledger {
+
+// One invariant of the ledger, computed from the postings.
+struct Check {
+  std::string name;
+  bool ok = false;
+  std::string detail;  // what was counted, or where it is broken first
+};
+// All of them: balances sum to 0, each transaction's postings sum to 0, each balance is the sum of
+// its account's postings, no transaction is without postings. Reads every posting: seconds for
+// millions of them.
+std::vector<Check> audit(db::Tx& tx);
+
+}  // namespace berth::ledger

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+
+#include "controller/backup/maker.h"
+#include "controller/backup/restore.h"
+#include "controller/base/sealed_file.h"
+#include "controller/data_dir.h"
+#include "controller/db/database.h"
+#include "tests/db/rows.h"
+#include "tests/db/temp_dir.h"
+
+// A data directory in use, archives of it, and places to restore them to.
+namespace berth::test {
+
+inline const std::string passphrase = "correct horse battery staple";
+inline const backup::Progress silent = [](std::uint64_t, std::uint64_t) {};
+
+class ArchiveWorld {
+ public:
+  ArchiveWorld() { database.emplace(data.database_file(), clock); }
+
+  TempDir dir;
+  Clock clock;
+  DataDir data{dir / "data"};
+  Keys keys = data.keys();
+  std::optional<db::Database> database;
+  backup::Maker maker{data, clock, "1.2.3"};
+
+  void fill(int rows) {
+    database->write([&](db::Tx& tx) {
+      for (int i = 0; i < rows; ++i) put(tx, "row " + std::to_string(i), std::string(500, 'v'));
+    });
+  }
+  // A whole archive as text.
+  std::string archive() {
+    const auto opening = sealed_file::new_file(passphrase);
+    std::string text = opening.header;
+    const auto outgoing = maker.begin(opening.key);
+    const auto sink = [&](std::string_view bytes) {
+      text += bytes;
+      return true;
+    };
+    while (outgoing->step(sink)) {
+    }
+    return text;
+  }
+  std::filesystem::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir / name, std::ios::binary) << text;
+    return dir / name;
+  }
+  std::string read(const std::filesystem::path& file) const {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+  std::filesystem::path target() const { return dir / "restored"; }
+  // Restores the text; "" where it works, else what it says.
+  std::string restore(const std::string& text, const std::string& with = passphrase) const {
+    try {
+      backup::restore(write("archive", text), with, target(), silent);
+      return "";
+    } catch (const std::exception& failure) {
+      return failure.what();
+    }
+  }
+  Rows restored_rows() const { return seen_from_outside(target() / database_name); }
+};
+
+}  // namespace berth::test
