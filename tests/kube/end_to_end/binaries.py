@@ -27,4 +27,4 @@ class Binaries(unittest.TestCase):
         # Their images don't exist: a node that only says that it runs them is all they need.
         self.cluster.start_part("kwok")
         self.addCleanup(self.cluster.stop_part, "kwok")
-        self.run_tests("test_reconcilers", "--filenames-as-tags", "[#life_test]")
+        self.run_tests("test_reconcilers", "--filenames-as-tags", "[#life_test],[#informer_test]")
