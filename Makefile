@@ -9,7 +9,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan bench lint format clean cluster cluster-down run-on-cluster e2e image yaml
+.PHONY: help build run test test-asan test-tsan bench lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,12 @@ e2e: build ## the end-to-end test on that Kubernetes, which is left up or down a
 	@cmake --preset dev $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
 	@cmake --build --preset dev --target test_kube_client test_reconcilers
 	@BERTHD=$(abspath $(BUILD)/berthd) tests/kube/run-e2e
+
+scale: cluster ## 1,000 deployments on that Kubernetes beside a bare client of it, as a table
+	@scripts/install-deps.sh build
+	@cmake --preset release $(LAUNCHER) -DBERTH_BENCH=ON >/dev/null
+	@cmake --build --preset release --target berthd bench_apply
+	@tests/kube/scale
 
 bench: ## the benchmark: berthd beside the raw limits, as a table
 	@scripts/install-deps.sh bench

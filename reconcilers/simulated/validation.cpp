@@ -99,6 +99,15 @@ void check_probes(const Json& container, const std::string& field, Causes& cause
                    "handler type", causes);
 }
 
+void check_security_context(const Json& container, const std::string& field, Causes& causes) {
+  const Json& context = at_path(container, "/securityContext");
+  if (context.value("allowPrivilegeEscalation", true) || !context.value("privileged", false))
+    return;
+  causes.push_back(
+      invalid_value(field + ".securityContext", context,
+                    "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"));
+}
+
 void check_container(const Json& container, const std::string& field,
                      const std::set<std::string>& volumes, Causes& causes) {
   const std::string name = text_at(container, "name");
@@ -135,6 +144,7 @@ void check_container(const Json& container, const std::string& field,
   }
   check_resources(container, field, causes);
   check_probes(container, field, causes);
+  if (container.contains("securityContext")) check_security_context(container, field, causes);
 }
 
 void check_volumes(const Json& spec, const std::string& field, Causes& causes) {

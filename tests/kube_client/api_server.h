@@ -80,8 +80,9 @@ inline void refuse(httplib::Response& response, int code, const std::string& rea
 }
 
 // Waits until it is so; false after a generous while.
-inline bool comes_true(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+inline bool comes_true(const std::function<bool()>& condition,
+                       std::chrono::seconds patience = std::chrono::seconds(20)) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -60,14 +60,17 @@ class Berthd:
         self.kill()
         self.folder.cleanup()
 
+    def command(self):
+        words = [PROGRAM, "--data-dir", self.data, "--kubernetes", "kubeconfig", "--kubeconfig", self.kubeconfig,
+                 "--registries", "127.0.0.1:5000,docker.io/library,ghcr.io", "--listen", "127.0.0.1:0",
+                 "--metrics-listen", "127.0.0.1:0", "--rate-limits", "off", "--tiers", TIERS, *self.flags]
+        return [str(word) for word in words]
+
     def start(self):
         for name in ("berthd.addr", "berthd.metrics.addr"):
             (self.data / name).unlink(missing_ok=True)
-        command = [PROGRAM, "--data-dir", self.data, "--kubernetes", "kubeconfig", "--kubeconfig", self.kubeconfig,
-                   "--registries", "127.0.0.1:5000,docker.io/library,ghcr.io", "--listen", "127.0.0.1:0",
-                   "--metrics-listen", "127.0.0.1:0", "--rate-limits", "off", "--tiers", TIERS, *self.flags]
         with open(self.log_file, "ab") as log:
-            self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             preexec_fn=die_with_parent)
         eventually((self.data / "berthd.metrics.addr").exists, "berthd has started", PATIENCE, seen=self.end_of_log)
         self.url = "http://" + (self.data / "berthd.addr").read_text().strip()

@@ -1,7 +1,8 @@
-"""Several berthds share a cluster and know nothing of each other."""
+"""Several berthds share a cluster and know nothing of each other; never a data directory."""
+import subprocess
 import time
 
-from .berthd import Berthd, Operator
+from .berthd import PATIENCE, Berthd, Operator
 from .cluster import KINDS, serves
 from .waiting import eventually
 from .world import World
@@ -35,6 +36,18 @@ class Instances(World):
         serves("ours", "hello from a real container")
         self.ada.delete(ours)
         self.wait_for_nothing(self.berthd)
+
+    def test_a_second_one_on_the_same_data_is_turned_away(self):
+        shop = self.ada.deploy("guarded")
+        self.ada.wait(shop, "running")
+        time.sleep(5)  # for what still follows from the start
+        untouched = self.versions(shop)
+        second = subprocess.run(self.berthd.command(), capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(second.returncode, 3)
+        self.assertIn("another berthd uses this data directory", second.stderr)
+        self.assertEqual(self.ada.status(shop)["status"], "running")
+        self.assertEqual(self.versions(shop), untouched)
+        self.ada.delete(shop)
 
     def wait_for_nothing(self, berthd):
         instance = berthd.instance()

@@ -60,8 +60,8 @@ class Life(World):
         shop = self.ada.deploy("slow", f"{REGISTRY}/slow-start:1")
         seen = set()
         eventually(lambda: seen.add(self.ada.status(shop)["status"]) or "running" in seen, "it runs", 60, seen=lambda: seen)
-        self.assertNotIn("errored", seen)
         self.ada.delete(shop)
+        self.assertNotIn("errored", seen)
 
     def test_06_deleting_leaves_nothing_and_the_name_is_free_at_once(self):
         first = self.ada.deploy("again")

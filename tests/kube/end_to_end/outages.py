@@ -3,22 +3,20 @@ import signal
 import time
 
 from .cluster import serves
+from .proxy import Proxy
 from .waiting import eventually
 from .world import World
 
-OUTAGE = 30  # seconds
-# Controllers, scheduler and kubelet wait for up to a minute, each for itself, before they ask an API server again that
-# was down.
-CLUSTER_COMES_BACK = 240  # seconds
+OUTAGE = 30   # seconds
+SHORT = 8     # seconds; longer than berthd's pauses get meanwhile
+RETURN = 60   # seconds until a cluster whose parts were started again runs a new pod
 
 
 class Outages(World):
-    def setUp(self):
-        self.addCleanup(self.cluster.start_part, "apiserver")
-
     def test_1_an_api_server_that_is_down(self):
         old = self.ada.deploy("old")
         self.ada.wait(old, "running")
+        self.addCleanup(self.cluster.start_part, "apiserver")
         self.cluster.stop_part("apiserver")
         end = time.monotonic() + OUTAGE
         eventually(lambda: self.berthd.health()["kubernetes"] == "unreachable", "berthd knows", 15, seen=self.berthd.health)
@@ -34,10 +32,17 @@ class Outages(World):
         eventually(lambda: self.berthd.health()["kubernetes"] == "connected", "berthd has its cluster", 60)
         self.assertEqual(self.berthd.health()["status"], "ok")
         eventually(lambda: self.cluster.of_deployment(new, "deployments.apps"), "berthd makes what was ordered", 60)
-        self.ada.wait(new, "running", CLUSTER_COMES_BACK)
-        serves("new", "hello from a real container", CLUSTER_COMES_BACK)
+        self.wake_the_others()
+        self.ada.wait(new, "running", RETURN)
+        serves("new", "hello from a real container", RETURN)
         self.ada.delete(old)
         self.ada.delete(new)
+
+    def wake_the_others(self):
+        """By themselves they take up to two minutes to ask an API server again that was down."""
+        for part in ("controller-manager", "scheduler", "kubelet", "traefik"):
+            self.cluster.stop_part(part)
+            self.cluster.start_part(part)
 
     def check_that_it_serves(self):
         status, body = self.berthd.ready()
@@ -48,37 +53,73 @@ class Outages(World):
         self.assertEqual((health["status"], health["kubernetes"]), ("degraded", "unreachable"))
         self.assertTrue(self.ada.ask("GET")["deployments"])
 
-    def test_2_history_that_is_compacted_away(self):
+
+class Lost(World):
+    """The cluster is well, and berthd doesn't reach it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.proxy = Proxy(cls.cluster)
+        cls.addClassCleanup(cls.proxy.__exit__)
+        cls.berthd.kill()
+        cls.berthd.kubeconfig = cls.proxy.kubeconfig
+        cls.berthd.start()
+
+    def policy(self):
+        return self.cluster.get(f"/apis/networking.k8s.io/v1/namespaces/{self.ada.namespace}/networkpolicies/tenant")
+
+    def test_1_history_that_is_compacted_away(self):
         shop = self.ada.deploy("forgotten")
         self.ada.wait(shop, "running")
-        service = self.cluster.list("services", "-l", f"berth/deployment={shop}")[0]["metadata"]
-        path = f"/api/v1/namespaces/{service['namespace']}/services/{service['name']}"
         # While berthd sleeps, more happens than anybody remembers afterwards.
         self.berthd.send(signal.SIGSTOP)
         try:
-            self.cluster.kubectl("delete", "service", service["name"], "-n", service["namespace"])
-            self.cluster.kubectl("create", "configmap", "noise", "-n", service["namespace"])
-            self.cluster.kubectl("delete", "configmap", "noise", "-n", service["namespace"])
-            self.cluster.stop_part("apiserver")
+            self.proxy.cut()
+            self.cluster.kubectl("delete", "networkpolicy", "tenant", "-n", self.ada.namespace)
+            self.cluster.kubectl("create", "configmap", "noise", "-n", self.ada.namespace)
             self.cluster.compact_history()
-            self.cluster.start_part("apiserver")
+            listed = self.lists()
         finally:
             self.berthd.send(signal.SIGCONT)
-        eventually(lambda: self.cluster.get(path) is not None, "the service is there again", 60)
-        serves("forgotten", "hello from a real container", CLUSTER_COMES_BACK)
+        eventually(self.policy, "the network policy is there again", 30)
+        self.assertGreater(self.lists(), listed)
         second = self.ada.deploy("remembered")
-        self.ada.wait(second, "running", CLUSTER_COMES_BACK)
+        self.ada.wait(second, "running")
+        serves("remembered", "hello from a real container")
         self.ada.delete(shop)
         self.ada.delete(second)
 
-    def test_3_a_berthd_that_starts_without_a_cluster(self):
-        self.cluster.stop_part("apiserver")
+    def lists(self):
+        """How often the API server was asked for a list of network policies."""
+        text = self.cluster.kubectl("get", "--raw", "/metrics")
+        return sum(float(line.split()[-1]) for line in text.splitlines()
+                   if line.startswith("apiserver_request_total{") and 'resource="networkpolicies"' in line and 'verb="LIST"' in line)
+
+    def test_2_a_berthd_that_starts_without_a_cluster(self):
+        self.proxy.close()
+        self.addCleanup(lambda: self.proxy.is_open or self.proxy.open())
         self.berthd.kill()
         self.berthd.start()
         self.assertEqual(self.berthd.ready()[0], 200)
         shop = self.ada.deploy("early")
-        self.assertIn(self.ada.status(shop)["status"], ("pending", "deploying"))
-        self.cluster.start_part("apiserver")
-        eventually(lambda: self.cluster.of_deployment(shop, "deployments.apps"), "berthd makes what was ordered", 60)
-        self.ada.wait(shop, "running", CLUSTER_COMES_BACK)
+        eventually(lambda: self.ada.status(shop)["reason"] == "cluster_unreachable", "its owner knows", 15,
+                   seen=lambda: self.ada.status(shop))
+        self.assertEqual(self.ada.status(shop)["status"], "pending")
+        time.sleep(SHORT)
+        self.proxy.open()
+        self.ada.wait(shop, "running")
+        self.assertIsNone(self.ada.status(shop)["reason"])
         self.ada.delete(shop)
+
+    def test_3_a_deployment_is_deleted_meanwhile(self):
+        shop = self.ada.deploy("leaving")
+        self.ada.wait(shop, "running")
+        self.proxy.close()
+        self.addCleanup(lambda: self.proxy.is_open or self.proxy.open())
+        self.ada.delete(shop)
+        time.sleep(SHORT)
+        self.assertTrue(self.cluster.of_deployment(shop, "deployments.apps"))
+        self.proxy.open()
+        eventually(lambda: not self.cluster.of_deployment(shop), "nothing is left of it", 60,
+                   seen=lambda: self.cluster.of_deployment(shop))

@@ -28,7 +28,8 @@ YAML
 }
 
 # Debian's etcd 3.4 can't tell how far a watch is, which lists as streams depend on: clients that find such a list
-# offered, and then refused in its midst, take half a minute to come back.
+# offered, and then refused in its midst, take half a minute to come back. What its watch cache remembers can't be
+# compacted away: one kind goes without, so that a test can make a watch's history go.
 launch_apiserver() {
   start apiserver 6443 "$(program kube-apiserver)" --etcd-servers=http://127.0.0.1:2379 --secure-port=6443 \
     --bind-address=0.0.0.0 --advertise-address="$node_address" --service-cluster-ip-range="$service_network" \
@@ -43,7 +44,8 @@ launch_apiserver() {
     --requestheader-extra-headers-prefix=X-Remote-Extra- --enable-aggregator-routing \
     --proxy-client-cert-file="$pki/front-proxy.crt" --proxy-client-key-file="$pki/front-proxy.key" \
     --audit-policy-file="$config/audit-policy.yaml" --audit-log-path="$logs/audit.log" \
-    --audit-log-maxsize=100 --audit-log-maxbackup=1 --feature-gates=WatchList=false
+    --audit-log-maxsize=100 --audit-log-maxbackup=1 --feature-gates=WatchList=false \
+    --watch-cache-sizes=networkpolicies.networking.k8s.io#0
 }
 ready_apiserver() { kubectl get --raw /readyz; }
 

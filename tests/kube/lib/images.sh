@@ -36,7 +36,7 @@ push_test_images() { # FOLDER
   image oom:1 "$1/one" /bin/busybox tail /dev/zero
   image wrong-port:1 "$1/one" "${serve[@]}" 3999
   image needs-root:1 "$1/one" "${shell[@]}" "mkdir /var-lib-shop && exec $httpd" 3000
-  image slow-start:1 "$1/one" "${shell[@]}" "sleep 8; exec $httpd" 3000
+  image slow-start:1 "$1/one" "${shell[@]}" "sleep 5; exec $httpd" 3000
 }
 
 # Once for each version of this file and of the programs in the images.

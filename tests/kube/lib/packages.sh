@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # The Debian packages that the cluster is made of.
 
-packages=(etcd-server containerd runc containernetworking-plugins docker-registry buildah busybox-static iptables
-  conntrack iproute2 openssl curl gcc libc6-dev python3 python3-venv)
+packages=(ca-certificates etcd-server containerd runc containernetworking-plugins docker-registry buildah busybox-static
+  iptables conntrack iproute2 openssl curl gcc libc6-dev python3 python3-venv)
 
 install_packages() {
   local package missing=() sudo=()

@@ -73,11 +73,11 @@ await_end() { # NAME SECONDS
 }
 
 stop() { # NAME: asks, and insists after a while
-  local pid
+  local pid limit=${stop_limit_of[$1]:-$stop_limit}
   if pid=$(process_of "$1"); then
     kill "$pid" 2>/dev/null || true
-    await_end "$1" "$stop_limit" || {
-      say "$1 didn't end within $stop_limit seconds and is killed"
+    await_end "$1" "$limit" || {
+      if ((limit == stop_limit)); then say "$1 didn't end within $limit seconds and is killed"; fi
       kill -KILL "$pid" 2>/dev/null || true
       await_end "$1" "$stop_limit" || fail "$1 (process $pid) can't be ended"
     }

@@ -34,6 +34,7 @@ registry=127.0.0.1:5000
 
 ready_limit=90  # seconds that a part has to get ready; the slowest one takes 20 on two busy cores
 stop_limit=20   # seconds that it has to end before it is killed
+declare -A stop_limit_of=([apiserver]=3)  # it would wait a minute for watches, which don't end by themselves
 
 program() { # NAME
   echo "$programs/$1-${version_of[$1]}"

@@ -1,0 +1,128 @@
+"""What stands between a tenant and everybody else."""
+import ipaddress
+import json
+
+from .berthd import Operator
+from .cluster import REGISTRY
+from .waiting import eventually
+from .world import World
+
+POD_LABELS = {"app": "anything"}
+
+
+def matches(selector, labels):
+    """A label selector (kubernetes.io, "Labels and Selectors")."""
+    def holds(term):
+        value = labels.get(term["key"])
+        return {"In": value in term.get("values", []), "NotIn": value not in term.get("values", []),
+                "Exists": value is not None, "DoesNotExist": value is None}[term["operator"]]
+    return (all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items())
+            and all(holds(term) for term in selector.get("matchExpressions", [])))
+
+
+class Rules:
+    """What a namespace's network policies allow, as a plugin would read them (kubernetes.io, "Network Policies")."""
+
+    def __init__(self, namespace, policies):
+        self.namespace, self.policies = namespace, policies
+
+    def allows(self, direction, peer, protocol="TCP", port=3000):
+        """`peer`: an address, or a pair of a namespace's name and its labels, for any pod of it."""
+        concerned = [policy["spec"] for policy in self.policies
+                     if direction in policy["spec"]["policyTypes"] and matches(policy["spec"]["podSelector"], POD_LABELS)]
+        return not concerned or any(self.rule_allows(rule, direction, peer, (protocol, port))
+                                    for spec in concerned for rule in spec.get(direction.lower(), []))
+
+    def rule_allows(self, rule, direction, peer, where):
+        ports = [(entry["protocol"], entry["port"]) for entry in rule.get("ports", [])]
+        peers = rule.get({"Ingress": "from", "Egress": "to"}[direction], [])
+        return (not ports or where in ports) and (not peers or any(self.is_peer(entry, peer) for entry in peers))
+
+    def is_peer(self, entry, peer):
+        if isinstance(peer, str):
+            if "ipBlock" not in entry:
+                return False
+            address = ipaddress.ip_address(peer)
+            inside = [address in ipaddress.ip_network(block)
+                      for block in [entry["ipBlock"]["cidr"], *entry["ipBlock"].get("except", [])]]
+            return inside[0] and not any(inside[1:])
+        name, labels = peer
+        if "namespaceSelector" in entry:
+            return matches(entry["namespaceSelector"], labels)
+        return "podSelector" in entry and name == self.namespace
+
+
+class Tenancy(World):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.shop = cls.ada.deploy("fenced")
+        cls.ada.wait(cls.shop, "running")
+
+    def namespace(self, name):
+        found = self.cluster.get(f"/api/v1/namespaces/{name}")
+        return found["metadata"]["name"], found["metadata"]["labels"]
+
+    def test_network_policies(self):
+        ben = Operator(self.berthd, "ben")
+        other = ben.deploy("neighbour")
+        eventually(lambda: self.cluster.of_deployment(other, "deployments.apps"), "his namespace is there", 60)
+        path = f"/apis/networking.k8s.io/v1/namespaces/{self.ada.namespace}/networkpolicies"
+        rules = Rules(self.ada.namespace, self.cluster.get(path)["items"])
+        own, tenant = self.namespace(self.ada.namespace), self.namespace(ben.namespace)
+        system, ingress = self.namespace("kube-system"), self.namespace("cert-manager")
+        node = self.cluster.list("nodes")[0]["status"]["addresses"][0]["address"]
+        pod = self.cluster.list("pods", "-l", f"berth/deployment={self.shop}")[0]["status"]["podIP"]
+        service = self.cluster.get("/api/v1/namespaces/default/services/kubernetes")["spec"]["clusterIP"]
+        metadata = "169.254.169.254"
+
+        for peer in (own, ingress):
+            self.assertTrue(rules.allows("Ingress", peer), peer)
+        for peer in (tenant, "93.184.216.34", node):
+            self.assertFalse(rules.allows("Ingress", peer), peer)
+        for peer in (own, "93.184.216.34", "2606:2800:220:1::1"):
+            self.assertTrue(rules.allows("Egress", peer, port=443), peer)
+        for protocol in ("UDP", "TCP"):
+            self.assertTrue(rules.allows("Egress", system, protocol, 53))
+        self.assertFalse(rules.allows("Egress", system, "TCP", 443))
+        for peer in (tenant, ingress, node, pod, service, metadata, "127.0.0.1", "fd00::1", "::1"):
+            self.assertFalse(rules.allows("Egress", peer, port=443), peer)
+        ben.delete(other)
+
+    def test_no_token_for_the_api_server(self):
+        pod = self.cluster.list("pods", "-l", f"berth/deployment={self.shop}")[0]
+        self.assertEqual(pod["spec"]["serviceAccountName"], "tenant")
+        self.assertFalse(pod["spec"]["automountServiceAccountToken"])
+        self.assertEqual([volume["name"] for volume in pod["spec"]["volumes"]], ["tmp"])
+        inside = self.cluster.kubectl("exec", "-n", self.ada.namespace, pod["metadata"]["name"], "--",
+                                      "/bin/busybox", "sh", "-c", "ls /var/run/secrets 2>&1; true")
+        self.assertIn("No such file", inside)
+        for verb, what in (("get", "pods"), ("list", "secrets"), ("create", "pods")):
+            answer = self.cluster.kubectl("auth", "can-i", verb, what, "-n", self.ada.namespace,
+                                          f"--as=system:serviceaccount:{self.ada.namespace}:tenant", check=False)
+            self.assertEqual(answer.strip(), "no")
+
+    def refused(self, name, **spec):
+        """The API server's words for a pod in the tenant's namespace."""
+        container = {"name": "app", "image": f"{REGISTRY}/hello:1", **spec.pop("container", {})}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": self.ada.namespace},
+               "spec": {"containers": [container], **spec}}
+        try:
+            self.cluster.kubectl("create", "-f", "-", input=json.dumps(pod))
+        except RuntimeError as error:
+            return str(error)
+        self.fail(f"{name} was let in")
+
+    def test_pods_that_the_namespace_refuses(self):
+        privileged = self.refused("mighty", container={"securityContext": {"privileged": True}, "resources": {
+            "limits": {"cpu": "10m", "memory": "8Mi"}}})
+        self.assertIn('violates PodSecurity "restricted', privileged)
+        secure = {"runAsNonRoot": True, "runAsUser": 1000, "allowPrivilegeEscalation": False,
+                  "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}
+        large = {"securityContext": secure, "resources": {"limits": {"cpu": "10", "memory": "8Gi"}}}
+        self.assertIn("maximum memory usage per Container is", self.refused("large", container=large))
+
+    def test_the_quota_is_for_what_the_operator_deployed(self):
+        quota = self.cluster.get(f"/api/v1/namespaces/{self.ada.namespace}/resourcequotas/tenant")
+        self.assertEqual(quota["spec"]["hard"]["pods"], "5")
+        self.assertEqual(quota["spec"]["hard"]["limits.memory"], str(5 * 64) + "Mi")

@@ -1,0 +1,233 @@
+#include <set>
+
+#include "tests/kube_client/any_cluster.h"
+
+using namespace berth::kube;
+using nlohmann::json;
+
+// What berth relies on of an API server, beyond a single visit: the same on the simulated one and
+// on a real one.
+
+namespace {
+
+constexpr std::chrono::seconds busy_controllers{90};  // of a cluster with much to do
+
+std::string version_of(const Object& object) { return object["metadata"]["resourceVersion"]; }
+
+json data(const std::map<std::string, std::string>& values) {
+  json encoded = json::object();
+  for (const auto& [key, value] : values) encoded[key] = berth::base64(value);
+  return {{"data", encoded}};
+}
+
+json labels(const json& values) { return {{"metadata", {{"labels", values}}}}; }
+
+void check_refused(const ApiError& error, int status, const std::string& reason,
+                   const std::string& words) {
+  CHECK(error.status == status);
+  CHECK(error.reason == reason);
+  CHECK_THAT(error.what(), Catch::Contains(words));
+}
+
+}  // namespace
+
+TEST_CASE("an apply takes away what it doesn't name any more and leaves what others added",
+          "[real]") {
+  AnyCluster any;
+  any.client.apply(any.secret("s", data({{"ours", "1"}, {"former", "2"}})));
+  Object changed = any.client.get(secrets, any.name_space, "s").value();
+  changed["data"]["theirs"] = berth::base64("3");
+  any.client.update(changed);
+  const Object after = any.client.apply(any.secret("s", data({{"ours", "4"}})));
+  CHECK(after["data"] == data({{"ours", "4"}, {"theirs", "3"}})["data"]);
+}
+
+TEST_CASE("an apply that changes nothing leaves the version as it is", "[real]") {
+  AnyCluster any;
+  const json wanted = any.secret("s", data({{"a", "1"}}));
+  const Object first = any.client.apply(wanted);
+  CHECK(version_of(any.client.apply(wanted)) == version_of(first));
+  CHECK(any.client.apply(wanted)["metadata"]["managedFields"] ==
+        first["metadata"]["managedFields"]);
+}
+
+TEST_CASE("an apply takes over a field that somebody else has set", "[real]") {
+  AnyCluster any;
+  json theirs = any.secret("s", data({{"a", "theirs"}}));
+  any.client.create(theirs);
+  CHECK(any.client.apply(any.secret("s", data({{"a", "ours"}})))["data"] ==
+        data({{"a", "ours"}})["data"]);
+}
+
+TEST_CASE("what an API server doesn't take, and how it says so", "[real]") {
+  AnyCluster any;
+  const auto apply = [&](const json& object) {
+    return error_from([&] { any.client.apply(object); });
+  };
+  check_refused(apply(any.secret("Upper")), 422, "Invalid", "metadata.name: Invalid value");
+  check_refused(apply(any.secret("s", labels({{"a", "not a label"}}))), 422, "Invalid",
+                "metadata.labels: Invalid value");
+  check_refused(apply(any.object("v1", "Service", "s", {{"spec", {{"ports", {{{"port", 0}}}}}}})),
+                422, "Invalid", "spec.ports[0].port: Invalid value");
+  check_refused(apply(any.object("networking.k8s.io/v1", "Ingress", "i",
+                                 {{"spec", {{"rules", {{{"host", "not a host"}}}}}}})),
+                422, "Invalid", "spec.rules[0].host: Invalid value");
+  json elsewhere = any.secret("s");
+  elsewhere["metadata"]["namespace"] = any.name_space + "-x";
+  check_refused(apply(elsewhere), 404, "NotFound",
+                "namespaces \"" + any.name_space + "-x\" not found");
+  check_refused(error_from([&] { any.client.logs(any.name_space, "nobody", 1, false); }), 404,
+                "NotFound", "pods \"nobody\" not found");
+  check_refused(error_from([&] {
+                  any.client.list(secrets, {any.name_space, "", "colour=red"});
+                }),
+                400, "BadRequest", "colour");
+}
+
+TEST_CASE("selectors choose what is listed", "[real]") {
+  AnyCluster any;
+  any.client.apply(any.secret("red", labels({{"colour", "red"}, {"size", "1"}})));
+  any.client.apply(any.secret("blue", labels({{"colour", "blue"}})));
+  any.client.apply(any.secret("plain"));
+  const auto listed = [&](const std::string& by_label, const std::string& by_field) {
+    std::set<std::string> names;
+    for (const Object& item : any.client.list(secrets, {any.name_space, by_label, by_field}).items)
+      names.insert(item["metadata"]["name"].get<std::string>());
+    return names;
+  };
+  using Names = std::set<std::string>;
+  CHECK(listed("", "") == Names{"red", "blue", "plain"});
+  CHECK(listed("colour=red", "") == Names{"red"});
+  CHECK(listed("colour in (red,blue),size!=1", "") == Names{"blue"});
+  CHECK(listed("colour", "") == Names{"red", "blue"});
+  CHECK(listed("!colour", "") == Names{"plain"});
+  CHECK(listed("", "metadata.name=plain") == Names{"plain"});
+  CHECK(listed("colour=red", "metadata.name=plain").empty());
+}
+
+TEST_CASE("an object that loses the labels of a watch is deleted to it, and may come back",
+          "[real]") {
+  AnyCluster any;
+  const std::string mark = any.name_space;
+  any.client.apply(any.secret("s", labels({{"mark", mark}})));
+  const List before = any.client.list(secrets, {"", "mark=" + mark, ""});
+  REQUIRE(before.items.size() == 1);
+  std::vector<EventType> seen;
+  std::stop_source stop;
+  any.client.apply(any.secret("s"));
+  any.client.watch(
+      secrets, {"", "mark=" + mark, ""}, before.resource_version,
+      [&](EventType type, const Object& object) {
+        if (type == EventType::bookmark) return;
+        CHECK(object["metadata"]["name"] == "s");
+        seen.push_back(type);
+        if (seen.size() == 1) any.client.apply(any.secret("s", labels({{"mark", mark}})));
+        if (seen.size() == 2) stop.request_stop();
+      },
+      stop.get_token());
+  CHECK(seen == std::vector<EventType>{EventType::deleted, EventType::added});
+}
+
+TEST_CASE("an object with a finalizer stays until it is taken away", "[real]") {
+  AnyCluster any;
+  any.client.apply(any.secret("s", {{"metadata", {{"finalizers", {"example.org/held"}}}}}));
+  CHECK(any.client.remove(secrets, any.name_space, "s"));
+  const Object leaving = any.client.get(secrets, any.name_space, "s").value();
+  CHECK(leaving["metadata"].contains("deletionTimestamp"));
+  CHECK(any.client.remove(secrets, any.name_space, "s"));
+  any.client.apply(any.secret("s", {{"metadata", {{"finalizers", json::array()}}}}));
+  CHECK_FALSE(any.client.get(secrets, any.name_space, "s"));
+}
+
+TEST_CASE("nothing is made in a namespace that is on its way out", "[real]") {
+  AnyCluster any;
+  any.client.apply(any.secret("s", {{"metadata", {{"finalizers", {"example.org/held"}}}}}));
+  CHECK(any.client.remove(namespaces, "", any.name_space));
+  const std::string words = "because it is being terminated";
+  check_refused(error_from([&] { any.client.apply(any.secret("late")); }), 403, "Forbidden", words);
+  check_refused(error_from([&] { any.client.create(any.pod("late")); }), 403, "Forbidden", words);
+  const auto gone = [&] { return !any.client.get(namespaces, "", any.name_space).has_value(); };
+  // What is there can still be changed, and has to be.
+  CHECK(comes_true([&] {
+    const auto left = any.client.get(secrets, any.name_space, "s");
+    return left && left->at("metadata").contains("deletionTimestamp");
+  }));
+  any.client.apply(any.secret("s", {{"metadata", {{"finalizers", json::array()}}}}));
+  CHECK(comes_true(gone, busy_controllers));
+}
+
+TEST_CASE("PodSecurity refuses what isn't restricted, and says all that is wrong", "[real]") {
+  AnyCluster any({{"pod-security.kubernetes.io/enforce", "restricted"},
+                  {"pod-security.kubernetes.io/enforce-version", "latest"}});
+  CHECK_NOTHROW(any.client.create(any.pod("meek")));
+  const auto refused = [&](const json& container) {
+    return error_from([&] { any.client.create(any.pod("bold", container)); });
+  };
+  const std::string prefix =
+      "pods \"bold\" is forbidden: violates PodSecurity \"restricted:latest\": ";
+  check_refused(
+      refused({{"securityContext", nullptr}}), 403, "Forbidden",
+      prefix +
+          "allowPrivilegeEscalation != false (container \"app\" must set "
+          "securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container "
+          "\"app\" must set securityContext.capabilities.drop=[\"ALL\"]), runAsNonRoot != true "
+          "(pod "
+          "or container \"app\" must set securityContext.runAsNonRoot=true), seccompProfile (pod "
+          "or "
+          "container \"app\" must set securityContext.seccompProfile.type to \"RuntimeDefault\" or "
+          "\"Localhost\")");
+  check_refused(
+      refused({{"securityContext", {{"privileged", true}, {"allowPrivilegeEscalation", true}}}}),
+      403, "Forbidden",
+      prefix +
+          "privileged (container \"app\" must not set securityContext.privileged=true), "
+          "allowPrivilegeEscalation != false (container \"app\" must set "
+          "securityContext.allowPrivilegeEscalation=false)");
+  check_refused(refused({{"securityContext", {{"privileged", true}}}}), 422, "Invalid",
+                "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
+  check_refused(refused({{"securityContext", {{"runAsUser", 0}}}}), 403, "Forbidden",
+                prefix + "runAsUser=0 (container \"app\" must not set runAsUser=0)");
+}
+
+TEST_CASE("a quota refuses what it has no room for", "[real]") {
+  AnyCluster any;
+  any.client.apply(any.object("v1", "ResourceQuota", "q",
+                              {{"spec", {{"hard", {{"pods", "1"}, {"limits.memory", "64Mi"}}}}}}));
+  REQUIRE(comes_true([&] {
+    return any.client.get(resource_quotas, any.name_space, "q")
+        ->value(json::json_pointer("/status/used"), json::object())
+        .contains("pods");
+  }));
+  const auto limited = [](const char* memory) {
+    return json{{"resources", {{"limits", {{"memory", memory}}}}}};
+  };
+  const auto refused = [&](const json& container) {
+    return error_from([&] { any.client.create(any.pod("second", container)); });
+  };
+  check_refused(
+      refused({}), 403, "Forbidden",
+      "pods \"second\" is forbidden: failed quota: q: must specify limits.memory for: app");
+  check_refused(refused(limited("65Mi")), 403, "Forbidden",
+                "pods \"second\" is forbidden: exceeded quota: q, requested: limits.memory=65Mi, "
+                "used: limits.memory=0, limited: limits.memory=64Mi");
+  any.client.create(any.pod("first", limited("16Mi")));
+  check_refused(refused(limited("16Mi")), 403, "Forbidden",
+                "pods \"second\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, "
+                "limited: pods=1");
+}
+
+TEST_CASE("a limit range refuses what is too large", "[real]") {
+  AnyCluster any;
+  any.client.apply(any.object(
+      "v1", "LimitRange", "l",
+      {{"spec", {{"limits", {{{"type", "Container"}, {"max", {{"memory", "64Mi"}}}}}}}}}));
+  check_refused(
+      error_from([&] {
+        any.client.create(any.pod("large", {{"resources", {{"limits", {{"memory", "1Gi"}}}}}}));
+      }),
+      403, "Forbidden",
+      "pods \"large\" is forbidden: maximum memory usage per Container is 64Mi, but limit is 1Gi");
+  // Who says nothing gets the largest that is allowed.
+  const Object plain = any.client.create(any.pod("plain"));
+  CHECK(plain["spec"]["containers"][0]["resources"]["limits"]["memory"] == "64Mi");
+}
