@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/client_address.h"
 #include "api/errors.h"
 #include "api/idempotency.h"
 #include "controller/base/crypto.h"
@@ -147,7 +148,9 @@ Reply Gate::answer(Passage& passage) {
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
                .body = {},
+               .address = client_address(request, services_.trusted_proxies),
                .user = {},
+               .session_id = {},
                .caller = {},
                .admin = {}};
   return run(passage, call);
@@ -186,7 +189,9 @@ void Gate::authenticate(db::Tx& tx, Passage& passage, Call& call) const {
   if (access.kind == Access::Kind::session) {
     if (!accounts::looks_like_jwt(token) && token.find("_live_") != std::string::npos)
       throw Error(Code::wrong_token_type, "a session token of POST /api/auth/login is needed here");
-    call.user = accounts::check_session(tx, token, services_.keys);
+    accounts::SignedIn signed_in = accounts::check_signed_in(tx, token, services_.keys);
+    call.user = std::move(signed_in.user);
+    call.session_id = std::move(signed_in.session_id);
     return;
   }
   if (accounts::looks_like_jwt(token) || token.starts_with("st_live_") ||
@@ -211,7 +216,7 @@ void Gate::take_rate(Passage& passage, const Call& call) {
   else if (call.user)
     key += " user " + call.user->id;
   else
-    key += " address " + client_address(passage.request);
+    key += " address " + call.address;
   passage.rate = limiter_.take(key, route.rate, std::chrono::steady_clock::now());
   if (!passage.rate->allowed)
     throw Error(Code::rate_limited,
@@ -299,24 +304,6 @@ bool Gate::is_admin(const Request& request) const {
   // Hashes of the same length, so that not even the secret's length shows.
   return !services_.internal_secret.empty() &&
          equal_in_constant_time(sha256(secret), sha256(services_.internal_secret));
-}
-
-// X-Forwarded-For counts only as far as trusted proxies wrote it: from the right.
-std::string Gate::client_address(const Request& request) const {
-  const auto trusted = [&](std::string_view address) {
-    return std::ranges::find(services_.trusted_proxies, address) != services_.trusted_proxies.end();
-  };
-  std::string_view address = request.remote_address;
-  std::string_view forwarded = request.headers.get("X-Forwarded-For");
-  while (trusted(address) && !forwarded.empty()) {
-    const size_t comma = forwarded.rfind(',');
-    address = forwarded.substr(comma == std::string_view::npos ? 0 : comma + 1);
-    const size_t first = address.find_first_not_of(' ');
-    if (first == std::string_view::npos) break;
-    address = address.substr(first, address.find_last_not_of(' ') - first + 1);
-    forwarded = comma == std::string_view::npos ? std::string_view() : forwarded.substr(0, comma);
-  }
-  return std::string(address);
 }
 
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {

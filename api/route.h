@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/http.h"
+#include "api/rate.h"
 #include "api/services.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
@@ -36,13 +37,6 @@ inline Access oauth_token(std::vector<Scope> any_of) {
   return {Access::Kind::oauth, std::move(any_of)};
 }
 inline Access internal() { return {Access::Kind::internal, {}}; }
-
-// `limit` requests in any window of this length (a sliding log, not buckets).
-struct Rate {
-  int limit = 0;
-  std::chrono::seconds window{60};
-};
-inline Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
 
 // The body of an error (specification, "Errors"). `simple`: 401 and 403 are simple, the rest
 // nested. `oauth_and_message`: an OAuth operation among the account's ones, whose callers look for
@@ -70,7 +64,9 @@ struct Call {
   std::string request_id;
   std::map<std::string, std::string, std::less<>> path;  // the values of {placeholders}
   json body;
+  std::string address;                  // the caller's, as far as trusted proxies tell it
   std::optional<accounts::User> user;   // where the route needs a session
+  std::string session_id;               // the same
   std::optional<oauth::Caller> caller;  // where it needs an OAuth token
   std::string admin;                    // X-Admin-Actor, or "internal"
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/login_throttle.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
@@ -33,6 +34,8 @@ struct Services {
   accounts::SignupBonus signup_bonus;
   oauth::Policy oauth_policy;
   deployments::Rules deployment_rules;
+  LoginThrottle& login_throttle;
+  std::function<std::string()> rotate_session_key;  // the new key's id; throws where it can't
   // Scheme, host and port that a deployment of this name is reached at.
   std::function<std::string(const std::string& name)> url_of;
 

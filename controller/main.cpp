@@ -9,6 +9,7 @@
 
 #include "api/errors.h"
 #include "api/gate.h"
+#include "api/pages/pages.h"
 #include "api/server.h"
 #include "api/version.h"
 #include "controller/base/id.h"
@@ -161,7 +162,7 @@ void block_signals() {
 
 void serve(const Config& config) {
   DataDir data(config.data_dir);
-  const Keys keys = data.keys();
+  Keys keys = data.keys();
   Clock clock;
   db::Database database(data.database_file(), clock);
   const std::string instance = database.write([&](db::Tx& tx) {
@@ -185,9 +186,10 @@ void serve(const Config& config) {
   database.subscribe([&](db::Topic, const std::string& id) { engine.enqueue(id); });
 
   std::unique_ptr<api::Gate> gate;
+  std::unique_ptr<api::pages::Pages> pages;
   const api::Handler handler = [&](const api::Request& request, api::Response& response) {
     if (simulated && answer_page(*simulated, config.apps_domain, request, response)) return;
-    gate->handle(request, response);
+    if (!pages->handle(request, response)) gate->handle(request, response);
   };
   api::Server server({.host = config.listen.host,
                       .port = config.listen.port,
@@ -200,6 +202,7 @@ void serve(const Config& config) {
   const Address listening = {.host = config.listen.host, .port = server.bind()};
 
   PasswordHasher passwords;
+  api::LoginThrottle login_throttle;
   const std::string base_url = config.base_url.value_or("http://" + listening.text());
   const bool is_simulated = simulated != nullptr;
   const api::Services services = {
@@ -220,6 +223,9 @@ void serve(const Config& config) {
       .deployment_rules = {.registries = config.registries,
                            .apps_domain = config.apps_domain,
                            .base_host = host_of(base_url)},
+      .login_throttle = login_throttle,
+      .rotate_session_key =
+          [&] { return data.rotate_session_key(keys, clock.now(), config.session_lifetime); },
       .url_of =
           [&config, is_simulated, port = listening.port](const std::string& name) {
             const std::string host = name + "." + config.apps_domain;
@@ -233,6 +239,7 @@ void serve(const Config& config) {
           }};
   api::HttpMetrics http_metrics(*registry);
   gate = std::make_unique<api::Gate>(services, http_metrics);
+  pages = std::make_unique<api::pages::Pages>(services, http_metrics);
   const auto gauges = std::make_shared<Gauges>(database, [&] {
     const api::ServerCounters counters = server.counters();
     return Gauges::Http{.open_connections = counters.open_connections,

@@ -8,8 +8,9 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build ccache pkg-config git libcpp-httplib-dev nlohmann-json3-dev libsqlitecpp-dev
   libsqlite3-dev libyaml-cpp-dev libspdlog-dev libvalijson-dev prometheus-cpp-dev libcli11-dev
-  libargon2-dev libcurl4-openssl-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev)
-test=(catch2 librapidcheck-dev openssl curl jq)
+  libargon2-dev libcurl4-openssl-dev libjwt-dev libpsl-dev libssl-dev
+  liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev zlib1g-dev libbrotli-dev)
+test=(catch2 librapidcheck-dev openssl curl jq chromium)
 lint=(clang-format clang-tidy shellcheck)
 
 case ${1:-build} in
@@ -19,6 +20,12 @@ case ${1:-build} in
   bench) wanted=("${build[@]}" wrk jq curl) ;;
   *) sed -n '2,7p' "$0"; exit 2 ;;
 esac
+
+# Where node comes from somewhere else, it brings npm along.
+if [ "${1:-build}" = test ]; then
+  command -v node >/dev/null || wanted+=(nodejs)
+  command -v npm >/dev/null || wanted+=(npm)
+fi
 
 missing=()
 for package in "${wanted[@]}"; do

@@ -56,6 +56,7 @@ constexpr std::array codes = {
              "There is no such scope request."},
     CodeInfo{Code::tier_not_found, "tier_not_found", 404, "There is no such tier."},
     CodeInfo{Code::user_not_found, "user_not_found", 404, "There is no such user."},
+    CodeInfo{Code::session_not_found, "session_not_found", 404, "There is no such session."},
     CodeInfo{Code::method_not_allowed, "method_not_allowed", 405,
              "The path takes other methods (see Allow)."},
     CodeInfo{Code::subdomain_taken, "subdomain_taken", 409, "Another deployment has this name."},

@@ -37,6 +37,20 @@ ScopeSet requested_scopes(const apps::App& app, const accounts::User& user,
   return *scopes;
 }
 
+ScopeSet checked_scopes(const apps::App& app, const accounts::User& user,
+                        const AuthorizationRequest& request) {
+  if (app.suspended) throw Error(Code::unauthorized_client, "the app is suspended");
+  if (request.response_type != "code")
+    throw Error(Code::unsupported_response_type, "response_type must be code");
+  if (request.code_challenge_method != "S256")
+    throw Error(Code::invalid_request, "code_challenge_method must be S256: PKCE is required");
+  if (request.code_challenge.size() != s256_challenge_length ||
+      !is_unreserved(request.code_challenge))
+    throw Error(Code::invalid_request,
+                "code_challenge must be the base64url of a SHA-256: 43 characters");
+  return requested_scopes(app, user, request.scope);
+}
+
 // The consent: the user's row for this app, with these scopes added.
 std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id,
                     const ScopeSet& scopes) {
@@ -84,25 +98,28 @@ Error bad_refresh(const char* why) { return Error(Code::consumed_refresh_token, 
 
 }  // namespace
 
-AuthorizationCode authorize(db::Tx& tx, const accounts::User& user,
-                            const AuthorizationRequest& request) {
-  const auto app = apps::find_by_client_id(tx, request.client_id);
+apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request) {
+  auto app = apps::find_by_client_id(tx, request.client_id);
   if (!app) throw Error(Code::invalid_request, "client_id is unknown");
-  // Before anything else: with a foreign redirect_uri nothing may be sent there (RFC
-  // 6749, 4.1.2.1).
   if (!apps::is_registered(*app, request.redirect_uri))
     throw Error(Code::invalid_request, "redirect_uri is none that the app has registered");
-  if (app->suspended) throw Error(Code::unauthorized_client, "the app is suspended");
-  if (request.response_type != "code")
-    throw Error(Code::unsupported_response_type, "response_type must be code");
-  if (request.code_challenge_method != "S256")
-    throw Error(Code::invalid_request, "code_challenge_method must be S256: PKCE is required");
-  if (request.code_challenge.size() != s256_challenge_length ||
-      !is_unreserved(request.code_challenge))
-    throw Error(Code::invalid_request,
-                "code_challenge must be the base64url of a SHA-256: 43 characters");
-  const ScopeSet scopes = requested_scopes(*app, user, request.scope);
-  const std::string grant_id = consent(tx, app->id, user.id, scopes);
+  return std::move(*app);
+}
+
+std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts::User& user,
+                                            const AuthorizationRequest& request) {
+  try {
+    return checked_scopes(app, user, request);
+  } catch (const Error& error) {
+    return std::unexpected(error);
+  }
+}
+
+AuthorizationCode authorize(db::Tx& tx, const accounts::User& user,
+                            const AuthorizationRequest& request) {
+  const apps::App app = asking_app(tx, request);
+  const ScopeSet scopes = checked_scopes(app, user, request);
+  const std::string grant_id = consent(tx, app.id, user.id, scopes);
   const std::string code = random_token("ac_live_");
   tx.execute(
       "INSERT INTO authorization_codes (code_hash, grant_id, redirect_uri, scopes, code_challenge, "

@@ -34,6 +34,16 @@ struct AuthorizationRequest {
   std::string code_challenge_method;
 };
 
+// The app that asks. Throws invalid_request where client_id is unknown or redirect_uri isn't
+// registered with it: nothing may be sent to that URI then (RFC 6749, section 4.1.2.1). Everything
+// else that is wrong with the request goes there.
+apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request);
+// What the user is asked to consent to. Refused with invalid_request, unsupported_response_type,
+// unauthorized_client, invalid_scope (also where a scope isn't approved, or is for the app's owner
+// and the user isn't).
+std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts::User& user,
+                                            const AuthorizationRequest& request);
+
 struct AuthorizationCode {
   std::string code;
   std::string redirect_uri;

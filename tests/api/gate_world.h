@@ -45,6 +45,7 @@ class GateWorld {
  public:
   World world;
   PasswordHasher passwords;
+  LoginThrottle throttle;
   Services services = {
       .db = world.db,
       .clock = world.clock,
@@ -59,6 +60,13 @@ class GateWorld {
       .signup_bonus = {},
       .oauth_policy = {},
       .deployment_rules = world.rules,
+      .login_throttle = throttle,
+      .rotate_session_key =
+          [this] {
+            world.keys.session.replace(
+                rotated(*world.keys.session.all(), world.clock.now(), std::chrono::hours(24)));
+            return world.keys.session[0].id;
+          },
       .url_of = [](const std::string& name) { return "https://" + name + ".apps.example.org"; },
       .kubernetes_state = [] { return "simulated"; },
       .orphans = [] { return std::vector<std::string>(); },
