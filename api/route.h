@@ -27,7 +27,7 @@ using nlohmann::json;
 
 // Who may call, and what he shows for it.
 struct Access {
-  enum class Kind { open, session, oauth, internal } kind = Kind::open;
+  enum class Kind { open, session, oauth, play_session, internal } kind = Kind::open;
   std::vector<Scope> any_of;  // of an OAuth token: one of them is enough; none: any token will do
 };
 inline Access open_to_all() { return {}; }
@@ -35,6 +35,8 @@ inline Access session() { return {Access::Kind::session, {}}; }
 inline Access oauth_token(std::vector<Scope> any_of) {
   return {Access::Kind::oauth, std::move(any_of)};
 }
+// The session token (st_live_) that an app got for a user.
+inline Access play_session() { return {Access::Kind::play_session, {}}; }
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
 // `limit` requests in any window of this length (a sliding log, not buckets).
@@ -42,7 +44,7 @@ struct Rate {
   int limit = 0;
   std::chrono::seconds window{60};
 };
-inline Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
+constexpr Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
 
 // The body of an error (specification, "Errors"). `simple`: 401 and 403 are simple, the rest
 // nested. `oauth_and_message`: an OAuth operation among the account's ones, whose callers look for
@@ -72,6 +74,7 @@ struct Call {
   json body;
   std::optional<accounts::User> user;   // where the route needs a session
   std::optional<oauth::Caller> caller;  // where it needs an OAuth token
+  std::optional<play::Session> play;    // where it needs a session token of an app
   std::string admin;                    // X-Admin-Actor, or "internal"
 
   const std::string& id(std::string_view name = "id") const { return path.find(name)->second; }
@@ -85,7 +88,8 @@ struct Reply {
   // Instead of `body`: JSON that was printed before, for answers that are large and don't change.
   std::string text = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  // The transaction is kept and the answer is a refusal all the same: a replay that revokes.
+  // The transaction is kept and the answer is a refusal all the same: a replay that revokes. The
+  // fields of `body` stand beside the refusal's.
   std::optional<Error> refusal = {};
 };
 

@@ -1,51 +1,13 @@
 #include "api/handlers.h"
-#include "api/route.h"
+#include "api/route_parts.h"
 
 namespace berth::api {
 namespace {
-
-const std::vector<Param> paged = {
-    {.name = "page", .type = "integer", .description = "Counted from 1.", .example = "1"},
-    {.name = "page_size",
-     .type = "integer",
-     .description = "1 to 100; 20 where it is left out.",
-     .example = "20"}};
-
-std::vector<Param> paged_by_status() {
-  std::vector<Param> params = paged;
-  params.push_back({.name = "status",
-                    .type = "string",
-                    .description = "pending, approved, rejected or withdrawn.",
-                    .example = "pending"});
-  return params;
-}
-
-const std::vector<Param> authorize_params = {
-    {.name = "client_id", .type = "string", .description = "Of the app."},
-    {.name = "redirect_uri",
-     .type = "string",
-     .description = "Exactly one that the app has registered."},
-    {.name = "response_type", .type = "string", .description = "code.", .example = "code"},
-    {.name = "scope",
-     .type = "string",
-     .description = "Scopes, separated by spaces or pluses.",
-     .example = "profile:read"},
-    {.name = "code_challenge",
-     .type = "string",
-     .description = "base64url(SHA-256(code_verifier)): 43 characters."},
-    {.name = "code_challenge_method", .type = "string", .description = "S256.", .example = "S256"},
-    {.name = "state", .type = "string", .description = "Comes back unchanged.", .example = "xyz"}};
 
 const Access deploy = oauth_token({Scope::deploy_manage});
 // The specification's "Limits"; what it leaves open is ours.
 const Rate deploy_reads = per_minute(30);
 const Rate deploy_writes = per_minute(10);
-const Rate account_reads = per_minute(120);
-const Rate account_writes = per_minute(30);
-const Rate logins = per_minute(20);  // of one address: passwords are guessed through here
-const Rate registrations = per_minute(20);
-const Rate token_calls = per_minute(300);  // of one address, which may be a busy app's server
-const Rate internal_calls = per_minute(600);
 
 std::vector<Route> account_routes() {
   return {
@@ -120,111 +82,8 @@ std::vector<Route> account_routes() {
   };
 }
 
-std::vector<Route> oauth_routes() {
+std::vector<Route> points_routes() {
   return {
-      {.method = "POST",
-       .path = "/api/oauth/apps",
-       .name = "createApp",
-       .tag = "OAuth",
-       .summary = "Register an OAuth app; its secret is shown once",
-       .access = session(),
-       .rate = account_writes,
-       .body_kind = Body::only_json,
-       .body = "CreateAppRequest",
-       .answer = {201, "AppEnvelope"},
-       .errors = {Code::email_not_verified, Code::app_limit_reached},
-       .run = WriteHandler{create_app}},
-      {.method = "GET",
-       .path = "/api/oauth/my-apps",
-       .name = "myApps",
-       .tag = "OAuth",
-       .summary = "One's own apps",
-       .access = session(),
-       .rate = account_reads,
-       .query = paged,
-       .answer = {200, "AppList"},
-       .run = ReadHandler{my_apps}},
-      {.method = "GET",
-       .path = "/api/oauth/apps/{client_id}",
-       .name = "publicApp",
-       .tag = "OAuth",
-       .summary = "What everybody may know of an app",
-       .rate = account_reads,
-       .answer = {200, "OAuthAppPublic"},
-       .errors = {Code::app_not_found},
-       .run = ReadHandler{public_app}},
-      {.method = "POST",
-       .path = "/api/oauth/my-apps/{app_id}/scope-request",
-       .name = "requestScopes",
-       .tag = "OAuth",
-       .summary = "Ask the admins for scopes",
-       .access = session(),
-       .rate = account_writes,
-       .body_kind = Body::only_json,
-       .body = "ScopeRequestBody",
-       .answer = {201, "ScopeRequest"},
-       .errors = {Code::app_not_found, Code::forbidden, Code::invalid_state},
-       .idempotency = Idempotency::kept,
-       .run = WriteHandler{request_scopes}},
-      {.method = "GET",
-       .path = "/api/oauth/my-apps/{app_id}/scope-requests",
-       .name = "listScopeRequests",
-       .tag = "OAuth",
-       .summary = "The app's scope requests",
-       .access = session(),
-       .rate = account_reads,
-       .query = paged_by_status(),
-       .answer = {200, "ScopeRequestList"},
-       .errors = {Code::app_not_found, Code::forbidden},
-       .run = ReadHandler{list_scope_requests}},
-      {.method = "DELETE",
-       .path = "/api/oauth/my-apps/{app_id}/scope-requests/{id}",
-       .name = "withdrawScopeRequest",
-       .tag = "OAuth",
-       .summary = "Withdraw a pending scope request",
-       .access = session(),
-       .rate = account_writes,
-       .answer = {200, "ScopeRequest"},
-       .errors = {Code::app_not_found, Code::forbidden, Code::scope_request_not_found,
-                  Code::invalid_state},
-       .run = WriteHandler{withdraw_scope_request}},
-      {.method = "GET",
-       .path = "/api/oauth/authorize",
-       .name = "authorize",
-       .tag = "OAuth",
-       .summary = "An authorization code (RFC 6749, section 4.1, with PKCE)",
-       .access = session(),
-       .rate = account_reads,
-       .shape = Shape::oauth,
-       .query = authorize_params,
-       .answer = {200, "AuthorizationCodeResponse"},
-       .errors = {Code::invalid_request, Code::invalid_scope, Code::unsupported_response_type,
-                  Code::unauthorized_client},
-       .run = WriteHandler{authorize}},
-      {.method = "POST",
-       .path = "/api/oauth/token",
-       .name = "token",
-       .tag = "OAuth",
-       .summary = "Tokens for a code or a refresh token",
-       .rate = token_calls,
-       .shape = Shape::oauth,
-       .body_kind = Body::json_or_form,
-       .body = "OAuthTokenRequest",
-       .answer = {200, "OAuthTokenResponse"},
-       .errors = {Code::invalid_grant, Code::unsupported_grant_type, Code::invalid_client,
-                  Code::consumed_refresh_token},
-       .run = WriteHandler{token}},
-      {.method = "POST",
-       .path = "/api/oauth/token/verify",
-       .name = "verifyToken",
-       .tag = "OAuth",
-       .summary = "What an access token may do right now",
-       .rate = token_calls,
-       .shape = Shape::oauth,
-       .body_kind = Body::json_or_form,
-       .body = "TokenRequest",
-       .answer = {200, "TokenIntrospection"},
-       .run = ReadHandler{verify_token}},
       {.method = "GET",
        .path = "/api/external/app/balance",
        .name = "appBalance",
@@ -401,6 +260,28 @@ std::vector<Route> internal_routes() {
        .errors = {Code::app_not_found},
        .run = WriteHandler{revoke_scopes}},
       {.method = "POST",
+       .path = "/api/internal/apps/{id}/suspend",
+       .name = "suspendApp",
+       .tag = "Internal",
+       .summary = "Suspend an app: it gets no tokens, and those that are out don't work",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::simple,
+       .answer = {200, "AppEnvelope"},
+       .errors = {Code::app_not_found},
+       .run = WriteHandler{suspend_app}},
+      {.method = "POST",
+       .path = "/api/internal/apps/{id}/reactivate",
+       .name = "reactivateApp",
+       .tag = "Internal",
+       .summary = "Let a suspended app work again, and its tokens with it",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::simple,
+       .answer = {200, "AppEnvelope"},
+       .errors = {Code::app_not_found},
+       .run = WriteHandler{reactivate_app}},
+      {.method = "POST",
        .path = "/api/internal/apps/{app_id}/promote",
        .name = "promoteApp",
        .tag = "Internal",
@@ -526,7 +407,8 @@ std::vector<Route> meta_routes() {
 const std::vector<Route>& routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
-    for (auto* part : {account_routes, oauth_routes, deploy_routes, internal_routes, meta_routes})
+    for (auto* part : {account_routes, oauth_routes, operator_routes, play_session_routes,
+                       points_routes, deploy_routes, internal_routes, meta_routes})
       for (Route& route : part()) all.push_back(std::move(route));
     return all;
   }();

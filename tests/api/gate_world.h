@@ -45,11 +45,13 @@ class GateWorld {
  public:
   World world;
   PasswordHasher passwords;
+  connections::UseLog uses;
   Services services = {
       .db = world.db,
       .clock = world.clock,
       .keys = world.keys,
       .passwords = passwords,
+      .uses = uses,
       .environment = Environment::development,
       .base_url = "https://api.example.org",
       .internal_secret = "internal secret",

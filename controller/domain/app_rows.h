@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/domain/apps.h"
+
+// How apps are stored and checked; for the files of this folder alone.
+namespace berth::apps {
+
+// "SELECT … FROM apps ", to be continued with a WHERE clause. It has `app_columns` columns.
+extern const std::string select_apps;
+App app_of(const db::Query& row);
+std::string stored_uris(const std::vector<std::string>& uris);  // a JSON array
+
+// Throws validation_failed with every field that is wrong.
+void check_profile(const Profile& profile);
+
+}  // namespace berth::apps
