@@ -8,10 +8,10 @@
 
 namespace berth::apps {
 
-const std::string select_apps =
-    "SELECT id, owner_id, app_name, app_description, logo_url, website_url, client_id, "
-    "redirect_uris, allowed_scopes, approved_scopes, listed, suspended_at, promoted_tier, "
-    "inserted_at, updated_at FROM apps ";
+const std::string app_columns =
+    "id, owner_id, app_name, app_description, logo_url, website_url, client_id, redirect_uris, "
+    "allowed_scopes, approved_scopes, listed, suspended_at, promoted_tier, inserted_at, updated_at";
+const std::string select_apps = "SELECT " + app_columns + " FROM apps ";
 
 App app_of(const db::Query& row) {
   return {.id = row.text(0),

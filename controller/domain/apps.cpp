@@ -99,17 +99,19 @@ std::int64_t count_users(db::Tx& tx, const std::string& app_id) {
 
 App authenticate(db::Tx& tx, const std::string& client_id, const std::string& client_secret) {
   static const std::string sql =
-      "SELECT client_secret_hash, previous_secret_hash, previous_secret_expires_at, id FROM apps "
+      "SELECT " + app_columns +
+      ", client_secret_hash, previous_secret_hash, previous_secret_expires_at FROM apps "
       "WHERE client_id = $1 AND deleted_at IS NULL";
   auto rows = tx.query(sql, client_id);
   const bool known = rows.next();
   const std::string hash = token_hash(client_secret);
-  const bool is_current = known && equal_in_constant_time(rows.text(0), hash);
-  const bool is_previous = known && !rows.null(1) && rows.instant(2) > tx.now() &&
-                           equal_in_constant_time(rows.text(1), hash);
+  const bool is_current = known && equal_in_constant_time(rows.text(after_app), hash);
+  const bool is_previous = known && !rows.null(after_app + 1) &&
+                           rows.instant(after_app + 2) > tx.now() &&
+                           equal_in_constant_time(rows.text(after_app + 1), hash);
   if (!is_current && !is_previous)
     throw Error(Code::invalid_client, "client_id or client_secret are wrong");
-  return *find(tx, rows.text(3));
+  return app_of(rows);
 }
 
 AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {

@@ -56,7 +56,7 @@ std::optional<TokenFacts> unless_refused(Look&& look) {
 std::optional<TokenFacts> access_facts(db::Tx& tx, const apps::App& client,
                                        const std::string& hash) {
   auto rows = find_access_token(tx, hash);
-  if (!rows.next() || holder_of(rows).app_id != client.id) return std::nullopt;
+  if (!rows.next() || !is_held_by(rows, client.id)) return std::nullopt;
   return unless_refused([&] {
     const Caller caller = caller_of(rows, tx.now());
     return std::optional(TokenFacts{.kind = TokenFacts::Kind::access,
@@ -69,9 +69,9 @@ std::optional<TokenFacts> access_facts(db::Tx& tx, const apps::App& client,
 std::optional<TokenFacts> refresh_facts(db::Tx& tx, const apps::App& client,
                                         const std::string& hash) {
   auto rows = find_refresh_token(tx, hash);
-  if (!rows.next() || !rows.null(after_holder + 2)) return std::nullopt;
+  const bool is_usable = rows.next() && rows.null(after_holder + 2);  // it wasn't consumed
+  if (!is_usable || !is_held_by(rows, client.id)) return std::nullopt;
   const Holder holder = holder_of(rows);
-  if (holder.app_id != client.id) return std::nullopt;
   return unless_refused([&] {
     const Instant expires_at = rows.instant(after_holder + 1);
     check_holder(rows, expires_at, tx.now());
@@ -94,9 +94,8 @@ std::optional<TokenFacts> session_facts(db::Tx& tx, const apps::App& client,
   });
 }
 
-void check_owner(const std::string& app_id, const apps::App& client) {
-  if (app_id != client.id)
-    throw Error(Code::invalid_grant, "the token was given to another client");
+void refuse_unless(bool is_own) {
+  if (!is_own) throw Error(Code::invalid_grant, "the token was given to another client");
 }
 
 }  // namespace
@@ -175,16 +174,16 @@ std::optional<TokenFacts> introspect_for(db::Tx& tx, const apps::App& client,
 void revoke(db::Tx& tx, const apps::App& client, const std::string& token) {
   const std::string hash = token_hash(token);
   if (auto access = find_access_token(tx, hash); access.next()) {
-    check_owner(holder_of(access).app_id, client);
+    refuse_unless(is_held_by(access, client.id));
     tx.execute(
         "UPDATE access_tokens SET revoked_at = coalesce(revoked_at, $2) "
         "WHERE token_hash = $1",
         hash, tx.now());
   } else if (auto refresh_token = find_refresh_token(tx, hash); refresh_token.next()) {
-    check_owner(holder_of(refresh_token).app_id, client);
+    refuse_unless(is_held_by(refresh_token, client.id));
     revoke_family(tx, refresh_token.text(after_holder));
   } else if (const auto session = play::find(tx, token)) {
-    check_owner(session->app_id, client);
+    refuse_unless(session->app_id == client.id);
     play::end(tx, *session);
   }
 }

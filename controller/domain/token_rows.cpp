@@ -55,7 +55,7 @@ ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool user_own
 
 const std::string holder_columns =
     "f.revoked_at, g.revoked_at, a.deleted_at, f.expires_at, u.suspended_at, a.suspended_at, "
-    "f.scopes, a.approved_scopes, g.id, g.user_id, a.id, a.client_id, g.user_id = a.owner_id";
+    "f.scopes, a.approved_scopes, g.id, g.user_id, a.id, g.user_id = a.owner_id";
 const std::string holder_joins =
     "JOIN token_families f ON f.id = t.family_id JOIN grants g ON g.id = f.grant_id "
     "JOIN users u ON u.id = g.user_id JOIN apps a ON a.id = g.app_id ";
@@ -64,10 +64,11 @@ Holder holder_of(const db::Query& row) {
   return {.grant_id = row.text(8),
           .user_id = row.text(9),
           .app_id = row.text(10),
-          .client_id = row.text(11),
-          .scopes = usable(stored_scopes(row.text(6)), stored_scopes(row.text(7)), row.flag(12)),
+          .scopes = usable(stored_scopes(row.text(6)), stored_scopes(row.text(7)), row.flag(11)),
           .family_end = row.instant(3)};
 }
+
+bool is_held_by(const db::Query& row, const std::string& app_id) { return row.text(10) == app_id; }
 
 void check_holder(const db::Query& row, Instant expires_at, Instant now) {
   if (!row.null(0) || !row.null(1) || !row.null(2))

@@ -34,17 +34,17 @@ ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool user_own
 // join. Columns of one's own come behind them, from `after_holder` on.
 extern const std::string holder_columns;
 extern const std::string holder_joins;
-inline constexpr int after_holder = 13;
+inline constexpr int after_holder = 12;
 
 struct Holder {
   std::string grant_id;
   std::string user_id;
   std::string app_id;
-  std::string client_id;
   ScopeSet scopes;  // of the family, as far as they are usable
   Instant family_end;
 };
 Holder holder_of(const db::Query& row);
+bool is_held_by(const db::Query& row, const std::string& app_id);
 // Throws token_revoked, token_expired and account_suspended, in this order. `expires_at` is the
 // token's own.
 void check_holder(const db::Query& row, Instant expires_at, Instant now);
