@@ -57,7 +57,7 @@ void Acceptor::run() {
 
 // False: the system is short of something, see errno.
 bool Acceptor::accept_one() {
-  Descriptor connection{accept4(socket(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+  Descriptor connection{accept4(socket(), nullptr, nullptr, SOCK_CLOEXEC)};
   if (!connection.valid()) {
     return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED || errno == EPROTO;
   }

@@ -111,6 +111,7 @@ void Gate::handle(const Request& request, Response& response) {
     reply = answer(passage);
     if (reply.refusal) {
       Reply refusal = reply_to_error(passage, *reply.refusal);
+      refusal.body.update(reply.body);
       refusal.headers.insert(refusal.headers.end(), reply.headers.begin(), reply.headers.end());
       reply = std::move(refusal);
     }
@@ -152,7 +153,12 @@ Reply Gate::answer(Passage& passage) {
                .user = {},
                .session_id = {},
                .caller = {},
+               .play = {},
                .admin = {}};
+  // Two of them say two things about who calls; whoever stands before us may have read the other.
+  if (request.headers.count("Authorization") > 1)
+    throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,
+                "Authorization is there more than once");
   return run(passage, call);
 }
 
@@ -194,10 +200,19 @@ void Gate::authenticate(db::Tx& tx, Passage& passage, Call& call) const {
     call.session_id = std::move(signed_in.session_id);
     return;
   }
+  if (access.kind == Access::Kind::play_session) {
+    if (accounts::looks_like_jwt(token) || token.starts_with("at_live_") ||
+        token.starts_with("rt_live_"))
+      throw Error(Code::wrong_token_type, "a session token of an app (st_live_…) is needed here");
+    call.play = play::check(tx, token);
+    services_.uses.note(call.play->grant_id, tx.now());
+    return;
+  }
   if (accounts::looks_like_jwt(token) || token.starts_with("st_live_") ||
       token.starts_with("rt_live_"))
     throw Error(Code::wrong_token_type, "an OAuth access token (at_live_…) is needed here");
   call.caller = oauth::check_access_token(tx, token);
+  services_.uses.note(call.caller->grant_id, tx.now());
   const bool enough = access.any_of.empty() || std::ranges::any_of(access.any_of, [&](Scope scope) {
                         return call.caller->scopes.has(scope);
                       });
@@ -213,6 +228,8 @@ void Gate::take_rate(Passage& passage, const Call& call) {
   std::string key(route.name);
   if (call.caller)
     key += " grant " + call.caller->grant_id;
+  else if (call.play)
+    key += " grant " + call.play->grant_id;
   else if (call.user)
     key += " user " + call.user->id;
   else
@@ -317,6 +334,8 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
   }
   response.add_header("X-Request-Id", passage.request_id);
   for (const auto& [name, value] : reply.headers) response.add_header(name, value);
+  // Tokens, codes, and what is said of them (RFC 6749, section 5.1).
+  if (is_oauth(passage.shape)) response.add_header("Cache-Control", "no-store");
   if (passage.rate) {
     response.add_header("RateLimit-Limit", std::to_string(passage.rate->limit));
     response.add_header("RateLimit-Remaining", std::to_string(passage.rate->remaining));

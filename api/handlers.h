@@ -48,12 +48,37 @@ Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& servic
 Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& services);
 Reply revoke_scopes(db::Tx& tx, const Call& call, const Services& services);
 Reply promote_app(db::Tx& tx, const Call& call, const Services& services);
+Reply suspend_app(db::Tx& tx, const Call& call, const Services& services);
+Reply reactivate_app(db::Tx& tx, const Call& call, const Services& services);
+
+// operators.cpp
+Reply rotate_secret(db::Tx& tx, const Call& call, const Services& services);
+Reply list_operator_apps(db::Tx& tx, const Call& call, const Services& services);
+Reply get_operator_app(db::Tx& tx, const Call& call, const Services& services);
+Reply update_operator_app(db::Tx& tx, const Call& call, const Services& services);
+Reply delete_operator_app(db::Tx& tx, const Call& call, const Services& services);
+Reply list_operators(db::Tx& tx, const Call& call, const Services& services);
+Reply get_operator(db::Tx& tx, const Call& call, const Services& services);
+
+// connections.cpp
+Reply list_connected_apps(db::Tx& tx, const Call& call, const Services& services);
+Reply get_connected_app(db::Tx& tx, const Call& call, const Services& services);
+Reply limit_connected_app(db::Tx& tx, const Call& call, const Services& services);
+Reply disconnect_app(db::Tx& tx, const Call& call, const Services& services);
+
+// play_sessions.cpp
+Reply session_heartbeat(db::Tx& tx, const Call& call, const Services& services);
+Reply session_status(db::Tx& tx, const Call& call, const Services& services);
+Reply refresh_session(db::Tx& tx, const Call& call, const Services& services);
+Reply end_session(db::Tx& tx, const Call& call, const Services& services);
 
 // oauth.cpp
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);
 Reply token(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services);
 Reply verify_token(db::Tx& tx, const Call& call, const Services& services);
+Reply introspect_token(db::Tx& tx, const Call& call, const Services& services);
+Reply revoke_token(db::Tx& tx, const Call& call, const Services& services);
 
 // deployments.cpp
 Reply list_tiers(db::Tx& tx, const Call& call, const Services& services);

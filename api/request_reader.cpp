@@ -53,7 +53,14 @@ void RequestReader::need_input(Deadline deadline) {
 }
 
 Io RequestReader::await(std::chrono::milliseconds patience) {
-  return has_input() ? Io::ok : fill(after(patience));
+  if (has_input()) return Io::ok;
+  if (patience <= std::chrono::milliseconds(0)) return fill(after(patience));
+  if (patience != patience_) set_patience(socket_, patience);
+  patience_ = patience;
+  const Received received = await_input(socket_, buffer_.data(), buffer_.size());
+  begin_ = 0;
+  end_ = received.bytes;
+  return received.io;
 }
 
 void RequestReader::take_head(Deadline deadline) {

@@ -53,6 +53,7 @@ class RequestReader {
   void skip_trailers(Deadline deadline);
 
   int socket_;
+  std::chrono::milliseconds patience_{0};  // what the socket was told last
   RequestLimits limits_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;

@@ -28,7 +28,7 @@ using nlohmann::json;
 
 // Who may call, and what he shows for it.
 struct Access {
-  enum class Kind { open, session, oauth, internal } kind = Kind::open;
+  enum class Kind { open, session, oauth, play_session, internal } kind = Kind::open;
   std::vector<Scope> any_of;  // of an OAuth token: one of them is enough; none: any token will do
 };
 inline Access open_to_all() { return {}; }
@@ -36,6 +36,8 @@ inline Access session() { return {Access::Kind::session, {}}; }
 inline Access oauth_token(std::vector<Scope> any_of) {
   return {Access::Kind::oauth, std::move(any_of)};
 }
+// The session token (st_live_) that an app got for a user.
+inline Access play_session() { return {Access::Kind::play_session, {}}; }
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
 // The body of an error (specification, "Errors"). `simple`: 401 and 403 are simple, the rest
@@ -68,6 +70,7 @@ struct Call {
   std::optional<accounts::User> user;   // where the route needs a session
   std::string session_id;               // the same
   std::optional<oauth::Caller> caller;  // where it needs an OAuth token
+  std::optional<play::Session> play;    // where it needs a session token of an app
   std::string admin;                    // X-Admin-Actor, or "internal"
 
   const std::string& id(std::string_view name = "id") const { return path.find(name)->second; }
@@ -81,7 +84,8 @@ struct Reply {
   // Instead of `body`: JSON that was printed before, for answers that are large and don't change.
   std::string text = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  // The transaction is kept and the answer is a refusal all the same: a replay that revokes.
+  // The transaction is kept and the answer is a refusal all the same: a replay that revokes. The
+  // fields of `body` stand beside the refusal's.
   std::optional<Error> refusal = {};
 };
 

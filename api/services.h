@@ -9,6 +9,7 @@
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/connections.h"
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
@@ -24,6 +25,7 @@ struct Services {
   Clock& clock;
   const Keys& keys;
   PasswordHasher& passwords;
+  connections::UseLog& uses;
 
   Environment environment = Environment::development;
   std::string base_url;  // the issuer, without a slash behind it

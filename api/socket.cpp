@@ -100,6 +100,22 @@ Received receive(int socket, char* to, std::size_t size, Deadline deadline) {
   }
 }
 
+Received await_input(int socket, char* to, std::size_t size) {
+  while (true) {
+    const ssize_t got = recv(socket, to, size, 0);
+    if (got > 0) return {Io::ok, static_cast<std::size_t>(got)};
+    if (got < 0 && errno == EAGAIN) return {Io::timed_out};
+    if (got == 0 || errno != EINTR) return {Io::closed};
+  }
+}
+
+void set_patience(int socket, std::chrono::milliseconds patience) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
+  const std::chrono::microseconds rest = patience - seconds;
+  const timeval time{.tv_sec = seconds.count(), .tv_usec = rest.count()};
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+}
+
 Io send_all(int socket, std::string_view first, std::string_view second, Deadline deadline) {
   while (!first.empty() || !second.empty()) {
     std::array<iovec, 2> pieces = {iovec{const_cast<char*>(first.data()), first.size()},

@@ -49,6 +49,12 @@ struct Received {
 };
 Received receive(int socket, char* to, std::size_t size, Deadline deadline);
 
+// The same for when nothing is expected yet: one system call, where receive() needs three. Waits as
+// long as set_patience() said last.
+Received await_input(int socket, char* to, std::size_t size);
+// At least a millisecond: the kernel takes 0 for "without end".
+void set_patience(int socket, std::chrono::milliseconds patience);
+
 // Sends both pieces, one after the other, in as few segments as possible.
 Io send_all(int socket, std::string_view first, std::string_view second, Deadline deadline);
 

@@ -277,8 +277,8 @@ const std::vector<Key>& config_keys() {
          c.refresh_family_lifetime = duration(v);
          if (c.refresh_family_lifetime.count() < 1000) want("1s or more");
        }},
-      {"secret-grace", "0s", "the old client secret works so long after a rotation", ignore,
-       Key::Kind::plain, Key::Effect::none_yet},
+      {"secret-grace", "0s", "the old client secret works so long after a rotation",
+       [](Config& c, const std::string& v) { c.secret_grace = duration(v); }},
       {"metrics-listen", "127.0.0.1:9090", "/metrics, /livez and /readyz; port 0 picks one",
        [](Config& c, const std::string& v) { c.metrics_listen = address(v); }},
   };

@@ -19,6 +19,7 @@
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
 #include "reconcilers/engine.h"
+#include "reconcilers/expiry.h"
 #include "reconcilers/simulated/cluster.h"
 
 namespace berth {
@@ -203,6 +204,8 @@ void serve(const Config& config) {
 
   PasswordHasher passwords;
   api::LoginThrottle login_throttle;
+  connections::UseLog uses;
+  reconcilers::ExpiryLoop expiry(database, uses);
   const std::string base_url = config.base_url.value_or("http://" + listening.text());
   const bool is_simulated = simulated != nullptr;
   const api::Services services = {
@@ -210,6 +213,7 @@ void serve(const Config& config) {
       .clock = clock,
       .keys = keys,
       .passwords = passwords,
+      .uses = uses,
       .environment =
           config.production ? api::Environment::production : api::Environment::development,
       .base_url = base_url,
@@ -219,7 +223,8 @@ void serve(const Config& config) {
       .session_lifetime = config.session_lifetime,
       .signup_bonus = config.signup_bonus,
       .oauth_policy = {.refresh_reuse_grace = config.refresh_reuse_grace,
-                       .family_lifetime = config.refresh_family_lifetime},
+                       .family_lifetime = config.refresh_family_lifetime,
+                       .secret_grace = config.secret_grace},
       .deployment_rules = {.registries = config.registries,
                            .apps_domain = config.apps_domain,
                            .base_host = host_of(base_url)},
@@ -250,6 +255,7 @@ void serve(const Config& config) {
                 [&] { return readiness(database, engine, state_of(engine, is_simulated)); });
 
   engine.start();
+  expiry.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -269,6 +275,7 @@ void serve(const Config& config) {
   const auto drained = server.shutdown(drain_grace);
   serving.join();
   engine.stop();
+  expiry.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

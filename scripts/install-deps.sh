@@ -8,9 +8,11 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build ccache pkg-config git libcpp-httplib-dev nlohmann-json3-dev libsqlitecpp-dev
   libsqlite3-dev libyaml-cpp-dev libspdlog-dev libvalijson-dev prometheus-cpp-dev libcli11-dev
-  libargon2-dev libcurl4-openssl-dev libjwt-dev libpsl-dev libssl-dev
-  liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev zlib1g-dev libbrotli-dev)
-test=(catch2 librapidcheck-dev openssl curl jq chromium)
+  libargon2-dev libcurl4-openssl-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev
+  liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev)
+test=(catch2 librapidcheck-dev openssl curl jq python3-venv chromium)
+# Where Node.js is there already, from wherever, it stays.
+command -v npm >/dev/null || test+=(nodejs npm)
 lint=(clang-format clang-tidy shellcheck)
 
 case ${1:-build} in
@@ -20,12 +22,6 @@ case ${1:-build} in
   bench) wanted=("${build[@]}" wrk jq curl) ;;
   *) sed -n '2,7p' "$0"; exit 2 ;;
 esac
-
-# Where node comes from somewhere else, it brings npm along.
-if [ "${1:-build}" = test ]; then
-  command -v node >/dev/null || wanted+=(nodejs)
-  command -v npm >/dev/null || wanted+=(npm)
-fi
 
 missing=()
 for package in "${wanted[@]}"; do

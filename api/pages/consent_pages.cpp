@@ -28,6 +28,7 @@ Question question_of(const Query& query) {
   Question question = {.request = {.client_id = value("client_id"),
                                    .redirect_uri = value("redirect_uri"),
                                    .response_type = value("response_type"),
+                                   .response_mode = value("response_mode"),
                                    .scope = value("scope"),
                                    .code_challenge = value("code_challenge"),
                                    .code_challenge_method = value("code_challenge_method")},
@@ -123,15 +124,13 @@ Page decide_consent(Visit& visit) {
   const Services& services = visit.services;
   try {
     const Question question = question_of(visit.form);
-    const apps::App app =
-        services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
+    services.db.read([&](db::Tx& tx) { oauth::asking_app(tx, question.request); });
     if (visit.field("decision") != "allow")
       return back_to_app(visit, question, {{"error", "access_denied"}});
-    const auto scopes = oauth::asked_scopes(app, visit.user(), question.request);
-    if (!scopes) return error_to_app(visit, question, scopes.error());
     const auto code = services.db.write(
         [&](db::Tx& tx) { return oauth::authorize(tx, visit.user(), question.request); });
-    return back_to_app(visit, question, {{"code", code.code}});
+    if (!code) return error_to_app(visit, question, code.error());
+    return back_to_app(visit, question, {{"code", code->code}});
   } catch (const Error& error) {
     return broken(error);
   }

@@ -107,6 +107,8 @@ Page new_recovery_codes(Visit& visit);
 // consent_pages.cpp
 Page show_consent(Visit& visit);
 Page decide_consent(Visit& visit);
+
+// connection_pages.cpp
 Page show_connected_apps(Visit& visit);
 Page disconnect_app(Visit& visit);
 

@@ -74,6 +74,8 @@ const Pages::Row* Pages::find(const Request& request) {
        new_recovery_codes},
       {"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, show_consent},
       {"POST", "/consent", "page_consent", Who::user, decide_consent},
+      {"GET", "/connected-apps", "page_connected_apps", Who::user, show_connected_apps},
+      {"POST", "/connected-apps/disconnect", "page_disconnect", Who::user, disconnect_app},
       {"GET", "/admin/scope-requests", "page_scope_requests", Who::admin, show_scope_requests},
       {"POST", "/admin/scope-requests/approve", "page_approve", Who::admin, approve_scopes},
       {"POST", "/admin/scope-requests/reject", "page_reject", Who::admin, reject_scopes},

@@ -82,6 +82,8 @@ constexpr std::array codes = {
              "The deployment was deleted."},
     CodeInfo{Code::app_limit_reached, "app_limit_reached", 422,
              "The account has as many apps as it may have."},
+    CodeInfo{Code::spend_limit_reached, "spend_limit_reached", 422,
+             "The user lets this app spend no more today."},
     CodeInfo{Code::rate_limited, "rate_limited", 429, "Too many requests; see Retry-After."},
     CodeInfo{Code::deployment_limit_reached, "deployment_limit_reached", 429,
              "The account has as many deployments of this tier as it may have."},

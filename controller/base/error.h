@@ -66,6 +66,7 @@ enum class Code {
   payment_method_unsupported,
   deployment_destroyed,
   app_limit_reached,
+  spend_limit_reached,
   // 429
   rate_limited,
   deployment_limit_reached,

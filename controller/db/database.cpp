@@ -12,6 +12,7 @@ namespace berth::db {
 namespace {
 
 constexpr int busy_timeout_ms = 5'000;     // somebody looks into the file with the sqlite3 tool
+constexpr int checkpoint_pages = 1'000;    // SQLite's own default: about 4 MB of WAL
 constexpr size_t max_idle_statements = 4;  // of one text on one connection
 
 // The faults that the disk or the machine cause, as against mistakes in our SQL.
@@ -66,26 +67,25 @@ Connection::Connection(const std::filesystem::path& file, int sqlite_open_flags,
                        const std::string& vfs)
     : database_(file.string(), sqlite_open_flags, busy_timeout_ms, vfs) {}
 
-std::unique_ptr<SQLite::Statement> Connection::borrow(std::string_view sql) {
-  auto& idle = idle_[std::string(sql)];
-  if (idle.empty()) return std::make_unique<SQLite::Statement>(database_, std::string(sql));
-  auto statement = std::move(idle.back());
-  idle.pop_back();
-  return statement;
+Connection::Statements& Connection::statements(std::string_view sql) {
+  const auto known = idle_.find(sql);
+  return known != idle_.end() ? known->second : idle_[std::string(sql)];
 }
 
-void Connection::give_back(std::string_view sql, std::unique_ptr<SQLite::Statement> statement) {
-  statement->tryReset();
-  statement->clearBindings();
-  auto& idle = idle_[std::string(sql)];
-  if (idle.size() < max_idle_statements) idle.push_back(std::move(statement));
+Query::Query(Connection& connection, std::string_view sql) : idle_(connection.statements(sql)) {
+  if (idle_.empty()) {
+    statement_ = std::make_unique<SQLite::Statement>(connection.raw(), std::string(sql));
+  } else {
+    statement_ = std::move(idle_.back());
+    idle_.pop_back();
+  }
 }
-
-Query::Query(Connection& connection, std::string_view sql)
-    : connection_(&connection), sql_(sql), statement_(connection.borrow(sql)) {}
 
 Query::~Query() {
-  if (statement_) connection_->give_back(sql_, std::move(statement_));
+  if (!statement_) return;
+  statement_->tryReset();
+  statement_->clearBindings();
+  if (idle_.size() < max_idle_statements) idle_.push_back(std::move(statement_));
 }
 
 std::optional<std::int64_t> Query::integer_or_null(int column) const {
@@ -122,12 +122,21 @@ Database::Database(const std::filesystem::path& file, const Clock& clock, Option
   raw.exec("PRAGMA foreign_keys = ON");
   raw.exec("PRAGMA trusted_schema = OFF");
   migrate(raw, clock.now());
+  // In the place of SQLite's automatic checkpoint, which comes before the snapshots can end.
+  sqlite3_wal_hook(
+      raw.getHandle(),
+      [](void* pages, sqlite3*, const char*, int count) {
+        *static_cast<int*>(pages) = count;
+        return SQLITE_OK;
+      },
+      &wal_pages_);
   for (unsigned i = 0; i < options_.readers; ++i) {
-    auto reader = std::make_unique<Connection>(file, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX,
-                                               options_.vfs);
+    auto reader = std::make_unique<ReadConnection>(
+        Connection(file, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, options_.vfs), std::nullopt);
+    SQLite::Database& connection = reader->connection.raw();
     // Only the writer checkpoints: before 3.51.3 two connections at it can damage the file.
-    reader->raw().exec("PRAGMA wal_autocheckpoint = 0");
-    reader->raw().exec("PRAGMA query_only = ON");
+    connection.exec("PRAGMA wal_autocheckpoint = 0");
+    connection.exec("PRAGMA query_only = ON");
     idle_readers_.push_back(std::move(reader));
   }
   thread_ = std::thread([this] { writer_loop(); });
@@ -143,29 +152,72 @@ Database::~Database() {
   idle_readers_.clear();  // before the writer, whose close checkpoints
 }
 
-Database::Reader::Reader(Database& database) : database_(database) {
-  std::unique_lock lock(database.readers_mutex_);
-  database.reader_free_.wait(lock, [&] { return !database.idle_readers_.empty(); });
-  connection_ = std::move(database.idle_readers_.back());
-  database.idle_readers_.pop_back();
-  lock.unlock();
-  tx_.emplace(*connection_, database.clock_.now());
-  tx_->execute("BEGIN");
+void Database::ReadConnection::begin(std::uint64_t epoch) {
+  Query(connection, "BEGIN").run();
+  snapshot = epoch;
 }
 
-Database::Reader::~Reader() {
+void Database::ReadConnection::end() {
+  snapshot.reset();
+  // Some errors have ended it already.
+  if (sqlite3_get_autocommit(connection.raw().getHandle()) != 0) return;
   try {
-    tx_->execute("COMMIT");
+    Query(connection, "COMMIT").run();
   } catch (const std::exception& failure) {
     log::error("a read transaction did not end", {{"error", failure.what()}});
   }
+}
+
+Database::Reader::Reader(Database& database) : database_(database) {
+  std::unique_lock lock(database.readers_mutex_);
+  database.reader_free_.wait(lock, [&] { return !database.idle_readers_.empty(); });
+  reader_ = std::move(database.idle_readers_.back());
+  database.idle_readers_.pop_back();
+  lock.unlock();
+  try {
+    tx_.emplace(reader_->connection, database.clock_.now());
+    // Before the snapshot is taken: it may be newer than its epoch says, never older. What was
+    // answered before this read began is in it.
+    const std::uint64_t epoch = database.epoch_;
+    if (reader_->snapshot != epoch) reader_->end();
+    if (!reader_->snapshot) reader_->begin(epoch);
+  } catch (...) {
+    give_back();
+    throw;
+  }
+}
+
+Database::Reader::~Reader() { give_back(); }
+
+void Database::Reader::give_back() {
   tx_.reset();
+  const bool failed = sqlite3_get_autocommit(reader_->connection.raw().getHandle()) != 0;
   {
     const std::lock_guard lock(database_.readers_mutex_);
-    database_.idle_readers_.push_back(std::move(connection_));
+    // Under the lock, so that begin_epoch() finds all others.
+    if (failed || reader_->snapshot != database_.epoch_) reader_->end();
+    database_.idle_readers_.push_back(std::move(reader_));
   }
   // Behind the lock: whoever is woken takes the mutex at once.
   database_.reader_free_.notify_one();
+}
+
+// Ends the snapshots that nobody uses right now; the others end when they are given back.
+void Database::begin_epoch() {
+  ++epoch_;
+  const std::lock_guard lock(readers_mutex_);
+  for (const auto& reader : idle_readers_) reader->end();
+}
+
+// The WAL starts again at its beginning once all of it is in the database file and no snapshot
+// needs it (wal.html, section 2.1): so the snapshots end before this, and those taken meanwhile
+// after it.
+void Database::checkpoint() {
+  begin_epoch();
+  const int code = sqlite3_wal_checkpoint_v2(writer_->raw().getHandle(), nullptr,
+                                             SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  if (code != SQLITE_OK) log::error("a checkpoint failed", {{"code", code}});
+  begin_epoch();
 }
 
 void Database::subscribe(std::function<void(Topic, const std::string&)> subscriber) {
@@ -280,6 +332,7 @@ size_t Database::run_group(std::vector<Job*>& group) {
   if (stored) {
     ++commits_;
     writes_ += ran;
+    begin_epoch();
   } else {
     roll_back();
     if (commit_may_be_in_wal) overwrite_wal_end(writer_->raw(), clock_.now());
@@ -291,6 +344,7 @@ size_t Database::run_group(std::vector<Job*>& group) {
       for (const auto& [topic, id] : job.notes) subscriber_(topic, id);
   }
   for (size_t i = 0; i < ran; ++i) finish(*group[i]);
+  if (stored && wal_pages_ >= checkpoint_pages) checkpoint();
   return ran;
 }
 

@@ -32,13 +32,16 @@ class Connection {
   // `vfs`: the name of a registered SQLite VFS; empty: SQLite's own.
   Connection(const std::filesystem::path& file, int sqlite_open_flags, const std::string& vfs);
   SQLite::Database& raw() { return database_; }
-  // A statement of this text that nobody uses right now, prepared at its first use.
-  std::unique_ptr<SQLite::Statement> borrow(std::string_view sql);
-  void give_back(std::string_view sql, std::unique_ptr<SQLite::Statement> statement);
+  // The statements of this text that nobody uses right now; stays where it is.
+  using Statements = std::vector<std::unique_ptr<SQLite::Statement>>;
+  Statements& statements(std::string_view sql);
 
  private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
   SQLite::Database database_;
-  std::unordered_map<std::string, std::vector<std::unique_ptr<SQLite::Statement>>> idle_;
+  std::unordered_map<std::string, Statements, Hash, std::equal_to<>> idle_;
 };
 
 // The rows of a running statement; ends with it. Columns count from 0.
@@ -81,8 +84,7 @@ class Query {
 
  private:
   int index_of(int number) const;
-  Connection* connection_;
-  std::string_view sql_;
+  Connection::Statements& idle_;
   std::unique_ptr<SQLite::Statement> statement_;
 };
 
@@ -96,7 +98,7 @@ class Tx {
   // One instant for the whole transaction.
   Instant now() const { return now_; }
 
-  // `sql` is a literal (or lives as long as the result); its placeholders are $1, $2, …
+  // The placeholders of `sql` are $1, $2, …; each text is kept prepared, so there are few of them.
   template <typename... Values>
   Query query(std::string_view sql, const Values&... values) {
     Query query(connection_, sql);
@@ -204,6 +206,16 @@ class Database {
   std::uint64_t writes() const { return writes_; }
 
  private:
+  // A connection for reading, and the snapshot that it holds, if any.
+  struct ReadConnection {
+    Connection connection;
+    std::optional<std::uint64_t> snapshot;  // epoch_ before it was taken
+    void begin(std::uint64_t epoch);
+    void end();
+  };
+
+  // A reader's turn. The snapshot stays open behind it, for the next one, until a commit makes it
+  // old: most reads then need no lock of the file and neither BEGIN nor COMMIT.
   class Reader {
    public:
     explicit Reader(Database& database);
@@ -211,8 +223,9 @@ class Database {
     Tx& tx() { return *tx_; }
 
    private:
+    void give_back();
     Database& database_;
-    std::unique_ptr<Connection> connection_;
+    std::unique_ptr<ReadConnection> reader_;
     std::optional<Tx> tx_;
   };
 
@@ -232,6 +245,8 @@ class Database {
   bool group_is_lost();
   void roll_back();
   void finish(Job& job);
+  void begin_epoch();
+  void checkpoint();
 
   const std::filesystem::path file_;
   const Clock& clock_;
@@ -247,9 +262,12 @@ class Database {
   std::atomic<std::uint64_t> commits_ = 0;
   std::atomic<std::uint64_t> writes_ = 0;
 
+  int wal_pages_ = 0;  // after the newest commit; the writer thread's
+  // Goes on where a snapshot that was taken before must not be used any more.
+  std::atomic<std::uint64_t> epoch_ = 0;
   std::mutex readers_mutex_;
   std::condition_variable reader_free_;
-  std::vector<std::unique_ptr<Connection>> idle_readers_;
+  std::vector<std::unique_ptr<ReadConnection>> idle_readers_;
 
   std::thread thread_;
 };

@@ -182,15 +182,17 @@ User rename(db::Tx& tx, const std::string& id, const std::string& username) {
 
 Stats stats(db::Tx& tx, const std::string& id) {
   const std::string account = ledger::user_account(id).id();
-  return {.direct_referrals = tx.number("SELECT count(*) FROM users WHERE referred_by = $1", id),
-          .connected_apps = tx.number(
-              "SELECT count(*) FROM grants WHERE user_id = $1 AND revoked_at IS NULL", id),
-          .total_earned = tx.number("SELECT coalesce(sum(amount), 0) FROM ledger_postings WHERE "
-                                    "account_id = $1 AND amount > 0",
-                                    account),
-          .total_spent = tx.number("SELECT coalesce(-sum(amount), 0) FROM ledger_postings WHERE "
-                                   "account_id = $1 AND amount < 0",
-                                   account)};
+  return {
+      .direct_referrals = tx.number("SELECT count(*) FROM users WHERE referred_by = $1", id),
+      .connected_apps = tx.number(
+          "SELECT count(*) FROM grants WHERE user_id = $1 AND revoked_at IS NULL AND scopes <> ''",
+          id),
+      .total_earned = tx.number("SELECT coalesce(sum(amount), 0) FROM ledger_postings WHERE "
+                                "account_id = $1 AND amount > 0",
+                                account),
+      .total_spent = tx.number("SELECT coalesce(-sum(amount), 0) FROM ledger_postings WHERE "
+                               "account_id = $1 AND amount < 0",
+                               account)};
 }
 
 void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus) {

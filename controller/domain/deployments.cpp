@@ -170,7 +170,7 @@ Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& i
   if (!deployment) throw Error(Code::deployment_not_found, "there is no such deployment");
   if (deployment->app_id != app_id)
     throw Error(Code::forbidden, "this deployment belongs to another operator");
-  return *deployment;
+  return std::move(*deployment);
 }
 
 Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page) {

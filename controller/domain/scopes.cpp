@@ -70,14 +70,18 @@ std::string ScopeSet::text() const {
 }
 
 std::optional<ScopeSet> parse_scopes(std::string_view text) {
-  std::vector<std::string> names;
+  ScopeSet set;
   size_t at = 0;
   while (at < text.size()) {
     const size_t end = std::min(text.find_first_of(" +", at), text.size());
-    if (end > at) names.emplace_back(text.substr(at, end - at));
+    if (end > at) {
+      const auto scope = parse_scope(text.substr(at, end - at));
+      if (!scope) return std::nullopt;
+      set.add(*scope);
+    }
     at = end + 1;
   }
-  return parse_scopes(names);
+  return set.empty() ? std::nullopt : std::optional(set);
 }
 
 std::optional<ScopeSet> parse_scopes(const std::vector<std::string>& names) {

@@ -2,6 +2,7 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/account_rows.h"
+#include "controller/domain/apps.h"
 #include "controller/domain/audit.h"
 #include "controller/domain/ledger.h"
 #include "controller/domain/tiers.h"
@@ -25,6 +26,15 @@ std::string part(const std::optional<std::string>& search) {
     pattern += c;
   }
   return pattern + "%";
+}
+
+// Refused while one of them has deployments.
+void remove_apps(db::Tx& tx, const std::string& owner_id) {
+  constexpr int max_apps = PageRequest::max_size;
+  static_assert(max_apps >= apps::max_apps_per_account);
+  for (const apps::App& app :
+       apps::list_owned(tx, owner_id, {.page = 1, .page_size = max_apps}).items)
+    apps::remove(tx, app);
 }
 
 void empty_ledger_account(db::Tx& tx, const User& user) {
@@ -91,10 +101,7 @@ User reactivate(db::Tx& tx, const std::string& id, const std::string& actor) {
 }
 
 void delete_account(db::Tx& tx, const User& user) {
-  if (tx.number("SELECT count(*) FROM deployments d JOIN apps a ON a.id = d.app_id "
-                "WHERE a.owner_id = $1 AND d.status <> 'destroyed'",
-                user.id) > 0)
-    throw Error(Code::invalid_state, "an app of this account has deployments; delete them first");
+  remove_apps(tx, user.id);
   empty_ledger_account(tx, user);
   two_factor::forget(tx, user.id);
   for (const char* sql :

@@ -46,11 +46,13 @@ class GateWorld {
   World world;
   PasswordHasher passwords;
   LoginThrottle throttle;
+  connections::UseLog uses;
   Services services = {
       .db = world.db,
       .clock = world.clock,
       .keys = world.keys,
       .passwords = passwords,
+      .uses = uses,
       .environment = Environment::development,
       .base_url = "https://api.example.org",
       .internal_secret = "internal secret",
