@@ -1,6 +1,10 @@
 // Accounts and sessions.
 #include "api/encode.h"
 #include "api/handlers.h"
+#include "api/sign_in.h"
+#include "controller/domain/passwords.h"
+#include "controller/domain/sessions.h"
+#include "controller/domain/user_admin.h"
 
 namespace berth::api {
 namespace {
@@ -17,6 +21,24 @@ json encode_login(const accounts::User& user) {
 
 constexpr const char* emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }
 
+Reply message(const char* text) { return {.body = {{"message", text}}}; }
+
+json encode_me(db::Tx& tx, const accounts::User& user) {
+  const accounts::Stats stats = accounts::stats(tx, user.id);
+  json body = encode_login(user);
+  body.erase("is_admin");
+  body.update({{"tier_emoji", emoji(user.tier)},
+               {"points", user.points},
+               {"referral_code", user.referral_code},
+               {"signup_multiplier", user.signup_multiplier},
+               {"stats",
+                {{"direct_referrals", stats.direct_referrals},
+                 {"connected_apps", stats.connected_apps},
+                 {"total_earned", stats.total_earned},
+                 {"total_spent", stats.total_spent}}}});
+  return {{"user", std::move(body)}};
+}
+
 }  // namespace
 
 Reply register_account(const Call& call, const Services& services) {
@@ -29,7 +51,8 @@ Reply register_account(const Call& call, const Services& services) {
   // Before the transaction: a hash takes some 20 ms, and a bad request shouldn't cost that much.
   accounts::check_email(registration.email);
   accounts::check_username(registration.username);
-  accounts::check_password(password);
+  accounts::check_password(password,
+                           accounts::own_words(registration.username, registration.email));
   registration.password_hash = services.passwords.hash(password);
   const accounts::User user = services.db.write([&](db::Tx& tx) {
     return accounts::register_user(tx, registration, services.signup_bonus, services.keys,
@@ -48,55 +71,68 @@ Reply register_account(const Call& call, const Services& services) {
 }
 
 Reply login(const Call& call, const Services& services) {
-  const std::string email = call.body.at("email");
-  const std::string password = call.body.at("password");
-  const auto stored =
-      services.db.read([&](db::Tx& tx) { return accounts::credentials(tx, email); });
-  // As long for an address that nobody has as for a wrong password.
-  const bool right = stored ? services.passwords.matches(password, stored->password_hash)
-                            : services.passwords.matches_nobody(password);
-  if (!right) throw Error(Code::invalid_credentials, "address or password are wrong");
-  const std::string agent(call.http.headers.get("User-Agent"));
-  struct LoggedIn {
-    accounts::Session session;
-    accounts::User user;
-  };
-  const LoggedIn result = services.db.write([&](db::Tx& tx) {
-    auto session =
-        accounts::open_session(tx, stored->user_id, std::string(call.http.remote_address), agent,
-                               services.session_lifetime);
-    return LoggedIn{std::move(session), *accounts::find(tx, stored->user_id)};
-  });
+  const SignedIn result = sign_in({.email = call.body.at("email"),
+                                   .password = call.body.at("password"),
+                                   .totp_code = text_or_nothing(call.body, "totp_code"),
+                                   .address = call.address,
+                                   .user_agent = std::string(call.http.headers.get("User-Agent"))},
+                                  services);
   return {.body = {{"token", accounts::session_jwt(result.session, services.keys)},
                    {"user", encode_login(result.user)}},
           .headers = {{"Cache-Control", "no-store"}}};
 }
 
-Reply verify_email(db::Tx& tx, const Call& call, const Services&) {
-  accounts::verify_email(tx, call.body.at("token"));
-  return {.body = {{"message", "the email address is verified"}}};
+Reply verify_email(db::Tx& tx, const Call& call, const Services& services) {
+  accounts::verify_email(tx, call.body.at("token"), services.signup_bonus);
+  return message("the email address is verified");
 }
 
-Reply self_verify_email(db::Tx& tx, const Call& call, const Services&) {
-  accounts::mark_verified(tx, call.user->id);
-  return {.body = {{"message", "the email address is verified"}}};
+Reply self_verify_email(db::Tx& tx, const Call& call, const Services& services) {
+  accounts::mark_verified(tx, call.user->id, services.signup_bonus);
+  return message("the email address is verified");
+}
+
+Reply resend_verification(db::Tx& tx, const Call& call, const Services& services) {
+  accounts::resend_verification(tx, *call.user, services.keys, services.base_url);
+  return message("a mail with a new token is on its way");
+}
+
+Reply logout(db::Tx& tx, const Call& call, const Services&) {
+  accounts::end_session(tx, call.user->id, call.session_id);
+  return message("the session has ended");
+}
+
+Reply list_sessions(db::Tx& tx, const Call& call, const Services&) {
+  const auto page = accounts::list_sessions(tx, call.user->id, call.page());
+  return {.body = encode_page("sessions", page, [&](const accounts::SessionInfo& session) {
+            return json{{"id", session.id},
+                        {"address", session.address},
+                        {"user_agent", session.user_agent},
+                        {"created_at", to_iso8601(session.created_at)},
+                        {"expires_at", to_iso8601(session.expires_at)},
+                        {"current", session.id == call.session_id}};
+          })};
+}
+
+Reply end_session(db::Tx& tx, const Call& call, const Services&) {
+  accounts::end_session(tx, call.user->id, call.id());
+  return message("the session has ended");
 }
 
 Reply me(db::Tx& tx, const Call& call, const Services&) {
-  const accounts::User& user = *call.user;
-  const accounts::Stats stats = accounts::stats(tx, user.id);
-  json body = encode_login(user);
-  body.erase("is_admin");
-  body.update({{"tier_emoji", emoji(user.tier)},
-               {"points", user.points},
-               {"referral_code", user.referral_code},
-               {"signup_multiplier", user.signup_multiplier},
-               {"stats",
-                {{"direct_referrals", stats.direct_referrals},
-                 {"connected_apps", stats.connected_apps},
-                 {"total_earned", stats.total_earned},
-                 {"total_spent", stats.total_spent}}}});
-  return {.body = {{"user", std::move(body)}}};
+  return {.body = encode_me(tx, *call.user)};
+}
+
+Reply update_me(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = encode_me(tx, accounts::rename(tx, call.user->id, call.body.at("username")))};
+}
+
+Reply delete_me(const Call& call, const Services& services) {
+  confirm_password(*call.user, call.body.at("password"), call.address, services);
+  services.db.write([&](db::Tx& tx) {
+    if (const auto user = accounts::find(tx, call.user->id)) accounts::delete_account(tx, *user);
+  });
+  return message("the account is deleted");
 }
 
 }  // namespace berth::api

@@ -1,13 +1,33 @@
 // OAuth apps, and the approval of their scopes by admins.
 #include "controller/domain/apps.h"
 
-#include "api/encode.h"
+#include "api/encode_app.h"
 #include "api/handlers.h"
 #include "controller/domain/app_mail.h"
 #include "controller/domain/ledger.h"
 
 namespace berth::api {
 namespace {
+
+json encode_request(const apps::ScopeRequest& request) {
+  return {{"id", request.id},
+          {"app_id", request.app_id},
+          {"status", request.status},
+          {"requested_scopes", request.requested.names()},
+          {"reason", or_null(request.reason)},
+          {"inserted_at", to_iso8601(request.inserted_at)},
+          {"decided_at", or_null(request.decided_at)}};
+}
+
+std::optional<std::string> status_filter(const Call& call) {
+  const auto status = call.query("status");
+  if (status && *status != "pending" && *status != "approved" && *status != "rejected" &&
+      *status != "withdrawn")
+    throw invalid_field("status", "must be pending, approved, rejected or withdrawn");
+  return status;
+}
+
+}  // namespace
 
 json encode(const apps::App& app) {
   return {{"id", app.id},
@@ -23,31 +43,11 @@ json encode(const apps::App& app) {
           {"inserted_at", to_iso8601(app.inserted_at)}};
 }
 
-json encode_request(const apps::ScopeRequest& request) {
-  return {{"id", request.id},
-          {"app_id", request.app_id},
-          {"status", request.status},
-          {"requested_scopes", request.requested.names()},
-          {"reason", or_null(request.reason)},
-          {"inserted_at", to_iso8601(request.inserted_at)},
-          {"decided_at", or_null(request.decided_at)}};
-}
-
 ScopeSet decode_scopes(const json& body, const char* field) {
   const auto scopes = parse_scopes(body.at(field).get<std::vector<std::string>>());
   if (!scopes) throw invalid_field(field, "must hold known scopes, and at least one");
   return *scopes;
 }
-
-std::optional<std::string> status_filter(const Call& call) {
-  const auto status = call.query("status");
-  if (status && *status != "pending" && *status != "approved" && *status != "rejected" &&
-      *status != "withdrawn")
-    throw invalid_field("status", "must be pending, approved, rejected or withdrawn");
-  return status;
-}
-
-}  // namespace
 
 Reply create_app(db::Tx& tx, const Call& call, const Services&) {
   const json& body = call.body;
@@ -129,6 +129,14 @@ Reply revoke_scopes(db::Tx& tx, const Call& call, const Services&) {
 Reply promote_app(db::Tx& tx, const Call& call, const Services&) {
   return {.body = {{"app", encode(apps::promote(tx, call.id("app_id"), call.body.at("tier"),
                                                 call.admin))}}};
+}
+
+Reply suspend_app(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = {{"app", encode(apps::suspend(tx, call.id(), call.admin))}}};
+}
+
+Reply reactivate_app(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = {{"app", encode(apps::reactivate(tx, call.id(), call.admin))}}};
 }
 
 }  // namespace berth::api

@@ -69,6 +69,8 @@ ErrorBody body_of(Shape shape, int status) {
 Reply reply_to(const Error& error, Shape shape, const Challenge& challenge) {
   const int http_status = status(error.code);
   Reply reply = {.status = http_status, .body = body_for(error, body_of(shape, http_status))};
+  if (error.retry_after)
+    reply.headers.emplace_back("Retry-After", std::to_string(error.retry_after->count()));
   if (error.code == Code::consumed_refresh_token) return reply;
   if (http_status == 401 && challenge.basic)
     reply.headers.emplace_back("WWW-Authenticate", "Basic realm=\"berth\"");

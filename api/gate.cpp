@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/client_address.h"
 #include "api/errors.h"
 #include "api/idempotency.h"
 #include "controller/base/crypto.h"
@@ -110,6 +111,7 @@ void Gate::handle(const Request& request, Response& response) {
     reply = answer(passage);
     if (reply.refusal) {
       Reply refusal = reply_to_error(passage, *reply.refusal);
+      refusal.body.update(reply.body);
       refusal.headers.insert(refusal.headers.end(), reply.headers.begin(), reply.headers.end());
       reply = std::move(refusal);
     }
@@ -147,9 +149,16 @@ Reply Gate::answer(Passage& passage) {
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
                .body = {},
+               .address = client_address(request, services_.trusted_proxies),
                .user = {},
+               .session_id = {},
                .caller = {},
+               .play = {},
                .admin = {}};
+  // Two of them say two things about who calls; whoever stands before us may have read the other.
+  if (request.headers.count("Authorization") > 1)
+    throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,
+                "Authorization is there more than once");
   return run(passage, call);
 }
 
@@ -186,13 +195,24 @@ void Gate::authenticate(db::Tx& tx, Passage& passage, Call& call) const {
   if (access.kind == Access::Kind::session) {
     if (!accounts::looks_like_jwt(token) && token.find("_live_") != std::string::npos)
       throw Error(Code::wrong_token_type, "a session token of POST /api/auth/login is needed here");
-    call.user = accounts::check_session(tx, token, services_.keys);
+    accounts::SignedIn signed_in = accounts::check_signed_in(tx, token, services_.keys);
+    call.user = std::move(signed_in.user);
+    call.session_id = std::move(signed_in.session_id);
+    return;
+  }
+  if (access.kind == Access::Kind::play_session) {
+    if (accounts::looks_like_jwt(token) || token.starts_with("at_live_") ||
+        token.starts_with("rt_live_"))
+      throw Error(Code::wrong_token_type, "a session token of an app (st_live_…) is needed here");
+    call.play = play::check(tx, token);
+    services_.uses.note(call.play->grant_id, tx.now());
     return;
   }
   if (accounts::looks_like_jwt(token) || token.starts_with("st_live_") ||
       token.starts_with("rt_live_"))
     throw Error(Code::wrong_token_type, "an OAuth access token (at_live_…) is needed here");
   call.caller = oauth::check_access_token(tx, token);
+  services_.uses.note(call.caller->grant_id, tx.now());
   const bool enough = access.any_of.empty() || std::ranges::any_of(access.any_of, [&](Scope scope) {
                         return call.caller->scopes.has(scope);
                       });
@@ -208,10 +228,12 @@ void Gate::take_rate(Passage& passage, const Call& call) {
   std::string key(route.name);
   if (call.caller)
     key += " grant " + call.caller->grant_id;
+  else if (call.play)
+    key += " grant " + call.play->grant_id;
   else if (call.user)
     key += " user " + call.user->id;
   else
-    key += " address " + client_address(passage.request);
+    key += " address " + call.address;
   passage.rate = limiter_.take(key, route.rate, std::chrono::steady_clock::now());
   if (!passage.rate->allowed)
     throw Error(Code::rate_limited,
@@ -301,24 +323,6 @@ bool Gate::is_admin(const Request& request) const {
          equal_in_constant_time(sha256(secret), sha256(services_.internal_secret));
 }
 
-// X-Forwarded-For counts only as far as trusted proxies wrote it: from the right.
-std::string Gate::client_address(const Request& request) const {
-  const auto trusted = [&](std::string_view address) {
-    return std::ranges::find(services_.trusted_proxies, address) != services_.trusted_proxies.end();
-  };
-  std::string_view address = request.remote_address;
-  std::string_view forwarded = request.headers.get("X-Forwarded-For");
-  while (trusted(address) && !forwarded.empty()) {
-    const size_t comma = forwarded.rfind(',');
-    address = forwarded.substr(comma == std::string_view::npos ? 0 : comma + 1);
-    const size_t first = address.find_first_not_of(' ');
-    if (first == std::string_view::npos) break;
-    address = address.substr(first, address.find_last_not_of(' ') - first + 1);
-    forwarded = comma == std::string_view::npos ? std::string_view() : forwarded.substr(0, comma);
-  }
-  return std::string(address);
-}
-
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
   response.status = reply.status;
   if (reply.stream) {
@@ -333,6 +337,8 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
   }
   response.add_header("X-Request-Id", passage.request_id);
   for (const auto& [name, value] : reply.headers) response.add_header(name, value);
+  // Tokens, codes, and what is said of them (RFC 6749, section 5.1).
+  if (is_oauth(passage.shape)) response.add_header("Cache-Control", "no-store");
   if (passage.rate) {
     response.add_header("RateLimit-Limit", std::to_string(passage.rate->limit));
     response.add_header("RateLimit-Remaining", std::to_string(passage.rate->remaining));

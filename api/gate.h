@@ -33,7 +33,6 @@ class Gate {
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call) const;
   Reply reply_to_error(const Passage& passage, const Error& error) const;
   bool is_admin(const Request& request) const;
-  std::string client_address(const Request& request) const;
   void finish(const Passage& passage, const Reply& reply, Response& response);
 
   const Services& services_;

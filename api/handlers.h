@@ -11,7 +11,29 @@ Reply register_account(const Call& call, const Services& services);
 Reply login(const Call& call, const Services& services);
 Reply verify_email(db::Tx& tx, const Call& call, const Services& services);
 Reply self_verify_email(db::Tx& tx, const Call& call, const Services& services);
+Reply resend_verification(db::Tx& tx, const Call& call, const Services& services);
+Reply logout(db::Tx& tx, const Call& call, const Services& services);
+Reply list_sessions(db::Tx& tx, const Call& call, const Services& services);
+Reply end_session(db::Tx& tx, const Call& call, const Services& services);
 Reply me(db::Tx& tx, const Call& call, const Services& services);
+Reply update_me(db::Tx& tx, const Call& call, const Services& services);
+Reply delete_me(const Call& call, const Services& services);
+
+// account_safety.cpp
+Reply change_password(const Call& call, const Services& services);
+Reply forgot_password(db::Tx& tx, const Call& call, const Services& services);
+Reply reset_password(const Call& call, const Services& services);
+Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services);
+Reply enable_totp(db::Tx& tx, const Call& call, const Services& services);
+Reply disable_totp(const Call& call, const Services& services);
+Reply new_recovery_codes(db::Tx& tx, const Call& call, const Services& services);
+
+// users.cpp
+Reply list_users(db::Tx& tx, const Call& call, const Services& services);
+Reply promote_user(db::Tx& tx, const Call& call, const Services& services);
+Reply suspend_user(db::Tx& tx, const Call& call, const Services& services);
+Reply reactivate_user(db::Tx& tx, const Call& call, const Services& services);
+Reply rotate_session_key(const Call& call, const Services& services);
 
 // apps.cpp
 Reply create_app(db::Tx& tx, const Call& call, const Services& services);
@@ -26,12 +48,37 @@ Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& servic
 Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& services);
 Reply revoke_scopes(db::Tx& tx, const Call& call, const Services& services);
 Reply promote_app(db::Tx& tx, const Call& call, const Services& services);
+Reply suspend_app(db::Tx& tx, const Call& call, const Services& services);
+Reply reactivate_app(db::Tx& tx, const Call& call, const Services& services);
+
+// operators.cpp
+Reply rotate_secret(db::Tx& tx, const Call& call, const Services& services);
+Reply list_operator_apps(db::Tx& tx, const Call& call, const Services& services);
+Reply get_operator_app(db::Tx& tx, const Call& call, const Services& services);
+Reply update_operator_app(db::Tx& tx, const Call& call, const Services& services);
+Reply delete_operator_app(db::Tx& tx, const Call& call, const Services& services);
+Reply list_operators(db::Tx& tx, const Call& call, const Services& services);
+Reply get_operator(db::Tx& tx, const Call& call, const Services& services);
+
+// connections.cpp
+Reply list_connected_apps(db::Tx& tx, const Call& call, const Services& services);
+Reply get_connected_app(db::Tx& tx, const Call& call, const Services& services);
+Reply limit_connected_app(db::Tx& tx, const Call& call, const Services& services);
+Reply disconnect_app(db::Tx& tx, const Call& call, const Services& services);
+
+// play_sessions.cpp
+Reply session_heartbeat(db::Tx& tx, const Call& call, const Services& services);
+Reply session_status(db::Tx& tx, const Call& call, const Services& services);
+Reply refresh_session(db::Tx& tx, const Call& call, const Services& services);
+Reply end_session(db::Tx& tx, const Call& call, const Services& services);
 
 // oauth.cpp
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);
 Reply token(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services);
 Reply verify_token(db::Tx& tx, const Call& call, const Services& services);
+Reply introspect_token(db::Tx& tx, const Call& call, const Services& services);
+Reply revoke_token(db::Tx& tx, const Call& call, const Services& services);
 
 // tiers.cpp
 Reply list_tiers(db::Tx& tx, const Call& call, const Services& services);

@@ -9,6 +9,7 @@ constexpr int expired_removed_at_once = 10;  // so that the table shrinks faster
 
 std::string principal_of(const Call& call) {
   if (call.caller) return "app:" + call.caller->app_id + ":user:" + call.caller->user_id;
+  if (call.play) return "app:" + call.play->app_id + ":user:" + call.play->user_id;
   return call.user ? "user:" + call.user->id : "internal";
 }
 

@@ -5,13 +5,14 @@
 #include <string_view>
 
 #include "api/route.h"
+#include "controller/domain/expiry.h"
 
 // The header Idempotency-Key: the first answer comes again, byte for byte, for 24 hours (after
 // draft-ietf-httpapi-idempotency-key-header). Keys belong to their caller.
 namespace berth::api::idempotency {
 
 inline constexpr size_t max_key_length = 255;
-inline constexpr Duration kept_for = std::chrono::hours(24);
+inline constexpr Duration kept_for = expiry::answers_kept_for;
 
 struct Slot {
   std::string principal;

@@ -45,6 +45,7 @@ Reply openapi_document(const Call&, const Services& services) {
 Reply protected_resource(const Call&, const Services& services) {
   const std::string& base = services.base_url;
   return {.body = {{"resource", base},
+                   {"resource_name", "berth"},
                    {"authorization_servers", json::array({base})},
                    {"scopes_supported", scope_names()},
                    {"bearer_methods_supported", json::array({"header"})},
@@ -53,16 +54,25 @@ Reply protected_resource(const Call&, const Services& services) {
 
 Reply authorization_server(const Call&, const Services& services) {
   const std::string& base = services.base_url;
+  const json authentication = json::array({"client_secret_basic", "client_secret_post"});
   return {.body = {{"issuer", base},
                    {"authorization_endpoint", base + "/api/oauth/authorize"},
                    {"token_endpoint", base + "/api/oauth/token"},
+                   {"introspection_endpoint", base + "/api/oauth/introspect"},
+                   {"revocation_endpoint", base + "/api/oauth/revoke"},
                    {"scopes_supported", scope_names()},
                    {"response_types_supported", json::array({"code"})},
-                   {"grant_types_supported", json::array({"authorization_code", "refresh_token"})},
+                   // Left out, it would mean fragment too (RFC 8414, section 2).
+                   {"response_modes_supported", json::array({"query"})},
+                   {"grant_types_supported",
+                    json::array({"authorization_code", "refresh_token", "client_credentials"})},
                    {"code_challenge_methods_supported", json::array({"S256"})},
-                   {"token_endpoint_auth_methods_supported",
-                    json::array({"client_secret_post", "client_secret_basic"})},
-                   {"authorization_response_iss_parameter_supported", true}}};
+                   {"token_endpoint_auth_methods_supported", authentication},
+                   {"introspection_endpoint_auth_methods_supported", authentication},
+                   {"revocation_endpoint_auth_methods_supported", authentication},
+                   {"authorization_response_iss_parameter_supported", true},
+                   {"protected_resources", json::array({base})},
+                   {"service_documentation", base + "/.well-known/openapi.json"}}};
 }
 
 }  // namespace berth::api

@@ -60,6 +60,7 @@ std::set<Code> codes_of(const Route& route) {
       if (!route.access.any_of.empty()) codes.insert(Code::insufficient_scope);
       [[fallthrough]];
     case Access::Kind::session:
+    case Access::Kind::play_session:
       codes.insert({Code::invalid_token, Code::token_expired, Code::token_revoked,
                     Code::wrong_token_type, Code::account_suspended});
       break;
@@ -149,6 +150,8 @@ json security(const Access& access) {
       return json::array();
     case Access::Kind::session:
       return json::array({{{"session", json::array()}}});
+    case Access::Kind::play_session:
+      return json::array({{{"play_session", json::array()}}});
     case Access::Kind::internal:
       return json::array({{{"internal", json::array()}}});
     case Access::Kind::oauth:
@@ -195,7 +198,12 @@ json security_schemes(const std::string& base_url) {
              {{"authorizationCode",
                {{"authorizationUrl", base_url + "/api/oauth/authorize"},
                 {"tokenUrl", base_url + "/api/oauth/token"},
-                {"scopes", scopes}}}}}}},
+                {"refreshUrl", base_url + "/api/oauth/token"},
+                {"scopes", scopes}}},
+              {"clientCredentials",
+               {{"tokenUrl", base_url + "/api/oauth/token"}, {"scopes", scopes}}}}}}},
+          {"play_session",
+           {{"type", "http"}, {"scheme", "bearer"}, {"description", "Session tokens st_live_…"}}},
           {"internal",
            {{"type", "apiKey"},
             {"in", "header"},

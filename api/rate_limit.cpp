@@ -25,6 +25,19 @@ RateLimiter::Verdict RateLimiter::take(const std::string& key, const Rate& rate,
   return verdict;
 }
 
+void RateLimiter::give_back(const std::string& key) {
+  Shard& shard = shards_[std::hash<std::string>()(key) % shard_count];
+  const std::lock_guard lock(shard.mutex);
+  const auto log = shard.logs.find(key);
+  if (log != shard.logs.end() && !log->second.times.empty()) log->second.times.pop_back();
+}
+
+void RateLimiter::forget(const std::string& key) {
+  Shard& shard = shards_[std::hash<std::string>()(key) % shard_count];
+  const std::lock_guard lock(shard.mutex);
+  shard.logs.erase(key);
+}
+
 void RateLimiter::sweep(Shard& shard, Time now) {
   std::erase_if(shard.logs, [&](const auto& entry) {
     const Log& log = entry.second;

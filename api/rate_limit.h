@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "api/route.h"
+#include "api/rate.h"
 
 namespace berth::api {
 
@@ -27,6 +27,10 @@ class RateLimiter {
   // Counts a request and says whether it may pass; one that is refused isn't counted. `key` names
   // the caller and the route.
   Verdict take(const std::string& key, const Rate& rate, Time now);
+
+  // Takes back what the latest take() of this key counted.
+  void give_back(const std::string& key);
+  void forget(const std::string& key);
 
   // How many callers are remembered; those whose window is over are forgotten by and by.
   size_t size();

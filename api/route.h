@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/http.h"
+#include "api/rate.h"
 #include "api/services.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
@@ -27,7 +28,7 @@ using nlohmann::json;
 
 // Who may call, and what he shows for it.
 struct Access {
-  enum class Kind { open, session, oauth, internal } kind = Kind::open;
+  enum class Kind { open, session, oauth, play_session, internal } kind = Kind::open;
   std::vector<Scope> any_of;  // of an OAuth token: one of them is enough; none: any token will do
 };
 inline Access open_to_all() { return {}; }
@@ -35,14 +36,9 @@ inline Access session() { return {Access::Kind::session, {}}; }
 inline Access oauth_token(std::vector<Scope> any_of) {
   return {Access::Kind::oauth, std::move(any_of)};
 }
+// The session token (st_live_) that an app got for a user.
+inline Access play_session() { return {Access::Kind::play_session, {}}; }
 inline Access internal() { return {Access::Kind::internal, {}}; }
-
-// `limit` requests in any window of this length (a sliding log, not buckets).
-struct Rate {
-  int limit = 0;
-  std::chrono::seconds window{60};
-};
-inline Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
 
 // The body of an error (specification, "Errors"). `simple`: 401 and 403 are simple, the rest
 // nested. `oauth_and_message`: an OAuth operation among the account's ones, whose callers look for
@@ -70,8 +66,11 @@ struct Call {
   std::string request_id;
   std::map<std::string, std::string, std::less<>> path;  // the values of {placeholders}
   json body;
+  std::string address;                  // the caller's, as far as trusted proxies tell it
   std::optional<accounts::User> user;   // where the route needs a session
+  std::string session_id;               // the same
   std::optional<oauth::Caller> caller;  // where it needs an OAuth token
+  std::optional<play::Session> play;    // where it needs a session token of an app
   std::string admin;                    // X-Admin-Actor, or "internal"
 
   const std::string& id(std::string_view name = "id") const { return path.find(name)->second; }
@@ -87,7 +86,8 @@ struct Reply {
   // Instead of both: what goes on after the handler; of the type that the route's answer names.
   Stream stream = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  // The transaction is kept and the answer is a refusal all the same: a replay that revokes.
+  // The transaction is kept and the answer is a refusal all the same: a replay that revokes. The
+  // fields of `body` stand beside the refusal's.
   std::optional<Error> refusal = {};
 };
 

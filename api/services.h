@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "api/http.h"
+#include "api/login_throttle.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/connections.h"
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
@@ -30,6 +32,7 @@ struct Services {
   Clock& clock;
   const Keys& keys;
   PasswordHasher& passwords;
+  connections::UseLog& uses;
 
   Environment environment = Environment::development;
   std::string base_url;  // the issuer, without a slash behind it
@@ -40,6 +43,8 @@ struct Services {
   accounts::SignupBonus signup_bonus;
   oauth::Policy oauth_policy;
   deployments::Rules deployment_rules;
+  LoginThrottle& login_throttle;
+  std::function<std::string()> rotate_session_key;  // the new key's id; throws where it can't
   // Scheme, host and port that a host of deployments is reached at.
   std::function<std::string(const std::string& host)> url_of;
 

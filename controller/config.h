@@ -83,6 +83,7 @@ struct Config {
   Duration session_lifetime{};
   Duration refresh_reuse_grace{};
   Duration refresh_family_lifetime{};
+  Duration secret_grace{};
   std::int64_t treasury_genesis = 0;
   std::vector<tiers::Tier> tiers;
   accounts::SignupBonus signup_bonus;

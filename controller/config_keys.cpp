@@ -21,8 +21,8 @@ constexpr std::string_view default_tiers = R"(
 - {slug: basic, name: Basic, description: "Promoted by an admin", memory-mb: 1024, cpu-millicores: 1000, monthly-cost-points: 1000, max-deployments: 3, custom-domain: true, auto-approve: false, ad-reach-multiplier: "1.5"}
 )";
 constexpr std::string_view default_rewards =
-    "{signup-first-count: 100, signup-first-multiplier: 5, signup-early-count: 1000, "
-    "signup-early-multiplier: 2}";
+    "{signup-points: 100, signup-daily-points: 1000000, signup-first-count: 100, "
+    "signup-first-multiplier: 5, signup-early-count: 1000, signup-early-multiplier: 2}";
 
 [[noreturn]] void want(const std::string& allowed) { throw std::invalid_argument(allowed); }
 
@@ -151,7 +151,11 @@ void take_rewards(Config& config, const std::string& text) {
       want("whole numbers of 0 or more");
     const std::int64_t number = value;
     accounts::SignupBonus& bonus = config.signup_bonus;
-    if (name == "signup-first-count")
+    if (name == "signup-points")
+      bonus.points = number;
+    else if (name == "signup-daily-points")
+      bonus.daily_points = number;
+    else if (name == "signup-first-count")
       bonus.first_count = number;
     else if (name == "signup-first-multiplier")
       bonus.first_multiplier = std::max<std::int64_t>(1, number);
@@ -326,7 +330,9 @@ const std::vector<Key>& config_keys() {
          if (c.request_timeout.count() == 0) want("more than 0");
        }},
       {"tiers", default_tiers, "rows of the tiers' table at the first start", take_tiers},
-      {"rewards", default_rewards, "the sign-up multiplier by registration number", take_rewards},
+      {"rewards", default_rewards,
+       "points for signing up: for each account times its multiplier, and for all of a day",
+       take_rewards},
       {"log-format", "json", "json or text",
        [](Config& c, const std::string& v) {
          if (v != "json" && v != "text") want("json or text");
@@ -350,8 +356,8 @@ const std::vector<Key>& config_keys() {
          c.refresh_family_lifetime = duration(v);
          if (c.refresh_family_lifetime.count() < 1000) want("1s or more");
        }},
-      {"secret-grace", "0s", "the old client secret works so long after a rotation", ignore,
-       Key::Kind::plain, Key::Effect::none_yet},
+      {"secret-grace", "0s", "the old client secret works so long after a rotation",
+       [](Config& c, const std::string& v) { c.secret_grace = duration(v); }},
       {"metrics-listen", "127.0.0.1:9090", "/metrics, /livez and /readyz; port 0 picks one",
        [](Config& c, const std::string& v) { c.metrics_listen = address(v); }},
   };

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -25,8 +26,11 @@ std::string error_text() { return std::strerror(errno); }
 
 std::string encode(const Keys& keys) {
   nlohmann::json session = nlohmann::json::array();
-  for (const auto& key : keys.session)
+  const auto session_keys = keys.session.all();
+  for (const auto& key : *session_keys) {
     session.push_back({{"id", key.id}, {"secret", base64(key.secret)}});
+    if (key.retired_at) session.back()["retired_at"] = to_iso8601(*key.retired_at);
+  }
   return nlohmann::json{{"data", base64(keys.data)}, {"session", session}}.dump(2) + "\n";
 }
 
@@ -36,11 +40,14 @@ Keys parse_keys(const std::string& text) {
   const auto content = nlohmann::json::parse(text);
   Keys keys;
   keys.data = parse_base64(content.at("data").get<std::string>()).value();
+  SessionKeys::List session;
   for (const auto& key : content.at("session"))
-    keys.session.push_back(
-        {key.at("id"), parse_base64(key.at("secret").get<std::string>()).value()});
-  if (keys.data.size() != key_bytes || keys.session.empty())
+    session.push_back({.id = key.at("id"),
+                       .secret = parse_base64(key.at("secret").get<std::string>()).value(),
+                       .retired_at = parse_iso8601(key.value("retired_at", std::string()))});
+  if (keys.data.size() != key_bytes || session.empty())
     throw std::runtime_error("a key is missing");
+  keys.session.replace(std::move(session));
   return keys;
 }
 
@@ -90,10 +97,20 @@ Keys DataDir::keys() const {
   }
   if (std::filesystem::exists(database_file()))
     fail(path_ / keys_name, "is gone, and the database can't be read without it");
-  const Keys fresh = {.data = random_bytes(key_bytes),
-                      .session = {{hex(random_bytes(8)), random_bytes(key_bytes)}}};
+  const Keys fresh = {.data = random_bytes(key_bytes), .session = SessionKeys(rotated({}, {}, {}))};
   write(keys_name, encode(fresh));
   return fresh;
+}
+
+std::string DataDir::rotate_session_key(Keys& keys, Instant now, Duration session_lifetime) const {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  Keys next = {.data = keys.data,
+               .session = SessionKeys(rotated(*keys.session.all(), now, session_lifetime))};
+  // On disk before it signs: what was signed has to be valid after a crash, too.
+  write(keys_name, encode(next));
+  keys.session = next.session;
+  return keys.session[0].id;
 }
 
 std::string DataDir::internal_secret() const {

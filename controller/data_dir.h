@@ -35,6 +35,10 @@ class DataDir {
   // The keys, made at the very first start. Throws DataDirError where they are unreadable, or gone
   // while there is a database that needs them.
   Keys keys() const;
+  // Puts a new session key in front, on disk and in `keys`, and returns its id. Sessions go on: the
+  // old keys verify for as long as one of theirs can live. Thread-safe. Throws DataDirError, and
+  // then nothing has changed.
+  std::string rotate_session_key(Keys& keys, Instant now, Duration session_lifetime) const;
   // The secret for x-internal-secret, made once: for development.
   std::string internal_secret() const;
   // Replaces a small file whole: another process reads the old or the new text.

@@ -9,6 +9,7 @@
 
 #include "api/errors.h"
 #include "api/gate.h"
+#include "api/pages/pages.h"
 #include "api/server.h"
 #include "api/version.h"
 #include "controller/backup/commands.h"
@@ -20,6 +21,7 @@
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
 #include "reconcilers/engine.h"
+#include "reconcilers/expiry.h"
 #include "reconcilers/mail.h"
 #include "reconcilers/simulated/cluster.h"
 
@@ -237,7 +239,7 @@ void block_signals() {
 
 void serve(const Config& config) {
   DataDir data(config.data_dir);
-  const Keys keys = data.keys();
+  Keys keys = data.keys();
   Clock clock;
   db::Database database(data.database_file(), clock);
   const std::string instance = database.write([&](db::Tx& tx) {
@@ -271,9 +273,10 @@ void serve(const Config& config) {
   });
 
   std::unique_ptr<api::Gate> gate;
+  std::unique_ptr<api::pages::Pages> pages;
   const api::Handler handler = [&](const api::Request& request, api::Response& response) {
     if (simulated && answer_page(*simulated, config.apps_domain, request, response)) return;
-    gate->handle(request, response);
+    if (!pages->handle(request, response)) gate->handle(request, response);
   };
   api::Server server({.host = config.listen.host,
                       .port = config.listen.port,
@@ -287,6 +290,9 @@ void serve(const Config& config) {
 
   PasswordHasher passwords;
   backup::Maker backups(data, clock, api::version);
+  api::LoginThrottle login_throttle;
+  connections::UseLog uses;
+  reconcilers::ExpiryLoop expiry(database, uses);
   const std::string base_url = config.base_url.value_or("http://" + listening.text());
   const bool is_simulated = simulated != nullptr;
   const api::Services services = {
@@ -294,6 +300,7 @@ void serve(const Config& config) {
       .clock = clock,
       .keys = keys,
       .passwords = passwords,
+      .uses = uses,
       .environment =
           config.production ? api::Environment::production : api::Environment::development,
       .base_url = base_url,
@@ -303,10 +310,14 @@ void serve(const Config& config) {
       .session_lifetime = config.session_lifetime,
       .signup_bonus = config.signup_bonus,
       .oauth_policy = {.refresh_reuse_grace = config.refresh_reuse_grace,
-                       .family_lifetime = config.refresh_family_lifetime},
+                       .family_lifetime = config.refresh_family_lifetime,
+                       .secret_grace = config.secret_grace},
       .deployment_rules = {.registries = config.registries,
                            .apps_domain = config.apps_domain,
                            .base_host = host_of(base_url)},
+      .login_throttle = login_throttle,
+      .rotate_session_key =
+          [&] { return data.rotate_session_key(keys, clock.now(), config.session_lifetime); },
       .url_of =
           [&config, is_simulated, port = listening.port](const std::string& host) {
             if (is_simulated) return "http://" + host + ":" + std::to_string(port);
@@ -329,6 +340,7 @@ void serve(const Config& config) {
           }};
   api::HttpMetrics http_metrics(*registry);
   gate = std::make_unique<api::Gate>(services, http_metrics);
+  pages = std::make_unique<api::pages::Pages>(services, http_metrics);
   const auto gauges = std::make_shared<Gauges>(database, [&] {
     const api::ServerCounters counters = server.counters();
     return Gauges::Http{.open_connections = counters.open_connections,
@@ -341,6 +353,7 @@ void serve(const Config& config) {
   const auto mail = mail_loop(config, database, clock, keys, registry);
   engine.start();
   if (mail) mail->start();
+  expiry.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -362,6 +375,7 @@ void serve(const Config& config) {
   serving.join();
   if (mail) mail->stop();
   engine.stop();
+  expiry.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 failed=0
 mapfile -t sources < <(git ls-files '*.cpp' '*.h')
 clang-format --dry-run -Werror "${sources[@]}" || failed=1
-mapfile -t scripts < <(git ls-files '*.sh' .ci/run tests/kube/cluster tests/kube/run-e2e tests/kube/run-berthd)
+mapfile -t scripts < <(git ls-files '*.sh' .ci/run tests/kube/cluster tests/kube/run-e2e tests/kube/run-berthd tests/pages/run)
 shellcheck "${scripts[@]}" || failed=1
 cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DBERTH_TESTS=ON >/dev/null || exit 1
 cmake --build --preset dev --target berthd >/dev/null || exit 1 # the generated sources

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <map>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -47,6 +49,7 @@ enum class Code {
   scope_request_not_found,
   tier_not_found,
   user_not_found,
+  session_not_found,
   // 405, 409, 413, 415, 431
   method_not_allowed,
   subdomain_taken,
@@ -64,6 +67,7 @@ enum class Code {
   payment_method_unsupported,
   deployment_destroyed,
   app_limit_reached,
+  spend_limit_reached,
   // 429
   rate_limited,
   deployment_limit_reached,
@@ -94,6 +98,7 @@ struct Error : std::runtime_error {
       : std::runtime_error(message), code(error_code), details(std::move(error_details)) {}
   Code code;
   Details details;
+  std::optional<std::chrono::seconds> retry_after = {};  // where waiting helps
 };
 
 // A refusal of one field: 422 validation_failed.

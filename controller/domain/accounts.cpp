@@ -7,7 +7,10 @@
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/base/log.h"
 #include "controller/base/text.h"
+#include "controller/domain/account_mail.h"
+#include "controller/domain/account_rows.h"
 #include "controller/domain/ledger.h"
 
 namespace berth::accounts {
@@ -15,34 +18,9 @@ namespace {
 
 constexpr size_t referral_code_length = 10;
 
-// ASCII letters alone: what an address means beyond them is its mail server's affair.
-std::string folded(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) {
-    return static_cast<char>(c < 0x80 ? std::tolower(c) : c);
-  });
-  return result;
-}
-
 bool is_control_or_space(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte <= 0x20 || byte == 0x7f;
-}
-
-User user_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .email = row.text(1),
-          .username = row.text(2),
-          .tier = row.text(3),
-          .is_admin = row.flag(4),
-          .email_verified = !row.null(5),
-          .totp_enabled = !row.null(6),
-          .suspended = !row.null(7),
-          .points = row.integer(8),
-          .referral_code = row.text(9),
-          .registration_number = row.integer(10),
-          .signup_multiplier = row.integer(11),
-          .created_at = row.instant(12)};
 }
 
 std::int64_t multiplier(std::int64_t number, const SignupBonus& bonus) {
@@ -77,32 +55,64 @@ void refuse_taken(db::Tx& tx, const Registration& registration) {
 
 void send_verification(db::Tx& tx, const User& user, const Keys& keys,
                        const std::string& base_url) {
-  const std::string token = random_token("ev_");
-  tx.execute(
-      "INSERT INTO email_tokens (token_hash, user_id, purpose, expires_at) VALUES ($1, $2, "
-      "'verify_email', $3)",
-      token_hash(token), user.id, tx.now() + verification_lifetime);
-  const std::string id = new_uuid(tx.now());
-  const nlohmann::json content = {
-      {"token", token},
-      {"body", "Hello " + user.username + ",\n\nthis token verifies your address at " + base_url +
-                   " (POST /api/auth/verify-email):\n\n  " + token +
-                   "\n\nIt works once, within 24 hours.\n"}};
-  tx.execute(
-      "INSERT INTO outbox (id, to_address, subject, sealed, created_at) VALUES ($1, $2, $3, $4, "
-      "$5)",
-      id, user.email, "Verify your email address", base64(seal(keys.data, content.dump(), id)),
-      tx.now());
+  const std::string token =
+      new_email_token(tx, user.id, EmailPurpose::verify_email, verification_lifetime);
+  send(tx, verification_letter(user, base_url, token), keys);
+}
+
+// Midnight UTC before `now`.
+Instant day_of(Instant now) { return std::chrono::floor<std::chrono::days>(now); }
+
+void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
+  const std::int64_t amount = bonus.points * user.signup_multiplier;
+  if (amount < 1) return;
+  const std::int64_t paid_today =
+      tx.number("SELECT coalesce(sum(signup_bonus), 0) FROM users WHERE signup_bonus_at >= $1",
+                day_of(tx.now()));
+  if (paid_today + amount > bonus.daily_points) {
+    log::warning("no sign-up bonus: the day's limit is reached", {{"user", user.id}});
+    return;
+  }
+  const auto paid = ledger::post(tx, {.kind = "signup_bonus",
+                                      .from = ledger::treasury(),
+                                      .to = ledger::user_account(user.id),
+                                      .amount = amount,
+                                      .memo = "sign-up bonus"});
+  if (!paid) {
+    log::warning("no sign-up bonus: the treasury has too little", {{"user", user.id}});
+    return;
+  }
+  tx.execute("UPDATE users SET signup_bonus = $2, signup_bonus_at = $3 WHERE id = $1", user.id,
+             amount, tx.now());
 }
 
 }  // namespace
 
-void check_password(std::string_view password) {
-  const size_t length = characters(password);
-  if (length < min_password_length)
-    throw invalid_field("password", "must have at least 8 characters");
-  if (length > max_password_length)
-    throw invalid_field("password", "must have at most 256 characters");
+// ASCII letters alone: what an address means beyond them is its mail server's affair.
+std::string folded(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) {
+    return static_cast<char>(c < 0x80 ? std::tolower(c) : c);
+  });
+  return result;
+}
+
+std::string email_key(std::string_view email) { return folded(email); }
+
+User user_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .email = row.text(1),
+          .username = row.text(2),
+          .tier = row.text(3),
+          .is_admin = row.flag(4),
+          .email_verified = !row.null(5),
+          .totp_enabled = !row.null(6),
+          .suspended = !row.null(7),
+          .points = row.integer(8),
+          .referral_code = row.text(9),
+          .registration_number = row.integer(10),
+          .signup_multiplier = row.integer(11),
+          .created_at = row.instant(12)};
 }
 
 void check_email(std::string_view email) {
@@ -154,70 +164,63 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
 }
 
 std::optional<User> find(db::Tx& tx, const std::string& id) {
-  auto rows = tx.query(
-      "SELECT u.id, email, username, tier, is_admin, email_verified_at, totp_enabled_at, "
-      "suspended_at, "
-      "coalesce(a.balance, 0), referral_code, registration_number, signup_multiplier, created_at "
-      "FROM users u LEFT JOIN ledger_accounts a ON a.kind = 'user' AND a.owner = u.id WHERE u.id = "
-      "$1",
-      id);
+  static const std::string sql =
+      "SELECT " + user_columns + user_joins + " WHERE u.id = $1 AND u.deleted_at IS NULL";
+  auto rows = tx.query(sql, id);
   return rows.next() ? std::optional(user_of(rows)) : std::nullopt;
+}
+
+User rename(db::Tx& tx, const std::string& id, const std::string& username) {
+  check_username(username);
+  if (tx.number("SELECT count(*) FROM users WHERE username_key = $1 AND id <> $2", folded(username),
+                id) > 0)
+    throw invalid_field("username", "has already been taken");
+  tx.execute("UPDATE users SET username = $2, username_key = $3, updated_at = $4 WHERE id = $1", id,
+             username, folded(username), tx.now());
+  return *find(tx, id);
 }
 
 Stats stats(db::Tx& tx, const std::string& id) {
   const std::string account = ledger::user_account(id).id();
-  return {.direct_referrals = tx.number("SELECT count(*) FROM users WHERE referred_by = $1", id),
-          .connected_apps = tx.number(
-              "SELECT count(*) FROM grants WHERE user_id = $1 AND revoked_at IS NULL", id),
-          .total_earned = tx.number("SELECT coalesce(sum(amount), 0) FROM ledger_postings WHERE "
-                                    "account_id = $1 AND amount > 0",
-                                    account),
-          .total_spent = tx.number("SELECT coalesce(-sum(amount), 0) FROM ledger_postings WHERE "
-                                   "account_id = $1 AND amount < 0",
-                                   account)};
+  return {
+      .direct_referrals = tx.number("SELECT count(*) FROM users WHERE referred_by = $1", id),
+      .connected_apps = tx.number(
+          "SELECT count(*) FROM grants WHERE user_id = $1 AND revoked_at IS NULL AND scopes <> ''",
+          id),
+      .total_earned = tx.number("SELECT coalesce(sum(amount), 0) FROM ledger_postings WHERE "
+                                "account_id = $1 AND amount > 0",
+                                account),
+      .total_spent = tx.number("SELECT coalesce(-sum(amount), 0) FROM ledger_postings WHERE "
+                               "account_id = $1 AND amount < 0",
+                               account)};
 }
 
-void verify_email(db::Tx& tx, const std::string& token) {
-  auto rows = tx.query(
-      "SELECT user_id, expires_at, used_at FROM email_tokens "
-      "WHERE token_hash = $1 AND purpose = 'verify_email'",
-      token_hash(token));
-  if (!rows.next() || !rows.null(2)) throw invalid_field("token", "is unknown or was used");
-  if (rows.instant(1) <= tx.now()) throw invalid_field("token", "has expired");
-  mark_verified(tx, rows.text(0));
-  tx.execute("UPDATE email_tokens SET used_at = $2 WHERE token_hash = $1", token_hash(token),
-             tx.now());
+void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus) {
+  const std::string user_id = take_email_token(tx, token, EmailPurpose::verify_email);
+  mark_verified(tx, user_id, bonus);
 }
 
-void mark_verified(db::Tx& tx, const std::string& user_id) {
-  tx.execute(
+void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bonus) {
+  const int changed = tx.execute(
       "UPDATE users SET email_verified_at = $2, updated_at = $2 WHERE id = $1 AND "
-      "email_verified_at IS NULL",
+      "email_verified_at IS NULL AND deleted_at IS NULL",
       user_id, tx.now());
+  if (changed == 1) pay_signup_bonus(tx, *find(tx, user_id), bonus);
+}
+
+void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
+                         const std::string& base_url) {
+  if (user.email_verified) throw Error(Code::invalid_state, "the address is verified");
+  if (mails_of_last_hour(tx, user.id, EmailPurpose::verify_email) >=
+      max_verification_mails_per_hour)
+    throw Error(Code::rate_limited, "enough mails were sent; look into your mailbox, or wait");
+  send_verification(tx, user, keys, base_url);
 }
 
 std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
   auto rows = tx.query("SELECT id, password_hash FROM users WHERE email_key = $1", folded(email));
   if (!rows.next()) return std::nullopt;
   return Credentials{.user_id = rows.text(0), .password_hash = rows.text(1)};
-}
-
-Session open_session(db::Tx& tx, const std::string& user_id, const std::string& address,
-                     const std::string& user_agent, Duration lifetime) {
-  constexpr size_t kept_of_user_agent = 256;
-  const auto user = find(tx, user_id);
-  if (!user) throw Error(Code::invalid_credentials, "address or password are wrong");
-  if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
-  const Session session = {.id = new_uuid(tx.now()),
-                           .user_id = user_id,
-                           .created_at = tx.now(),
-                           .expires_at = tx.now() + lifetime};
-  tx.execute(
-      "INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6)",
-      session.id, user_id, address, user_agent.substr(0, kept_of_user_agent), session.created_at,
-      session.expires_at);
-  return session;
 }
 
 std::vector<Mail> outbox(db::Tx& tx, const Keys& keys) {

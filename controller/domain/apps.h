@@ -28,14 +28,16 @@ struct App {
   std::vector<std::string> redirect_uris;
   ScopeSet allowed_scopes;   // what it registered that it may ask for
   ScopeSet approved_scopes;  // what it may get now, the automatic ones included
+  bool listed = false;       // among the public operators
   bool suspended = false;
   std::optional<std::string> promoted_tier;
   Instant inserted_at;
+  Instant updated_at;
   // Everything that it registered for may be had.
   bool is_approved() const { return allowed_scopes.within(approved_scopes); }
 };
 
-struct NewApp {
+struct Profile {  // what its owner says of it
   std::string app_name;
   std::string app_description;
   std::optional<std::string> logo_url;
@@ -43,10 +45,14 @@ struct NewApp {
   std::vector<std::string> redirect_uris;
   ScopeSet allowed_scopes;
 };
+using NewApp = Profile;
+enum class Listing { unlisted, listed };
 
 struct AppWithSecret {
   App app;
   std::string client_secret;  // shown once: only its hash is stored
+  // After a rotation with a grace: until then the old secret works too.
+  std::optional<Instant> previous_works_until = {};
 };
 
 // What a redirect URI may be: https; http on a loopback host; or a private-use scheme with a dot in
@@ -58,13 +64,33 @@ bool is_registered(const App& app, const std::string& uri);
 
 // Throws email_not_verified, validation_failed, app_limit_reached.
 AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app);
+// Nothing where it was deleted, like everything below.
 std::optional<App> find(db::Tx& tx, const std::string& id);
 std::optional<App> find_by_client_id(db::Tx& tx, const std::string& client_id);
 // Throws app_not_found, or forbidden where somebody else owns it.
 App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id);
 Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest& page);
-// The app of these client credentials. Throws invalid_client.
+// Those that are listed and not suspended, newest first.
+Page<App> list_public(db::Tx& tx, const PageRequest& page);
+// How many users have consented to it and not taken it back.
+std::int64_t count_users(db::Tx& tx, const std::string& app_id);
+
+// The app of these client credentials; a suspended one too. Throws invalid_client.
 App authenticate(db::Tx& tx, const std::string& client_id, const std::string& client_secret);
+// A new secret. The old one goes on working for `grace`; one before it no longer.
+AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace);
+
+// Its owner's changes. A scope that is no longer in allowed_scopes isn't approved any more either,
+// and tokens lose it at once. Throws validation_failed.
+App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing);
+// For good: its tokens and secrets work no more, what is on its account goes to the treasury.
+// Throws invalid_state while it has deployments that aren't destroyed.
+void remove(db::Tx& tx, const App& app);
+
+// By an admin, `actor`. While an app is suspended it gets no codes and no tokens, and those that
+// are out don't work; reactivated, they do again. Both may be repeated. Throw app_not_found.
+App suspend(db::Tx& tx, const std::string& app_id, const std::string& actor);
+App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor);
 
 struct ScopeRequest {
   std::string id;

@@ -25,7 +25,8 @@ std::int64_t seconds(Instant at) { return to_millis(at) / 1000; }
 
 // The JWT, if one of our keys signed it with HS256; whether it has expired is another question.
 Jwt verified(const std::string& text, const Keys& keys) {
-  for (const Keys::SessionKey& key : keys.session) {
+  const auto session_keys = keys.session.all();
+  for (const SessionKeys::Key& key : *session_keys) {
     jwt_t* raw = nullptr;
     if (jwt_decode(&raw, text.c_str(), bytes_of(key.secret), int(key.secret.size())) != 0) continue;
     Jwt jwt(raw, jwt_free);
@@ -43,7 +44,7 @@ std::string grant(const Jwt& jwt, const char* name) {
 }  // namespace
 
 std::string session_jwt(const Session& session, const Keys& keys) {
-  const Keys::SessionKey& key = keys.session.front();
+  const SessionKeys::Key key = keys.session[0];
   jwt_t* raw = nullptr;
   check(jwt_new(&raw), "jwt_new");
   const Jwt jwt(raw, jwt_free);
@@ -63,7 +64,7 @@ bool looks_like_jwt(std::string_view token) {
   return token.starts_with("ey") && std::ranges::count(token, '.') == 2;
 }
 
-User check_session(db::Tx& tx, const std::string& text, const Keys& keys) {
+SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys) {
   const Jwt jwt = verified(text, keys);
   auto rows = tx.query("SELECT user_id, expires_at, revoked_at FROM sessions WHERE id = $1",
                        grant(jwt, "sid"));
@@ -78,7 +79,11 @@ User check_session(db::Tx& tx, const std::string& text, const Keys& keys) {
   auto user = find(tx, rows.text(0));
   if (!user) throw Error(Code::token_revoked, "the account is gone");
   if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
-  return *user;
+  return {.user = std::move(*user), .session_id = grant(jwt, "sid")};
+}
+
+User check_session(db::Tx& tx, const std::string& text, const Keys& keys) {
+  return check_signed_in(tx, text, keys).user;
 }
 
 }  // namespace berth::accounts

@@ -45,11 +45,14 @@ class GateWorld {
  public:
   World world;
   PasswordHasher passwords;
+  LoginThrottle throttle;
+  connections::UseLog uses;
   Services services = {
       .db = world.db,
       .clock = world.clock,
       .keys = world.keys,
       .passwords = passwords,
+      .uses = uses,
       .environment = Environment::development,
       .base_url = "https://api.example.org",
       .internal_secret = "internal secret",
@@ -59,6 +62,13 @@ class GateWorld {
       .signup_bonus = {},
       .oauth_policy = {},
       .deployment_rules = world.rules,
+      .login_throttle = throttle,
+      .rotate_session_key =
+          [this] {
+            world.keys.session.replace(
+                rotated(*world.keys.session.all(), world.clock.now(), std::chrono::hours(24)));
+            return world.keys.session[0].id;
+          },
       .url_of = [](const std::string& host) { return "https://" + host; },
       .kubernetes_state = [] { return "simulated"; },
       .orphans = [] { return std::vector<std::string>(); },

@@ -18,7 +18,7 @@ struct Fixture {
   apps::App app = world.approved_app(ada, {Scope::points_spend, Scope::deploy_manage});
 
   std::string authorize(const accounts::User& user, const oauth::AuthorizationRequest& request) {
-    return refusal([&] { world.write([&](db::Tx& tx) { oauth::authorize(tx, user, request); }); });
+    return refusal([&] { world.write([&](db::Tx& tx) { authorized(tx, user, request); }); });
   }
   std::string check(const std::string& token) {
     return refusal([&] { world.check(token); });
@@ -56,7 +56,7 @@ TEST_CASE("codes and tokens aren't stored themselves") {
                     tokens.access_token) == 0);
     CHECK(tx.number("SELECT count(*) FROM refresh_tokens WHERE token_hash = $1",
                     tokens.refresh_token) == 0);
-    CHECK(tx.number("SELECT count(*) FROM session_tokens WHERE token_hash = $1",
+    CHECK(tx.number("SELECT count(*) FROM play_sessions WHERE token_hash = $1",
                     *tokens.session_token) == 0);
   });
 }
@@ -123,7 +123,7 @@ TEST_CASE("the verifier must be the challenge's, and of the standard's form") {
     auto request = f.world.authorization(f.app);
     request.code_challenge = base64url(sha256(verifier));
     const std::string made =
-        f.world.write([&](db::Tx& tx) { return oauth::authorize(tx, f.bob, request).code; });
+        f.world.write([&](db::Tx& tx) { return authorized(tx, f.bob, request).code; });
     return refusal_of(f.world.exchange(f.app, made, verifier));
   };
   CHECK(with_verifier(std::string(42, 'a')) ==

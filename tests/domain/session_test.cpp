@@ -103,12 +103,11 @@ TEST_CASE("a new key in front signs, and the old one behind it still verifies") 
   World world;
   const auto ada = world.new_user("ada");
   const std::string before = world.jwt(ada);
-  world.keys.session.insert(world.keys.session.begin(),
-                            {.id = "newer", .secret = std::string(32, 'n')});
+  world.keys.session.replace(rotated(*world.keys.session.all(), world.clock.now(), 24h));
   const std::string after = world.jwt(ada);
   CHECK(check(world, before) == "");
   CHECK(check(world, after) == "");
-  world.keys.session.pop_back();
+  world.keys.session.replace({world.keys.session[0]});
   CHECK(check(world, before) == "401 invalid_token");
   CHECK(check(world, after) == "");
 }

@@ -45,6 +45,14 @@ inline std::string refusal_of(const oauth::Answer& answer) {
                       std::string(name(answer.error().code));
 }
 
+// A code, or the refusal thrown, whether or not it may go to the redirect URI.
+inline oauth::AuthorizationCode authorized(db::Tx& tx, const accounts::User& user,
+                                           const oauth::AuthorizationRequest& request) {
+  auto answer = oauth::authorize(tx, user, request);
+  if (!answer) throw Error(answer.error());
+  return *std::move(answer);
+}
+
 inline std::vector<tiers::Tier> default_tiers() {
   return {
       {.id = {},
@@ -189,8 +197,7 @@ class World {
   }
   std::string authorize(const apps::App& app, const accounts::User& user,
                         const std::string& scope = "profile:read") {
-    return write(
-        [&](db::Tx& tx) { return oauth::authorize(tx, user, authorization(app, scope)).code; });
+    return write([&](db::Tx& tx) { return authorized(tx, user, authorization(app, scope)).code; });
   }
   oauth::Answer exchange(const apps::App& app, const std::string& code,
                          const std::string& verifier = code_verifier,

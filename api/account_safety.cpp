@@ -1,0 +1,84 @@
+// Passwords and the second factor.
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/sign_in.h"
+#include "controller/domain/passwords.h"
+#include "controller/domain/two_factor.h"
+
+namespace berth::api {
+namespace {
+
+Reply message(const char* text) { return {.body = {{"message", text}}}; }
+
+Reply encode_codes(const char* text, const std::vector<std::string>& codes) {
+  return {.body = {{"message", text}, {"recovery_codes", codes}},
+          .headers = {{"Cache-Control", "no-store"}}};
+}
+
+}  // namespace
+
+Reply change_password(const Call& call, const Services& services) {
+  const std::string fresh = call.body.at("new_password");
+  const accounts::User& user = *call.user;
+  try {
+    accounts::check_password(fresh, accounts::own_words(user.username, user.email));
+  } catch (const Error& error) {
+    throw Error(error.code, "new_" + std::string(error.what()),
+                {{"new_password", error.details.begin()->second}});
+  }
+  const std::string old_hash =
+      confirm_password(user, call.body.at("current_password"), call.address, services);
+  const std::string new_hash = services.passwords.hash(fresh);
+  services.db.write([&](db::Tx& tx) {
+    accounts::change_password(tx, user, old_hash, new_hash, call.session_id, services.keys,
+                              services.base_url);
+  });
+  return message("the password is changed, and all other sessions have ended");
+}
+
+Reply forgot_password(db::Tx& tx, const Call& call, const Services& services) {
+  accounts::request_reset(tx, call.body.at("email"), services.keys, services.base_url);
+  return message("if somebody has this address, a mail is on its way to it");
+}
+
+Reply reset_password(const Call& call, const Services& services) {
+  const std::string token = call.body.at("token");
+  const std::string password = call.body.at("password");
+  // First the token: without one that works nobody gets a hash computed.
+  const accounts::User user =
+      services.db.read([&](db::Tx& tx) { return accounts::check_reset_token(tx, token); });
+  accounts::check_password(password, accounts::own_words(user.username, user.email));
+  const std::string hash = services.passwords.hash(password);
+  services.db.write([&](db::Tx& tx) {
+    accounts::reset_password(tx, token, hash, services.keys, services.base_url);
+  });
+  return message("the password is changed, and all sessions have ended");
+}
+
+Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services) {
+  const two_factor::Setup setup = two_factor::set_up(tx, *call.user, services.keys);
+  return {.body = {{"secret", setup.secret}, {"uri", setup.uri}},
+          .headers = {{"Cache-Control", "no-store"}}};
+}
+
+Reply enable_totp(db::Tx& tx, const Call& call, const Services& services) {
+  return encode_codes(
+      "login now asks for a code; keep the recovery codes in a safe place",
+      two_factor::enable(tx, *call.user, call.body.at("code"), services.keys, services.base_url));
+}
+
+Reply disable_totp(const Call& call, const Services& services) {
+  confirm_password(*call.user, call.body.at("password"), call.address, services);
+  const std::string code = call.body.at("code");
+  services.db.write([&](db::Tx& tx) {
+    two_factor::disable(tx, *call.user, code, services.keys, services.base_url);
+  });
+  return message("login no longer asks for a code");
+}
+
+Reply new_recovery_codes(db::Tx& tx, const Call& call, const Services& services) {
+  return encode_codes("these are the recovery codes from now on; the old ones don't work any more",
+                      two_factor::new_recovery_codes(tx, *call.user, services.keys));
+}
+
+}  // namespace berth::api

@@ -1,0 +1,118 @@
+// The visitor's own account.
+#include "api/pages/page.h"
+#include "api/sign_in.h"
+#include "controller/domain/passwords.h"
+#include "controller/domain/sessions.h"
+#include "controller/domain/user_admin.h"
+
+namespace berth::api::pages {
+namespace {
+
+Values flag(bool value) {
+  return Values(value ? Values::type::bool_true : Values::type::bool_false);
+}
+
+Values session_values(const accounts::SessionInfo& session, const std::string& current) {
+  Values values(Values::type::object);
+  values.set("id", session.id);
+  values.set("address", session.address);
+  values.set("user_agent", session.user_agent.empty() ? "An unnamed program" : session.user_agent);
+  values.set("since", in_words(session.created_at));
+  values.set("current", flag(session.id == current));
+  return values;
+}
+
+// Read anew: what the form has just changed shows.
+Page account_page(const Visit& visit) {
+  return visit.services.db.read([&](db::Tx& tx) {
+    const accounts::User user = accounts::find(tx, visit.user().id).value_or(visit.user());
+    Page page = {.title = "Your account", .content = "account"};
+    page.values.set("email", user.email);
+    page.values.set("own_name", user.username);
+    page.values.set("points", std::to_string(user.points));
+    page.values.set("tier", user.tier);
+    page.values.set("referral_code", user.referral_code);
+    page.values.set("verified", flag(user.email_verified));
+    page.values.set("totp_enabled", flag(user.totp_enabled));
+    Values sessions(Values::type::list);
+    const auto list = accounts::list_sessions(
+        tx, user.id, {.page = 1, .page_size = accounts::max_sessions_per_user});
+    for (const accounts::SessionInfo& session : list.items)
+      sessions.push_back(session_values(session, visit.visitor->session_id));
+    page.values.set("sessions", sessions);
+    return page;
+  });
+}
+
+// Does it, and shows the account with what was done, or with the reason why not.
+template <typename Work>
+Page change(Visit& visit, const char* done, Work&& work) {
+  return unless_refused(
+      [&] {
+        work();
+        Page page = account_page(visit);
+        page.values.set("done", done);
+        return page;
+      },
+      [&] { return account_page(visit); });
+}
+
+}  // namespace
+
+Page show_account(Visit& visit) { return account_page(visit); }
+
+Page rename(Visit& visit) {
+  return change(visit, "Your username is changed.", [&] {
+    visit.visitor->user = visit.services.db.write(
+        [&](db::Tx& tx) { return accounts::rename(tx, visit.user().id, visit.field("username")); });
+  });
+}
+
+Page change_password(Visit& visit) {
+  const Services& services = visit.services;
+  return change(visit, "Your password is changed, and your other sessions have ended.", [&] {
+    const std::string fresh = visit.field("new_password");
+    accounts::check_password(fresh, accounts::own_words(visit.user().username, visit.user().email));
+    const std::string old_hash =
+        confirm_password(visit.user(), visit.field("current_password"), visit.address, services);
+    const std::string new_hash = services.passwords.hash(fresh);
+    services.db.write([&](db::Tx& tx) {
+      accounts::change_password(tx, visit.user(), old_hash, new_hash, visit.visitor->session_id,
+                                services.keys, services.base_url);
+    });
+  });
+}
+
+Page resend_verification(Visit& visit) {
+  const Services& services = visit.services;
+  return change(visit, "The mail is on its way.", [&] {
+    services.db.write([&](db::Tx& tx) {
+      accounts::resend_verification(tx, visit.user(), services.keys, services.base_url);
+    });
+  });
+}
+
+Page end_session(Visit& visit) {
+  return change(visit, "The session has ended.", [&] {
+    visit.services.db.write(
+        [&](db::Tx& tx) { accounts::end_session(tx, visit.user().id, visit.field("id")); });
+  });
+}
+
+Page delete_account(Visit& visit) {
+  const Services& services = visit.services;
+  return unless_refused(
+      [&] {
+        confirm_password(visit.user(), visit.field("password"), visit.address, services);
+        services.db.write([&](db::Tx& tx) {
+          if (const auto user = accounts::find(tx, visit.user().id))
+            accounts::delete_account(tx, *user);
+        });
+        Page page = message("Your account is deleted", {"Farewell."});
+        page.session = "";
+        return page;
+      },
+      [&] { return account_page(visit); });
+}
+
+}  // namespace berth::api::pages

@@ -1,0 +1,64 @@
+// An admin's list of scope requests.
+#include "api/pages/page.h"
+#include "controller/domain/apps.h"
+
+namespace berth::api::pages {
+namespace {
+
+// The newest hundred: those behind them show when these are decided.
+Page requests_page(const Visit& visit) {
+  Page page = {.title = "Scope requests", .content = "scope_requests"};
+  visit.services.db.read([&](db::Tx& tx) {
+    Values list(Values::type::list);
+    const auto waiting = apps::list_requests(tx, std::nullopt, "pending",
+                                             {.page = 1, .page_size = PageRequest::max_size});
+    for (const apps::ScopeRequest& request : waiting.items) {
+      const auto app = apps::find(tx, request.app_id);
+      Values entry(Values::type::object);
+      entry.set("id", request.id);
+      entry.set("app_name", app ? app->app_name : "an app that is gone");
+      if (app && !app->app_description.empty()) entry.set("app_description", app->app_description);
+      entry.set("since", in_words(request.inserted_at));
+      entry.set("scopes", scope_values(request.requested));
+      list.push_back(entry);
+    }
+    if (waiting.items.empty()) page.values.set("none", Values(Values::type::bool_true));
+    page.values.set("requests", list);
+  });
+  return page;
+}
+
+std::string actor(const Visit& visit) { return "user:" + visit.user().id; }
+
+template <typename Work>
+Page decide(Visit& visit, const char* done, Work&& work) {
+  return unless_refused(
+      [&] {
+        visit.services.db.write(work);
+        Page page = requests_page(visit);
+        page.values.set("done", done);
+        return page;
+      },
+      [&] { return requests_page(visit); });
+}
+
+}  // namespace
+
+Page show_scope_requests(Visit& visit) { return requests_page(visit); }
+
+Page approve_scopes(Visit& visit) {
+  return decide(visit, "The request is approved.",
+                [&](db::Tx& tx) { apps::approve(tx, visit.field("id"), actor(visit)); });
+}
+
+Page reject_scopes(Visit& visit) {
+  constexpr size_t max_reason = 1000;
+  return decide(visit, "The request is rejected.", [&](db::Tx& tx) {
+    const std::string reason = visit.field("reason");
+    if (reason.empty() || reason.size() > max_reason)
+      throw invalid_field("reason", "must have 1 to 1000 characters");
+    apps::reject(tx, visit.field("id"), reason, actor(visit));
+  });
+}
+
+}  // namespace berth::api::pages

@@ -1,0 +1,61 @@
+#include "api/pages/browser_session.h"
+
+#include <algorithm>
+
+#include "controller/base/crypto.h"
+
+namespace berth::api::pages {
+
+Cookies::Cookies(const std::string& base_url) {
+  const bool tls = base_url.starts_with("https://");
+  const std::string prefix = tls ? "__Host-" : "";
+  session_name_ = prefix + "berth_session";
+  form_name_ = prefix + "berth_form";
+  attributes_ = std::string("; Path=/; HttpOnly; SameSite=Lax") + (tls ? "; Secure" : "");
+}
+
+std::string Cookies::value(const Request& request, const std::string& name) {
+  for (const auto& [field, text] : request.headers) {
+    if (field.size() != 6 || (field != "Cookie" && field != "cookie")) continue;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find(';'), rest.size());
+      std::string_view pair = rest.substr(0, end);
+      pair.remove_prefix(std::min(pair.find_first_not_of(' '), pair.size()));
+      if (pair.size() > name.size() && pair.starts_with(name) && pair[name.size()] == '=')
+        return std::string(pair.substr(name.size() + 1));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return {};
+}
+
+std::string Cookies::set_session(const std::string& jwt, Duration lifetime) const {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lifetime).count();
+  return session_name_ + "=" + jwt + attributes_ + "; Max-Age=" + std::to_string(seconds);
+}
+
+std::string Cookies::end_session() const {
+  return session_name_ + "=" + attributes_ + "; Max-Age=0";
+}
+
+std::string Cookies::set_form(const std::string& id) const {
+  return form_name_ + "=" + id + attributes_;
+}
+
+std::string csrf_token(const Keys& keys, const std::string& form_id,
+                       const std::string& session_id) {
+  const std::string key = hmac_sha256(keys.data, "forms of the hosted pages");
+  return base64url(hmac_sha256(key, form_id + "\n" + session_id));
+}
+
+bool is_same_origin(const Request& request) {
+  const std::string_view site = request.headers.get("Sec-Fetch-Site");
+  if (!site.empty() && site != "same-origin" && site != "none") return false;
+  const auto origin = request.headers.find("Origin");
+  if (!origin) return true;
+  const size_t scheme = origin->find("://");
+  return scheme != std::string_view::npos && origin->substr(scheme + 3) == request.host;
+}
+
+}  // namespace berth::api::pages

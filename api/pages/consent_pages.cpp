@@ -1,0 +1,139 @@
+// An app asks the visitor for access (RFC 6749, section 4.1.1, in a browser).
+#include <array>
+
+#include "api/pages/page.h"
+#include "api/redirect.h"
+#include "controller/domain/oauth.h"
+
+namespace berth::api::pages {
+namespace {
+
+constexpr std::array parameters = {
+    "response_type", "client_id",      "redirect_uri",          "scope",
+    "state",         "code_challenge", "code_challenge_method", "response_mode"};
+
+// The parameters of the question, once as the browser brought them, once as our own form did.
+struct Question {
+  oauth::AuthorizationRequest request;
+  std::optional<std::string> state;
+};
+
+Question question_of(const Query& query) {
+  const auto value = [&](const char* name) {
+    if (query.count(name) > 1)
+      throw Error(Code::invalid_request, std::string(name) + " is there more than once");
+    const auto found = query.find(name);
+    return found == query.end() ? std::string() : found->second;
+  };
+  Question question = {.request = {.client_id = value("client_id"),
+                                   .redirect_uri = value("redirect_uri"),
+                                   .response_type = value("response_type"),
+                                   .response_mode = value("response_mode"),
+                                   .scope = value("scope"),
+                                   .code_challenge = value("code_challenge"),
+                                   .code_challenge_method = value("code_challenge_method")},
+                       .state = {}};
+  if (query.contains("state")) question.state = value("state");
+  return question;
+}
+
+// To the app's redirect URI, which is registered, with the answer, the state and who answers
+// (RFC 9207).
+Page back_to_app(const Visit& visit, const Question& question, RedirectParameters answer) {
+  if (question.state) answer.emplace_back("state", *question.state);
+  answer.emplace_back("iss", visit.services.base_url);
+  return go_to(redirect_to(question.request.redirect_uri, answer));
+}
+
+Page error_to_app(const Visit& visit, const Question& question, const Error& error) {
+  return back_to_app(
+      visit, question,
+      {{"error", std::string(name(error.code))}, {"error_description", error.what()}});
+}
+
+// What must not be sent to the redirect URI is said here (RFC 6749, section 4.1.2.1).
+Page broken(const Error& error) {
+  Page page =
+      message("This app’s request is broken",
+              {"The app that sent you here did something wrong: " + std::string(error.what()) + ".",
+               "Nothing was given to it. Tell the people who make it."});
+  page.status = 400;
+  return page;
+}
+
+// For form-action: browsers hold the redirect that answers the form against it, too.
+std::string form_target(const std::string& redirect_uri) {
+  const size_t scheme = redirect_uri.find(':');
+  if (redirect_uri.substr(0, scheme) != "https" && redirect_uri.substr(0, scheme) != "http")
+    return redirect_uri.substr(0, scheme + 1);
+  return redirect_uri.substr(0, redirect_uri.find_first_of("/?", scheme + 3));
+}
+
+// Where the visitor goes back to, as he would recognize it.
+std::string destination(const std::string& redirect_uri) {
+  const std::string target = form_target(redirect_uri);
+  const size_t authority = target.find("://");
+  return authority == std::string::npos ? "the app on this device" : target.substr(authority + 3);
+}
+
+Page consent_page(const Visit& visit, const Question& question, const Query& as_sent,
+                  const apps::App& app, const ScopeSet& scopes) {
+  Page page = {.title = "Allow access?", .content = "consent"};
+  page.form_target = form_target(question.request.redirect_uri);
+  page.values.set("app_name", app.app_name);
+  if (!app.app_description.empty()) page.values.set("app_description", app.app_description);
+  page.values.set("account", visit.user().username);
+  page.values.set("destination", destination(question.request.redirect_uri));
+  Values hidden(Values::type::list);
+  for (const char* parameter : parameters) {
+    const auto value = as_sent.find(parameter);
+    if (value == as_sent.end()) continue;
+    Values entry(Values::type::object);
+    entry.set("name", parameter);
+    entry.set("value", value->second);
+    hidden.push_back(entry);
+  }
+  page.values.set("scopes", scope_values(scopes));
+  page.values.set("parameters", hidden);
+  return page;
+}
+
+std::string own_path(const Request& request) {
+  return std::string(request.path) + "?" + std::string(request.raw_query);
+}
+
+}  // namespace
+
+Page show_consent(Visit& visit) {
+  const Services& services = visit.services;
+  const Query& query = visit.http.query;
+  try {
+    const Question question = question_of(query);
+    const apps::App app =
+        services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
+    if (!visit.visitor) return go_to(with_parameter("/login", "next", own_path(visit.http)));
+    const auto scopes = oauth::asked_scopes(app, visit.user(), question.request);
+    if (!scopes) return error_to_app(visit, question, scopes.error());
+    return consent_page(visit, question, query, app, *scopes);
+  } catch (const Error& error) {
+    return broken(error);
+  }
+}
+
+Page decide_consent(Visit& visit) {
+  const Services& services = visit.services;
+  try {
+    const Question question = question_of(visit.form);
+    services.db.read([&](db::Tx& tx) { oauth::asking_app(tx, question.request); });
+    if (visit.field("decision") != "allow")
+      return back_to_app(visit, question, {{"error", "access_denied"}});
+    const auto code = services.db.write(
+        [&](db::Tx& tx) { return oauth::authorize(tx, visit.user(), question.request); });
+    if (!code) return error_to_app(visit, question, code.error());
+    return back_to_app(visit, question, {{"code", code->code}});
+  } catch (const Error& error) {
+    return broken(error);
+  }
+}
+
+}  // namespace berth::api::pages

@@ -1,0 +1,154 @@
+// Logging in and out, and registration.
+#include <nlohmann/json.hpp>
+
+#include "api/pages/page.h"
+#include "api/sign_in.h"
+#include "controller/base/crypto.h"
+#include "controller/domain/apps.h"
+#include "controller/domain/passwords.h"
+#include "controller/domain/sessions.h"
+
+namespace berth::api::pages {
+namespace {
+
+constexpr Duration pending_lifetime = std::chrono::minutes(5);
+
+// Whose password was right a moment ago, sealed for the second step: the password itself is never
+// sent back. It is bound to the browser's form cookie.
+std::string pending_of(const Visit& visit, const std::string& user_id) {
+  const nlohmann::json content = {
+      {"user", user_id}, {"until", to_millis(visit.services.clock.now() + pending_lifetime)}};
+  return base64(seal(visit.services.keys.data, content.dump(), "login:" + visit.form_id));
+}
+
+std::optional<std::string> pending_user(const Visit& visit) {
+  const auto sealed = parse_base64(visit.field("pending"));
+  const auto text = sealed
+                        ? open_sealed(visit.services.keys.data, *sealed, "login:" + visit.form_id)
+                        : std::nullopt;
+  if (!text) return std::nullopt;
+  const auto content = nlohmann::json::parse(*text);
+  if (content.at("until").get<std::int64_t>() <= to_millis(visit.services.clock.now()))
+    return std::nullopt;
+  return content.at("user").get<std::string>();
+}
+
+Page login_page(const Visit& visit, const std::string& next, const std::string& email) {
+  Page page = {.title = "Log in", .content = "login"};
+  page.values.set("next", next);
+  page.values.set("email", email);
+  page.values.set("register_link", with_parameter("/register", "next", next));
+  if (const size_t query = next.find('?'); query != std::string::npos)
+    if (const auto parameters = parse_form(std::string_view(next).substr(query + 1)))
+      if (const auto id = parameters->find("client_id"); id != parameters->end())
+        visit.services.db.read([&](db::Tx& tx) {
+          if (const auto app = apps::find_by_client_id(tx, id->second))
+            page.values.set("app_name", app->app_name);
+        });
+  return page;
+}
+
+Page code_page(const Visit& visit, const std::string& user_id) {
+  Page page = {.title = "Second factor", .content = "login_code"};
+  page.values.set("next", safe_next(visit.field("next")));
+  page.values.set("pending", pending_of(visit, user_id));
+  return page;
+}
+
+Page enter(const Visit& visit, const SignedIn& signed_in) {
+  Page page = go_to(safe_next(visit.field("next")));
+  page.session = accounts::session_jwt(signed_in.session, visit.services.keys);
+  return page;
+}
+
+Page registration_page(const Visit& visit) {
+  const std::string next =
+      safe_next(visit.form.empty() ? visit.query("next") : visit.field("next"));
+  Page page = {.title = "Create an account", .content = "register"};
+  page.values.set("next", next);
+  page.values.set("login_link", with_parameter("/login", "next", next));
+  for (const char* name : {"email", "username"}) page.values.set(name, visit.field(name));
+  const std::string code = visit.field("referral_code");
+  page.values.set("referral_code", code.empty() ? visit.query("referral_code") : code);
+  return page;
+}
+
+}  // namespace
+
+Page show_login(Visit& visit) {
+  const std::string next = safe_next(visit.query("next"));
+  return visit.visitor ? go_to(next) : login_page(visit, next, "");
+}
+
+Page log_in(Visit& visit) {
+  const std::string email = visit.field("email");
+  try {
+    return enter(visit, sign_in({.email = email,
+                                 .password = visit.field("password"),
+                                 .totp_code = {},
+                                 .address = visit.address,
+                                 .user_agent = visit.user_agent()},
+                                visit.services));
+  } catch (const Error& error) {
+    if (error.code != Code::totp_required)
+      return refused(login_page(visit, safe_next(visit.field("next")), email), error);
+  }
+  const auto account =
+      visit.services.db.read([&](db::Tx& tx) { return accounts::credentials(tx, email); });
+  return account ? code_page(visit, account->user_id) : go_to("/login");
+}
+
+Page log_in_by_code(Visit& visit) {
+  const auto user_id = pending_user(visit);
+  if (!user_id)
+    return refused(login_page(visit, safe_next(visit.field("next")), ""),
+                   Error(Code::validation_failed, "that took too long; start again"));
+  return unless_refused(
+      [&] {
+        return enter(visit, sign_in_by_code({.user_id = *user_id,
+                                             .code = visit.field("code"),
+                                             .address = visit.address,
+                                             .user_agent = visit.user_agent()},
+                                            visit.services));
+      },
+      [&] { return code_page(visit, *user_id); });
+}
+
+Page log_out(Visit& visit) {
+  if (visit.visitor)
+    visit.services.db.write(
+        [&](db::Tx& tx) { accounts::end_session(tx, visit.user().id, visit.visitor->session_id); });
+  Page page = go_to("/login");
+  page.session = "";
+  return page;
+}
+
+Page show_registration(Visit& visit) { return registration_page(visit); }
+
+Page register_account(Visit& visit) {
+  const Services& services = visit.services;
+  return unless_refused(
+      [&] {
+        accounts::Registration wanted = {.email = visit.field("email"),
+                                         .username = visit.field("username"),
+                                         .password_hash = {},
+                                         .referral_code = visit.field("referral_code")};
+        const std::string password = visit.field("password");
+        accounts::check_email(wanted.email);
+        accounts::check_username(wanted.username);
+        accounts::check_password(password, accounts::own_words(wanted.username, wanted.email));
+        wanted.password_hash = services.passwords.hash(password);
+        services.db.write([&](db::Tx& tx) {
+          accounts::register_user(tx, wanted, services.signup_bonus, services.keys,
+                                  services.base_url);
+        });
+        return message("Look into your mailbox",
+                       {"We wrote to " + wanted.email +
+                            ". The link in that mail verifies your address; it works for a day.",
+                        "You can log in right away."},
+                       with_parameter("/login", "next", safe_next(visit.field("next"))), "Log in");
+      },
+      [&] { return registration_page(visit); });
+}
+
+}  // namespace berth::api::pages

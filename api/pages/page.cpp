@@ -1,0 +1,111 @@
+#include "api/pages/page.h"
+
+#include <cctype>
+#include <chrono>
+
+#include "api/redirect.h"
+
+namespace berth::api::pages {
+
+std::string Visit::field(std::string_view name) const {
+  const auto value = form.find(name);
+  return value == form.end() ? std::string() : value->second;
+}
+
+std::string Visit::query(std::string_view name) const {
+  const auto value = http.query.find(name);
+  return value == http.query.end() ? std::string() : value->second;
+}
+
+Page go_to(std::string path) {
+  Page page;
+  page.go_to = std::move(path);
+  return page;
+}
+
+Page message(std::string title, const std::vector<std::string>& paragraphs, std::string link,
+             const std::string& link_text) {
+  Page page;
+  page.title = std::move(title);
+  Values list(Values::type::list);
+  for (const std::string& paragraph : paragraphs) list.push_back(Values(paragraph));
+  page.values.set("paragraphs", list);
+  if (!link.empty()) {
+    page.values.set("link", link);
+    page.values.set("link_text", link_text);
+  }
+  return page;
+}
+
+Page refused(Page page, const Error& error) {
+  // 401 would ask the browser for credentials of its own.
+  page.status = status(error.code) == 401 ? 422 : status(error.code);
+  std::string text = error.what();
+  if (!text.empty()) text[0] = char(std::toupper(static_cast<unsigned char>(text[0])));
+  page.values.set("error", text + ".");
+  page.retry_after = error.retry_after;
+  return page;
+}
+
+std::string safe_next(const std::string& next) {
+  if (next.starts_with("/api/oauth/authorize?")) return next;
+  for (const char* page : {"/account", "/account/totp", "/connected-apps", "/admin/scope-requests"})
+    if (next == page) return next;
+  return "/account";
+}
+
+std::string with_parameter(const std::string& path, std::string_view name, std::string_view value) {
+  return redirect_to(path, {{std::string(name), std::string(value)}});
+}
+
+std::string in_words(Instant at) {
+  static constexpr const char* months[] = {"January",   "February", "March",    "April",
+                                           "May",       "June",     "July",     "August",
+                                           "September", "October",  "November", "December"};
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date(day);
+  const auto minutes = std::chrono::floor<std::chrono::minutes>(at - day).count();
+  const auto two = [](std::int64_t number) {
+    return (number < 10 ? "0" : "") + std::to_string(number);
+  };
+  return std::to_string(unsigned(date.day())) + " " + months[unsigned(date.month()) - 1] + " " +
+         std::to_string(int(date.year())) + ", " + two(minutes / 60) + ":" + two(minutes % 60) +
+         " UTC";
+}
+
+std::string_view in_words(Scope scope) {
+  switch (scope) {
+    case Scope::profile_read:
+      return "see your username, your tier and when you play";
+    case Scope::points_read:
+      return "see how many points you have";
+    case Scope::points_spend:
+      return "spend your points, without asking you each time";
+    case Scope::points_transfer:
+      return "send your points to other users";
+    case Scope::points_award:
+      return "nothing any more: only admins award points";
+    case Scope::app_balance_read:
+      return "see how many points the app itself has";
+    case Scope::deploy_manage:
+      return "run, change and delete the containers of your app, which can cost its points";
+    case Scope::campaigns_manage:
+    case Scope::campaign_write:
+      return "make and change ad campaigns of your app, which cost its points";
+  }
+  return "";
+}
+
+Values scope_values(const ScopeSet& scopes) {
+  Values list(Values::type::list);
+  for (const ScopeInfo& scope : all_scopes()) {
+    if (!scopes.has(scope.scope)) continue;
+    Values entry(Values::type::object);
+    entry.set("name", std::string(scope.name));
+    entry.set("words", std::string(in_words(scope.scope)));
+    list.push_back(entry);
+  }
+  return list;
+}
+
+}  // namespace berth::api::pages

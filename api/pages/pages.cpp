@@ -1,0 +1,242 @@
+#include "api/pages/pages.h"
+
+#include <nlohmann/json.hpp>
+
+#include "api/client_address.h"
+#include "api/pages/page.h"
+#include "controller/base/crypto.h"
+#include "controller/base/id.h"
+#include "controller/base/log.h"
+
+namespace berth::api::pages {
+namespace {
+
+enum class Who { anybody, user, admin };
+
+const Rate shown = per_minute(120);  // pages that one address may look at
+const Rate sent = per_minute(20);    // forms of one kind
+
+bool is_utf8(const Query& query) {
+  try {
+    for (const auto& [name, value] : query) nlohmann::json(name + value).dump();
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+bool wants_html(const Request& request) {
+  return request.headers.get("Accept").find("text/html") != std::string_view::npos &&
+         !request.headers.find("Authorization");
+}
+
+Page refuse(int status, const std::string& title, const std::string& text) {
+  Page page = message(title, {text});
+  page.status = status;
+  return page;
+}
+
+}  // namespace
+
+struct Pages::Row {
+  std::string_view method;
+  std::string_view path;
+  std::string_view name;  // in the metrics
+  Who who;
+  Page (*run)(Visit&);
+};
+
+const Pages::Row* Pages::find(const Request& request) {
+  static constexpr Row rows[] = {
+      {"GET", "/login", "page_login", Who::anybody, show_login},
+      {"POST", "/login", "page_login", Who::anybody, log_in},
+      {"POST", "/login/code", "page_login_code", Who::anybody, log_in_by_code},
+      {"POST", "/logout", "page_logout", Who::anybody, log_out},
+      {"GET", "/register", "page_register", Who::anybody, show_registration},
+      {"POST", "/register", "page_register", Who::anybody, register_account},
+      {"GET", "/verify-email", "page_verify_email", Who::anybody, show_verification},
+      {"POST", "/verify-email", "page_verify_email", Who::anybody, verify_email},
+      {"GET", "/forgot-password", "page_forgot_password", Who::anybody, show_forgot_password},
+      {"POST", "/forgot-password", "page_forgot_password", Who::anybody, forgot_password},
+      {"GET", "/reset-password", "page_reset_password", Who::anybody, show_reset_password},
+      {"POST", "/reset-password", "page_reset_password", Who::anybody, reset_password},
+      {"GET", "/account", "page_account", Who::user, show_account},
+      {"POST", "/account/username", "page_username", Who::user, rename},
+      {"POST", "/account/password", "page_password", Who::user, change_password},
+      {"POST", "/account/resend-verification", "page_resend", Who::user, resend_verification},
+      {"POST", "/account/sessions/end", "page_end_session", Who::user, end_session},
+      {"POST", "/account/delete", "page_delete_account", Who::user, delete_account},
+      {"GET", "/account/totp", "page_totp", Who::user, show_totp},
+      {"POST", "/account/totp/setup", "page_set_up_totp", Who::user, set_up_totp},
+      {"POST", "/account/totp/enable", "page_enable_totp", Who::user, enable_totp},
+      {"POST", "/account/totp/disable", "page_disable_totp", Who::user, disable_totp},
+      {"POST", "/account/totp/recovery-codes", "page_recovery_codes", Who::user,
+       new_recovery_codes},
+      {"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, show_consent},
+      {"POST", "/consent", "page_consent", Who::user, decide_consent},
+      {"GET", "/connected-apps", "page_connected_apps", Who::user, show_connected_apps},
+      {"POST", "/connected-apps/disconnect", "page_disconnect", Who::user, disconnect_app},
+      {"GET", "/admin/scope-requests", "page_scope_requests", Who::admin, show_scope_requests},
+      {"POST", "/admin/scope-requests/approve", "page_approve", Who::admin, approve_scopes},
+      {"POST", "/admin/scope-requests/reject", "page_reject", Who::admin, reject_scopes},
+  };
+  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  for (const Row& row : rows)
+    if (row.method == method && row.path == request.path &&
+        (!row.path.starts_with("/api/") || wants_html(request)))
+      return &row;
+  return nullptr;
+}
+
+namespace {
+
+void add_security_headers(Response& response, const std::string& form_target) {
+  std::string policy =
+      "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+      "form-action 'self'";
+  if (!form_target.empty()) policy += " " + form_target;
+  response.add_header("Content-Security-Policy", policy);
+  response.add_header("X-Frame-Options", "DENY");
+  response.add_header("X-Content-Type-Options", "nosniff");
+  response.add_header("Referrer-Policy", "same-origin");
+  response.add_header("Cache-Control", "no-store");
+}
+
+void show(const Visit& visit, Page page, Response& response) {
+  response.status = page.status;
+  add_security_headers(response, page.form_target);
+  if (page.retry_after)
+    response.add_header("Retry-After", std::to_string(page.retry_after->count()));
+  if (!page.go_to.empty()) {
+    response.status = 303;
+    response.add_header("Location", page.go_to);
+    return;
+  }
+  page.values.set("title", page.title);
+  page.values.set("csrf", visit.csrf);
+  if (visit.visitor) {
+    Values user(Values::type::object);
+    user.set("username", visit.user().username);
+    user.set("is_admin",
+             Values(visit.user().is_admin ? Values::type::bool_true : Values::type::bool_false));
+    page.values.set("user", user);
+  }
+  response.content_type = "text/html; charset=utf-8";
+  response.body = render(page.content, page.values);
+}
+
+// The page of a row, or why it isn't shown.
+Page answer(Visit& visit, Who who, Page (*run)(Visit&)) {
+  if (who != Who::anybody && !visit.visitor) {
+    const std::string path(visit.http.path);
+    return go_to(visit.http.method == "POST" ? "/login" : with_parameter("/login", "next", path));
+  }
+  if (who == Who::admin && !visit.user().is_admin)
+    return refuse(403, "Not for you", "This page is for admins of the platform.");
+  try {
+    return run(visit);
+  } catch (const Error& error) {
+    return refused(message("That didn’t work", {}), error);
+  }
+}
+
+std::string refusal_of_form(const Visit& visit) {
+  const std::string expected = visit.csrf;
+  const bool ours = is_same_origin(visit.http) && visit.form.count("csrf") == 1 &&
+                    equal_in_constant_time(visit.field("csrf"), expected);
+  return ours ? ""
+              : "The form is too old, or didn’t come from here. Go back, reload the page and "
+                "send it again. Cookies have to be allowed.";
+}
+
+}  // namespace
+
+Pages::Pages(const Services& services, HttpMetrics& metrics)
+    : services_(services), metrics_(metrics), cookies_(services.base_url) {
+  check_templates();
+}
+
+bool Pages::handle(const Request& request, Response& response) {
+  if (request.method == "GET" && request.path == "/assets/pages.css") {
+    response.content_type = "text/css; charset=utf-8";
+    response.add_header("Cache-Control", "max-age=300");
+    response.add_header("X-Content-Type-Options", "nosniff");
+    response.body = stylesheet();
+    return true;
+  }
+  const Row* row = find(request);
+  if (row == nullptr) return false;
+  const auto started = std::chrono::steady_clock::now();
+  const std::string request_id = new_uuid(services_.clock.now());
+  try {
+    serve(*row, request, response);
+  } catch (const std::exception& failure) {
+    log::error("a page failed",
+               {{"request_id", request_id}, {"path", request.path}, {"error", failure.what()}});
+    response = Response();
+    response.status = 500;
+    response.content_type = "text/plain; charset=utf-8";
+    response.body = "berthd failed; its log has request " + request_id + "\n";
+  }
+  response.add_header("X-Request-Id", request_id);
+  metrics_.observe(std::string(request.method), std::string(row->name), response.status,
+                   std::chrono::steady_clock::now() - started);
+  return true;
+}
+
+void Pages::serve(const Row& row, const Request& request, Response& response) {
+  Visit visit = {.http = request,
+                 .services = services_,
+                 .address = client_address(request, services_.trusted_proxies),
+                 .form = {},
+                 .visitor = {},
+                 .csrf = {},
+                 .form_id = cookies_.form(request)};
+  const std::string jwt = cookies_.session(request);
+  if (!jwt.empty()) try {
+      visit.visitor = services_.db.read(
+          [&](db::Tx& tx) { return accounts::check_signed_in(tx, jwt, services_.keys); });
+    } catch (const Error&) {
+      response.add_header("Set-Cookie", cookies_.end_session());
+    }
+  const bool new_browser = visit.form_id.empty();
+  if (new_browser) visit.form_id = random_token("");
+  const auto bind_forms = [&] {
+    visit.csrf = csrf_token(services_.keys, visit.form_id,
+                            visit.visitor ? visit.visitor->session_id : std::string());
+  };
+  bind_forms();
+  Page page;
+  const bool is_form = request.method == "POST";
+  const Rate rate = is_form ? sent : shown;
+  const std::string key = std::string(row.name) + (is_form ? " sent " : " shown ") + visit.address;
+  const auto verdict = limiter_.take(key, rate, std::chrono::steady_clock::now());
+  if (is_form)
+    if (auto form = parse_form(request.body); form && is_utf8(*form)) visit.form = std::move(*form);
+  if (services_.rate_limits && !verdict.allowed) {
+    page = refuse(429, "Too many requests", "Wait a little, and try again.");
+    page.retry_after = verdict.reset;
+  } else if (!is_utf8(request.query)) {
+    page = refuse(400, "That didn’t work", "The address of this page is broken.");
+  } else if (const std::string why = is_form ? refusal_of_form(visit) : ""; !why.empty()) {
+    page = refuse(403, "Please try again", why);
+  } else {
+    page = answer(visit, row.who, row.run);
+  }
+  if (page.session) {
+    // A new form cookie with each session: what was planted before doesn't outlive the login.
+    visit.form_id = random_token("");
+    response.add_header("Set-Cookie", cookies_.set_form(visit.form_id));
+    response.add_header("Set-Cookie",
+                        page.session->empty()
+                            ? cookies_.end_session()
+                            : cookies_.set_session(*page.session, services_.session_lifetime));
+    if (page.session->empty()) visit.visitor.reset();
+    bind_forms();
+  } else if (new_browser) {
+    response.add_header("Set-Cookie", cookies_.set_form(visit.form_id));
+  }
+  show(visit, std::move(page), response);
+}
+
+}  // namespace berth::api::pages

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "api/http.h"
+#include "api/metrics.h"
+#include "api/pages/browser_session.h"
+#include "api/rate_limit.h"
+#include "api/services.h"
+
+namespace berth::api::pages {
+
+// The hosted pages: login, registration, consent, the account, an admin's list of scope requests.
+// HTML from the server, without scripts; each form has a token. Thread-safe.
+class Pages {
+ public:
+  // Throws std::logic_error where a template is wrong.
+  Pages(const Services& services, HttpMetrics& metrics);
+  // Whether the request was for a page: then it is answered. Throws nothing.
+  bool handle(const Request& request, Response& response);
+
+ private:
+  struct Row;
+  static const Row* find(const Request& request);
+  void serve(const Row& row, const Request& request, Response& response);
+
+  const Services& services_;
+  HttpMetrics& metrics_;
+  Cookies cookies_;
+  RateLimiter limiter_;
+};
+
+}  // namespace berth::api::pages

@@ -1,0 +1,89 @@
+// The second factor: on, off, recovery codes.
+#include "api/pages/page.h"
+#include "api/pages/qr_code.h"
+#include "api/sign_in.h"
+#include "controller/domain/two_factor.h"
+
+namespace berth::api::pages {
+namespace {
+
+Page enabled_page(const Visit& visit) {
+  Page page = {.title = "Second factor", .content = "totp"};
+  const int left = visit.services.db.read(
+      [&](db::Tx& tx) { return two_factor::recovery_codes_left(tx, visit.user().id); });
+  page.values.set("enabled", Values(Values::type::bool_true));
+  page.values.set("codes_left", std::to_string(left));
+  return page;
+}
+
+Page setup_page(const two_factor::Setup& setup) {
+  Page page = {.title = "Set up an authenticator", .content = "totp"};
+  const QrCode code = qr_code(setup.uri);
+  page.values.set("qr_size", std::to_string(code.size));
+  page.values.set("qr_path", code.path);
+  page.values.set("secret", setup.secret);
+  page.values.set("setup", Values(Values::type::bool_true));
+  return page;
+}
+
+Page codes_page(const std::vector<std::string>& codes) {
+  Page page = {.title = "Your recovery codes", .content = "recovery_codes"};
+  Values list(Values::type::list);
+  for (const std::string& code : codes) list.push_back(Values(code));
+  page.values.set("codes", list);
+  return page;
+}
+
+}  // namespace
+
+Page show_totp(Visit& visit) {
+  if (visit.user().totp_enabled) return enabled_page(visit);
+  Page page = {.title = "Second factor", .content = "totp"};
+  page.values.set("start", Values(Values::type::bool_true));
+  return page;
+}
+
+Page set_up_totp(Visit& visit) {
+  return setup_page(visit.services.db.write(
+      [&](db::Tx& tx) { return two_factor::set_up(tx, visit.user(), visit.services.keys); }));
+}
+
+Page enable_totp(Visit& visit) {
+  const Services& services = visit.services;
+  return unless_refused(
+      [&] {
+        return codes_page(services.db.write([&](db::Tx& tx) {
+          return two_factor::enable(tx, visit.user(), visit.field("code"), services.keys,
+                                    services.base_url);
+        }));
+      },
+      [&] {
+        if (visit.user().totp_enabled) return enabled_page(visit);
+        // The same secret: it is in the authenticator by now.
+        return setup_page(services.db.read(
+            [&](db::Tx& tx) { return two_factor::pending(tx, visit.user(), services.keys); }));
+      });
+}
+
+Page disable_totp(Visit& visit) {
+  const Services& services = visit.services;
+  return unless_refused(
+      [&] {
+        confirm_password(visit.user(), visit.field("password"), visit.address, services);
+        services.db.write([&](db::Tx& tx) {
+          two_factor::disable(tx, visit.user(), visit.field("code"), services.keys,
+                              services.base_url);
+        });
+        return message("The second factor is off", {"Login asks for your password alone."},
+                       "/account", "Back to the account");
+      },
+      [&] { return enabled_page(visit); });
+}
+
+Page new_recovery_codes(Visit& visit) {
+  return codes_page(visit.services.db.write([&](db::Tx& tx) {
+    return two_factor::new_recovery_codes(tx, visit.user(), visit.services.keys);
+  }));
+}
+
+}  // namespace berth::api::pages

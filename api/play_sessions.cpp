@@ -1,0 +1,39 @@
+// A user's time in an app (the session token, st_live_).
+#include "controller/domain/play_sessions.h"
+
+#include "api/encode.h"
+#include "api/handlers.h"
+
+namespace berth::api {
+namespace {
+
+Reply encode(const play::Session& session, Instant now) {
+  return {.body = {{"session_active", !session.ended_at},
+                   {"session_id", session.id},
+                   {"points_earned", session.points_earned},
+                   {"last_heartbeat", or_null(session.last_heartbeat_at)},
+                   {"is_alive", play::is_alive(session, now)}}};
+}
+
+}  // namespace
+
+Reply session_heartbeat(db::Tx& tx, const Call& call, const Services&) {
+  return encode(play::heartbeat(tx, *call.play), tx.now());
+}
+
+Reply session_status(db::Tx& tx, const Call& call, const Services&) {
+  return encode(*call.play, tx.now());
+}
+
+Reply refresh_session(db::Tx& tx, const Call& call, const Services&) {
+  const play::Token token = play::refresh(tx, *call.play);
+  return {.body = {{"session_token", token.token}, {"expires_at", to_iso8601(token.expires_at)}},
+          .headers = {{"Cache-Control", "no-store"}}};
+}
+
+Reply end_session(db::Tx& tx, const Call& call, const Services&) {
+  play::end(tx, *call.play);
+  return {.body = {{"message", "the session has ended"}, {"session_id", call.play->id}}};
+}
+
+}  // namespace berth::api

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <chrono>
+
+namespace berth::api {
+
+// `limit` requests in any window of this length (a sliding log, not buckets).
+struct Rate {
+  int limit = 0;
+  std::chrono::seconds window{60};
+};
+constexpr Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
+
+}  // namespace berth::api

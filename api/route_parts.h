@@ -1,0 +1,42 @@
+#pragma once
+
+#include <vector>
+
+#include "api/route.h"
+
+// What the rows of the table share, and the parts of the table that stand in files of their own.
+namespace berth::api {
+
+inline const std::vector<Param> paged = {
+    {.name = "page", .type = "integer", .description = "Counted from 1.", .example = "1"},
+    {.name = "page_size",
+     .type = "integer",
+     .description = "1 to 100; 20 where it is left out.",
+     .example = "20"}};
+
+inline std::vector<Param> paged_by_status() {
+  std::vector<Param> params = paged;
+  params.push_back({.name = "status",
+                    .type = "string",
+                    .description = "pending, approved, rejected or withdrawn.",
+                    .example = "pending"});
+  return params;
+}
+
+inline constexpr Rate account_reads = per_minute(120);
+inline constexpr Rate account_writes = per_minute(30);
+inline constexpr Rate logins =
+    per_minute(20);  // of one address: passwords are guessed through here
+inline constexpr Rate registrations = per_minute(20);
+inline constexpr Rate token_calls =
+    per_minute(300);  // of one address, which may be a busy app's server
+inline constexpr Rate internal_calls = per_minute(600);
+
+std::vector<Route> account_routes();         // routes_accounts.cpp
+std::vector<Route> account_safety_routes();  // routes_accounts.cpp
+std::vector<Route> user_admin_routes();      // routes_accounts.cpp
+std::vector<Route> oauth_routes();           // routes_oauth.cpp
+std::vector<Route> operator_routes();        // routes_operators.cpp
+std::vector<Route> play_session_routes();    // routes_operators.cpp
+
+}  // namespace berth::api

@@ -1,0 +1,106 @@
+#include "controller/domain/passwords.h"
+
+#include <zxcvbn.h>
+
+#include <cmath>
+
+#include "controller/base/error.h"
+#include "controller/base/text.h"
+#include "controller/domain/account_mail.h"
+#include "controller/domain/sessions.h"
+
+namespace berth::accounts {
+namespace {
+
+// zxcvbn's lowest class, "too guessable".
+constexpr double guesses_of_commonest = 1'000;
+// What is common is short, and zxcvbn's time grows with the square of the length (1 ms for 64).
+constexpr size_t looked_at_bytes = 64;
+
+bool is_common(std::string_view password, const std::vector<std::string>& own) {
+  std::vector<const char*> words = {"berth"};
+  for (const std::string& word : own) words.push_back(word.c_str());
+  words.push_back(nullptr);
+  const std::string text = cut(password, looked_at_bytes);
+  ZxcMatch_t* parts = nullptr;
+  const double bits = ZxcvbnMatch(text.c_str(), words.data(), &parts);
+  const bool one_part = parts != nullptr && parts->Next == nullptr && parts->Type != BRUTE_MATCH &&
+                        parts->Type != LONG_PWD_MATCH && parts->Type != NON_MATCH &&
+                        password.size() <= looked_at_bytes;
+  ZxcvbnFreeInfo(parts);
+  return one_part || bits < std::log2(guesses_of_commonest);
+}
+
+}  // namespace
+
+void check_password(std::string_view password, const std::vector<std::string>& own) {
+  const size_t length = characters(password);
+  if (length < min_password_length)
+    throw invalid_field("password", "must have at least 8 characters");
+  if (length > max_password_length)
+    throw invalid_field("password", "must have at most 256 characters");
+  if (is_common(password, own))
+    throw invalid_field("password", "is one of those that are guessed first; choose another");
+}
+
+std::vector<std::string> own_words(const std::string& username, const std::string& email) {
+  return {username, email, email.substr(0, email.find('@'))};
+}
+
+std::string password_hash_of(db::Tx& tx, const std::string& user_id) {
+  auto rows =
+      tx.query("SELECT password_hash FROM users WHERE id = $1 AND deleted_at IS NULL", user_id);
+  return rows.next() ? rows.text(0) : std::string();
+}
+
+void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
+                     const std::string& new_hash, const std::string& kept_session, const Keys& keys,
+                     const std::string& base_url) {
+  if (tx.execute("UPDATE users SET password_hash = $3, updated_at = $4 "
+                 "WHERE id = $1 AND password_hash = $2 AND deleted_at IS NULL",
+                 user.id, old_hash, new_hash, tx.now()) != 1)
+    throw Error(Code::invalid_credentials, "the password is wrong");
+  end_sessions(tx, user.id, kept_session);
+  tx.execute("DELETE FROM email_tokens WHERE user_id = $1 AND purpose = 'reset_password'", user.id);
+  send(tx, notice_letter(user, "the password was changed", base_url), keys);
+}
+
+void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
+                   const std::string& base_url) {
+  const auto account = credentials(tx, email);
+  const std::string user_id = account ? account->user_id : std::string();
+  const bool enough =
+      mails_of_last_hour(tx, user_id, EmailPurpose::reset_password) >= max_reset_mails_per_hour;
+  if (account && !enough) {
+    const std::string to = find(tx, user_id)->email;
+    const std::string token =
+        new_email_token(tx, user_id, EmailPurpose::reset_password, reset_lifetime);
+    send(tx, reset_letter(to, base_url, token), keys);
+    return;
+  }
+  // A letter is written, sealed and stored for nobody, so that the time says nothing.
+  const std::string id = send(tx, reset_letter(email, base_url, std::string(46, '-')), keys);
+  tx.execute("DELETE FROM outbox WHERE id = $1", id);
+}
+
+User check_reset_token(db::Tx& tx, const std::string& token) {
+  const auto user = find(tx, check_email_token(tx, token, EmailPurpose::reset_password));
+  if (!user) throw invalid_field("token", "is unknown or was used");
+  return *user;
+}
+
+void reset_password(db::Tx& tx, const std::string& token, const std::string& new_hash,
+                    const Keys& keys, const std::string& base_url) {
+  const User user = check_reset_token(tx, token);
+  take_email_token(tx, token, EmailPurpose::reset_password);
+  tx.execute(
+      "UPDATE email_tokens SET used_at = $2 WHERE user_id = $1 AND purpose = 'reset_password' AND "
+      "used_at IS NULL",
+      user.id, tx.now());
+  tx.execute("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", user.id,
+             new_hash, tx.now());
+  end_sessions(tx, user.id);
+  send(tx, notice_letter(user, "a new password was chosen by mail", base_url), keys);
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,90 @@
+#include "controller/domain/play_sessions.h"
+
+#include <algorithm>
+
+#include "controller/base/crypto.h"
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/token_rows.h"
+
+namespace berth::play {
+namespace {
+
+using oauth::after_holder;
+
+db::Query find_row(db::Tx& tx, const std::string& token) {
+  static const std::string sql = "SELECT " + oauth::holder_columns +
+                                 ", t.id, t.expires_at, t.last_heartbeat_at, t.ended_at, "
+                                 "t.points_earned, t.token_hash FROM play_sessions t " +
+                                 oauth::holder_joins + "WHERE t.token_hash = $1";
+  return tx.query(sql, token_hash(token));
+}
+
+Session session_of(const db::Query& row) {
+  const oauth::Holder holder = oauth::holder_of(row);
+  return {.id = row.text(after_holder),
+          .token_hash = row.text(after_holder + 5),
+          .user_id = holder.user_id,
+          .app_id = holder.app_id,
+          .grant_id = holder.grant_id,
+          .family_end = holder.family_end,
+          .expires_at = row.instant(after_holder + 1),
+          .last_heartbeat_at = row.instant_or_null(after_holder + 2),
+          .ended_at = row.instant_or_null(after_holder + 3),
+          .points_earned = row.integer(after_holder + 4)};
+}
+
+Token new_token(Instant now, Instant family_end) {
+  return {.token = random_token("st_live_"),
+          .expires_at = std::min(now + token_lifetime, family_end)};
+}
+
+}  // namespace
+
+Token start(db::Tx& tx, const std::string& family_id, Instant family_end) {
+  const Token token = new_token(tx.now(), family_end);
+  tx.execute(
+      "INSERT INTO play_sessions (id, family_id, token_hash, started_at, expires_at) "
+      "VALUES ($1, $2, $3, $4, $5)",
+      new_uuid(tx.now()), family_id, token_hash(token.token), tx.now(), token.expires_at);
+  return token;
+}
+
+Session check(db::Tx& tx, const std::string& token) {
+  auto rows = find_row(tx, token);
+  if (!rows.next()) throw Error(Code::invalid_token, "the session token is unknown");
+  Session session = session_of(rows);
+  oauth::check_holder(rows, session.expires_at, tx.now());
+  return session;
+}
+
+std::optional<Session> find(db::Tx& tx, const std::string& token) {
+  auto rows = find_row(tx, token);
+  return rows.next() ? std::optional(session_of(rows)) : std::nullopt;
+}
+
+Session heartbeat(db::Tx& tx, const Session& session) {
+  if (tx.execute("UPDATE play_sessions SET last_heartbeat_at = $2 "
+                 "WHERE id = $1 AND ended_at IS NULL",
+                 session.id, tx.now()) == 0)
+    throw Error(Code::invalid_state, "the session has ended");
+  Session seen = session;
+  seen.last_heartbeat_at = tx.now();
+  return seen;
+}
+
+Token refresh(db::Tx& tx, const Session& session) {
+  Token token = new_token(tx.now(), session.family_end);
+  if (tx.execute("UPDATE play_sessions SET token_hash = $2, expires_at = $3 "
+                 "WHERE id = $1 AND token_hash = $4 AND ended_at IS NULL",
+                 session.id, token_hash(token.token), token.expires_at, session.token_hash) == 0)
+    throw Error(Code::invalid_state, "the session has ended, or its token was refreshed already");
+  return token;
+}
+
+void end(db::Tx& tx, const Session& session) {
+  tx.execute("UPDATE play_sessions SET ended_at = coalesce(ended_at, $2) WHERE id = $1", session.id,
+             tx.now());
+}
+
+}  // namespace berth::play

@@ -1,0 +1,171 @@
+// Tables stay as large as what is alive.
+#include "controller/domain/expiry.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "controller/domain/connections.h"
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+
+constexpr int plenty = 1'000;
+
+struct Fixture {
+  World world;
+  accounts::User ada = world.verified_user("ada");
+  accounts::User bob = world.verified_user("bob");
+  apps::App app = world.approved_app(ada, {Scope::deploy_manage});
+
+  using Sizes = std::map<std::string, std::int64_t>;
+  Sizes sizes() {
+    return world.read([&](db::Tx& tx) {
+      Sizes all;
+      for (const char* table :
+           {"authorization_codes", "access_tokens", "refresh_tokens", "play_sessions",
+            "token_families", "grants", "sessions", "email_tokens", "idempotency_keys"}) {
+        const std::string sql = "SELECT count(*) FROM " + std::string(table);
+        if (const auto rows = tx.number(sql); rows > 0) all[table] = rows;
+      }
+      return all;
+    });
+  }
+  bool is_due() {
+    return world.read([](db::Tx& tx) { return expiry::is_anything_due(tx); });
+  }
+  int remove(int limit = plenty) {
+    int removed = 0;
+    while (is_due()) {
+      const int some = world.write([&](db::Tx& tx) { return expiry::remove_some(tx, limit); });
+      REQUIRE(some > 0);
+      removed += some;
+    }
+    return removed;
+  }
+};
+
+TEST_CASE("what is alive stays") {
+  Fixture f;
+  f.remove();
+  f.world.tokens(f.app, f.bob);
+  f.world.authorize(f.app, f.bob);
+  f.world.write([&](db::Tx& tx) { oauth::client_credentials(tx, f.app, {}); });
+  f.world.log_in(f.ada);
+  const auto before = f.sizes();
+  CHECK_FALSE(f.is_due());
+  CHECK(f.world.write([](db::Tx& tx) { return expiry::remove_some(tx, plenty); }) == 0);
+  CHECK(f.sizes() == before);
+}
+
+TEST_CASE("everything that ended is removed, in batches of any size") {
+  for (const int batch : {1, 3, plenty}) {
+    Fixture f;
+    for (int i = 0; i < 5; ++i) {
+      auto tokens = f.world.tokens(f.app, f.bob);
+      f.world.refresh(f.app, tokens.refresh_token);
+      f.world.authorize(f.app, f.bob);
+      f.world.log_in(f.ada);
+    }
+    f.world.write([&](db::Tx& tx) {
+      oauth::client_credentials(tx, f.app, {});
+      tx.execute(
+          "INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, "
+          "body, created_at) VALUES ('p', 'POST', '/', 'k', 'h', 200, '{}', $1)",
+          tx.now());
+    });
+    f.world.clock.advance(std::chrono::days(90) + 1h);
+    CHECK(f.remove(batch) > 30);
+    CHECK(f.sizes() == Fixture::Sizes{{"grants", 2}});  // consents don't end by themselves
+  }
+}
+
+TEST_CASE("a family that is refreshed lives; what it left behind goes") {
+  Fixture f;
+  f.remove();
+  std::string token = f.world.tokens(f.app, f.bob).refresh_token;
+  for (int day = 0; day < 60; ++day) {
+    f.world.clock.advance(24h);
+    token = f.world.refresh(f.app, token).value().refresh_token;
+    f.remove();
+  }
+  const auto sizes = f.sizes();
+  CHECK(sizes.at("token_families") == 1);
+  CHECK(sizes.at("access_tokens") == 1);
+  CHECK(sizes.at("refresh_tokens") == 30);  // those whose replay would still be told from others
+  CHECK_FALSE(sizes.contains("play_sessions"));
+  CHECK(refusal_of(f.world.refresh(f.app, token)) == "");
+}
+
+TEST_CASE("a family that nobody refreshes goes with its last token, before its own end") {
+  Fixture f;
+  f.world.tokens(f.app, f.bob);
+  f.world.clock.advance(std::chrono::days(30));
+  f.remove();
+  CHECK(f.sizes() == Fixture::Sizes{{"grants", 1}});
+}
+
+TEST_CASE("a session that is refreshed keeps its family, and what keeps it ends with it") {
+  Fixture f;
+  std::string token = *f.world.tokens(f.app, f.bob).session_token;
+  for (int day = 0; day < 40; ++day) {
+    f.world.clock.advance(23h);
+    token =
+        f.world.write([&](db::Tx& tx) { return play::refresh(tx, play::check(tx, token)).token; });
+    f.remove();
+  }
+  CHECK(f.sizes().at("play_sessions") == 1);
+  f.world.clock.advance(25h);
+  f.remove();
+  CHECK(f.sizes() == Fixture::Sizes{{"grants", 1}});
+}
+
+TEST_CASE("a code that was used is remembered as long as what it gave lives") {
+  Fixture f;
+  const std::string code = f.world.authorize(f.app, f.bob);
+  const auto tokens = f.world.exchange(f.app, code).value();
+  f.world.clock.advance(59min);
+  f.remove();
+  CHECK(refusal_of(f.world.exchange(f.app, code)) == "400 invalid_grant");
+  CHECK(refusal([&] { f.world.check(tokens.access_token); }) == "401 token_revoked");
+}
+
+TEST_CASE("a bearer is told for a while that his token has expired or was revoked") {
+  Fixture f;
+  const auto tokens = f.world.tokens(f.app, f.bob);
+  f.world.clock.advance(1h);
+  f.remove();
+  CHECK(refusal([&] { f.world.check(tokens.access_token); }) == "401 token_expired");
+  f.world.clock.advance(1h);
+  f.remove();
+  CHECK(refusal([&] { f.world.check(tokens.access_token); }) == "401 invalid_token");
+  const auto others = f.world.tokens(f.app, f.bob);
+  f.world.write([&](db::Tx& tx) { connections::disconnect(tx, f.bob.id, f.app.id); });
+  f.remove();
+  CHECK(refusal([&] { f.world.check(others.access_token); }) == "401 token_revoked");
+  f.world.clock.advance(1h);
+  f.remove();
+  CHECK(f.sizes().empty());  // the consent too
+}
+
+TEST_CASE("what a deleted app was given goes") {
+  Fixture f;
+  const auto other = f.world.new_app(f.ada).app;
+  f.world.tokens(other, f.bob);
+  f.world.tokens(other, f.ada);
+  f.world.authorize(other, f.ada);
+  f.world.write([&](db::Tx& tx) { apps::remove(tx, other); });
+  CHECK(f.is_due());
+  f.remove();
+  f.world.clock.advance(1h);
+  f.remove();
+  f.world.read([&](db::Tx& tx) {
+    CHECK(tx.number("SELECT count(*) FROM grants") == 0);
+    CHECK(tx.number("SELECT count(*) FROM token_families") == 0);
+  });
+}
+
+}  // namespace

@@ -1,0 +1,175 @@
+#include "controller/domain/passwords.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+
+constexpr const char* base_url = "https://api.example.org";
+
+std::string check(const std::string& password, const std::vector<std::string>& own = {}) {
+  return refusal([&] { accounts::check_password(password, own); });
+}
+
+std::vector<accounts::Mail> mails_to(World& world, const std::string& to) {
+  std::vector<accounts::Mail> result;
+  for (const auto& mail : world.read([&](db::Tx& tx) { return accounts::outbox(tx, world.keys); }))
+    if (mail.to == to) result.push_back(mail);
+  return result;
+}
+
+void forget(World& world, const std::string& email) {
+  world.write([&](db::Tx& tx) { accounts::request_reset(tx, email, world.keys, base_url); });
+}
+
+std::string reset(World& world, const std::string& token, const std::string& hash = "new hash") {
+  return refusal([&] {
+    world.write(
+        [&](db::Tx& tx) { accounts::reset_password(tx, token, hash, world.keys, base_url); });
+  });
+}
+
+std::string hash_of(World& world, const accounts::User& user) {
+  return world.read([&](db::Tx& tx) { return accounts::password_hash_of(tx, user.id); });
+}
+
+bool works(World& world, const std::string& jwt) {
+  return refusal([&] {
+           world.read([&](db::Tx& tx) { accounts::check_session(tx, jwt, world.keys); });
+         }) == "";
+}
+
+TEST_CASE("passwords have 8 to 256 characters, whatever they are") {
+  const std::string odd = "größer 🌱";
+  for (const std::string& good :
+       {odd, std::string("correct horse battery"), std::string("XKPT QVZM"), "kfz 4711 " + odd}) {
+    INFO(good);
+    CHECK(check(good) == "");
+  }
+  std::string longest;
+  for (int i = 0; i < 256; ++i)
+    longest += i % 7 == 0 ? "🌱" : std::string(1, char('!' + i * 37 % 90));
+  CHECK(check(longest) == "");
+  for (const std::string& bad :
+       {std::string(), std::string("hgz7!qx"), std::string("größe🌱!"), longest + "x"}) {
+    INFO(bad);
+    CHECK(check(bad) == "422 validation_failed");
+    CHECK(details([&] { accounts::check_password(bad); }).contains("password"));
+  }
+}
+
+TEST_CASE("the passwords that are guessed first are refused") {
+  for (const char* common :
+       {"password",   "Password",      "PASSWORD",  "p@ssw0rd", "12345678",  "123456789",
+        "1234567890", "qwertyuiop",    "asdfghjkl", "1q2w3e4r", "iloveyou",  "football",
+        "trustno1",   "aaaaaaaa",      "11111111",  "abcdefgh", "password1", "password123",
+        "letmein123", "administrator", "        "}) {
+    INFO(common);
+    CHECK(check(common) == "422 validation_failed");
+  }
+}
+
+TEST_CASE("one's own name and address are no password") {
+  const auto own = accounts::own_words("wilhelmina", "w.neumann@example.org");
+  for (const char* obvious : {"wilhelmina", "Wilhelmina", "w.neumann", "w.neumann@example.org"}) {
+    INFO(obvious);
+    CHECK(check(obvious, own) == "422 validation_failed");
+  }
+  CHECK(check("w.neumann@example.org") == "");
+}
+
+TEST_CASE("a long password takes no longer to look at than a short one") {
+  const auto started = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) check(std::string(200 + size_t(i), 'a') + "bcd");
+  CHECK(std::chrono::steady_clock::now() - started < 5s);
+}
+
+TEST_CASE("a changed password ends the other sessions") {
+  World world;
+  const auto ada = world.new_user("ada"), bob = world.new_user("bob");
+  const auto here = world.log_in(ada);
+  const std::string kept = accounts::session_jwt(here, world.keys);
+  const std::string other = world.jwt(ada), strangers = world.jwt(bob);
+  const auto change = [&](const std::string& old_hash) {
+    return refusal([&] {
+      world.write([&](db::Tx& tx) {
+        accounts::change_password(tx, ada, old_hash, "new hash", here.id, world.keys, base_url);
+      });
+    });
+  };
+  CHECK(change("another hash") == "401 invalid_credentials");
+  CHECK(works(world, other));
+  CHECK(change("no hash") == "");
+  CHECK(works(world, kept));
+  CHECK_FALSE(works(world, other));
+  CHECK(works(world, strangers));
+  CHECK(hash_of(world, ada) == "new hash");
+  // Two at once had both seen the old one.
+  CHECK(change("no hash") == "401 invalid_credentials");
+  CHECK(mails_to(world, ada.email).front().subject.find("password") != std::string::npos);
+}
+
+TEST_CASE("a forgotten password is replaced by a mailed token, once") {
+  World world;
+  const auto ada = world.new_user("ada");
+  const std::string jwt = world.jwt(ada);
+  forget(world, "ADA@example.org");
+  forget(world, ada.email);
+  const auto mails = mails_to(world, ada.email);
+  const std::string token = mails.at(0).token, earlier = mails.at(1).token;
+  REQUIRE(token.starts_with("pr_"));
+  CHECK(mails[0].body.find(std::string(base_url) + "/reset-password?token=" + token) !=
+        std::string::npos);
+  CHECK(reset(world, "pr_unknown") == "422 validation_failed");
+  CHECK(works(world, jwt));
+  CHECK(reset(world, token) == "");
+  CHECK(hash_of(world, ada) == "new hash");
+  CHECK_FALSE(works(world, jwt));
+  CHECK(reset(world, token, "again") == "422 validation_failed");
+  CHECK(reset(world, earlier, "again") == "422 validation_failed");
+  CHECK(hash_of(world, ada) == "new hash");
+}
+
+TEST_CASE("a token for a new password works for an hour, and for nothing else") {
+  for (const auto& [waited, expected] :
+       {std::pair<Duration, std::string>{1h - 1ms, ""}, {1h, "422 validation_failed"}}) {
+    World world;
+    const auto ada = world.new_user("ada");
+    const std::string verification = mails_to(world, ada.email).at(0).token;
+    CHECK(reset(world, verification) == "422 validation_failed");
+    forget(world, ada.email);
+    const std::string token = mails_to(world, ada.email).at(0).token;
+    CHECK(refusal([&] {
+            world.write([&](db::Tx& tx) { accounts::verify_email(tx, token, world.bonus); });
+          }) == "422 validation_failed");
+    world.clock.advance(waited);
+    CHECK(reset(world, token) == expected);
+  }
+}
+
+TEST_CASE("an address that nobody has gets no mail, and leaves nothing") {
+  World world;
+  forget(world, "nobody@example.org");
+  CHECK(mails_to(world, "nobody@example.org").empty());
+  CHECK(world.read([](db::Tx& tx) {
+    return tx.number("SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM email_tokens)");
+  }) == 0);
+}
+
+TEST_CASE("nobody's mailbox is filled: three mails an hour") {
+  World world;
+  const auto ada = world.new_user("ada");
+  const size_t before = mails_to(world, ada.email).size();
+  for (int i = 0; i < 10; ++i) forget(world, ada.email);
+  CHECK(mails_to(world, ada.email).size() == before + 3);
+  world.clock.advance(1h + 1ms);
+  forget(world, ada.email);
+  CHECK(mails_to(world, ada.email).size() == before + 4);
+}
+
+}  // namespace

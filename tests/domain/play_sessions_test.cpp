@@ -1,0 +1,104 @@
+#include "controller/domain/play_sessions.h"
+
+#include <catch2/catch.hpp>
+
+#include "controller/domain/connections.h"
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+
+struct Fixture {
+  World world;
+  accounts::User ada = world.verified_user("ada");
+  accounts::User bob = world.verified_user("bob");
+  apps::App app = world.new_app(ada).app;
+  oauth::Tokens tokens = world.tokens(app, bob);
+  std::string token = *tokens.session_token;
+
+  play::Session session(const std::string& text) {
+    return world.read([&](db::Tx& tx) { return play::check(tx, text); });
+  }
+  std::string check(const std::string& text) {
+    return refusal([&] { session(text); });
+  }
+  template <typename Work>
+  std::string write(Work&& work) {
+    return refusal([&] { world.write(work); });
+  }
+};
+
+TEST_CASE("a session is alive for a minute after each heartbeat") {
+  Fixture f;
+  const auto alive = [&] { return play::is_alive(f.session(f.token), f.world.clock.now()); };
+  CHECK(f.session(f.token).user_id == f.bob.id);
+  CHECK(f.session(f.token).app_id == f.app.id);
+  CHECK_FALSE(alive());
+  const auto beat = [&] {
+    return f.write([&](db::Tx& tx) { play::heartbeat(tx, play::check(tx, f.token)); });
+  };
+  CHECK(beat() == "");
+  CHECK(alive());
+  f.world.clock.advance(60s - 1ms);
+  CHECK(alive());
+  f.world.clock.advance(1ms);
+  CHECK_FALSE(alive());
+  CHECK(beat() == "");
+  CHECK(alive());
+}
+
+TEST_CASE("an ended session is seen, and nothing more can be done with it") {
+  Fixture f;
+  const auto end = [&] {
+    return f.write([&](db::Tx& tx) { play::end(tx, play::check(tx, f.token)); });
+  };
+  CHECK(end() == "");
+  CHECK(end() == "");
+  CHECK(f.session(f.token).ended_at);
+  CHECK(f.write([&](db::Tx& tx) { play::heartbeat(tx, play::check(tx, f.token)); }) ==
+        "409 invalid_state");
+  CHECK(f.write([&](db::Tx& tx) { play::refresh(tx, play::check(tx, f.token)); }) ==
+        "409 invalid_state");
+}
+
+TEST_CASE("a refreshed session goes on under its new token alone") {
+  Fixture f;
+  const auto before = f.session(f.token);
+  f.world.clock.advance(23h);
+  const auto next = f.world.write([&](db::Tx& tx) { return play::refresh(tx, before); });
+  CHECK(next.token.starts_with("st_live_"));
+  CHECK(next.expires_at == f.world.clock.now() + 24h);
+  CHECK(f.check(f.token) == "401 invalid_token");
+  CHECK(f.session(next.token).id == before.id);
+  // Of two that checked the same token, one refreshes.
+  CHECK(f.write([&](db::Tx& tx) { play::refresh(tx, before); }) == "409 invalid_state");
+  f.world.clock.advance(24h);
+  CHECK(f.check(next.token) == "401 token_expired");
+}
+
+TEST_CASE("a session ends with what it came from") {
+  {
+    Fixture f;
+    f.world.write([&](db::Tx& tx) { connections::disconnect(tx, f.bob.id, f.app.id); });
+    CHECK(f.check(f.token) == "401 token_revoked");
+  }
+  {
+    Fixture f;
+    f.world.write([&](db::Tx& tx) { oauth::revoke(tx, f.app, f.tokens.refresh_token); });
+    CHECK(f.check(f.token) == "401 token_revoked");
+  }
+  {
+    Fixture f;
+    f.world.suspend_user(f.bob.id);
+    CHECK(f.check(f.token) == "403 account_suspended");
+  }
+  Fixture f;
+  for (const std::string& other : {std::string(), std::string("st_live_unknown"),
+                                   f.tokens.access_token, f.tokens.refresh_token})
+    CHECK(f.check(other) == "401 invalid_token");
+}
+
+}  // namespace

@@ -1,0 +1,312 @@
+// The hosted pages, as a person meets them: node --test browser.mjs -- BERTHD
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { App, Platform, totp } from './platform.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const sizes = { desktop: { width: 1280, height: 900 }, telephone: { width: 390, height: 844 } };
+const ada = { email: 'ada@example.org', username: 'ada', password: 'five random words are fine' };
+
+let platform, app, operator, browser;
+
+before(async () => {
+  mkdirSync('screenshots', { recursive: true });
+  platform = await Platform.start(process.argv.at(-1));
+  app = await App.start();
+  operator = await platform.operator('olga', {
+    app_name: 'Space <b>Cargo</b> & Co.',
+    app_description: 'Carry cargo between the stars.',
+    redirect_uris: [app.redirectUri],
+    allowed_scopes: ['profile:read', 'points:read', 'points:spend'],
+  });
+  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+});
+after(async () => {
+  await browser?.close();
+  app?.stop();
+  await platform?.stop();
+});
+
+// A visitor with a browser of his own.
+async function visitor(options = {}) {
+  const context = await browser.newContext({ viewport: sizes.desktop, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  return page;
+}
+
+// Looks at the page in both sizes: no serious finding of axe-core, nothing wider than the screen.
+async function look(page, name) {
+  for (const [size, viewport] of Object.entries(sizes)) {
+    await page.setViewportSize(viewport);
+    await page.screenshot({ path: `screenshots/${name}-${size}.png`, fullPage: true });
+    const wide = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
+    assert.equal(wide, false, `${name} scrolls sideways on a ${size}`);
+    await page.evaluate(axe);
+    const found = await page.evaluate('axe.run().then((r) => r.violations)');
+    const serious = found.filter((v) => ['serious', 'critical'].includes(v.impact));
+    assert.deepEqual(serious.map((v) => [v.id, v.nodes.map((n) => n.html)]), [], `${name} on a ${size}`);
+  }
+  await page.setViewportSize(sizes.desktop);
+}
+
+const heading = (page) => page.locator('h1').innerText();
+const press = (page, name) => page.getByRole('button', { name }).click();
+
+async function fill(page, fields) {
+  for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
+}
+async function logIn(page, account = ada) {
+  await page.goto(`${platform.base}/login`);
+  await fill(page, { 'Email address': account.email, Password: account.password });
+  await press(page, 'Log in');
+}
+
+test('register, verify by the mailed link, consent, and back to the app with a code', async () => {
+  const page = await visitor();
+  await page.goto(app.authorization(platform.base, operator.app.client_id));
+  assert.equal(await heading(page), 'Log in');
+  await look(page, 'login');
+  assert.ok((await page.locator('main').innerText()).includes('Space <b>Cargo</b> & Co.'));
+  await page.getByRole('link', { name: 'Create one' }).click();
+  await fill(page, { 'Email address': ada.email, Username: ada.username, Password: 'password' });
+  await press(page, 'Create the account');
+  assert.match(await page.getByRole('alert').innerText(), /guessed first/);
+  await look(page, 'register');
+  await fill(page, { Password: ada.password });
+  await press(page, 'Create the account');
+  assert.equal(await heading(page), 'Look into your mailbox');
+  const mail = await platform.mail(ada.email, 'ev_');
+  const mailbox = await visitor();
+  await mailbox.goto(mail.link);
+  await look(mailbox, 'verify-email');
+  await press(mailbox, 'Verify my address');
+  assert.equal(await heading(mailbox), 'Your address is verified');
+  await page.getByRole('link', { name: 'Log in' }).click();
+  await fill(page, { 'Email address': ada.email, Password: ada.password });
+  await press(page, 'Log in');
+  assert.equal(await heading(page), 'Allow access?');
+  await look(page, 'consent');
+  const text = await page.locator('main').innerText();
+  assert.ok(text.includes('Space <b>Cargo</b> & Co.'), 'the name is text');
+  assert.ok(text.includes('see how many points you have'));
+  await press(page, 'Allow');
+  await page.waitForURL(`${app.redirectUri}**`);
+  const { parameters, headers } = app.came.pop();
+  assert.equal(parameters.state, app.state);
+  assert.equal(parameters.iss, platform.base);
+  assert.equal(headers.referer, undefined, 'the app isn’t told where the visitor was');
+  const tokens = await platform.call('POST', '/api/oauth/token', {
+    body: {
+      grant_type: 'authorization_code',
+      code: parameters.code,
+      client_id: operator.app.client_id,
+      client_secret: operator.app.client_secret,
+      redirect_uri: app.redirectUri,
+      code_verifier: app.verifier,
+    },
+  });
+  assert.match(tokens.access_token, /^at_live_/);
+});
+
+test('refusal leads back to the app without a code', async () => {
+  const page = await visitor();
+  await logIn(page);
+  await page.goto(app.authorization(platform.base, operator.app.client_id));
+  await press(page, 'Don’t allow');
+  await page.waitForURL(`${app.redirectUri}**`);
+  const { parameters } = app.came.pop();
+  assert.deepEqual(parameters, { error: 'access_denied', state: app.state, iss: platform.base });
+});
+
+test('what the app asks wrongly goes to the app, unless it isn’t known to be the app', async () => {
+  const page = await visitor();
+  await logIn(page);
+  await page.goto(app.authorization(platform.base, operator.app.client_id, { scope: 'points:spend' }));
+  await page.waitForURL(`${app.redirectUri}**`);
+  assert.equal(app.came.pop().parameters.error, 'invalid_scope');
+  for (const changes of [{ client_id: 'client_unknown' }, { redirect_uri: 'https://evil.example.org/' },
+    { redirect_uri: `${app.redirectUri}/more` }, { redirect_uri: '' }]) {
+    const answer = await page.goto(app.authorization(platform.base, operator.app.client_id, changes));
+    assert.equal(answer.status(), 400);
+    assert.equal(await heading(page), 'This app’s request is broken');
+  }
+  await look(page, 'broken-request');
+  assert.equal(app.came.length, 0);
+});
+
+test('TOTP is enrolled, asked for, and replaced by a recovery code', async () => {
+  const page = await visitor();
+  await logIn(page);
+  await look(page, 'account');
+  await page.getByRole('link', { name: 'Set up an authenticator' }).click();
+  await press(page, 'Set it up');
+  await look(page, 'totp-setup');
+  const secret = await page.locator('code.secret').innerText();
+  await fill(page, { Code: '000000' });
+  await press(page, 'Turn the second factor on');
+  assert.match(await page.getByRole('alert').innerText(), /code is wrong/);
+  assert.equal(await page.locator('code.secret').innerText(), secret);
+  await fill(page, { Code: totp(secret, Date.now() / 1000 - 30) });
+  await press(page, 'Turn the second factor on');
+  assert.equal(await heading(page), 'Your recovery codes');
+  await look(page, 'recovery-codes');
+  const codes = await page.locator('.codes code').allInnerTexts();
+  assert.equal(codes.length, 10);
+  await press(page, 'Log out');
+  await logIn(page);
+  assert.equal(await heading(page), 'Second factor');
+  await look(page, 'login-code');
+  await fill(page, { Code: '000000' });
+  await press(page, 'Log in');
+  assert.match(await page.getByRole('alert').innerText(), /code is wrong/);
+  await fill(page, { Code: totp(secret) });
+  await press(page, 'Log in');
+  assert.equal(await heading(page), 'Your account');
+  await press(page, 'Log out');
+  await logIn(page);
+  await fill(page, { Code: codes[0] });
+  await press(page, 'Log in');
+  await page.goto(`${platform.base}/account/totp`);
+  assert.ok((await page.locator('main').innerText()).includes('9 recovery codes'));
+  await fill(page, { Password: ada.password, 'Code of your authenticator, or a recovery code': codes[1] });
+  await press(page, 'Turn the second factor off');
+  assert.equal(await heading(page), 'The second factor is off');
+});
+
+test('a forgotten password is replaced by mail, and other sessions end', async () => {
+  const elsewhere = await visitor();
+  await logIn(elsewhere);
+  const page = await visitor();
+  await page.goto(`${platform.base}/login`);
+  await page.getByRole('link', { name: 'Forgotten your password?' }).click();
+  await fill(page, { 'Email address': ada.email });
+  await look(page, 'forgot-password');
+  await press(page, 'Send the mail');
+  await page.goto((await platform.mail(ada.email, 'pr_')).link);
+  await look(page, 'reset-password');
+  ada.password = 'another five random words';
+  await fill(page, { 'New password': ada.password });
+  await press(page, 'Change the password');
+  assert.equal(await heading(page), 'The password is changed');
+  await elsewhere.goto(`${platform.base}/account`);
+  assert.equal(await heading(elsewhere), 'Log in');
+  await logIn(page);
+  assert.equal(await heading(page), 'Your account');
+});
+
+test('an app is disconnected', async () => {
+  const page = await visitor();
+  await logIn(page);
+  await page.getByRole('link', { name: 'Connected apps' }).click();
+  await look(page, 'connected-apps');
+  await press(page, 'Disconnect Space <b>Cargo</b> & Co.');
+  assert.ok((await page.locator('main').innerText()).includes('No app has access'));
+});
+
+test('an admin decides about scope requests; nobody else sees them', async () => {
+  await platform.call('POST', `/api/oauth/my-apps/${operator.app.id}/scope-request`, {
+    headers: operator.headers,
+    body: { requested_scopes: ['points:spend'] },
+  });
+  const page = await visitor();
+  await logIn(page);
+  assert.equal((await page.goto(`${platform.base}/admin/scope-requests`)).status(), 403);
+  const { users } = await platform.admin('GET', '/api/internal/users?q=ada');
+  await platform.admin('POST', `/api/internal/users/${users[0].id}/promote`, { is_admin: true });
+  await page.goto(`${platform.base}/account`);
+  await page.getByRole('link', { name: 'Scope requests' }).click();
+  await look(page, 'scope-requests');
+  await press(page, 'Approve the request of');
+  assert.ok((await page.locator('main').innerText()).includes('No request waits'));
+  await page.goto(app.authorization(platform.base, operator.app.client_id, { scope: 'points:spend' }));
+  assert.ok((await page.locator('main').innerText()).includes('spend your points'));
+});
+
+test('everything works without scripts, and with the keyboard alone', async () => {
+  const page = await visitor({ javaScriptEnabled: false });
+  await page.goto(`${platform.base}/login`);
+  await page.keyboard.press('Tab'); // the link to the content
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(ada.email);
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(ada.password);
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/account');
+  assert.equal(await heading(page), 'Your account');
+});
+
+test('no page can be framed, cached or made to run a script', async () => {
+  for (const path of ['/login', '/register', '/forgot-password', '/account', '/api/oauth/authorize']) {
+    const answer = await fetch(platform.base + path, { redirect: 'manual', headers: { Accept: 'text/html' } });
+    const policy = answer.headers.get('content-security-policy');
+    assert.match(policy, /default-src 'none'/);
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.match(policy, /form-action 'self'/);
+    assert.doesNotMatch(policy, /script-src|unsafe/);
+    assert.equal(answer.headers.get('x-frame-options'), 'DENY');
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+  }
+});
+
+test('a forged form is refused: no token, somebody else’s, another site’s', async () => {
+  const form = async (headers, fields) =>
+    (
+      await fetch(`${platform.base}/login`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+        body: new URLSearchParams({ email: ada.email, password: ada.password, ...fields }),
+      })
+    ).status;
+  const fresh = async () => {
+    const answer = await fetch(`${platform.base}/login`);
+    const csrf = /name="csrf" value="([^"]+)"/.exec(await answer.text())[1];
+    return { Cookie: answer.headers.getSetCookie()[0].split(';')[0], csrf };
+  };
+  const one = await fresh(), other = await fresh();
+  assert.equal(await form({}, {}), 403);
+  assert.equal(await form({ Cookie: one.Cookie }, {}), 403);
+  assert.equal(await form({}, { csrf: one.csrf }), 403);
+  assert.equal(await form({ Cookie: one.Cookie }, { csrf: other.csrf }), 403);
+  const good = [{ Cookie: one.Cookie }, { csrf: one.csrf }];
+  assert.equal(await form({ ...good[0], Origin: 'https://evil.example.org' }, good[1]), 403);
+  assert.equal(await form({ ...good[0], Origin: 'null' }, good[1]), 403);
+  assert.equal(await form({ ...good[0], 'Sec-Fetch-Site': 'cross-site' }, good[1]), 403);
+  assert.equal(await form(...good), 303);
+});
+
+test('a session that somebody planted isn’t taken over, and its forms end with the login', async () => {
+  const page = await visitor();
+  await page.goto(`${platform.base}/login`);
+  const before = await page.context().cookies();
+  await fill(page, { 'Email address': ada.email, Password: ada.password });
+  await press(page, 'Log in');
+  await page.waitForURL('**/account');
+  const cookies = await page.context().cookies();
+  const value = (list, name) => list.find((c) => c.name === name)?.value;
+  assert.notEqual(value(before, 'berth_form'), value(cookies, 'berth_form'));
+  for (const cookie of cookies) {
+    assert.equal(cookie.httpOnly, true);
+    assert.equal(cookie.sameSite, 'Lax');
+  }
+  // The cookie is for pages: the API doesn't take it.
+  const answer = await fetch(`${platform.base}/api/auth/me`, {
+    headers: { Cookie: `berth_session=${value(cookies, 'berth_session')}` },
+  });
+  assert.equal(answer.status, 401);
+});
+
+test('nobody is led away by the login', async () => {
+  for (const next of ['https://evil.example.org/', '//evil.example.org', '/\\evil.example.org', 'javascript:alert(1)', '/api/oauth/authorize@evil']) {
+    const page = await visitor();
+    await page.goto(`${platform.base}/login?next=${encodeURIComponent(next)}`);
+    await fill(page, { 'Email address': ada.email, Password: ada.password });
+    await press(page, 'Log in');
+    await page.waitForURL(`${platform.base}/account`);
+  }
+});
