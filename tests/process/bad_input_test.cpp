@@ -163,6 +163,7 @@ class World {
         return ada.api.ask(ask);
       case Access::open:
         return platform.ask(ask);
+      case Access::play_session:  // none of these takes a body
       case Access::internal:
         break;
     }

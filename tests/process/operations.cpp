@@ -27,6 +27,7 @@ Access access_of(const json& security) {
   if (security.empty()) return Access::open;
   const std::string scheme = security.at(0).begin().key();
   if (scheme == "session") return Access::session;
+  if (scheme == "play_session") return Access::play_session;
   return scheme == "oauth" ? Access::oauth : Access::internal;
 }
 

@@ -9,7 +9,7 @@
 // The operations of openapi.json, as far as tests are driven by them.
 namespace berth::process {
 
-enum class Access { open, session, oauth, internal };
+enum class Access { open, session, oauth, play_session, internal };
 
 struct Operation {
   std::string id;
