@@ -164,7 +164,7 @@ class Helm(unittest.TestCase):
         return self.cluster.kubectl("-n", NAMESPACE, *words, **options)
 
     def may(self, verb, what, *words):
-        said = self.cluster.kubectl("auth", "can-i", verb, what, f"--as={ACCOUNT}", *words, check=False)
+        said = self.cluster.kubectl("auth", "can-i", verb, *what.split(), f"--as={ACCOUNT}", *words, check=False)
         return {"yes": True, "no": False}[said.strip().splitlines()[-1]]
 
     def test_1_the_chart_is_one_that_an_api_server_takes(self):
@@ -196,7 +196,7 @@ class Helm(unittest.TestCase):
         self.assertIn(f"data-{RELEASE}-0", notes)
         self.berth.find()
         eventually(lambda: "[+]leader ok" in self.berth.ready()[1], "it leads", PATIENCE, seen=self.berth.ready)
-        self.assertIn("Phase:          Succeeded", self.helm("test", RELEASE, "--timeout", LIMIT))
+        self.assertIn("Phase:          Succeeded", self.helm("test", RELEASE, "--logs", "--timeout", LIMIT))
         self.assertEqual(self.berth.health()["kubernetes"], "connected")
         pod = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")
         self.assertEqual(pod["status"]["qosClass"], "Burstable")
@@ -222,10 +222,10 @@ class Helm(unittest.TestCase):
                            ("watch", "ingresses.networking.k8s.io"), ("list", "events")):
             self.assertTrue(self.may(verb, what, "-A"), f"{verb} {what}")
         self.assertTrue(self.may("update", "leases.coordination.k8s.io", "-n", NAMESPACE))
-        for verb, what in (("create", "pods"), ("create", "pods/exec"), ("get", "nodes"), ("list", "configmaps"),
+        for verb, what in (("create", "pods"), ("create", "pods --subresource=exec"), ("get", "nodes"), ("list", "configmaps"),
                            ("update", "deployments.apps"), ("delete", "serviceaccounts"), ("create", "daemonsets.apps"),
                            ("create", "clusterrolebindings.rbac.authorization.k8s.io"), ("list", "roles.rbac.authorization.k8s.io"),
-                           ("get", "leases.coordination.k8s.io"), ("create", "serviceaccounts/token"), ("delete", "persistentvolumeclaims"),
+                           ("get", "leases.coordination.k8s.io"), ("create", "serviceaccounts --subresource=token"), ("delete", "persistentvolumeclaims"),
                            ("impersonate", "users"), ("*", "*")):
             self.assertFalse(self.may(verb, what, "-n", "kube-system"), f"{verb} {what}")
 
