@@ -33,7 +33,7 @@ VALUES = {
     },
     "persistence": {"storageClass": NAMESPACE, "size": "1Gi"},
     "nodeSelector": {"kubernetes.io/hostname": "node1"},  # the one that runs containers
-    "test": {"image": f"{REGISTRY}/probe:1"},
+    "test": {"image": f"{REGISTRY}/probe:2"},
 }
 
 
@@ -136,18 +136,21 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def push_probe(cls):
-        """An image for the chart's own test. A static busybox has no wget that works: it is curl."""
+        """An image for the chart's own test. The wget of a static busybox crashes, and its shell takes no other one: they
+        are this machine's shell and curl."""
         folder = pathlib.Path(cls.folder.name) / "probe"
-        libraries = [word for line in run("ldd", "/usr/bin/curl").splitlines() for word in line.split() if word.startswith("/")]
-        for file in ("/usr/bin/curl", "/bin/busybox", *libraries):
+        libraries = [word for line in run("ldd", "/usr/bin/curl", "/bin/dash").splitlines() for word in line.split()
+                     if word.startswith("/") and not word.endswith(":")]
+        for file in ("/usr/bin/curl", "/bin/dash", "/bin/busybox", *libraries):
             (folder / file[1:]).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, folder / file[1:])
-        for name in ("sh", "grep", "seq", "sleep"):
+        (folder / "bin/sh").symlink_to("dash")
+        for name in ("grep", "seq", "sleep"):
             (folder / "bin" / name).symlink_to("busybox")
         wget = folder / "bin/wget"
         wget.write_text('#!/bin/sh\nfor url; do :; done\nexec /usr/bin/curl -fsS -m 5 "$url"\n')
         wget.chmod(0o755)
-        run(SCRIPT, "image", "probe:1", folder, "/bin/sh")
+        run(SCRIPT, "image", "probe:2", folder, "/bin/sh")
 
     @classmethod
     def helm(cls, command, *words, **options):
@@ -263,7 +266,9 @@ class Helm(unittest.TestCase):
     def test_7_removal_leaves_what_the_notes_say(self):
         lease = f"berth-{self.berth.instance()}"
         self.helm("uninstall", RELEASE, "--wait", "--timeout", LIMIT)
-        left = self.cluster.names("pods,statefulsets.apps,services,configmaps,secrets,persistentvolumeclaims,leases.coordination.k8s.io",
+        eventually(lambda: not self.cluster.names("pods", f"--field-selector=metadata.namespace={NAMESPACE}"), "its pod is gone",
+                   PATIENCE)
+        left = self.cluster.names("statefulsets.apps,services,configmaps,secrets,persistentvolumeclaims,leases.coordination.k8s.io",
                                   f"--field-selector=metadata.namespace={NAMESPACE}")
         self.assertEqual([name for name in left if "kube-root-ca.crt" not in name],
                          [f"Lease/{NAMESPACE}/{lease}", f"PersistentVolumeClaim/{NAMESPACE}/data-{RELEASE}-0"])
