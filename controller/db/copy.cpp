@@ -12,7 +12,7 @@ namespace berth::db {
 namespace {
 
 constexpr int busy_timeout_ms = 5'000;
-constexpr int pages_of_a_step = 256;     // 1 MiB
+constexpr int pages_of_a_step = 256;    // 1 MiB
 constexpr int steps_of_sqlite = 1'000;  // instructions of its machine, between two questions
 
 using Backup = std::unique_ptr<sqlite3_backup, decltype(&sqlite3_backup_finish)>;
