@@ -60,7 +60,6 @@ void MailLoop::run(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     wakes_.wait_for(lock, stop, options_.poll, [] { return false; });
   }
-  client_.hang_up();
 }
 
 // While the server is in trouble, one mail is enough to see it.
@@ -74,7 +73,6 @@ MailLoop::ServerState MailLoop::send_due(const std::stop_token& stop) {
     }
     if (int(ids.size()) < batch) break;
   }
-  client_.hang_up();  // nobody keeps an idle connection for us
   return ServerState::well;
 }
 

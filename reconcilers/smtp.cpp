@@ -3,7 +3,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
 
@@ -15,6 +15,7 @@ constexpr size_t kept_of_a_line = 200;
 // Where the conversation is: what a refusal is about depends on it.
 enum class Stage { greeting, envelope_from, envelope_to, content };
 
+using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
 using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
 std::string in_brackets(const std::string& address) { return "<" + address + ">"; }
@@ -51,10 +52,8 @@ MailVerdict verdict_of(CURLcode code, Stage stage, long reply) {
   return reply / 100 == 4 ? MailVerdict::deferred : MailVerdict::unavailable;
 }
 
-}  // namespace
-
 // One mail on its way.
-class SmtpClient::Transfer {
+class Transfer {
  public:
   Transfer(std::string_view text, const std::string& to, const std::function<bool()>& go_on)
       : left_(text), to_(to), go_on_(go_on) {}
@@ -72,7 +71,9 @@ class SmtpClient::Transfer {
   static int on_line(CURL*, curl_infotype type, char* data, size_t size, void* self) {
     auto& transfer = *static_cast<Transfer*>(self);
     const std::string_view line(data, size);
-    if (type == CURLINFO_HEADER_IN) transfer.last_line_ = without(transfer.to_, printable(line));
+    // Of its answers the last that refuses something: behind it comes a polite one to QUIT.
+    if (type == CURLINFO_HEADER_IN && (line.starts_with('4') || line.starts_with('5')))
+      transfer.refusal_ = without(transfer.to_, printable(line));
     if (type != CURLINFO_HEADER_OUT) return 0;
     if (line.starts_with("MAIL ")) transfer.stage_ = Stage::envelope_from;
     if (line.starts_with("RCPT ")) transfer.stage_ = Stage::envelope_to;
@@ -84,10 +85,8 @@ class SmtpClient::Transfer {
     long reply = 0;
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &reply);
     const MailVerdict verdict = verdict_of(code, stage_, reply);
-    const bool server_said_it = reply >= 400 && !last_line_.empty();
     return {.verdict = verdict,
-            .words = server_said_it || verdict == MailVerdict::sent ? last_line_
-                                                                    : curl_easy_strerror(code)};
+            .words = reply >= 400 && !refusal_.empty() ? refusal_ : curl_easy_strerror(code)};
   }
 
  private:
@@ -95,25 +94,21 @@ class SmtpClient::Transfer {
   const std::string& to_;
   const std::function<bool()>& go_on_;
   Stage stage_ = Stage::greeting;
-  std::string last_line_;
+  std::string refusal_;
 };
 
-SmtpClient::SmtpClient(SmtpSettings settings)
-    : settings_(std::move(settings)), easy_(nullptr, [](void* easy) { curl_easy_cleanup(easy); }) {
+}  // namespace
+
+SmtpClient::SmtpClient(SmtpSettings settings) : settings_(std::move(settings)) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) throw std::runtime_error("libcurl can't be initialised");
 }
 
-SmtpClient::~SmtpClient() = default;
-
-void SmtpClient::hang_up() { easy_.reset(); }
-
 MailAnswer SmtpClient::send(const std::string& from, const std::string& to, const std::string& text,
-                            const std::function<bool()>& go_on) {
-  if (!easy_) easy_.reset(curl_easy_init());
-  if (!easy_) throw std::runtime_error("libcurl can't be initialised");
-  CURL* const curl = easy_.get();
-  curl_easy_reset(curl);  // the connection stays
+                            const std::function<bool()>& go_on) const {
+  const Easy easy(curl_easy_init(), curl_easy_cleanup);
+  if (!easy) throw std::runtime_error("libcurl can't be initialised");
+  CURL* const curl = easy.get();
   Transfer transfer(text, to, go_on);
   const List receivers(curl_slist_append(nullptr, in_brackets(to).c_str()), curl_slist_free_all);
   const std::string sender = in_brackets(from);
@@ -124,6 +119,8 @@ MailAnswer SmtpClient::send(const std::string& from, const std::string& to, cons
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, long(settings_.connect_timeout.count()));
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, long(settings_.timeout.count()));
+  // Of one answer; that to QUIT has no other limit.
+  curl_easy_setopt(curl, CURLOPT_SERVER_RESPONSE_TIMEOUT, long(settings_.timeout.count() / 1'000));
   curl_easy_setopt(curl, CURLOPT_USE_SSL,
                    long(settings_.tls == MailTls::required ? CURLUSESSL_ALL : CURLUSESSL_TRY));
   curl_easy_setopt(curl, CURLOPT_SSLVERSION, long(CURL_SSLVERSION_TLSv1_2));
@@ -144,14 +141,9 @@ MailAnswer SmtpClient::send(const std::string& from, const std::string& to, cons
   curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L);  // to on_line() alone
   curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, &Transfer::on_line);
   curl_easy_setopt(curl, CURLOPT_DEBUGDATA, &transfer);
-  const CURLcode code = curl_easy_perform(curl);
-  const MailAnswer answer = transfer.answer(curl, code);
-  // The callbacks' objects end here; what is said at the connection's end must not reach them.
-  curl_easy_setopt(curl, CURLOPT_VERBOSE, 0L);
-  curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, nullptr);
-  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, nullptr);
-  if (answer.verdict == MailVerdict::unavailable) hang_up();
-  return answer;
+  // Closed within curl_easy_perform(), where the callback still ends a QUIT that nobody answers.
+  curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
+  return transfer.answer(curl, curl_easy_perform(curl));
 }
 
 }  // namespace berth::reconcilers

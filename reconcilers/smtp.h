@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <string>
 
 // One mail server, spoken to over SMTP (RFC 5321) by libcurl.
@@ -32,28 +31,22 @@ enum class MailVerdict {
 };
 struct MailAnswer {
   MailVerdict verdict = MailVerdict::unavailable;
-  std::string words;  // the server's last line, or libcurl's
+  std::string words;  // the server's last refusal, without the receiver; or libcurl's
 };
 
-// Keeps its connection from mail to mail. For one thread.
+// A connection for each mail: there are few of them, and none of them waits for the end of another.
+// Thread-safe.
 class SmtpClient {
  public:
   explicit SmtpClient(SmtpSettings settings);
-  ~SmtpClient();
-  SmtpClient(const SmtpClient&) = delete;
-  SmtpClient& operator=(const SmtpClient&) = delete;
 
   // `text` as compose() makes it; addresses without control characters. `go_on` is asked about once
   // a second; where it says no, the mail is given up: unavailable.
   MailAnswer send(const std::string& from, const std::string& to, const std::string& text,
-                  const std::function<bool()>& go_on);
-  // Ends the connection with QUIT.
-  void hang_up();
+                  const std::function<bool()>& go_on) const;
 
  private:
-  class Transfer;
   const SmtpSettings settings_;
-  std::unique_ptr<void, void (*)(void*)> easy_;
 };
 
 }  // namespace berth::reconcilers

@@ -56,19 +56,21 @@ class Handler:
             return "554 5.7.1 the content isn't wanted"
         if name.startswith("slow"):
             await asyncio.sleep(3600)
-        self.keep(session, envelope)
+        self.keep(server, session, envelope)
         if name.startswith("lost"):
             self.tries[name] += 1
             if self.tries[name] <= number_in(name):
                 server.transport.abort()
         return "250 2.0.0 taken"
 
-    def keep(self, session, envelope):
+    def keep(self, server, session, envelope):
         read = email.message_from_bytes(envelope.content, policy=email.policy.default)
-        found = {"from": envelope.mail_from, "to": envelope.rcpt_tos, "tls": session.ssl is not None,
+        found = {"from": envelope.mail_from, "to": envelope.rcpt_tos,
+                 "tls": server.transport.get_extra_info("ssl_object") is not None,
                  "user": session.auth_data.login.decode() if session.auth_data else None,
                  "headers": {key: str(value) for key, value in read.items()}, "names": read.keys(),
-                 "defects": [str(defect) for defect in read.defects], "text": read.get_content(),
+                 "defects": [str(defect) for defect in read.defects],
+                 "text": read.get_content().replace("\r\n", "\n"),
                  "longest_line": max(len(line) for line in envelope.content.split(b"\r\n")),
                  "bare": envelope.content.replace(b"\r\n", b"").count(b"\n")}
         with open(options.dir / "messages.jsonl", "a") as file:
