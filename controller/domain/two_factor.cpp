@@ -122,8 +122,15 @@ std::vector<std::string> replace_recovery_codes(db::Tx& tx, const std::string& u
   return codes;
 }
 
-void require_enabled(const accounts::User& user) {
-  if (!user.totp_enabled) throw Error(Code::invalid_state, "TOTP isn't enabled");
+// In this transaction: the caller's user may be of a moment ago.
+bool is_enabled(db::Tx& tx, const std::string& user_id) {
+  return tx.number("SELECT totp_enabled_at IS NOT NULL FROM users WHERE id = $1", user_id) != 0;
+}
+void require_enabled(db::Tx& tx, const accounts::User& user) {
+  if (!is_enabled(tx, user.id)) throw Error(Code::invalid_state, "TOTP isn't enabled");
+}
+void require_disabled(db::Tx& tx, const accounts::User& user) {
+  if (is_enabled(tx, user.id)) throw Error(Code::invalid_state, "TOTP is enabled");
 }
 
 Error wrong_code() { return Error(Code::invalid_totp, "the code is wrong or was used"); }
@@ -131,7 +138,7 @@ Error wrong_code() { return Error(Code::invalid_totp, "the code is wrong or was 
 }  // namespace
 
 Setup set_up(db::Tx& tx, const accounts::User& user, const Keys& keys) {
-  if (user.totp_enabled) throw Error(Code::invalid_state, "TOTP is enabled");
+  require_disabled(tx, user);
   initialize();
   const std::string secret = random_bytes(secret_bytes);
   tx.execute(
@@ -143,14 +150,15 @@ Setup set_up(db::Tx& tx, const accounts::User& user, const Keys& keys) {
 }
 
 Setup pending(db::Tx& tx, const accounts::User& user, const Keys& keys) {
-  const auto totp = user.totp_enabled ? std::nullopt : stored(tx, user.id, keys);
+  require_disabled(tx, user);
+  const auto totp = stored(tx, user.id, keys);
   if (!totp) throw Error(Code::invalid_state, "there is no secret that waits for its first code");
   return describe(user, totp->secret);
 }
 
 std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const std::string& code,
                                 const Keys& keys, const std::string& base_url) {
-  if (user.totp_enabled) throw Error(Code::invalid_state, "TOTP is enabled");
+  require_disabled(tx, user);
   if (!stored(tx, user.id, keys))
     throw Error(Code::invalid_state, "there is no secret; ask for one first");
   if (!take_totp(tx, user.id, typed(code), keys)) throw wrong_code();
@@ -162,7 +170,7 @@ std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const st
 
 void disable(db::Tx& tx, const accounts::User& user, const std::string& code, const Keys& keys,
              const std::string& base_url) {
-  require_enabled(user);
+  require_enabled(tx, user);
   if (!take_code(tx, user.id, code, keys)) throw wrong_code();
   forget(tx, user.id);
   send(tx, accounts::notice_letter(user, "login no longer asks for a second factor", base_url),
@@ -171,7 +179,7 @@ void disable(db::Tx& tx, const accounts::User& user, const std::string& code, co
 
 std::vector<std::string> new_recovery_codes(db::Tx& tx, const accounts::User& user,
                                             const Keys& keys) {
-  require_enabled(user);
+  require_enabled(tx, user);
   return replace_recovery_codes(tx, user.id, keys);
 }
 
