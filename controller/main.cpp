@@ -1,4 +1,5 @@
 // The composition root: the one file that knows everything.
+#include <malloc.h>
 #include <prometheus/collectable.h>
 #include <prometheus/registry.h>
 
@@ -32,6 +33,8 @@ constexpr int exit_config = 2;
 constexpr int exit_data_dir = 3;
 constexpr std::chrono::seconds drain_grace{
     20};  // below Kubernetes' 30 s between SIGTERM and SIGKILL
+
+constexpr int large_block_bytes = 1 << 20;
 
 struct CommandLine {
   std::map<std::string, std::string> flags;
@@ -426,4 +429,9 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace berth
 
-int main(int argc, char** argv) { return berth::run(argc, argv); }
+int main(int argc, char** argv) {
+  // glibc would raise the size from which memory goes back to the system at once, and each thread
+  // that ever hashed a password would keep its 19 MiB (mallopt(3)).
+  mallopt(M_MMAP_THRESHOLD, berth::large_block_bytes);
+  return berth::run(argc, argv);
+}

@@ -164,6 +164,14 @@ bool has_unwanted(const json& fields, const json& desired) {
   });
 }
 
+// As the API server has them, or as a Store keeps them.
+json fields_of(const json& entry) {
+  const auto fields = entry.find("fieldsV1");
+  if (fields == entry.end()) return {};
+  if (!fields->is_string()) return *fields;
+  return json::parse(fields->get_ref<const std::string&>(), nullptr, /*allow_exceptions=*/false);
+}
+
 std::string hash_annotation_of(const Object& object) {
   const auto metadata = object.find("metadata");
   if (metadata == object.end()) return "";
@@ -197,8 +205,7 @@ bool holds_unwanted_fields(const Object& desired, const Object& live) {
   if (managers == metadata->end() || !managers->is_array()) return false;
   return std::any_of(managers->begin(), managers->end(), [&](const json& entry) {
     return entry.value("manager", "") == field_manager && entry.value("operation", "") == "Apply" &&
-           entry.value("subresource", "").empty() &&
-           has_unwanted(entry.value("fieldsV1", json()), desired);
+           entry.value("subresource", "").empty() && has_unwanted(fields_of(entry), desired);
   });
 }
 

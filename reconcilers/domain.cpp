@@ -62,8 +62,10 @@ Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject
   if (!view) return {};
   if (!parts_.cache.synced()) return Outcome::waiting("the cluster", look_again);
   Proof proof = Proof::none;
-  if (view->claim && !obstacle(*view) && has_to_look(*view) && !look(*view, proof))
+  if (view->claim && !obstacle(*view) && has_to_look(*view) && !look(*view, proof)) {
+    if (parts_.resolver.stopped()) return {};
     return {.again = milliseconds(0), .reason = "the claim changed"};
+  }
 
   const KeyedMutex::Lock lock(parts_.deployments, deployment_id);
   auto latest = view_of(deployment_id);

@@ -1,5 +1,7 @@
 #include "reconcilers/informer.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 
 #include "controller/base/log.h"
@@ -64,8 +66,9 @@ void Informer::run(const std::stop_token& stop) {
 }
 
 void Informer::list() {
-  kube::List all = client_.list(resource_, options_);
+  kube::List all = client_.list(resource_, options_, slimmed);
   const auto changed = store_.replace(std::move(all.items), all.resource_version);
+  malloc_trim(0);  // what the pages took; glibc keeps it for the thread otherwise
   version_ = all.resource_version;
   refused_watches_ = 0;
   doubts_ = false;

@@ -36,18 +36,27 @@ bool is_older(const Object& object, const Object& than) {
          number_of(version_of(object)) < number_of(version_of(than));
 }
 
+// Their trees as text, which takes a tenth of the memory.
+Object our_managed_fields(Object&& managers) {
+  Object ours = Object::array();
+  for (Object& entry : managers) {
+    if (text_at(entry, {"manager"}) != field_manager) continue;
+    if (const auto fields = entry.find("fieldsV1"); fields != entry.end() && fields->is_object())
+      *fields = fields->dump();
+    ours.push_back(std::move(entry));
+  }
+  return ours;
+}
+
 }  // namespace
 
 Object slimmed(Object object) {
   const auto metadata = object.find("metadata");
   if (metadata == object.end()) return object;
-  if (const auto managers = metadata->find("managedFields"); managers != metadata->end()) {
-    Object ours = Object::array();
-    if (object.value("kind", "") != "Pod")
-      for (Object& entry : *managers)
-        if (text_at(entry, {"manager"}) == field_manager) ours.push_back(std::move(entry));
-    *managers = std::move(ours);
-  }
+  const bool is_pod = object.value("kind", "") == "Pod";
+  if (const auto managers = metadata->find("managedFields"); managers != metadata->end())
+    *managers = is_pod ? Object::array() : our_managed_fields(std::move(*managers));
+  if (is_pod) object["spec"] = {{"nodeName", text_at(object, {"spec", "nodeName"})}};
   if (object.value("kind", "") == "ResourceQuota") object.erase("status");
   if (object.value("type", "") == tls_secret_type)
     if (const auto data = object.find("data"); data != object.end()) data->erase("tls.key");

@@ -61,8 +61,10 @@ class Store {
   std::deque<std::string> deleted_order_;
 };
 
-// `object` without what nobody here reads: the managed fields of others, the numbers of quotas,
-// which change with each pod, and the private keys of certificates.
+// `object` without what nobody here reads: the managed fields of others, what a pod was asked to be
+// but its node, the numbers of quotas, which change with each pod, and the private keys of
+// certificates. Our own managed fields are kept as text (fieldsV1, as JSON): a thousand deployments
+// are to fit into 120 MB.
 Object slimmed(Object object);
 
 }  // namespace berth::reconcilers

@@ -80,6 +80,9 @@ struct List {
   std::string resource_version;
 };
 
+// What is kept of an object of a list.
+using ItemFilter = std::function<Object(Object)>;
+
 enum class EventType { added, modified, deleted, bookmark };
 
 // Called after each HTTP attempt's answer (or failure: status 0) with what it was, for metrics; for
@@ -127,9 +130,10 @@ class Client {
   // resource that isn't installed). `name_space` is ignored for cluster-scoped kinds.
   std::optional<Object> get(const Resource& resource, const std::string& name_space,
                             const std::string& name);
-  // Everything at one resourceVersion, read in pages of 500 (`limit` and `continue`). Begins again,
+  // Everything at one resourceVersion, read in pages of 100 (`limit` and `continue`). Begins again,
   // once, where the server forgot that version meanwhile (410).
-  List list(const Resource& resource, const ListOptions& options);
+  // `shorten` is called for each item as its page arrives: never more than a page is held whole.
+  List list(const Resource& resource, const ListOptions& options, const ItemFilter& shorten = {});
   // Server-side apply with our field manager and force: the object as it is afterwards.
   Object apply(const Object& object);
   Object create(const Object& object);

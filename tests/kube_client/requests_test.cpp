@@ -171,9 +171,12 @@ TEST_CASE("a list is read in pages, and its items know what they are") {
   REQUIRE(seen.size() == 2);
   CHECK(seen[1].target ==
         "/api/v1/namespaces/shop/secrets?labelSelector=app%20in%20%28a%2Cb%29&"
-        "fieldSelector=metadata.name%21%3Dx&limit=500&continue=a%26b%3D");
+        "fieldSelector=metadata.name%21%3Dx&limit=100&continue=a%26b%3D");
   client.list(secrets, {});
   CHECK(server.seen()[2].path == "/api/v1/secrets");
+  const List names =
+      client.list(secrets, {}, [](Object item) { return Object(item["metadata"]["name"]); });
+  CHECK(names.items == std::vector<Object>{"s0", "s1", "s2"});
 }
 
 TEST_CASE("a list whose token is too old begins again, once") {

@@ -163,18 +163,6 @@ TEST_CASE("an engine that dies between two steps is followed by one that finishe
   CHECK_FALSE(faulty.cluster.get("namespaces", "", manifests::namespace_of(app)).has_value());
 }
 
-TEST_CASE("a deployment that was destroyed while berthd was down leaves nothing") {
-  Faulty faulty;
-  faulty.world.wake();
-  const std::string id = faulty.running_deployment();
-  faulty.world.sleep();
-  faulty.world.destroy(id);
-  faulty.world.wake();
-  CHECK(faulty.world.is_removed(id));
-  CHECK(faulty.world.objects(kube::pods, id).empty());
-  CHECK(faulty.world.objects(kube::namespaces).empty());
-}
-
 TEST_CASE("a fight over a field costs few writes") {
   Faulty faulty;
   faulty.world.wake();

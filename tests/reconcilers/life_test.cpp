@@ -96,6 +96,21 @@ TEST_CASE("a destroyed deployment leaves nothing, and its row says so") {
   CHECK_FALSE(world.client().get(kube::namespaces, "", manifests::namespace_of(app)).has_value());
 }
 
+TEST_CASE("a deployment that was destroyed while berthd was down leaves nothing") {
+  TestCluster cluster;
+  World world(cluster.config());
+  world.wake();
+  const std::string id = world.deploy(world.new_app());
+  REQUIRE(world.is(id, Status::running));
+  REQUIRE(world.settles());
+  world.sleep();
+  world.destroy(id);
+  world.wake();
+  CHECK(world.is_removed(id));
+  CHECK(count_objects(world, id) == 0);
+  CHECK(world.objects(kube::namespaces).empty());
+}
+
 TEST_CASE("the app's namespace stays while another deployment of it lives") {
   TestCluster cluster;
   World world(cluster.config());

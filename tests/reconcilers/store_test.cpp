@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "reconcilers/applier.h"
+#include "reconcilers/differ.h"
 
 using namespace berth::reconcilers;
 using namespace std::chrono_literals;
@@ -85,13 +86,33 @@ TEST_CASE("a list says what is new, changed and gone, and keeps what was written
   CHECK(store.replace({}, "13").size() == 4);
 }
 
-TEST_CASE("only our managed fields are kept") {
+TEST_CASE("only our managed fields are kept, as text that says whether an object differs") {
+  const auto managed = [](const char* manager, const json& fields) {
+    return json{{"manager", manager}, {"operation", "Apply"}, {"fieldsV1", fields}};
+  };
   json full = object("a", 1);
-  full["metadata"]["managedFields"] = {{{"manager", "kubectl"}, {"operation", "Update"}},
-                                       {{"manager", "berth"}, {"operation", "Apply"}}};
+  const json desired = full;
+  full["metadata"]["managedFields"] = {
+      managed("kubectl", {{"f:theirs", json::object()}}),
+      managed("berth", {{"f:metadata", {{"f:name", json::object()}}}})};
   const json slim = slimmed(full);
   REQUIRE(slim["metadata"]["managedFields"].size() == 1);
   CHECK(slim["metadata"]["managedFields"][0]["manager"] == "berth");
+  CHECK(slim["metadata"]["managedFields"][0]["fieldsV1"].is_string());
+  CHECK_FALSE(differs(desired, slim));
+  full["metadata"]["managedFields"][1]["fieldsV1"]["f:spec"] = {{"f:extra", json::object()}};
+  CHECK(differs(desired, full));
+  CHECK(differs(desired, slimmed(full)));
+}
+
+TEST_CASE("of a pod's wish only the node is kept") {
+  json pod = object("a", 1);
+  pod["kind"] = "Pod";
+  pod["spec"] = {{"nodeName", "node1"}, {"containers", {{{"name", "app"}}}}};
+  pod["status"]["phase"] = "Running";
+  const json slim = slimmed(pod);
+  CHECK(slim["spec"] == json{{"nodeName", "node1"}});
+  CHECK(slim["status"]["phase"] == "Running");
 }
 
 TEST_CASE("the numbers of a quota change nothing") {
