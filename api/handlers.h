@@ -70,7 +70,7 @@ Reply disconnect_app(db::Tx& tx, const Call& call, const Services& services);
 Reply session_heartbeat(db::Tx& tx, const Call& call, const Services& services);
 Reply session_status(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_session(db::Tx& tx, const Call& call, const Services& services);
-Reply end_session(db::Tx& tx, const Call& call, const Services& services);
+Reply end_play_session(db::Tx& tx, const Call& call, const Services& services);
 
 // oauth.cpp
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);

@@ -1,5 +1,6 @@
 #include "api/openapi.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -14,7 +15,13 @@ std::string reference(std::string_view schema) {
   return "#/components/schemas/" + std::string(schema);
 }
 
-// An example of a schema, put together from those of its fields.
+bool is_required(const json& schema, const std::string& field) {
+  const json required = schema.value("required", json::array());
+  return std::find(required.begin(), required.end(), field) != required.end();
+}
+
+// An example of a schema, put together from those of its fields; what is null is left out where it
+// may be.
 json example_of(const json& schema) {
   if (schema.contains("example")) return schema["example"];
   if (schema.contains("$ref")) {
@@ -24,7 +31,8 @@ json example_of(const json& schema) {
   json example = json::object();
   const json properties = schema.value("properties", json::object());
   for (const auto& [name, field] : properties.items())
-    if (json value = example_of(field); !value.is_null()) example[name] = std::move(value);
+    if (json value = example_of(field); !value.is_null() || is_required(schema, name))
+      example[name] = std::move(value);
   return example;
 }
 

@@ -31,7 +31,7 @@ Reply refresh_session(db::Tx& tx, const Call& call, const Services&) {
           .headers = {{"Cache-Control", "no-store"}}};
 }
 
-Reply end_session(db::Tx& tx, const Call& call, const Services&) {
+Reply end_play_session(db::Tx& tx, const Call& call, const Services&) {
   play::end(tx, *call.play);
   return {.body = {{"message", "the session has ended"}, {"session_id", call.play->id}}};
 }

@@ -104,13 +104,13 @@ std::vector<Route> play_session_routes() {
        .run = WriteHandler{refresh_session}},
       {.method = "POST",
        .path = "/api/sessions/end",
-       .name = "endSession",
+       .name = "endPlaySession",
        .tag = "Sessions",
        .summary = "End the session",
        .access = play_session(),
        .rate = account_writes,
        .answer = {200, "SessionEndResult"},
-       .run = WriteHandler{end_session}},
+       .run = WriteHandler{end_play_session}},
   };
 }
 

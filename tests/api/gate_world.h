@@ -72,6 +72,7 @@ class GateWorld {
       .url_of = [](const std::string& host) { return "https://" + host; },
       .kubernetes_state = [] { return "simulated"; },
       .orphans = [] { return std::vector<std::string>(); },
+      .backup = {},
   };
   std::string remote_address = "192.0.2.1";
 

@@ -66,7 +66,8 @@ TEST_CASE("every operation has a summary, a success, and a body for each error")
     for (const auto& [status, response] : operation["responses"].items()) {
       INFO(status);
       CHECK_FALSE(response["description"].get<std::string>().empty());
-      const json& content = response.at("content").at("application/json");
+      REQUIRE(response.at("content").size() == 1);
+      const json& content = response["content"].begin().value();
       CHECK(content["schema"].contains("$ref"));
       success = success || status.starts_with('2');
       if (status.starts_with('4') || status.starts_with('5'))
@@ -161,6 +162,7 @@ TEST_CASE("every example of a request passes its own schema") {
 TEST_CASE("every example of an answer passes its own schema") {
   each_operation([](const std::string& where, const json& operation) {
     for (const auto& [status, response] : operation["responses"].items()) {
+      if (!response["content"].contains("application/json")) continue;  // no document, but bytes
       const json& content = response["content"]["application/json"];
       INFO(where << " " << status << " " << content["example"].dump());
       const std::string name = content["schema"]["$ref"].get<std::string>().substr(

@@ -14,7 +14,7 @@ let platform, app, operator, browser;
 
 before(async () => {
   mkdirSync('screenshots', { recursive: true });
-  platform = await Platform.start(process.argv.at(-1));
+  platform = await Platform.start(process.env.BERTHD);
   app = await App.start();
   operator = await platform.operator('olga', {
     app_name: 'Space <b>Cargo</b> & Co.',
@@ -54,7 +54,10 @@ async function look(page, name) {
 }
 
 const heading = (page) => page.locator('h1').innerText();
-const press = (page, name) => page.getByRole('button', { name }).click();
+const startingWith = (text) => new RegExp('^' + text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+// By the beginning of its name: "Allow" and not "Don’t allow".
+const press = (page, name) =>
+  page.getByRole('button', { name: startingWith(name) }).click();
 
 async function fill(page, fields) {
   for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);

@@ -61,7 +61,8 @@ TEST_CASE("every line of the log is an object, and none holds a secret") {
   const Answer given = expect(200, anybody.post("/api/oauth/token", code_exchange(ada.app, code)));
   secrets.push_back(given.body.at("access_token"));
   const Answer outbox = expect(200, anybody.get("/api/internal/outbox", admin(berthd)));
-  for (const json& mail : outbox.body.at("messages")) secrets.push_back(mail.at("token"));
+  for (const json& mail : outbox.body.at("messages"))
+    if (mail.at("token") != "") secrets.push_back(mail.at("token"));
   // A container that comes up and one that doesn't, with variables and credentials.
   json wanted = order("hello", "docker.io/library/crash:1");
   wanted["env_vars"] = {{"API_KEY", secret("value-of-a-variable")}};

@@ -53,7 +53,7 @@ class Watched {
   kube::Client client{cluster_.config()};
   std::atomic<int> heard = 0;
   Informer informer{
-      client, kube::services, "informer-test=" + name,
+      client, kube::services, Need::always, "informer-test=" + name,
       Informer::Listener{.changed = [this](const Object&) { ++heard; }, .connected = [] {}}};
 };
 
