@@ -86,6 +86,8 @@ Json ready(const Json& live, const Json& secret) {
 std::optional<Moment> CertificateController::reconcile(const Key& key, Moment now) {
   const ObjectPtr certificate = store_.find(key);
   if (!certificate || terminating(*certificate)) return std::nullopt;
+  // cert-manager's webhook refuses one that is for no host.
+  if (at_path(*certificate, "/spec/dnsNames").empty()) return std::nullopt;
   const ObjectPtr secret = store_.find({Kind::secrets, key.name_space, secret_of(*certificate)});
   if (!fits(secret, *certificate)) return issue(key, *certificate, now);
   forget(uid_of(*certificate));
