@@ -119,6 +119,14 @@ std::string images_of(const Json& pod) {
   return images;
 }
 
+// A port that a Service names is the container's of that name.
+std::string number_of(const std::string& target, const Json& pod) {
+  for (const Json& container : at_path(pod, "/spec/containers"))
+    for (const Json& port : at_path(container, "/ports"))
+      if (text_at(port, "name") == target) return at_path(port, "/containerPort").dump();
+  return target;
+}
+
 }  // namespace
 
 Page page_of(const Store& store, const std::string& host) {
@@ -132,10 +140,11 @@ Page page_of(const Store& store, const std::string& host) {
     return {503, document("503 no available server",
                           "<p>No ready pod answers for <b>" + escaped(name) + "</b>.</p>")};
   const Json& pod = *endpoints.ready.front();
-  return {200, document(name, "<dl>" + row("image", images_of(pod)) + row("port", endpoints.port) +
-                                  row("pod", name_of(pod)) +
-                                  row("ready replicas", std::to_string(endpoints.ready.size())) +
-                                  "</dl>")};
+  return {
+      200,
+      document(name, "<dl>" + row("image", images_of(pod)) +
+                         row("port", number_of(endpoints.port, pod)) + row("pod", name_of(pod)) +
+                         row("ready replicas", std::to_string(endpoints.ready.size())) + "</dl>")};
 }
 
 }  // namespace berth::simulated
