@@ -41,6 +41,7 @@ class Outages(World):
     def wake_the_others(self):
         """By themselves they take up to two minutes to ask an API server again that was down."""
         for part in ("controller-manager", "scheduler", "kubelet", "traefik"):
+            self.addCleanup(self.cluster.start_part, part)  # whatever happens here, others come after
             self.cluster.stop_part(part)
             self.cluster.start_part(part)
 

@@ -19,12 +19,15 @@ process_of() { # NAME: the id of the part's process; fails where it doesn't run
 
 is_running() { process_of "$1" >/dev/null; }
 
+# A process whose first thread has ended counts as ended; its sockets go with the last one, a moment later.
 check_ports_are_free() { # NAME PORT…
-  local name=$1 port taken
+  local name=$1 port taken deadline=$((SECONDS + stop_limit))
   shift
   for port; do
-    taken=$(ss -Hltnp "sport = :$port")
-    [ -z "$taken" ] || fail "$name can't start: port $port is taken: $taken"
+    while taken=$(ss -Hltnp "sport = :$port") && [ -n "$taken" ]; do
+      ((SECONDS < deadline)) || fail "$name can't start: port $port is taken: $taken"
+      sleep 0.2
+    done
   done
 }
 
