@@ -20,6 +20,12 @@ JSON
     -dnsserver 127.0.0.1:8053
 }
 ready_pebble() { answers -k https://127.0.0.1:14000/dir; }
+# It knows no account of the time before its start, and cert-manager registers one for a new issuer alone.
+settle_pebble() {
+  kubectl get clusterissuer pebble >/dev/null 2>&1 || return 0
+  kubectl delete clusterissuer pebble >/dev/null
+  make_issuer
+}
 
 # It finds pods by their EndpointSlices and speaks to them directly.
 launch_traefik() {
@@ -39,9 +45,7 @@ spec: {controller: traefik.io/ingress-controller}
 YAML
 }
 
-# Its webhook is left out: it would only check what the tests write.
-prepare_cert_manager() {
-  kubectl get namespace cert-manager >/dev/null 2>&1 || kubectl create namespace cert-manager >/dev/null
+make_issuer() {
   kubectl apply -f - >/dev/null <<'YAML'
 apiVersion: cert-manager.io/v1
 kind: ClusterIssuer
@@ -54,6 +58,12 @@ spec:
     privateKeySecretRef: {name: acme-key}
     solvers: [{http01: {ingress: {class: traefik}}}]
 YAML
+}
+
+# Its webhook is left out: it would only check what the tests write.
+prepare_cert_manager() {
+  kubectl get namespace cert-manager >/dev/null 2>&1 || kubectl create namespace cert-manager >/dev/null
+  make_issuer
 }
 launch_cert_manager() {
   start cert-manager 9402 "$(program cert-manager-controller)" --kubeconfig="$state/cert-manager.kubeconfig" \
