@@ -11,12 +11,12 @@ ExpiryLoop::ExpiryLoop(db::Database& database, connections::UseLog& uses, Option
 ExpiryLoop::~ExpiryLoop() { stop(); }
 
 void ExpiryLoop::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
+  thread_ = std::thread([this] { work(); });
 }
 
 void ExpiryLoop::stop() {
   if (!thread_.joinable()) return;
-  thread_.request_stop();
+  stopping_.request_stop();
   thread_.join();
   try {
     uses_.flush(database_);
@@ -28,7 +28,7 @@ void ExpiryLoop::stop() {
 int ExpiryLoop::run_once() {
   int removed = 0;
   // Looks before it writes: an empty transaction would take the writer from somebody.
-  while (!thread_.get_stop_token().stop_requested() &&
+  while (!stopping_.stop_requested() &&
          database_.read([](db::Tx& tx) { return expiry::is_anything_due(tx); })) {
     const int some =
         database_.write([&](db::Tx& tx) { return expiry::remove_some(tx, options_.batch); });
@@ -38,11 +38,11 @@ int ExpiryLoop::run_once() {
   return removed;
 }
 
-void ExpiryLoop::work(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
+void ExpiryLoop::work() {
+  while (!stopping_.stop_requested()) {
     run_and_log();
     std::unique_lock lock(mutex_);
-    wakes_.wait_for(lock, stop, options_.interval, [] { return false; });
+    wakes_.wait_for(lock, stopping_.get_token(), options_.interval, [] { return false; });
   }
 }
 

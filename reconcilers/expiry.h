@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "controller/db/database.h"
@@ -11,7 +12,7 @@
 namespace berth::reconcilers {
 
 // Removes what has expired, in small batches, and writes down when consents were last used. Nothing
-// depends on when it does so. For the composition root: make it, start() and stop() it.
+// depends on when it does so. For the composition root: make it, start() and stop() it, once.
 class ExpiryLoop {
  public:
   struct Options {
@@ -37,7 +38,7 @@ class ExpiryLoop {
   int run_once();
 
  private:
-  void work(const std::stop_token& stop);
+  void work();
   void run_and_log();
 
   db::Database& database_;
@@ -45,7 +46,8 @@ class ExpiryLoop {
   const Options options_;
   std::mutex mutex_;
   std::condition_variable_any wakes_;
-  std::jthread thread_;
+  std::stop_source stopping_;
+  std::thread thread_;
 };
 
 }  // namespace berth::reconcilers
