@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# clang-format on all sources, clang-tidy on the files that differ from BASE (default: all), and
-# shellcheck on the scripts. Prints what is wrong and ends with 1 if anything is.
+# clang-format on all sources, clang-tidy on the files that differ from BASE (default: all), and the
+# scripts by shellcheck. Prints what is wrong and ends with 1 if anything is.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 failed=0
