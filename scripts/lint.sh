@@ -2,11 +2,11 @@
 # clang-format on all sources, clang-tidy on the files that differ from BASE (default: all), and the
 # scripts by shellcheck. Prints what is wrong and ends with 1 if anything is.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 failed=0
 mapfile -t sources < <(git ls-files '*.cpp' '*.h')
 clang-format --dry-run -Werror "${sources[@]}" || failed=1
-mapfile -t scripts < <(git ls-files '*.sh' .ci/run tests/kube/cluster tests/kube/run-e2e tests/kube/run-berthd tests/pages/run)
+mapfile -t scripts < <(git ls-files '*.sh' .ci/run tests/kube/cluster tests/kube/run-e2e tests/kube/run-berthd tests/pages/run tests/oauth_clients/run)
 shellcheck "${scripts[@]}" || failed=1
 cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DBERTH_TESTS=ON >/dev/null || exit 1
 cmake --build --preset dev --target berthd >/dev/null || exit 1 # the generated sources
