@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import unittest
 
-from .berthd import PATIENCE, PROGRAM, ROOT, Berthd, Operator
+from .berthd import PATIENCE, PROGRAM, ROOT, Berthd, NoAnswer, Operator
 from .cluster import REGISTRY, SCRIPT, Cluster, run, serves
 from .load import Load
 from .waiting import eventually
@@ -53,6 +53,13 @@ class Installed(Berthd):
         self.url = f"http://{spec['clusterIP']}:{spec['ports'][0]['port']}"
         pod = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")
         self.metrics_url = f"http://{pod['status']['podIP']}:9090"
+        eventually(self.answers, "the Service leads to the pod", PATIENCE)  # kube-proxy takes its time
+
+    def answers(self):
+        try:
+            return super().ask("GET", "/health")["status"]
+        except NoAnswer:
+            return None
 
     def secret(self):
         return self.cluster.kubectl("get", "secret", RELEASE, "-n", NAMESPACE, "-o",
