@@ -14,6 +14,7 @@
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
+#include "controller/domain/rewards.h"
 
 namespace berth::api {
 
@@ -41,6 +42,7 @@ struct Services {
   std::vector<std::string> trusted_proxies;  // addresses that may set X-Forwarded-For
   Duration session_lifetime = std::chrono::hours(24);
   accounts::SignupBonus signup_bonus;
+  rewards::Rules reward_rules;
   oauth::Policy oauth_policy;
   deployments::Rules deployment_rules;
   LoginThrottle& login_throttle;

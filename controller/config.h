@@ -15,6 +15,7 @@
 #include "controller/base/log.h"
 #include "controller/base/mail_text.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/rewards.h"
 #include "controller/domain/tiers.h"
 
 namespace berth {
@@ -87,6 +88,7 @@ struct Config {
   std::int64_t treasury_genesis = 0;
   std::vector<tiers::Tier> tiers;
   accounts::SignupBonus signup_bonus;
+  rewards::Rules reward_rules;
 
   int http_threads = 0;
   int max_connections = 0;

@@ -22,7 +22,9 @@ constexpr std::string_view default_tiers = R"(
 )";
 constexpr std::string_view default_rewards =
     "{signup-points: 100, signup-daily-points: 1000000, signup-first-count: 100, "
-    "signup-first-multiplier: 5, signup-early-count: 1000, signup-early-multiplier: 2}";
+    "signup-first-multiplier: 5, signup-early-count: 1000, signup-early-multiplier: 2, "
+    "referral-points: 50, session-points: 1, viewer-points: 1, user-daily-points: 1000, "
+    "owner-daily-points: 100000, total-daily-points: 10000000}";
 
 [[noreturn]] void want(const std::string& allowed) { throw std::invalid_argument(allowed); }
 
@@ -146,26 +148,31 @@ void take_tiers(Config& config, const std::string& text) {
 void take_rewards(Config& config, const std::string& text) {
   const json entries = structured(text);
   if (!entries.is_object()) want("an object, as `berthd config` prints it");
+  accounts::SignupBonus& bonus = config.signup_bonus;
+  rewards::Rules& rules = config.reward_rules;
+  const std::map<std::string_view, std::int64_t*> fields = {
+      {"signup-points", &bonus.points},
+      {"signup-daily-points", &bonus.daily_points},
+      {"signup-first-count", &bonus.first_count},
+      {"signup-first-multiplier", &bonus.first_multiplier},
+      {"signup-early-count", &bonus.early_count},
+      {"signup-early-multiplier", &bonus.early_multiplier},
+      {"referral-points", &rules.referral},
+      {"session-points", &rules.session},
+      {"viewer-points", &rules.viewer},
+      {"user-daily-points", &rules.user_daily},
+      {"owner-daily-points", &rules.owner_daily},
+      {"total-daily-points", &rules.total_daily}};
   for (const auto& [name, value] : entries.items()) {
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 0)
-      want("whole numbers of 0 or more");
-    const std::int64_t number = value;
-    accounts::SignupBonus& bonus = config.signup_bonus;
-    if (name == "signup-points")
-      bonus.points = number;
-    else if (name == "signup-daily-points")
-      bonus.daily_points = number;
-    else if (name == "signup-first-count")
-      bonus.first_count = number;
-    else if (name == "signup-first-multiplier")
-      bonus.first_multiplier = std::max<std::int64_t>(1, number);
-    else if (name == "signup-early-count")
-      bonus.early_count = number;
-    else if (name == "signup-early-multiplier")
-      bonus.early_multiplier = std::max<std::int64_t>(1, number);
-    else
-      want("only known fields; " + name + " is none");
+    const auto field = fields.find(name);
+    if (field == fields.end()) want("only known fields; " + name + " is none");
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
+        value.get<std::int64_t>() > ledger::max_points)
+      want("whole numbers from 0 to 2^53-1");
+    *field->second = value;
   }
+  bonus.first_multiplier = std::max<std::int64_t>(1, bonus.first_multiplier);
+  bonus.early_multiplier = std::max<std::int64_t>(1, bonus.early_multiplier);
 }
 
 void take_cluster(Config& config, const std::string& text) {
@@ -331,7 +338,9 @@ const std::vector<Key>& config_keys() {
        }},
       {"tiers", default_tiers, "rows of the tiers' table at the first start", take_tiers},
       {"rewards", default_rewards,
-       "points for signing up: for each account times its multiplier, and for all of a day",
+       "what the treasury gives away: for signing up (times the multiplier), bringing somebody, a "
+       "live "
+       "minute, an impression; and the most of a UTC day",
        take_rewards},
       {"log-format", "json", "json or text",
        [](Config& c, const std::string& v) {

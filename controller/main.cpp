@@ -269,10 +269,8 @@ void serve(const Config& config) {
                               .dns = {.servers = config.dns_servers},
                               .leader = {}});
   database.subscribe([&](db::Topic topic, const std::string& id) {
-    if (topic == db::Topic::custom_domain)
-      engine.enqueue_domain(id);
-    else
-      engine.enqueue(id);
+    if (topic == db::Topic::custom_domain) engine.enqueue_domain(id);
+    if (topic == db::Topic::deployment) engine.enqueue(id);
   });
 
   std::unique_ptr<api::Gate> gate;
@@ -312,6 +310,7 @@ void serve(const Config& config) {
       .trusted_proxies = config.trusted_proxies,
       .session_lifetime = config.session_lifetime,
       .signup_bonus = config.signup_bonus,
+      .reward_rules = config.reward_rules,
       .oauth_policy = {.refresh_reuse_grace = config.refresh_reuse_grace,
                        .family_lifetime = config.refresh_family_lifetime,
                        .secret_grace = config.secret_grace},

@@ -60,6 +60,7 @@ class GateWorld {
       .trusted_proxies = {},
       .session_lifetime = std::chrono::hours(24),
       .signup_bonus = {},
+      .reward_rules = {},
       .oauth_policy = {},
       .deployment_rules = world.rules,
       .login_throttle = throttle,
