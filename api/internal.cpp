@@ -5,6 +5,7 @@
 #include "controller/domain/apps.h"
 #include "controller/domain/audit.h"
 #include "controller/domain/ledger.h"
+#include "controller/domain/outbox.h"
 
 namespace berth::api {
 namespace {
@@ -47,7 +48,7 @@ Reply treasury(db::Tx& tx, const Call&, const Services&) {
 
 Reply outbox(db::Tx& tx, const Call&, const Services& services) {
   json messages = json::array();
-  for (const accounts::Mail& mail : accounts::outbox(tx, services.keys))
+  for (const outbox::Mail& mail : outbox::list(tx, services.keys.data))
     messages.push_back({{"to", mail.to},
                         {"subject", mail.subject},
                         {"body", mail.body},
