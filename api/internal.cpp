@@ -6,6 +6,7 @@
 #include "controller/domain/audit.h"
 #include "controller/domain/ledger.h"
 #include "controller/domain/ledger_audit.h"
+#include "controller/domain/outbox.h"
 
 namespace berth::api {
 namespace {
@@ -69,7 +70,7 @@ Reply audit_log(db::Tx& tx, const Call& call, const Services&) {
 
 Reply outbox(db::Tx& tx, const Call&, const Services& services) {
   json messages = json::array();
-  for (const accounts::Mail& mail : accounts::outbox(tx, services.keys))
+  for (const outbox::Mail& mail : outbox::list(tx, services.keys.data))
     messages.push_back({{"to", mail.to},
                         {"subject", mail.subject},
                         {"body", mail.body},
