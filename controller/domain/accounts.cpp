@@ -11,6 +11,7 @@
 #include "controller/domain/account_mail.h"
 #include "controller/domain/account_rows.h"
 #include "controller/domain/ledger.h"
+#include "controller/domain/rewards.h"
 
 namespace berth::accounts {
 namespace {
@@ -72,15 +73,12 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
     log::warning("no sign-up bonus: the day's limit is reached", {{"user", user.id}});
     return;
   }
-  const auto paid = ledger::post(tx, {.kind = "signup_bonus",
-                                      .from = ledger::treasury(),
-                                      .to = ledger::user_account(user.id),
-                                      .amount = amount,
-                                      .memo = "sign-up bonus"});
-  if (!paid) {
-    log::warning("no sign-up bonus: the treasury has too little", {{"user", user.id}});
+  if (!rewards::give(tx, {.kind = rewards::Kind::signup,
+                          .user_id = user.id,
+                          .app_owner_id = {},
+                          .amount = amount,
+                          .memo = "sign-up bonus"}))
     return;
-  }
   tx.execute("UPDATE users SET signup_bonus = $2, signup_bonus_at = $3 WHERE id = $1", user.id,
              amount, tx.now());
 }
