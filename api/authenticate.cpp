@@ -62,7 +62,7 @@ void by_session(db::Tx& tx, const std::string& token, const Services& services, 
 void by_play_session(db::Tx& tx, const std::string& token, const Services& services, Call& call) {
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::access || kind == TokenKind::refresh)
-    refuse_kind("a session token of an app (st_live_…)");
+    refuse_kind("a session token of an app (st_live_...)");
   use_play_session(tx, token, services, call);
 }
 
@@ -70,7 +70,7 @@ void by_access_token(db::Tx& tx, const std::string& token, const Access& access,
                      const Services& services, Call& call) {
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::play_session || kind == TokenKind::refresh)
-    refuse_kind("an OAuth access token (at_live_…)");
+    refuse_kind("an OAuth access token (at_live_...)");
   use_access_token(tx, token, access, services, call);
 }
 
@@ -80,7 +80,7 @@ void by_session_or_play_session(db::Tx& tx, const std::string& token, const Serv
   if (kind == TokenKind::jwt || kind == TokenKind::unknown)
     return use_session(tx, token, services, call);
   if (kind != TokenKind::play_session)
-    refuse_kind("a session token, of POST /api/auth/login or of an app (st_live_…),");
+    refuse_kind("a session token, of POST /api/auth/login or of an app (st_live_...),");
   use_play_session(tx, token, services, call);
   // Only the session's own routes go on telling of one that has ended.
   if (call.play->ended_at) throw Error(Code::token_revoked, "the session has ended");
@@ -93,7 +93,7 @@ void by_session_or_access_token(db::Tx& tx, const std::string& token, const Acce
   if (kind == TokenKind::jwt || kind == TokenKind::unknown)
     return use_session(tx, token, services, call);
   if (kind != TokenKind::access)
-    refuse_kind("a session token of POST /api/auth/login or an OAuth access token (at_live_…)");
+    refuse_kind("a session token of POST /api/auth/login or an OAuth access token (at_live_...)");
   use_access_token(tx, token, access, services, call);
   call.user = user_of(tx, call.caller->user_id);
 }
