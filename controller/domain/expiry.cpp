@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/domain/chat.h"
 #include "controller/domain/token_rows.h"
 
 namespace berth::expiry {
@@ -33,6 +34,9 @@ constexpr std::array plain_rows = {
           "DELETE FROM idempotency_keys WHERE (principal, method, path, key) IN "
           "(SELECT principal, method, path, key FROM idempotency_keys "
           "WHERE created_at <= $1 LIMIT $2)"},
+    Plain{chat::kept_for, "SELECT 1 FROM chat_entries WHERE sent_at <= $1 LIMIT 1",
+          "DELETE FROM chat_entries WHERE seq IN "
+          "(SELECT seq FROM chat_entries WHERE sent_at <= $1 LIMIT $2)"},
 };
 
 // Tokens of a family that may live on without them. A refresh token's row is needed while the token

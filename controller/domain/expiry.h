@@ -4,7 +4,7 @@
 #include "controller/db/database.h"
 
 // Rows that nobody can use any more: codes, tokens, families, consents, sessions, mailed links,
-// kept answers. What decides about their use looks at the clock; removing them is for the size of
+// kept answers, old chat. What decides about their use looks at the clock; removing them is for the size of
 // the tables alone, which stay as large as what is alive.
 namespace berth::expiry {
 
