@@ -1,5 +1,6 @@
 // Accounts and sessions.
 #include "api/encode.h"
+#include "api/encode_user.h"
 #include "api/handlers.h"
 #include "api/sign_in.h"
 #include "controller/domain/passwords.h"
@@ -19,15 +20,13 @@ json encode_login(const accounts::User& user) {
           {"totp_enabled", user.totp_enabled}};
 }
 
-constexpr const char* emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }
-
 Reply message(const char* text) { return {.body = {{"message", text}}}; }
 
 json encode_me(db::Tx& tx, const accounts::User& user) {
   const accounts::Stats stats = accounts::stats(tx, user.id);
   json body = encode_login(user);
   body.erase("is_admin");
-  body.update({{"tier_emoji", emoji(user.tier)},
+  body.update({{"tier_emoji", tier_emoji(user.tier)},
                {"points", user.points},
                {"referral_code", user.referral_code},
                {"signup_multiplier", user.signup_multiplier},
@@ -132,6 +131,7 @@ Reply delete_me(const Call& call, const Services& services) {
   services.db.write([&](db::Tx& tx) {
     if (const auto user = accounts::find(tx, call.user->id)) accounts::delete_account(tx, *user);
   });
+  services.presence->forget(call.user->id);
   return message("the account is deleted");
 }
 

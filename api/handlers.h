@@ -72,6 +72,37 @@ Reply session_status(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_session(db::Tx& tx, const Call& call, const Services& services);
 Reply end_play_session(db::Tx& tx, const Call& call, const Services& services);
 
+// social.cpp
+Reply search_users(db::Tx& tx, const Call& call, const Services& services);
+Reply get_user(db::Tx& tx, const Call& call, const Services& services);
+Reply list_friends(db::Tx& tx, const Call& call, const Services& services);
+Reply request_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply list_friend_requests(db::Tx& tx, const Call& call, const Services& services);
+Reply accept_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply reject_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply withdraw_friend_request(db::Tx& tx, const Call& call, const Services& services);
+Reply remove_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply list_blocks(db::Tx& tx, const Call& call, const Services& services);
+Reply block_user(db::Tx& tx, const Call& call, const Services& services);
+Reply unblock_user(db::Tx& tx, const Call& call, const Services& services);
+Reply set_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply own_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply user_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply table_presence(db::Tx& tx, const Call& call, const Services& services);
+
+// chat.cpp
+Reply list_channels(db::Tx& tx, const Call& call, const Services& services);
+Reply open_channel(db::Tx& tx, const Call& call, const Services& services);
+Reply join_channel(db::Tx& tx, const Call& call, const Services& services);
+Reply leave_channel(db::Tx& tx, const Call& call, const Services& services);
+Reply list_messages(db::Tx& tx, const Call& call, const Services& services);
+Reply send_message(db::Tx& tx, const Call& call, const Services& services);
+Reply follow_channel(const Call& call, const Services& services);
+Reply chat_words(db::Tx& tx, const Call& call, const Services& services);
+Reply set_chat_words(db::Tx& tx, const Call& call, const Services& services);
+Reply delete_message(db::Tx& tx, const Call& call, const Services& services);
+
 // oauth.cpp
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);
 Reply token(db::Tx& tx, const Call& call, const Services& services);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,12 @@
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/chat_words.h"
 #include "controller/domain/connections.h"
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
+#include "controller/domain/presence.h"
 #include "controller/domain/rewards.h"
 
 namespace berth::api {
@@ -34,6 +37,8 @@ struct Services {
   const Keys& keys;
   PasswordHasher& passwords;
   connections::UseLog& uses;
+  std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
+  std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
 
   Environment environment = Environment::development;
   std::string base_url;  // the issuer, without a slash behind it

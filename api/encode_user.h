@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "controller/db/database.h"
+#include "controller/domain/accounts.h"
+
+namespace berth::api {
+
+constexpr const char* tier_emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }
+
+// What others may know of a user: the specification's UserProfile, without its envelope.
+// `viewer_id`: who looks, for the state of their friendship.
+nlohmann::json encode_profile(db::Tx& tx, const accounts::User& user,
+                              const std::optional<std::string>& viewer_id);
+
+}  // namespace berth::api
