@@ -34,8 +34,7 @@ chat::ChannelType type_of(const std::string& name) {
 chat::ChannelQuery channel_query(const Call& call) {
   chat::ChannelQuery query;
   if (const auto type = call.query("type")) {
-    if (*type != "lobby" && *type != "table")
-      throw invalid_field("type", "must be lobby or table");
+    if (*type != "lobby" && *type != "table") throw invalid_field("type", "must be lobby or table");
     query.type = type_of(*type);
   }
   if (const auto member = call.query("member")) {
@@ -80,10 +79,9 @@ Reply leave_channel(db::Tx& tx, const Call& call, const Services&) {
 
 Reply list_messages(db::Tx& tx, const Call& call, const Services& services) {
   const auto words = services.chat_filter->at(tx);
-  const chat::History history =
-      chat::history(tx, call.user->id, call.id(),
-                    {.before = call.query("before"), .limit = limit_of(call)},
-                    {.data_key = services.keys.data, .words = *words});
+  const chat::History history = chat::history(
+      tx, call.user->id, call.id(), {.before = call.query("before"), .limit = limit_of(call)},
+      {.data_key = services.keys.data, .words = *words});
   json messages = json::array();
   for (const chat::Message& message : history.messages) messages.push_back(encode(message));
   return {.body = {{"messages", std::move(messages)}, {"has_more", history.has_more}}};
@@ -91,10 +89,10 @@ Reply list_messages(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply send_message(db::Tx& tx, const Call& call, const Services& services) {
   const auto words = services.chat_filter->at(tx);
-  return {.status = 201,
-          .body = {{"message",
-                    encode(chat::send(tx, call.user->id, call.id(), call.body.at("body"),
-                                      {.data_key = services.keys.data, .words = *words}))}}};
+  return {
+      .status = 201,
+      .body = {{"message", encode(chat::send(tx, call.user->id, call.id(), call.body.at("body"),
+                                             {.data_key = services.keys.data, .words = *words}))}}};
 }
 
 Reply chat_words(db::Tx& tx, const Call&, const Services&) {

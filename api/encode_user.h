@@ -1,20 +1,23 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
 #include <string_view>
 
-#include "controller/db/database.h"
 #include "controller/domain/accounts.h"
 
 namespace berth::api {
 
-constexpr const char* tier_emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }
+// What every answer that tells a user of himself, or an admin of him, has.
+inline nlohmann::json encode_user(const accounts::User& user) {
+  return {{"id", user.id},
+          {"email", user.email},
+          {"username", user.username},
+          {"tier", user.tier},
+          {"is_admin", user.is_admin},
+          {"email_verified", user.email_verified},
+          {"totp_enabled", user.totp_enabled}};
+}
 
-// What others may know of a user: the specification's UserProfile, without its envelope.
-// `viewer_id`: who looks, for the state of their friendship.
-nlohmann::json encode_profile(db::Tx& tx, const accounts::User& user,
-                              const std::optional<std::string>& viewer_id);
+constexpr const char* tier_emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }
 
 }  // namespace berth::api

@@ -73,7 +73,8 @@ struct Gate::Passage {
 Gate::Gate(const Services& services, HttpMetrics& metrics)
     : services_(services), metrics_(metrics), router_(routes(), services.environment) {
   for (const Route* route : router_.rows()) {
-    if (!route->body.empty()) validators_.emplace(route, Validator(route->body));
+    if (!route->body.empty() && route->check == Check::by_schema)
+      validators_.emplace(route, Validator(route->body));
     if (!all_schemas().contains(route->answer.schema))
       throw std::logic_error("route " + std::string(route->name) + ": no schema " +
                              std::string(route->answer.schema));

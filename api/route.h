@@ -67,6 +67,9 @@ inline bool is_oauth(Shape shape) {
 enum class Body { none, only_json, json_or_form };
 enum class Availability { always, development_only };
 enum class Idempotency { ignored, kept };
+// by_handler: where the specification asks for other codes than validation_failed; the schema is
+// for the document alone.
+enum class Check { by_schema, by_handler };
 
 struct Param {  // of the query
   std::string_view name;
@@ -141,6 +144,7 @@ struct Route {
   Shape shape = Shape::nested;
   Body body_kind = Body::none;
   std::string_view body = {};  // the schema of the request
+  Check check = Check::by_schema;
   std::vector<Param> query = {};
   Answer answer = {};
   std::vector<Code> errors = {};  // beside those that follow from access, rate and body

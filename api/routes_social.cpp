@@ -163,7 +163,7 @@ std::vector<Route> block_routes() {
        .summary = "End a block; what it ended stays so",
        .access = user_or_app,
        .rate = writes,
-       .answer = {200, "SocialMessage"},
+       .answer = {200, "Message"},
        .errors = {Code::user_not_found},
        .run = WriteHandler{unblock_user}},
   };
@@ -356,7 +356,7 @@ std::vector<Route> moderation_routes() {
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,
-       .answer = {200, "SocialMessage"},
+       .answer = {200, "Message"},
        .errors = {Code::message_not_found},
        .run = WriteHandler{delete_message}},
   };

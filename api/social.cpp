@@ -1,5 +1,6 @@
 // Users, friends, blocks, presence.
 #include "api/encode.h"
+#include "api/encode_profile.h"
 #include "api/encode_user.h"
 #include "api/handlers.h"
 #include "controller/domain/blocks.h"
@@ -157,9 +158,9 @@ Reply unblock_user(db::Tx& tx, const Call& call, const Services&) {
 
 Reply set_presence(db::Tx& tx, const Call& call, const Services& services) {
   services.presence->set(call.user->id,
-                        {.current_game = text_or_nothing(call.body, "current_game"),
-                         .lobby = text_or_nothing(call.body, "lobby")},
-                        going(call.body), tx.now());
+                         {.current_game = text_or_nothing(call.body, "current_game"),
+                          .lobby = text_or_nothing(call.body, "lobby")},
+                         going(call.body), tx.now());
   return encode(services.presence->of(tx, call.user->id));
 }
 
@@ -174,7 +175,7 @@ Reply user_presence(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services) {
   return {.body = {{"entry", encode(services.presence->sit(table_id(call), call.user->id,
-                                                          going(call.body), tx.now()))}}};
+                                                           going(call.body), tx.now()))}}};
 }
 
 Reply table_presence(db::Tx& tx, const Call& call, const Services& services) {

@@ -24,6 +24,7 @@
 #include "reconcilers/engine.h"
 #include "reconcilers/expiry.h"
 #include "reconcilers/mail.h"
+#include "reconcilers/presence.h"
 #include "reconcilers/simulated/cluster.h"
 
 namespace berth {
@@ -356,6 +357,8 @@ void serve(const Config& config) {
   engine.start();
   if (mail) mail->start();
   expiry.start();
+  reconcilers::PresenceLoop presence(database, services.presence);
+  presence.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -378,6 +381,7 @@ void serve(const Config& config) {
   if (mail) mail->stop();
   engine.stop();
   expiry.stop();
+  presence.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

@@ -62,9 +62,9 @@ std::vector<Found> search(db::Tx& tx, const std::string& user_id, std::string_vi
 }
 
 std::optional<Found> find(db::Tx& tx, std::string_view username) {
-  auto rows = tx.query(
-      "SELECT id, username FROM users WHERE username_key = $1 AND deleted_at IS NULL",
-      accounts::folded(username));
+  auto rows =
+      tx.query("SELECT id, username FROM users WHERE username_key = $1 AND deleted_at IS NULL",
+               accounts::folded(username));
   if (!rows.next()) return std::nullopt;
   return Found{.id = rows.text(0), .username = rows.text(1)};
 }
