@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/authenticate.h"
 #include "api/client_address.h"
 #include "api/errors.h"
 #include "api/idempotency.h"
@@ -27,28 +28,9 @@ std::string request_id_of(const Request& request, Instant now) {
   return usable ? std::string(given) : new_uuid(now);
 }
 
-// What stands behind "Bearer" (RFC 6750, section 2.1); empty where there is nothing of the kind.
-std::string bearer_token(const Request& request) {
-  constexpr std::string_view scheme = "bearer ";
-  const std::string_view value = request.headers.get("Authorization");
-  if (value.size() <= scheme.size()) return {};
-  const bool is_bearer =
-      std::equal(scheme.begin(), scheme.end(), value.begin(), [](char expected, char given) {
-        return expected == std::tolower(static_cast<unsigned char>(given));
-      });
-  return is_bearer ? std::string(value.substr(value.find_first_not_of(' ', scheme.size() - 1)))
-                   : std::string();
-}
-
 bool is_below_internal(std::string_view path) {
   return path.starts_with(internal_prefix) &&
          (path.size() == internal_prefix.size() || path[internal_prefix.size()] == '/');
-}
-
-std::string scope_names(const std::vector<Scope>& scopes) {
-  std::string names;
-  for (const Scope scope : scopes) names.append(names.empty() ? "" : " ").append(info(scope).name);
-  return names;
 }
 
 void check_query(const Route& route, const Call& call) {
@@ -146,6 +128,7 @@ Reply Gate::answer(Passage& passage) {
   passage.route = match.route;
   passage.shape = match.route->shape;
   Call call = {.http = request,
+               .route = match.route,
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
                .body = {},
@@ -189,36 +172,13 @@ void Gate::authenticate(db::Tx& tx, Passage& passage, Call& call) const {
     call.admin = usable ? std::string(actor) : "internal";
     return;
   }
-  const std::string token = bearer_token(passage.request);
-  if (token.empty())
-    throw Error(Code::invalid_token, "a token is needed: Authorization: Bearer <token>");
-  if (access.kind == Access::Kind::session) {
-    if (!accounts::looks_like_jwt(token) && token.find("_live_") != std::string::npos)
-      throw Error(Code::wrong_token_type, "a session token of POST /api/auth/login is needed here");
-    accounts::SignedIn signed_in = accounts::check_signed_in(tx, token, services_.keys);
-    call.user = std::move(signed_in.user);
-    call.session_id = std::move(signed_in.session_id);
-    return;
-  }
-  if (access.kind == Access::Kind::play_session) {
-    if (accounts::looks_like_jwt(token) || token.starts_with("at_live_") ||
-        token.starts_with("rt_live_"))
-      throw Error(Code::wrong_token_type, "a session token of an app (st_live_…) is needed here");
-    call.play = play::check(tx, token);
-    services_.uses.note(call.play->grant_id, tx.now());
-    return;
-  }
-  if (accounts::looks_like_jwt(token) || token.starts_with("st_live_") ||
-      token.starts_with("rt_live_"))
-    throw Error(Code::wrong_token_type, "an OAuth access token (at_live_…) is needed here");
-  call.caller = oauth::check_access_token(tx, token);
-  services_.uses.note(call.caller->grant_id, tx.now());
-  const bool enough = access.any_of.empty() || std::ranges::any_of(access.any_of, [&](Scope scope) {
-                        return call.caller->scopes.has(scope);
-                      });
-  if (!enough)
-    throw Error(Code::insufficient_scope,
-                "the token lacks the scope " + scope_names(access.any_of));
+  Bearer bearer = check_bearer(tx, access, bearer_token(passage.request), services_);
+  if (bearer.caller) services_.uses.note(bearer.caller->grant_id, tx.now());
+  if (bearer.play) services_.uses.note(bearer.play->grant_id, tx.now());
+  call.user = std::move(bearer.user);
+  call.session_id = std::move(bearer.session_id);
+  call.caller = std::move(bearer.caller);
+  call.play = std::move(bearer.play);
 }
 
 // Counts per grant, per user, or per address, whichever the route knows.
@@ -326,7 +286,8 @@ bool Gate::is_admin(const Request& request) const {
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
   response.status = reply.status;
   if (reply.stream) {
-    response.content_type = passage.route->answer.content_type;
+    response.content_type =
+        reply.content_type.empty() ? passage.route->answer.content_type : reply.content_type;
     response.stream = reply.stream;
   } else if (!reply.text.empty()) {
     response.content_type = "application/json";

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "api/event_stream.h"
 #include "api/http.h"
 #include "api/login_throttle.h"
 #include "controller/base/clock.h"
@@ -47,6 +49,8 @@ struct Services {
   deployments::Rules deployment_rules;
   LoginThrottle& login_throttle;
   std::function<std::string()> rotate_session_key;  // the new key's id; throws where it can't
+  // Where streams wait for commits.
+  std::shared_ptr<EventHub> events = std::make_shared<EventHub>();
   // Scheme, host and port that a host of deployments is reached at.
   std::function<std::string(const std::string& host)> url_of;
 
