@@ -2,6 +2,7 @@
 #include "controller/domain/chat.h"
 
 #include "api/encode.h"
+#include "api/encode_chat.h"
 #include "api/handlers.h"
 
 namespace berth::api {
@@ -12,15 +13,6 @@ json encode(const chat::Channel& channel) {
           {"type", chat::to_string(channel.type)},
           {"ref_id", or_null(channel.ref_id)},
           {"joined", channel.joined}};
-}
-
-json encode(const chat::Message& message) {
-  return {{"id", message.id},
-          {"channel_id", message.channel_id},
-          {"sender_id", message.sender_id},
-          {"sender_username", message.sender_username},
-          {"filtered_body", message.filtered_body},
-          {"sent_at", to_iso8601(message.sent_at)}};
 }
 
 Reply one(const chat::Channel& channel, int status = 200) {
@@ -83,16 +75,16 @@ Reply list_messages(db::Tx& tx, const Call& call, const Services& services) {
       tx, call.user->id, call.id(), {.before = call.query("before"), .limit = limit_of(call)},
       {.data_key = services.keys.data, .words = *words});
   json messages = json::array();
-  for (const chat::Message& message : history.messages) messages.push_back(encode(message));
+  for (const chat::Message& message : history.messages) messages.push_back(encode_message(message));
   return {.body = {{"messages", std::move(messages)}, {"has_more", history.has_more}}};
 }
 
 Reply send_message(db::Tx& tx, const Call& call, const Services& services) {
   const auto words = services.chat_filter->at(tx);
-  return {
-      .status = 201,
-      .body = {{"message", encode(chat::send(tx, call.user->id, call.id(), call.body.at("body"),
-                                             {.data_key = services.keys.data, .words = *words}))}}};
+  return {.status = 201,
+          .body = {{"message", encode_message(chat::send(
+                                   tx, call.user->id, call.id(), call.body.at("body"),
+                                   {.data_key = services.keys.data, .words = *words}))}}};
 }
 
 Reply chat_words(db::Tx& tx, const Call&, const Services&) {

@@ -128,6 +128,7 @@ Reply Gate::answer(Passage& passage) {
   passage.route = match.route;
   passage.shape = match.route->shape;
   Call call = {.http = request,
+               .route = match.route,
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
                .body = {},
@@ -267,7 +268,8 @@ bool Gate::is_admin(const Request& request) const {
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
   response.status = reply.status;
   if (reply.stream) {
-    response.content_type = passage.route->answer.content_type;
+    response.content_type =
+        reply.content_type.empty() ? passage.route->answer.content_type : reply.content_type;
     response.stream = reply.stream;
   } else if (!reply.text.empty()) {
     response.content_type = "application/json";

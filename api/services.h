@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "api/chat_feed.h"
+#include "api/event_stream.h"
 #include "api/http.h"
 #include "api/login_throttle.h"
 #include "controller/base/clock.h"
@@ -39,6 +41,7 @@ struct Services {
   connections::UseLog& uses;
   std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
   std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
+  std::shared_ptr<ChatFeeds> chat_feeds = std::make_shared<ChatFeeds>();
 
   Environment environment = Environment::development;
   std::string base_url;  // the issuer, without a slash behind it
@@ -52,6 +55,8 @@ struct Services {
   deployments::Rules deployment_rules;
   LoginThrottle& login_throttle;
   std::function<std::string()> rotate_session_key;  // the new key's id; throws where it can't
+  // Where streams wait for commits.
+  std::shared_ptr<EventHub> events = std::make_shared<EventHub>();
   // Scheme, host and port that a host of deployments is reached at.
   std::function<std::string(const std::string& host)> url_of;
 

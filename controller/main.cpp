@@ -269,7 +269,10 @@ void serve(const Config& config) {
                               .patience = {},
                               .dns = {.servers = config.dns_servers},
                               .leader = {}});
-  database.subscribe([&](db::Topic topic, const std::string& id) {
+  const auto events = std::make_shared<api::EventHub>(
+      api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4});
+  database.subscribe([&, events](db::Topic topic, const std::string& id) {
+    events->wake(topic, id);
     if (topic == db::Topic::custom_domain) engine.enqueue_domain(id);
     if (topic == db::Topic::deployment) engine.enqueue(id);
   });
@@ -321,6 +324,7 @@ void serve(const Config& config) {
       .login_throttle = login_throttle,
       .rotate_session_key =
           [&] { return data.rotate_session_key(keys, clock.now(), config.session_lifetime); },
+      .events = events,
       .url_of =
           [&config, is_simulated, port = listening.port](const std::string& host) {
             if (is_simulated) return "http://" + host + ":" + std::to_string(port);

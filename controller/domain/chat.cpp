@@ -124,6 +124,14 @@ std::int64_t newest_seq(db::Tx& tx, const std::string& channel_id) {
   return tx.number("SELECT max(seq) FROM chat_entries WHERE channel_id = $1", channel_id);
 }
 
+bool may_read(db::Tx& tx, const std::string& user_id, const std::string& sender_id) {
+  return tx.number(
+             "SELECT EXISTS (SELECT 1 FROM users WHERE id = $2 AND deleted_at IS NULL) "
+             "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $1 AND blocked_id = $2) "
+             "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $2 AND blocked_id = $1)",
+             user_id, sender_id) != 0;
+}
+
 std::vector<Entry> entries_after(db::Tx& tx, const std::string& channel_id, std::int64_t after,
                                  int limit, const Texts& texts) {
   static const std::string sql =
