@@ -1,0 +1,23 @@
+"""A driver for each operation of the API: a function that makes it succeed once. `DRIVERS` has them
+by operationId; every module of this package adds its own."""
+
+import importlib
+import pkgutil
+
+DRIVERS = {}
+
+
+def driver(operation):
+    def add(function):
+        if operation in DRIVERS:
+            raise RuntimeError(operation + " has two drivers")
+        DRIVERS[operation] = function
+        return function
+
+    return add
+
+
+def load():
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return DRIVERS
