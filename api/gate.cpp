@@ -73,7 +73,8 @@ struct Gate::Passage {
 Gate::Gate(const Services& services, HttpMetrics& metrics)
     : services_(services), metrics_(metrics), router_(routes(), services.environment) {
   for (const Route* route : router_.rows()) {
-    if (!route->body.empty()) validators_.emplace(route, Validator(route->body));
+    if (!route->body.empty() && route->check == Check::by_schema)
+      validators_.emplace(route, Validator(route->body));
     if (!all_schemas().contains(route->answer.schema))
       throw std::logic_error("route " + std::string(route->name) + ": no schema " +
                              std::string(route->answer.schema));
@@ -122,6 +123,7 @@ Reply Gate::answer(Passage& passage) {
   passage.route = match.route;
   passage.shape = match.route->shape;
   Call call = {.http = request,
+               .route = match.route,
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
                .body = {},
@@ -270,7 +272,8 @@ bool Gate::is_admin(const Request& request) const {
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
   response.status = reply.status;
   if (reply.stream) {
-    response.content_type = passage.route->answer.content_type;
+    response.content_type =
+        reply.content_type.empty() ? passage.route->answer.content_type : reply.content_type;
     response.stream = reply.stream;
   } else if (!reply.text.empty()) {
     response.content_type = "application/json";

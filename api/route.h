@@ -67,6 +67,9 @@ inline bool is_oauth(Shape shape) {
 enum class Body { none, only_json, json_or_form };
 enum class Availability { always, development_only };
 enum class Idempotency { ignored, kept };
+// by_handler: where the specification asks for other codes than validation_failed; the schema is
+// for the document alone.
+enum class Check { by_schema, by_handler };
 
 struct Param {  // of the query
   std::string_view name;
@@ -76,9 +79,12 @@ struct Param {  // of the query
   std::string_view example = {};
 };
 
+struct Route;
+
 // A request that has passed the gate.
 struct Call {
   const Request& http;
+  const Route* route;  // its row of the table
   std::string request_id;
   std::map<std::string, std::string, std::less<>> path;  // the values of {placeholders}
   json body;
@@ -101,8 +107,10 @@ struct Reply {
   json body = json::object();
   // Instead of `body`: JSON that was printed before, for answers that are large and don't change.
   std::string text = {};
-  // Instead of both: what goes on after the handler; of the type that the route's answer names.
+  // Instead of both: what goes on after the handler; of the type that the route's answer names,
+  // or of this one.
   Stream stream = {};
+  std::string content_type = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   // The transaction is kept and the answer is a refusal all the same: a replay that revokes. The
   // fields of `body` stand beside the refusal's.
@@ -141,6 +149,7 @@ struct Route {
   Shape shape = Shape::nested;
   Body body_kind = Body::none;
   std::string_view body = {};  // the schema of the request
+  Check check = Check::by_schema;
   std::vector<Param> query = {};
   Answer answer = {};
   std::vector<Code> errors = {};  // beside those that follow from access, rate and body

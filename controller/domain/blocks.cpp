@@ -20,8 +20,7 @@ Block get(db::Tx& tx, const std::string& user_id, const std::string& blocked_id)
 
 Block add(db::Tx& tx, const std::string& user_id, const std::string& blocked_id) {
   if (user_id == blocked_id) throw invalid_field("user_id", "must be another user's");
-  if (!accounts::find(tx, blocked_id))
-    throw Error(Code::user_not_found, "there is no such user");
+  if (!accounts::find(tx, blocked_id)) throw Error(Code::user_not_found, "there is no such user");
   const int added = tx.execute(
       "INSERT INTO blocks (blocker_id, blocked_id, created_at) SELECT $1, $2, $3 "
       "WHERE (SELECT count(*) FROM blocks WHERE blocker_id = $1) < $4 ON CONFLICT DO NOTHING",

@@ -16,8 +16,8 @@ void check_body(const std::string& body) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
   if (std::ranges::all_of(body, is_blank)) throw invalid_field("body", "must not be empty");
   if (characters(body) > max_body_characters)
-    throw invalid_field(
-        "body", "must have at most " + std::to_string(max_body_characters) + " characters");
+    throw invalid_field("body",
+                        "must have at most " + std::to_string(max_body_characters) + " characters");
   const auto is_control = [](unsigned char c) {
     return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
   };
@@ -106,8 +106,7 @@ History history(db::Tx& tx, const std::string& user_id, const std::string& chann
       "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $3 AND blocked_id = e.sender_id) "
       "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = e.sender_id AND blocked_id = $3) "
       "ORDER BY e.seq DESC LIMIT $4";
-  const std::int64_t before =
-      request.before ? seq_of(tx, channel_id, *request.before) : INT64_MAX;
+  const std::int64_t before = request.before ? seq_of(tx, channel_id, *request.before) : INT64_MAX;
   History result;
   auto rows = tx.query(sql, channel_id, before, user_id, request.limit + 1);
   while (rows.next()) {
@@ -123,6 +122,14 @@ History history(db::Tx& tx, const std::string& user_id, const std::string& chann
 
 std::int64_t newest_seq(db::Tx& tx, const std::string& channel_id) {
   return tx.number("SELECT max(seq) FROM chat_entries WHERE channel_id = $1", channel_id);
+}
+
+bool may_read(db::Tx& tx, const std::string& user_id, const std::string& sender_id) {
+  return tx.number(
+             "SELECT EXISTS (SELECT 1 FROM users WHERE id = $2 AND deleted_at IS NULL) "
+             "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $1 AND blocked_id = $2) "
+             "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $2 AND blocked_id = $1)",
+             user_id, sender_id) != 0;
 }
 
 std::vector<Entry> entries_after(db::Tx& tx, const std::string& channel_id, std::int64_t after,

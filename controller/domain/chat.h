@@ -99,6 +99,9 @@ struct Entry {
   std::optional<Message> message;  // nothing: the message was deleted by an admin
 };
 std::int64_t newest_seq(db::Tx& tx, const std::string& channel_id);
+// Whether what the sender wrote is shown to the user: neither has blocked the other, and the
+// sender's account isn't deleted.
+bool may_read(db::Tx& tx, const std::string& user_id, const std::string& sender_id);
 // At most `limit` behind `after`, whoever may see them.
 std::vector<Entry> entries_after(db::Tx& tx, const std::string& channel_id, std::int64_t after,
                                  int limit, const Texts& texts);

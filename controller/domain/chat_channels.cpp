@@ -44,16 +44,14 @@ Channel open(db::Tx& tx, const std::string& user_id, ChannelType type,
              const std::optional<std::string>& ref_id) {
   if (ref_id && (ref_id->empty() || ref_id->size() > max_ref_id_bytes))
     throw invalid_field("ref_id", "must have 1 to " + std::to_string(max_ref_id_bytes) + " bytes");
-  if (type == ChannelType::table && !ref_id)
-    throw invalid_field("ref_id", "must name the table");
+  if (type == ChannelType::table && !ref_id) throw invalid_field("ref_id", "must name the table");
   const std::string id = new_uuid(tx.now());
   if (tx.execute("INSERT INTO chat_channels (id, type, ref_id, created_at) "
                  "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
                  id, to_string(type), ref_id, tx.now()) == 1)
     return join(tx, user_id, id);
-  auto rows = tx.query(
-      "SELECT id FROM chat_channels WHERE type = $1 AND coalesce(ref_id, '') = $2",
-      to_string(type), ref_id.value_or(""));
+  auto rows = tx.query("SELECT id FROM chat_channels WHERE type = $1 AND coalesce(ref_id, '') = $2",
+                       to_string(type), ref_id.value_or(""));
   if (!rows.next()) throw std::logic_error("a channel is there and isn't");
   return get(tx, user_id, rows.text(0));
 }
@@ -81,8 +79,7 @@ Page<Channel> list(db::Tx& tx, const std::string& user_id, const ChannelQuery& q
                           .page = page.page,
                           .page_size = page.page_size,
                           .total = tx.number(count_sql, user_id, type, query.only_joined)};
-  auto rows =
-      tx.query(list_sql, user_id, type, query.only_joined, page.page_size, page.offset());
+  auto rows = tx.query(list_sql, user_id, type, query.only_joined, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(channel_of(rows));
   return result;
 }

@@ -43,8 +43,8 @@ std::shared_ptr<const Filter::Version> Filter::at(db::Tx& tx) {
     const std::lock_guard lock(mutex_);
     if (newest_ && newest_->number == number) return newest_;
   }
-  auto made = std::make_shared<const Version>(
-      Version{.number = number, .filter = WordFilter(words(tx))});
+  auto made =
+      std::make_shared<const Version>(Version{.number = number, .filter = WordFilter(words(tx))});
   const std::lock_guard lock(mutex_);
   // A snapshot may be older than what another one has seen.
   if (!newest_ || newest_->number < number) newest_ = made;

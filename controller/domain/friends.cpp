@@ -52,9 +52,9 @@ std::optional<Row> find(db::Tx& tx, const Pair& pair) {
 
 // As the user sees it; to anybody else it isn't there.
 Row get(db::Tx& tx, const std::string& user_id, const std::string& friendship_id) {
-  auto rows = tx.query(
-      "SELECT id, low_id, high_id, requester_id, status FROM friendships WHERE id = $1",
-      friendship_id);
+  auto rows =
+      tx.query("SELECT id, low_id, high_id, requester_id, status FROM friendships WHERE id = $1",
+               friendship_id);
   auto row = row_of(rows);
   if (!row || (row->low_id != user_id && row->high_id != user_id))
     throw Error(Code::friendship_not_found, "there is no such friendship");
@@ -213,8 +213,8 @@ Page<Request> list_requests(db::Tx& tx, const std::string& user_id, Direction di
                           .page = page.page,
                           .page_size = page.page_size,
                           .total = count_requests(tx, user_id, direction)};
-  auto rows = tx.query(sql, user_id, direction == Direction::outgoing, page.page_size,
-                       page.offset());
+  auto rows =
+      tx.query(sql, user_id, direction == Direction::outgoing, page.page_size, page.offset());
   while (rows.next())
     result.items.push_back({.friendship_id = rows.text(0),
                             .user_id = rows.text(1),

@@ -42,7 +42,12 @@ std::vector<Check> audit(db::Tx& tx) {
           tx, "each transaction has postings",
           "SELECT t.id, 2 - count(p.id) FROM ledger_transactions t LEFT JOIN ledger_postings p ON "
           "p.transaction_id = t.id GROUP BY t.id HAVING count(p.id) < 2",
-          transactions)};
+          transactions),
+      check(tx, "each reservation is the sum of its open holds",
+            "SELECT a.id, a.balance - coalesce((SELECT sum(h.amount) FROM ledger_holds h WHERE "
+            "h.held_id = a.id AND h.state = 'open'), 0) AS difference FROM ledger_accounts a "
+            "WHERE a.kind = 'reservation' AND difference <> 0",
+            counted(tx, "SELECT count(*) FROM ledger_holds WHERE state = 'open'", "open holds"))};
 }
 
 }  // namespace berth::ledger

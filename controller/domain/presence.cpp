@@ -47,9 +47,8 @@ Entry Board::of(db::Tx& tx, const std::string& user_id) const {
     if (known != users_.end()) {
       const Known& user = known->second;
       const bool online = is_online(user.left, user.last_seen, tx.now());
-      return {.online = online,
-              .last_seen = user.last_seen,
-              .place = online ? user.place : Place{}};
+      return {
+          .online = online, .last_seen = user.last_seen, .place = online ? user.place : Place{}};
     }
   }
   auto rows = tx.query(

@@ -48,10 +48,10 @@ std::vector<Found> search(db::Tx& tx, const std::string& user_id, std::string_vi
   if (query.size() > accounts::max_username_length) return {};
   const std::string part = accounts::folded(query);
   Results results(tx, user_id);
-  results.take(tx.query(
-      "SELECT id, username FROM users WHERE username_key >= $1 AND username_key < $2 "
-      "AND deleted_at IS NULL AND suspended_at IS NULL ORDER BY username_key LIMIT $3",
-      part, after_all(part), max_looked_at));
+  results.take(
+      tx.query("SELECT id, username FROM users WHERE username_key >= $1 AND username_key < $2 "
+               "AND deleted_at IS NULL AND suspended_at IS NULL ORDER BY username_key LIMIT $3",
+               part, after_all(part), max_looked_at));
   if (!results.full())
     results.take(tx.query(
         "SELECT u.id, u.username FROM username_suffixes s "
@@ -59,6 +59,14 @@ std::vector<Found> search(db::Tx& tx, const std::string& user_id, std::string_vi
         "WHERE s.suffix >= $1 AND s.suffix < $2 ORDER BY s.suffix, s.registration_number LIMIT $3",
         part, after_all(part), max_looked_at));
   return std::move(results).get();
+}
+
+std::optional<Found> find(db::Tx& tx, std::string_view username) {
+  auto rows =
+      tx.query("SELECT id, username FROM users WHERE username_key = $1 AND deleted_at IS NULL",
+               accounts::folded(username));
+  if (!rows.next()) return std::nullopt;
+  return Found{.id = rows.text(0), .username = rows.text(1)};
 }
 
 }  // namespace berth::user_search

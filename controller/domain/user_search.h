@@ -27,4 +27,7 @@ struct Found {
 // have blocked him may not find all.
 std::vector<Found> search(db::Tx& tx, const std::string& user_id, std::string_view query);
 
+// The account of this name, without regard to case.
+std::optional<Found> find(db::Tx& tx, std::string_view username);
+
 }  // namespace berth::user_search
