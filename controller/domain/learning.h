@@ -17,11 +17,11 @@ struct Module {
   std::int64_t number = 0;  // the order; 1 to 1,000,000
   std::string title;
   std::string description;
-  std::int64_t total = 1;                            // steps
-  std::int64_t min_seconds = 0;                      // from the start until a step counts
-  std::int64_t points = 0;                           // for completing it
-  std::optional<std::int64_t> repeat_after_seconds;  // nothing: it pays once
-  bool active = true;                                // else no user sees it
+  std::int64_t total = 1;                                 // steps
+  std::int64_t min_seconds = 0;                           // from the start until a step counts
+  std::int64_t points = 0;                                // for completing it
+  std::optional<std::int64_t> repeat_after_seconds = {};  // nothing: it pays once
+  bool active = true;                                     // else no user sees it
 };
 
 Page<Module> list_all(db::Tx& tx, const PageRequest& page);  // for admins, in order

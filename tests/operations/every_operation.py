@@ -13,7 +13,8 @@ import drivers
 import schema
 from scene import Scene
 
-CALLED = re.compile(r'http_requests_total\{(?=[^}]*code="2)[^}]*route="(\w+)"')
+SERIES = re.compile(r"^http_requests_total\{(.*)\}", re.MULTILINE)
+LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 def operations(document):
@@ -22,11 +23,16 @@ def operations(document):
             yield f"{method.upper()} {path}", operation
 
 
-def check_answer(answer, operation, document):
-    success = [status for status in operation["responses"] if status.startswith("2")]
-    if [str(answer.status)] != success:
-        return [f"{answer.question} answered {answer.status}, not {success}: {answer.data[:500]}"]
-    content = operation["responses"][str(answer.status)]["content"]
+def success_of(operation):
+    return next(int(status) for status in operation["responses"] if status.startswith("2"))
+
+
+def check_answer(answer, status, operation, document):
+    if answer.status != status:
+        return [f"{answer.question} answered {answer.status}, not {status}: {answer.data[:500]}"]
+    if str(status) not in operation["responses"]:
+        return [f"{answer.question}: {status} isn't documented"]
+    content = operation["responses"][str(status)]["content"]
     kind = answer.headers.get_content_type()
     if kind not in content:
         return [f"{answer.question} answered with {kind}, not {list(content)}"]
@@ -35,29 +41,38 @@ def check_answer(answer, operation, document):
     return list(schema.mistakes(answer.body, content[kind]["schema"], document))
 
 
+def calls_in(metrics):
+    """The pairs of route and status that berthd has counted."""
+    with urllib.request.urlopen(metrics + "/metrics", timeout=60) as answer:
+        series = (dict(LABEL.findall(labels)) for labels in SERIES.findall(answer.read().decode()))
+        return {(labels["route"], int(labels["code"])) for labels in series}
+
+
 def main():
     base, internal_secret, metrics = sys.argv[1:]
     scene = Scene(base, internal_secret)
     document = scene.anybody.get("/.well-known/openapi.json").expect(200).body
     known = drivers.load()
-    failures, names = [], set()
+    failures, expected = [], set()
     for where, operation in operations(document):
         name = operation["operationId"]
-        names.add(name)
-        if name not in known:
+        run, status = known.pop(name, (None, None))
+        status = status or success_of(operation)
+        expected.add((name, status))
+        if run is None:
             failures.append(f"{where} ({name}): no driver calls it")
             continue
         try:
-            wrong = check_answer(known[name](scene), operation, document)
+            wrong = check_answer(run(scene), status, operation, document)
         except Exception as failure:  # the next one may still do
             wrong = [f"{type(failure).__name__}: {failure}"]
         failures += [f"{where} ({name}): {each}" for each in wrong]
-    failures += [f"{name}: no such operation" for name in known if name not in names]
-    with urllib.request.urlopen(metrics + "/metrics", timeout=60) as answer:
-        called = set(CALLED.findall(answer.read().decode()))
-    failures += [f"{name}: no call of it succeeded" for name in names & set(known) - called]
+    failures += [f"{name}: no such operation" for name in known]
+    missing = expected - calls_in(metrics)
+    failures += [f"{name}: was never answered with {status}" for name, status in sorted(missing)]
     print("\n".join(failures))
-    print(f"{len(names)} operations, {len(names & called)} called, {len(failures)} failures")
+    called = len(expected) - len(missing)
+    print(f"{len(expected)} operations, {called} called, {len(failures)} failures")
     return 1 if failures else 0
 
 

@@ -1,5 +1,5 @@
 """A driver for each operation of the API: a function that makes it succeed once. `DRIVERS` has them
-by operationId; every module of this package adds its own."""
+by operationId, with the status that they get; every module of this package adds its own."""
 
 import importlib
 import pkgutil
@@ -7,11 +7,13 @@ import pkgutil
 DRIVERS = {}
 
 
-def driver(operation):
+def driver(operation, status=None):
+    """`status`: of an operation that never succeeds; else it is the document's success."""
+
     def add(function):
         if operation in DRIVERS:
             raise RuntimeError(operation + " has two drivers")
-        DRIVERS[operation] = function
+        DRIVERS[operation] = (function, status)
         return function
 
     return add

@@ -58,3 +58,13 @@ def clock(scene):
 @driver("advanceClock")
 def advance_clock(scene):
     return scene.admin.post("/api/internal/clock", {"advance_seconds": 0})
+
+
+@driver("ledgerAudit")
+def ledger_audit(scene):
+    return scene.admin.get("/api/internal/ledger/audit")
+
+
+@driver("auditLog")
+def audit_log(scene):
+    return scene.admin.get("/api/internal/audit")
