@@ -71,6 +71,31 @@ Reply session_status(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_session(db::Tx& tx, const Call& call, const Services& services);
 Reply end_play_session(db::Tx& tx, const Call& call, const Services& services);
 
+<<<<<<< HEAD
+// avatars.cpp
+Reply my_avatar(const Call& call, const Services& services);
+Reply avatar_of(const Call& call, const Services& services);
+Reply change_avatar(db::Tx& tx, const Call& call, const Services& services);
+Reply equip_avatar(db::Tx& tx, const Call& call, const Services& services);
+
+// cosmetics.cpp
+Reply list_cosmetics(db::Tx& tx, const Call& call, const Services& services);
+Reply my_cosmetics(db::Tx& tx, const Call& call, const Services& services);
+Reply purchase_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+Reply give_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+Reply create_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+Reply change_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+
+// learning.cpp
+Reply list_modules(db::Tx& tx, const Call& call, const Services& services);
+Reply get_module(db::Tx& tx, const Call& call, const Services& services);
+Reply report_progress(db::Tx& tx, const Call& call, const Services& services);
+Reply get_learning_path(db::Tx& tx, const Call& call, const Services& services);
+Reply choose_learning_path(db::Tx& tx, const Call& call, const Services& services);
+Reply internal_modules(db::Tx& tx, const Call& call, const Services& services);
+Reply create_module(db::Tx& tx, const Call& call, const Services& services);
+Reply change_module(db::Tx& tx, const Call& call, const Services& services);
+=======
 // social.cpp
 Reply search_users(db::Tx& tx, const Call& call, const Services& services);
 Reply get_user(db::Tx& tx, const Call& call, const Services& services);
@@ -101,6 +126,7 @@ Reply follow_channel(const Call& call, const Services& services);
 Reply chat_words(db::Tx& tx, const Call& call, const Services& services);
 Reply set_chat_words(db::Tx& tx, const Call& call, const Services& services);
 Reply delete_message(db::Tx& tx, const Call& call, const Services& services);
+>>>>>>> social
 
 // oauth.cpp
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);
