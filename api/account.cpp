@@ -111,6 +111,7 @@ Reply delete_me(const Call& call, const Services& services) {
   services.db.write([&](db::Tx& tx) {
     if (const auto user = accounts::find(tx, call.user->id)) accounts::delete_account(tx, *user);
   });
+  services.presence->forget(call.user->id);
   return message("the account is deleted");
 }
 

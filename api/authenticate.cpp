@@ -19,27 +19,24 @@ TokenKind kind_of(const std::string& token) {
   return token.find("_live_") == std::string::npos ? TokenKind::unknown : TokenKind::other_of_ours;
 }
 
-void use_session(db::Tx& tx, const std::string& token, const Services& services, Call& call) {
+Bearer use_session(db::Tx& tx, const std::string& token, const Services& services) {
   accounts::SignedIn signed_in = accounts::check_signed_in(tx, token, services.keys);
-  call.user = std::move(signed_in.user);
-  call.session_id = std::move(signed_in.session_id);
+  return {.user = std::move(signed_in.user), .session_id = std::move(signed_in.session_id)};
 }
 
-void use_play_session(db::Tx& tx, const std::string& token, const Services& services, Call& call) {
-  call.play = play::check(tx, token);
-  services.uses.note(call.play->grant_id, tx.now());
+Bearer use_play_session(db::Tx& tx, const std::string& token) {
+  return {.play = play::check(tx, token)};
 }
 
-void use_access_token(db::Tx& tx, const std::string& token, const Access& access,
-                      const Services& services, Call& call) {
-  call.caller = oauth::check_access_token(tx, token);
-  services.uses.note(call.caller->grant_id, tx.now());
+Bearer use_access_token(db::Tx& tx, const std::string& token, const Access& access) {
+  const oauth::Caller caller = oauth::check_access_token(tx, token);
   const bool enough = access.any_of.empty() || std::ranges::any_of(access.any_of, [&](Scope scope) {
-                        return call.caller->scopes.has(scope);
+                        return caller.scopes.has(scope);
                       });
   if (!enough)
     throw Error(Code::insufficient_scope,
                 "the token lacks the scope " + scope_names(access.any_of));
+  return {.caller = caller};
 }
 
 accounts::User user_of(db::Tx& tx, const std::string& id) {
@@ -52,50 +49,48 @@ accounts::User user_of(db::Tx& tx, const std::string& id) {
   throw Error(Code::wrong_token_type, std::string(needed) + " is needed here");
 }
 
-void by_session(db::Tx& tx, const std::string& token, const Services& services, Call& call) {
+Bearer by_session(db::Tx& tx, const std::string& token, const Services& services) {
   const TokenKind kind = kind_of(token);
   if (kind != TokenKind::jwt && kind != TokenKind::unknown)
     refuse_kind("a session token of POST /api/auth/login");
-  use_session(tx, token, services, call);
+  return use_session(tx, token, services);
 }
 
-void by_play_session(db::Tx& tx, const std::string& token, const Services& services, Call& call) {
+Bearer by_play_session(db::Tx& tx, const std::string& token) {
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::access || kind == TokenKind::refresh)
     refuse_kind("a session token of an app (st_live_...)");
-  use_play_session(tx, token, services, call);
+  return use_play_session(tx, token);
 }
 
-void by_access_token(db::Tx& tx, const std::string& token, const Access& access,
-                     const Services& services, Call& call) {
+Bearer by_access_token(db::Tx& tx, const std::string& token, const Access& access) {
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::play_session || kind == TokenKind::refresh)
     refuse_kind("an OAuth access token (at_live_...)");
-  use_access_token(tx, token, access, services, call);
+  return use_access_token(tx, token, access);
 }
 
-void by_session_or_play_session(db::Tx& tx, const std::string& token, const Services& services,
-                                Call& call) {
+Bearer by_session_or_play_session(db::Tx& tx, const std::string& token, const Services& services) {
   const TokenKind kind = kind_of(token);
-  if (kind == TokenKind::jwt || kind == TokenKind::unknown)
-    return use_session(tx, token, services, call);
+  if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
   if (kind != TokenKind::play_session)
     refuse_kind("a session token, of POST /api/auth/login or of an app (st_live_...),");
-  use_play_session(tx, token, services, call);
+  Bearer bearer = use_play_session(tx, token);
   // Only the session's own routes go on telling of one that has ended.
-  if (call.play->ended_at) throw Error(Code::token_revoked, "the session has ended");
-  call.user = user_of(tx, call.play->user_id);
+  if (bearer.play->ended_at) throw Error(Code::token_revoked, "the session has ended");
+  bearer.user = user_of(tx, bearer.play->user_id);
+  return bearer;
 }
 
-void by_session_or_access_token(db::Tx& tx, const std::string& token, const Access& access,
-                                const Services& services, Call& call) {
+Bearer by_session_or_access_token(db::Tx& tx, const std::string& token, const Access& access,
+                                  const Services& services) {
   const TokenKind kind = kind_of(token);
-  if (kind == TokenKind::jwt || kind == TokenKind::unknown)
-    return use_session(tx, token, services, call);
+  if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
   if (kind != TokenKind::access)
     refuse_kind("a session token of POST /api/auth/login or an OAuth access token (at_live_...)");
-  use_access_token(tx, token, access, services, call);
-  call.user = user_of(tx, call.caller->user_id);
+  Bearer bearer = use_access_token(tx, token, access);
+  bearer.user = user_of(tx, bearer.caller->user_id);
+  return bearer;
 }
 
 }  // namespace
@@ -118,6 +113,29 @@ std::string scope_names(const std::vector<Scope>& scopes) {
   return names;
 }
 
+Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
+                    const Services& services) {
+  if (access.kind == Access::Kind::open || access.kind == Access::Kind::internal) return {};
+  if (token.empty())
+    throw Error(Code::invalid_token, "a token is needed: Authorization: Bearer <token>");
+  switch (access.kind) {
+    case Access::Kind::session:
+      return by_session(tx, token, services);
+    case Access::Kind::play_session:
+      return by_play_session(tx, token);
+    case Access::Kind::oauth:
+      return by_access_token(tx, token, access);
+    case Access::Kind::session_or_play_session:
+      return by_session_or_play_session(tx, token, services);
+    case Access::Kind::session_or_oauth:
+      return by_session_or_access_token(tx, token, access, services);
+    case Access::Kind::open:
+    case Access::Kind::internal:
+      break;
+  }
+  return {};
+}
+
 void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call) {
   if (access.kind == Access::Kind::open) return;
   if (access.kind == Access::Kind::internal) {
@@ -126,24 +144,13 @@ void authenticate(db::Tx& tx, const Access& access, const Services& services, Ca
     call.admin = usable ? std::string(actor) : "internal";
     return;
   }
-  const std::string token = bearer_token(call.http);
-  if (token.empty())
-    throw Error(Code::invalid_token, "a token is needed: Authorization: Bearer <token>");
-  switch (access.kind) {
-    case Access::Kind::open:
-    case Access::Kind::internal:
-      return;
-    case Access::Kind::session:
-      return by_session(tx, token, services, call);
-    case Access::Kind::play_session:
-      return by_play_session(tx, token, services, call);
-    case Access::Kind::oauth:
-      return by_access_token(tx, token, access, services, call);
-    case Access::Kind::session_or_play_session:
-      return by_session_or_play_session(tx, token, services, call);
-    case Access::Kind::session_or_oauth:
-      return by_session_or_access_token(tx, token, access, services, call);
-  }
+  Bearer bearer = check_bearer(tx, access, bearer_token(call.http), services);
+  if (bearer.caller) services.uses.note(bearer.caller->grant_id, tx.now());
+  if (bearer.play) services.uses.note(bearer.play->grant_id, tx.now());
+  call.user = std::move(bearer.user);
+  call.session_id = std::move(bearer.session_id);
+  call.caller = std::move(bearer.caller);
+  call.play = std::move(bearer.play);
 }
 
 }  // namespace berth::api

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,18 @@ std::string bearer_token(const Request& request);
 
 // With spaces between them.
 std::string scope_names(const std::vector<Scope>& scopes);
+
+// Who a token speaks for, as far as the access that it opens asks for it.
+struct Bearer {
+  std::optional<accounts::User> user = {};
+  std::string session_id = {};
+  std::optional<oauth::Caller> caller = {};
+  std::optional<play::Session> play = {};
+};
+// Checks that the token opens what asks for `access`, right now. Nothing for open and internal
+// access. Throws as authenticate() does.
+Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
+                    const Services& services);
 
 // Finds out who calls, and fills in the call's user, session_id, caller, play and admin as far as
 // the route's access says. The internal secret was looked at before. Throws invalid_token,

@@ -91,12 +91,7 @@ void Gate::handle(const Request& request, Response& response) {
   Reply reply;
   try {
     reply = answer(passage);
-    if (reply.refusal) {
-      Reply refusal = reply_to_error(passage, *reply.refusal);
-      refusal.body.update(reply.body);
-      refusal.headers.insert(refusal.headers.end(), reply.headers.begin(), reply.headers.end());
-      reply = std::move(refusal);
-    }
+    if (reply.refusal) reply = refused(passage, reply);
   } catch (const Error& error) {
     reply = reply_to_error(passage, error);
   } catch (const std::exception& failure) {
@@ -128,6 +123,7 @@ Reply Gate::answer(Passage& passage) {
   passage.route = match.route;
   passage.shape = match.route->shape;
   Call call = {.http = request,
+               .route = match.route,
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
                .body = {},
@@ -238,12 +234,21 @@ Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call) con
   Reply reply;
   try {
     reply = tx.nested([&] { return handler(tx, call, services_); });
+    if (reply.refusal) reply = refused(passage, reply);
   } catch (const Error& error) {
     reply = reply_to_error(passage, error);
     if (reply.status >= 500 || reply.status == 429) throw;
   }
   idempotency::keep(tx, slot, reply);
   return reply;
+}
+
+// The refusal in a reply whose effects are kept.
+Reply Gate::refused(const Passage& passage, const Reply& reply) const {
+  Reply refusal = reply_to_error(passage, *reply.refusal);
+  refusal.body.update(reply.body);
+  refusal.headers.insert(refusal.headers.end(), reply.headers.begin(), reply.headers.end());
+  return refusal;
 }
 
 Reply Gate::reply_to_error(const Passage& passage, const Error& error) const {
@@ -267,7 +272,8 @@ bool Gate::is_admin(const Request& request) const {
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
   response.status = reply.status;
   if (reply.stream) {
-    response.content_type = passage.route->answer.content_type;
+    response.content_type =
+        reply.content_type.empty() ? passage.route->answer.content_type : reply.content_type;
     response.stream = reply.stream;
   } else if (!reply.text.empty()) {
     response.content_type = "application/json";

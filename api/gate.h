@@ -30,6 +30,7 @@ class Gate {
   void read_body(const Passage& passage, Call& call) const;
   Reply write(const Passage& passage, const Call& call) const;
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call) const;
+  Reply refused(const Passage& passage, const Reply& reply) const;
   Reply reply_to_error(const Passage& passage, const Error& error) const;
   bool is_admin(const Request& request) const;
   void finish(const Passage& passage, const Reply& reply, Response& response);

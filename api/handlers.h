@@ -71,6 +71,63 @@ Reply session_status(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_session(db::Tx& tx, const Call& call, const Services& services);
 Reply end_play_session(db::Tx& tx, const Call& call, const Services& services);
 
+<<<<<<< HEAD
+// avatars.cpp
+Reply my_avatar(const Call& call, const Services& services);
+Reply avatar_of(const Call& call, const Services& services);
+Reply change_avatar(db::Tx& tx, const Call& call, const Services& services);
+Reply equip_avatar(db::Tx& tx, const Call& call, const Services& services);
+
+// cosmetics.cpp
+Reply list_cosmetics(db::Tx& tx, const Call& call, const Services& services);
+Reply my_cosmetics(db::Tx& tx, const Call& call, const Services& services);
+Reply purchase_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+Reply give_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+Reply create_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+Reply change_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+
+// learning.cpp
+Reply list_modules(db::Tx& tx, const Call& call, const Services& services);
+Reply get_module(db::Tx& tx, const Call& call, const Services& services);
+Reply report_progress(db::Tx& tx, const Call& call, const Services& services);
+Reply get_learning_path(db::Tx& tx, const Call& call, const Services& services);
+Reply choose_learning_path(db::Tx& tx, const Call& call, const Services& services);
+Reply internal_modules(db::Tx& tx, const Call& call, const Services& services);
+Reply create_module(db::Tx& tx, const Call& call, const Services& services);
+Reply change_module(db::Tx& tx, const Call& call, const Services& services);
+=======
+// social.cpp
+Reply search_users(db::Tx& tx, const Call& call, const Services& services);
+Reply get_user(db::Tx& tx, const Call& call, const Services& services);
+Reply list_friends(db::Tx& tx, const Call& call, const Services& services);
+Reply request_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply list_friend_requests(db::Tx& tx, const Call& call, const Services& services);
+Reply accept_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply reject_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply withdraw_friend_request(db::Tx& tx, const Call& call, const Services& services);
+Reply remove_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply list_blocks(db::Tx& tx, const Call& call, const Services& services);
+Reply block_user(db::Tx& tx, const Call& call, const Services& services);
+Reply unblock_user(db::Tx& tx, const Call& call, const Services& services);
+Reply set_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply own_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply user_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply table_presence(db::Tx& tx, const Call& call, const Services& services);
+
+// chat.cpp
+Reply list_channels(db::Tx& tx, const Call& call, const Services& services);
+Reply open_channel(db::Tx& tx, const Call& call, const Services& services);
+Reply join_channel(db::Tx& tx, const Call& call, const Services& services);
+Reply leave_channel(db::Tx& tx, const Call& call, const Services& services);
+Reply list_messages(db::Tx& tx, const Call& call, const Services& services);
+Reply send_message(db::Tx& tx, const Call& call, const Services& services);
+Reply follow_channel(const Call& call, const Services& services);
+Reply chat_words(db::Tx& tx, const Call& call, const Services& services);
+Reply set_chat_words(db::Tx& tx, const Call& call, const Services& services);
+Reply delete_message(db::Tx& tx, const Call& call, const Services& services);
+>>>>>>> social
+
 // oauth.cpp
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);
 Reply token(db::Tx& tx, const Call& call, const Services& services);

@@ -79,9 +79,12 @@ struct Param {  // of the query
   std::string_view example = {};
 };
 
+struct Route;
+
 // A request that has passed the gate.
 struct Call {
   const Request& http;
+  const Route* route;  // its row of the table
   std::string request_id;
   std::map<std::string, std::string, std::less<>> path;  // the values of {placeholders}
   json body;
@@ -104,8 +107,10 @@ struct Reply {
   json body = json::object();
   // Instead of `body`: JSON that was printed before, for answers that are large and don't change.
   std::string text = {};
-  // Instead of both: what goes on after the handler; of the type that the route's answer names.
+  // Instead of both: what goes on after the handler; of the type that the route's answer names,
+  // or of this one.
   Stream stream = {};
+  std::string content_type = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   // The transaction is kept and the answer is a refusal all the same: a replay that revokes. The
   // fields of `body` stand beside the refusal's.

@@ -1,19 +1,24 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "api/chat_feed.h"
+#include "api/event_stream.h"
 #include "api/http.h"
 #include "api/login_throttle.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/chat_words.h"
 #include "controller/domain/connections.h"
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
+#include "controller/domain/presence.h"
 #include "controller/domain/rewards.h"
 
 namespace berth::api {
@@ -34,6 +39,9 @@ struct Services {
   const Keys& keys;
   PasswordHasher& passwords;
   connections::UseLog& uses;
+  std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
+  std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
+  std::shared_ptr<ChatFeeds> chat_feeds = std::make_shared<ChatFeeds>();
 
   Environment environment = Environment::development;
   std::string base_url;  // the issuer, without a slash behind it
@@ -47,6 +55,8 @@ struct Services {
   deployments::Rules deployment_rules;
   LoginThrottle& login_throttle;
   std::function<std::string()> rotate_session_key;  // the new key's id; throws where it can't
+  // Where streams wait for commits.
+  std::shared_ptr<EventHub> events = std::make_shared<EventHub>();
   // Scheme, host and port that a host of deployments is reached at.
   std::function<std::string(const std::string& host)> url_of;
 

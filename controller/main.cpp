@@ -24,6 +24,7 @@
 #include "reconcilers/engine.h"
 #include "reconcilers/expiry.h"
 #include "reconcilers/mail.h"
+#include "reconcilers/presence.h"
 #include "reconcilers/simulated/cluster.h"
 
 namespace berth {
@@ -268,7 +269,10 @@ void serve(const Config& config) {
                               .patience = {},
                               .dns = {.servers = config.dns_servers},
                               .leader = {}});
-  database.subscribe([&](db::Topic topic, const std::string& id) {
+  const auto events = std::make_shared<api::EventHub>(
+      api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4});
+  database.subscribe([&, events](db::Topic topic, const std::string& id) {
+    events->wake(topic, id);
     if (topic == db::Topic::custom_domain) engine.enqueue_domain(id);
     if (topic == db::Topic::deployment) engine.enqueue(id);
   });
@@ -320,6 +324,7 @@ void serve(const Config& config) {
       .login_throttle = login_throttle,
       .rotate_session_key =
           [&] { return data.rotate_session_key(keys, clock.now(), config.session_lifetime); },
+      .events = events,
       .url_of =
           [&config, is_simulated, port = listening.port](const std::string& host) {
             if (is_simulated) return "http://" + host + ":" + std::to_string(port);
@@ -356,6 +361,8 @@ void serve(const Config& config) {
   engine.start();
   if (mail) mail->start();
   expiry.start();
+  reconcilers::PresenceLoop presence(database, services.presence);
+  presence.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -378,6 +385,7 @@ void serve(const Config& config) {
   if (mail) mail->stop();
   engine.stop();
   expiry.stop();
+  presence.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

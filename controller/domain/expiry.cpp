@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/domain/chat.h"
 #include "controller/domain/holds.h"
 #include "controller/domain/token_rows.h"
 
@@ -34,6 +35,9 @@ constexpr std::array plain_rows = {
           "DELETE FROM idempotency_keys WHERE (principal, method, path, key) IN "
           "(SELECT principal, method, path, key FROM idempotency_keys "
           "WHERE created_at <= $1 LIMIT $2)"},
+    Plain{chat::kept_for, "SELECT 1 FROM chat_entries WHERE sent_at <= $1 LIMIT 1",
+          "DELETE FROM chat_entries WHERE seq IN "
+          "(SELECT seq FROM chat_entries WHERE sent_at <= $1 LIMIT $2)"},
     // The postings say what became of a hold; its row is for whoever still asks.
     Plain{holds_kept_for,
           "SELECT 1 FROM ledger_holds WHERE state <> 'open' AND closed_at <= $1 LIMIT 1",

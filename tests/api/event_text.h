@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// A reader of text/event-stream, after WHATWG HTML, section 9.2.6.
+namespace berth::api::test {
+
+struct ReadEvent {
+  std::string id;    // the one in force when it was sent off
+  std::string name;  // "message" where it had none
+  std::string data;
+  bool operator==(const ReadEvent&) const = default;
+};
+
+class EventText {
+ public:
+  // What the text, which may be a part of an event, completes.
+  std::vector<ReadEvent> read(std::string_view text) {
+    rest_ += text;
+    std::vector<ReadEvent> events;
+    for (size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n')) {
+      std::string line = rest_.substr(0, end);
+      rest_.erase(0, end + 1);
+      if (line.ends_with('\r')) line.pop_back();
+      if (line.empty()) {
+        if (data_) events.push_back({id_, name_.empty() ? "message" : name_, *data_});
+        data_.reset();
+        name_.clear();
+      } else {
+        field(line);
+      }
+    }
+    return events;
+  }
+  const std::string& retry() const { return retry_; }
+  int comments() const { return comments_; }
+  const std::string& last_id() const { return id_; }
+
+ private:
+  void field(const std::string& line) {
+    const size_t colon = std::min(line.find(':'), line.size());
+    const std::string name = line.substr(0, colon);
+    std::string value = colon < line.size() ? line.substr(colon + 1) : "";
+    if (value.starts_with(' ')) value.erase(0, 1);
+    if (name.empty()) ++comments_;
+    if (name == "id") id_ = value;
+    if (name == "event") name_ = value;
+    if (name == "retry") retry_ = value;
+    if (name == "data") data_ = data_ ? *data_ + "\n" + value : value;
+  }
+
+  std::string rest_, id_, name_, retry_;
+  std::optional<std::string> data_;
+  int comments_ = 0;
+};
+
+}  // namespace berth::api::test
