@@ -38,5 +38,6 @@ std::vector<Route> user_admin_routes();      // routes_accounts.cpp
 std::vector<Route> oauth_routes();           // routes_oauth.cpp
 std::vector<Route> operator_routes();        // routes_operators.cpp
 std::vector<Route> play_session_routes();    // routes_operators.cpp
+std::vector<Route> billing_routes();         // routes_billing.cpp
 
 }  // namespace berth::api

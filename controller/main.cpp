@@ -21,6 +21,7 @@
 #include "controller/domain/ledger.h"
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
+#include "reconcilers/billing.h"
 #include "reconcilers/engine.h"
 #include "reconcilers/expiry.h"
 #include "reconcilers/mail.h"
@@ -268,7 +269,9 @@ void serve(const Config& config) {
                               .patience = {},
                               .dns = {.servers = config.dns_servers},
                               .leader = {}});
+  reconcilers::BillingLoop billing(database, keys.data);
   database.subscribe([&](db::Topic topic, const std::string& id) {
+    if (topic == db::Topic::app_balance) billing.credited(id);
     if (topic == db::Topic::custom_domain) engine.enqueue_domain(id);
     if (topic == db::Topic::deployment) engine.enqueue(id);
   });
@@ -356,6 +359,7 @@ void serve(const Config& config) {
   engine.start();
   if (mail) mail->start();
   expiry.start();
+  billing.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -376,6 +380,7 @@ void serve(const Config& config) {
   const auto drained = server.shutdown(drain_grace);
   serving.join();
   if (mail) mail->stop();
+  billing.stop();
   engine.stop();
   expiry.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});

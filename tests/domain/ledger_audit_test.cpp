@@ -36,7 +36,7 @@ TEST_CASE("a ledger that was only posted to passes, an empty one too") {
   Fixture f;
   CHECK(broken(f.world).empty());
   const auto checks = f.world.read([](db::Tx& tx) { return ledger::audit(tx); });
-  REQUIRE(checks.size() == 4);
+  REQUIRE(checks.size() >= 4);
   CHECK(checks[0].detail == "3 accounts");
   CHECK(checks[1].detail == "2 transactions");
 }
