@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/authenticate.h"
 #include "api/client_address.h"
 #include "api/errors.h"
 #include "api/idempotency.h"
@@ -13,7 +14,6 @@ namespace berth::api {
 namespace {
 
 constexpr size_t max_request_id_length = 128;
-constexpr size_t max_admin_actor_length = 128;
 constexpr std::string_view internal_prefix = "/api/internal";
 
 bool is_plain(std::string_view text) {
@@ -27,28 +27,9 @@ std::string request_id_of(const Request& request, Instant now) {
   return usable ? std::string(given) : new_uuid(now);
 }
 
-// What stands behind "Bearer" (RFC 6750, section 2.1); empty where there is nothing of the kind.
-std::string bearer_token(const Request& request) {
-  constexpr std::string_view scheme = "bearer ";
-  const std::string_view value = request.headers.get("Authorization");
-  if (value.size() <= scheme.size()) return {};
-  const bool is_bearer =
-      std::equal(scheme.begin(), scheme.end(), value.begin(), [](char expected, char given) {
-        return expected == std::tolower(static_cast<unsigned char>(given));
-      });
-  return is_bearer ? std::string(value.substr(value.find_first_not_of(' ', scheme.size() - 1)))
-                   : std::string();
-}
-
 bool is_below_internal(std::string_view path) {
   return path.starts_with(internal_prefix) &&
          (path.size() == internal_prefix.size() || path[internal_prefix.size()] == '/');
-}
-
-std::string scope_names(const std::vector<Scope>& scopes) {
-  std::string names;
-  for (const Scope scope : scopes) names.append(names.empty() ? "" : " ").append(info(scope).name);
-  return names;
 }
 
 void check_query(const Route& route, const Call& call) {
@@ -92,7 +73,8 @@ struct Gate::Passage {
 Gate::Gate(const Services& services, HttpMetrics& metrics)
     : services_(services), metrics_(metrics), router_(routes(), services.environment) {
   for (const Route* route : router_.rows()) {
-    if (!route->body.empty()) validators_.emplace(route, Validator(route->body));
+    if (!route->body.empty() && route->check == Check::by_schema)
+      validators_.emplace(route, Validator(route->body));
     if (!all_schemas().contains(route->answer.schema))
       throw std::logic_error("route " + std::string(route->name) + ": no schema " +
                              std::string(route->answer.schema));
@@ -165,7 +147,7 @@ Reply Gate::answer(Passage& passage) {
 Reply Gate::run(Passage& passage, Call& call) {
   const Route& route = *passage.route;
   const auto enter = [&](db::Tx& tx) {
-    authenticate(tx, passage, call);
+    authenticate(tx, route.access, services_, call);
     take_rate(passage, call);
     check_query(route, call);
     read_body(passage, call);
@@ -178,47 +160,6 @@ Reply Gate::run(Passage& passage, Call& call) {
   services_.db.read(enter);
   if (const auto* free = std::get_if<FreeHandler>(&route.run)) return free->run(call, services_);
   return write(passage, call);
-}
-
-void Gate::authenticate(db::Tx& tx, Passage& passage, Call& call) const {
-  const Access& access = passage.route->access;
-  if (access.kind == Access::Kind::open) return;
-  if (access.kind == Access::Kind::internal) {
-    const std::string_view actor = passage.request.headers.get("X-Admin-Actor");
-    const bool usable = !actor.empty() && actor.size() <= max_admin_actor_length;
-    call.admin = usable ? std::string(actor) : "internal";
-    return;
-  }
-  const std::string token = bearer_token(passage.request);
-  if (token.empty())
-    throw Error(Code::invalid_token, "a token is needed: Authorization: Bearer <token>");
-  if (access.kind == Access::Kind::session) {
-    if (!accounts::looks_like_jwt(token) && token.find("_live_") != std::string::npos)
-      throw Error(Code::wrong_token_type, "a session token of POST /api/auth/login is needed here");
-    accounts::SignedIn signed_in = accounts::check_signed_in(tx, token, services_.keys);
-    call.user = std::move(signed_in.user);
-    call.session_id = std::move(signed_in.session_id);
-    return;
-  }
-  if (access.kind == Access::Kind::play_session) {
-    if (accounts::looks_like_jwt(token) || token.starts_with("at_live_") ||
-        token.starts_with("rt_live_"))
-      throw Error(Code::wrong_token_type, "a session token of an app (st_live_…) is needed here");
-    call.play = play::check(tx, token);
-    services_.uses.note(call.play->grant_id, tx.now());
-    return;
-  }
-  if (accounts::looks_like_jwt(token) || token.starts_with("st_live_") ||
-      token.starts_with("rt_live_"))
-    throw Error(Code::wrong_token_type, "an OAuth access token (at_live_…) is needed here");
-  call.caller = oauth::check_access_token(tx, token);
-  services_.uses.note(call.caller->grant_id, tx.now());
-  const bool enough = access.any_of.empty() || std::ranges::any_of(access.any_of, [&](Scope scope) {
-                        return call.caller->scopes.has(scope);
-                      });
-  if (!enough)
-    throw Error(Code::insufficient_scope,
-                "the token lacks the scope " + scope_names(access.any_of));
 }
 
 // Counts per grant, per user, or per address, whichever the route knows.

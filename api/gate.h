@@ -26,7 +26,6 @@ class Gate {
   struct Passage;  // one request on its way
   Reply answer(Passage& passage);
   Reply run(Passage& passage, Call& call);
-  void authenticate(db::Tx& tx, Passage& passage, Call& call) const;
   void take_rate(Passage& passage, const Call& call);
   void read_body(const Passage& passage, Call& call) const;
   Reply write(const Passage& passage, const Call& call) const;

@@ -42,7 +42,6 @@ Reply public_app(db::Tx& tx, const Call& call, const Services& services);
 Reply request_scopes(db::Tx& tx, const Call& call, const Services& services);
 Reply list_scope_requests(db::Tx& tx, const Call& call, const Services& services);
 Reply withdraw_scope_request(db::Tx& tx, const Call& call, const Services& services);
-Reply app_balance(db::Tx& tx, const Call& call, const Services& services);
 Reply internal_scope_requests(db::Tx& tx, const Call& call, const Services& services);
 Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& services);
 Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& services);
@@ -80,6 +79,15 @@ Reply verify_token(db::Tx& tx, const Call& call, const Services& services);
 Reply introspect_token(db::Tx& tx, const Call& call, const Services& services);
 Reply revoke_token(db::Tx& tx, const Call& call, const Services& services);
 
+// points.cpp
+Reply points_balance(db::Tx& tx, const Call& call, const Services& services);
+Reply points_history(db::Tx& tx, const Call& call, const Services& services);
+Reply transfer_points(db::Tx& tx, const Call& call, const Services& services);
+Reply spend_points(db::Tx& tx, const Call& call, const Services& services);
+Reply award_points(db::Tx& tx, const Call& call, const Services& services);
+Reply app_balance(db::Tx& tx, const Call& call, const Services& services);
+Reply operator_analytics(db::Tx& tx, const Call& call, const Services& services);
+
 // tiers.cpp
 Reply list_tiers(db::Tx& tx, const Call& call, const Services& services);
 Reply internal_tiers(db::Tx& tx, const Call& call, const Services& services);
@@ -107,6 +115,8 @@ Reply reactivate_deployment(db::Tx& tx, const Call& call, const Services& servic
 // internal.cpp
 Reply mint(db::Tx& tx, const Call& call, const Services& services);
 Reply treasury(db::Tx& tx, const Call& call, const Services& services);
+Reply ledger_audit(db::Tx& tx, const Call& call, const Services& services);
+Reply audit_log(db::Tx& tx, const Call& call, const Services& services);
 Reply outbox(db::Tx& tx, const Call& call, const Services& services);
 Reply clock_state(const Call& call, const Services& services);
 Reply advance_clock(const Call& call, const Services& services);

@@ -36,6 +36,7 @@ std::vector<Route> account_routes();         // routes_accounts.cpp
 std::vector<Route> account_safety_routes();  // routes_accounts.cpp
 std::vector<Route> user_admin_routes();      // routes_accounts.cpp
 std::vector<Route> oauth_routes();           // routes_oauth.cpp
+std::vector<Route> points_routes();          // routes_points.cpp
 std::vector<Route> operator_routes();        // routes_operators.cpp
 std::vector<Route> play_session_routes();    // routes_operators.cpp
 std::vector<Route> billing_routes();         // routes_billing.cpp

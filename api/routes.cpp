@@ -9,20 +9,6 @@ const Access deploy = oauth_token({Scope::deploy_manage});
 const Rate deploy_reads = per_minute(30);
 const Rate deploy_writes = per_minute(10);
 
-std::vector<Route> points_routes() {
-  return {
-      {.method = "GET",
-       .path = "/api/external/app/balance",
-       .name = "appBalance",
-       .tag = "Points",
-       .summary = "The app's points",
-       .access = oauth_token({Scope::app_balance_read}),
-       .rate = per_minute(120),
-       .answer = {200, "Balance"},
-       .run = ReadHandler{app_balance}},
-  };
-}
-
 std::vector<Route> deploy_routes() {
   const std::vector<Code> owned = {Code::deployment_not_found, Code::forbidden};
   return {
@@ -270,6 +256,28 @@ std::vector<Route> internal_routes() {
        .shape = Shape::simple,
        .answer = {200, "Treasury"},
        .run = ReadHandler{treasury}},
+      {.method = "GET",
+       .path = "/api/internal/ledger/audit",
+       .name = "ledgerAudit",
+       .tag = "Internal",
+       .summary = "Every invariant of the ledger, computed now",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::simple,
+       .answer = {200, "LedgerAudit"},
+       .run = ReadHandler{ledger_audit}},
+      {.method = "GET",
+       .path = "/api/internal/audit",
+       .name = "auditLog",
+       .tag = "Internal",
+       .summary = "What admins did",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::simple,
+       .query = paged,
+       .answer = {200, "AuditLog"},
+       .errors = {Code::validation_failed},
+       .run = ReadHandler{audit_log}},
       {.method = "GET",
        .path = "/api/internal/deploy/tiers",
        .name = "internalListTiers",

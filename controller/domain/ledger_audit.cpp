@@ -41,11 +41,11 @@ std::vector<Check> audit(db::Tx& tx) {
   const std::string accounts = counted(tx, "SELECT count(*) FROM ledger_accounts", "accounts");
   const std::string transactions =
       counted(tx, "SELECT count(*) FROM ledger_transactions", "transactions");
-  const std::string charges = counted(
-      tx,
-      "SELECT (SELECT count(*) FROM deployment_charges) + (SELECT count(*) FROM "
-      "deployment_tier_changes)",
-      "charges");
+  const std::string charges =
+      counted(tx,
+              "SELECT (SELECT count(*) FROM deployment_charges) + (SELECT count(*) FROM "
+              "deployment_tier_changes)",
+              "charges");
   return {
       check(tx, "all balances sum to 0",
             "SELECT 'the sum', sum(balance) FROM ledger_accounts HAVING sum(balance) <> 0",
@@ -63,6 +63,11 @@ std::vector<Check> audit(db::Tx& tx) {
           "SELECT t.id, 2 - count(p.id) FROM ledger_transactions t LEFT JOIN ledger_postings p ON "
           "p.transaction_id = t.id GROUP BY t.id HAVING count(p.id) < 2",
           transactions),
+      check(tx, "each reservation is the sum of its open holds",
+            "SELECT a.id, a.balance - coalesce((SELECT sum(h.amount) FROM ledger_holds h WHERE "
+            "h.held_id = a.id AND h.state = 'open'), 0) AS difference FROM ledger_accounts a "
+            "WHERE a.kind = 'reservation' AND difference <> 0",
+            counted(tx, "SELECT count(*) FROM ledger_holds WHERE state = 'open'", "open holds")),
       check(tx, "each charge of a deployment is its ledger transaction",
             charges_without_transaction, charges),
       check(tx, "each ledger transaction of a deployment is one charge",

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -98,7 +99,7 @@ class Berthd {
   TempDir dir_;
   Flags flags_;
   std::unique_ptr<Process> process_;
-  int port_ = 0;
+  std::atomic<int> port_ = 0;  // read by clients while it starts again
   int metrics_port_ = 0;
 };
 

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/route.h"
+
+namespace berth::api {
+
+// What stands behind "Bearer" (RFC 6750, section 2.1); empty where there is nothing of the kind.
+std::string bearer_token(const Request& request);
+
+// With spaces between them.
+std::string scope_names(const std::vector<Scope>& scopes);
+
+// Finds out who calls, and fills in the call's user, session_id, caller, play and admin as far as
+// the route's access says. The internal secret was looked at before. Throws invalid_token,
+// wrong_token_type, token_expired, token_revoked, account_suspended, insufficient_scope.
+void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call);
+
+}  // namespace berth::api
