@@ -1,3 +1,4 @@
+#include "controller/domain/connections.h"
 #include "controller/domain/cosmetics.h"
 
 #include <atomic>
