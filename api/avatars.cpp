@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/encode.h"
+#include "api/encode_avatar.h"
 #include "api/handlers.h"
 #include "controller/domain/blocks.h"
 
@@ -12,17 +13,9 @@ namespace {
 
 using avatars::Avatar;
 
-json encode(const Avatar& avatar) {
-  return {{"id", avatar.id},
-          {"user_id", avatar.user_id},
-          {"display_name", or_null(avatar.display_name)},
-          {"appearance", json::parse(avatar.appearance)},
-          {"equipped_cosmetics", avatar.equipped}};
-}
-
 Reply envelope(const Avatar& avatar) {
-  json body = encode(avatar);
-  body["avatar"] = encode(avatar);
+  json body = encode_avatar(avatar);
+  body["avatar"] = encode_avatar(avatar);
   return {.body = std::move(body)};
 }
 

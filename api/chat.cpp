@@ -16,7 +16,7 @@ json encode(const chat::Channel& channel) {
 }
 
 Reply one(const chat::Channel& channel, int status = 200) {
-  return {.status = status, .body = {{"channel", encode(channel)}}};
+  return {.status = status, .body = enveloped("channel", encode(channel))};
 }
 
 chat::ChannelType type_of(const std::string& name) {
@@ -81,10 +81,9 @@ Reply list_messages(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply send_message(db::Tx& tx, const Call& call, const Services& services) {
   const auto words = services.chat_filter->at(tx);
-  return {.status = 201,
-          .body = {{"message", encode_message(chat::send(
-                                   tx, call.user->id, call.id(), call.body.at("body"),
-                                   {.data_key = services.keys.data, .words = *words}))}}};
+  const chat::Message sent = chat::send(tx, call.user->id, call.id(), call.body.at("body"),
+                                        {.data_key = services.keys.data, .words = *words});
+  return {.status = 201, .body = enveloped("message", encode_message(sent))};
 }
 
 Reply chat_words(db::Tx& tx, const Call&, const Services&) {

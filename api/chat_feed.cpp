@@ -36,9 +36,9 @@ ChatEvents ChatFeed::after(db::Tx& tx, std::int64_t after, const chat::Texts& te
   if (newest <= after) return {};
   {
     const std::lock_guard lock(mutex_);
-    if (words_version_ != texts.words.number || from_ < 0) {
+    if (words_version_ != texts.words.number) {
+      if (!events_.empty()) from_ = to_;
       events_.clear();
-      from_ = to_ = after;
       words_version_ = texts.words.number;
     }
     if (after >= from_) {
@@ -77,11 +77,11 @@ void ChatFeed::add(std::shared_ptr<const ChatEvent> event) {
   events_.pop_front();
 }
 
-std::shared_ptr<ChatFeed> ChatFeeds::of(const std::string& channel_id) {
+std::shared_ptr<ChatFeed> ChatFeeds::of(const std::string& channel_id, std::int64_t newest) {
   const std::lock_guard lock(mutex_);
   std::weak_ptr<ChatFeed>& known = feeds_[channel_id];
   if (auto feed = known.lock()) return feed;
-  auto feed = std::make_shared<ChatFeed>(channel_id);
+  auto feed = std::make_shared<ChatFeed>(channel_id, newest);
   known = feed;
   std::erase_if(feeds_, [](const auto& entry) { return entry.second.expired(); });
   return feed;

@@ -29,7 +29,9 @@ class ChatFeed {
   // Followers who are further behind read for themselves.
   static constexpr size_t max_events = 256;
 
-  explicit ChatFeed(std::string channel_id) : channel_id_(std::move(channel_id)) {}
+  // Knows what comes behind `from`.
+  ChatFeed(std::string channel_id, std::int64_t from)
+      : channel_id_(std::move(channel_id)), from_(from), to_(from) {}
 
   // As `tx` sees them: behind `after`, at most event_batch_size, oldest first, whoever may see
   // them.
@@ -44,16 +46,16 @@ class ChatFeed {
   std::mutex mutex_;
   // Everything behind from_ up to to_, as the words of this version filter it, is in events_.
   std::deque<std::shared_ptr<const ChatEvent>> events_;
-  std::int64_t from_ = -1;
-  std::int64_t to_ = -1;
+  std::int64_t from_;
+  std::int64_t to_;
   std::int64_t words_version_ = 0;
 };
 
 // Thread-safe.
 class ChatFeeds {
  public:
-  // The channel's, which all that follow it at one time share.
-  std::shared_ptr<ChatFeed> of(const std::string& channel_id);
+  // The channel's, which all that follow it at one time share. `newest`: where a new one begins.
+  std::shared_ptr<ChatFeed> of(const std::string& channel_id, std::int64_t newest);
 
  private:
   std::mutex mutex_;

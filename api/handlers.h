@@ -164,6 +164,11 @@ Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services)
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services& services);
 
+// billing.cpp
+Reply deployment_billing(db::Tx& tx, const Call& call, const Services& services);
+Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply reactivate_deployment(db::Tx& tx, const Call& call, const Services& services);
+
 // internal.cpp
 Reply mint(db::Tx& tx, const Call& call, const Services& services);
 Reply treasury(db::Tx& tx, const Call& call, const Services& services);

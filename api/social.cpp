@@ -1,5 +1,6 @@
 // Users, friends, blocks, presence.
 #include "api/encode.h"
+#include "api/encode_avatar.h"
 #include "api/encode_profile.h"
 #include "api/encode_user.h"
 #include "api/handlers.h"
@@ -28,11 +29,10 @@ json encode(const blocks::Block& block) {
 const char* status_name(bool online) { return online ? "online" : "offline"; }
 
 Reply encode(const presence::Entry& entry) {
-  return {.body = {{"presence",
-                    {{"status", status_name(entry.online)},
-                     {"last_seen", to_iso8601(entry.last_seen)},
-                     {"current_game", or_null(entry.place.current_game)},
-                     {"lobby", or_null(entry.place.lobby)}}}}};
+  return {.body = enveloped("presence", {{"status", status_name(entry.online)},
+                                         {"last_seen", to_iso8601(entry.last_seen)},
+                                         {"current_game", or_null(entry.place.current_game)},
+                                         {"lobby", or_null(entry.place.lobby)}})};
 }
 
 json encode(const presence::AtTable& seat) {
@@ -76,11 +76,12 @@ friends::Direction direction(const Call& call) {
 json encode_profile(db::Tx& tx, const accounts::User& user,
                     const std::optional<std::string>& viewer_id) {
   const auto known = viewer_id ? friends::between(tx, *viewer_id, user.id) : std::nullopt;
+  const auto avatar = avatars::find(tx, user.id);
   return {{"id", user.id},
           {"username", user.username},
           {"tier", user.tier},
           {"tier_emoji", tier_emoji(user.tier)},
-          {"avatar", nullptr},
+          {"avatar", avatar ? encode_avatar(*avatar) : json(nullptr)},
           {"created_at", to_iso8601(user.created_at)},
           {"friendship_status", known ? json(friends::to_string(known->status)) : json(nullptr)},
           {"friendship_id", known ? json(known->id) : json(nullptr)}};
@@ -174,8 +175,8 @@ Reply user_presence(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services) {
-  return {.body = {{"entry", encode(services.presence->sit(table_id(call), call.user->id,
-                                                           going(call.body), tx.now()))}}};
+  return {.body = enveloped("entry", encode(services.presence->sit(table_id(call), call.user->id,
+                                                                   going(call.body), tx.now())))};
 }
 
 Reply table_presence(db::Tx& tx, const Call& call, const Services& services) {
