@@ -59,14 +59,14 @@ Bearer by_session(db::Tx& tx, const std::string& token, const Services& services
 Bearer by_play_session(db::Tx& tx, const std::string& token) {
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::access || kind == TokenKind::refresh)
-    refuse_kind("a session token of an app (st_live_…)");
+    refuse_kind("a session token of an app (st_live_...)");
   return use_play_session(tx, token);
 }
 
 Bearer by_access_token(db::Tx& tx, const std::string& token, const Access& access) {
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::play_session || kind == TokenKind::refresh)
-    refuse_kind("an OAuth access token (at_live_…)");
+    refuse_kind("an OAuth access token (at_live_...)");
   return use_access_token(tx, token, access);
 }
 
@@ -74,7 +74,7 @@ Bearer by_session_or_play_session(db::Tx& tx, const std::string& token, const Se
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
   if (kind != TokenKind::play_session)
-    refuse_kind("a session token, of POST /api/auth/login or of an app (st_live_…),");
+    refuse_kind("a session token, of POST /api/auth/login or of an app (st_live_...),");
   Bearer bearer = use_play_session(tx, token);
   // Only the session's own routes go on telling of one that has ended.
   if (bearer.play->ended_at) throw Error(Code::token_revoked, "the session has ended");
@@ -87,7 +87,7 @@ Bearer by_session_or_access_token(db::Tx& tx, const std::string& token, const Ac
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
   if (kind != TokenKind::access)
-    refuse_kind("a session token of POST /api/auth/login or an OAuth access token (at_live_…)");
+    refuse_kind("a session token of POST /api/auth/login or an OAuth access token (at_live_...)");
   Bearer bearer = use_access_token(tx, token, access);
   bearer.user = user_of(tx, bearer.caller->user_id);
   return bearer;

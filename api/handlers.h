@@ -71,7 +71,6 @@ Reply session_status(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_session(db::Tx& tx, const Call& call, const Services& services);
 Reply end_play_session(db::Tx& tx, const Call& call, const Services& services);
 
-<<<<<<< HEAD
 // avatars.cpp
 Reply my_avatar(const Call& call, const Services& services);
 Reply avatar_of(const Call& call, const Services& services);
@@ -95,7 +94,7 @@ Reply choose_learning_path(db::Tx& tx, const Call& call, const Services& service
 Reply internal_modules(db::Tx& tx, const Call& call, const Services& services);
 Reply create_module(db::Tx& tx, const Call& call, const Services& services);
 Reply change_module(db::Tx& tx, const Call& call, const Services& services);
-=======
+
 // social.cpp
 Reply search_users(db::Tx& tx, const Call& call, const Services& services);
 Reply get_user(db::Tx& tx, const Call& call, const Services& services);
@@ -126,7 +125,6 @@ Reply follow_channel(const Call& call, const Services& services);
 Reply chat_words(db::Tx& tx, const Call& call, const Services& services);
 Reply set_chat_words(db::Tx& tx, const Call& call, const Services& services);
 Reply delete_message(db::Tx& tx, const Call& call, const Services& services);
->>>>>>> social
 
 // oauth.cpp
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);
@@ -163,6 +161,11 @@ Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services& services);
+
+// billing.cpp
+Reply deployment_billing(db::Tx& tx, const Call& call, const Services& services);
+Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply reactivate_deployment(db::Tx& tx, const Call& call, const Services& services);
 
 // internal.cpp
 Reply mint(db::Tx& tx, const Call& call, const Services& services);

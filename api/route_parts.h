@@ -45,5 +45,6 @@ std::vector<Route> avatar_routes();          // routes_items.cpp
 std::vector<Route> cosmetic_routes();        // routes_items.cpp
 std::vector<Route> learning_routes();        // routes_items.cpp
 std::vector<Route> item_admin_routes();      // routes_items.cpp
+std::vector<Route> billing_routes();         // routes_billing.cpp
 
 }  // namespace berth::api

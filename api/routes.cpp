@@ -67,7 +67,9 @@ std::vector<Route> deploy_routes() {
        .body = "ChangeDeploymentRequest",
        .answer = {200, "DeploymentEnvelope"},
        .errors = {Code::deployment_not_found, Code::forbidden, Code::deployment_destroyed,
-                  Code::deployment_suspended, Code::unsupported_registry, Code::domain_taken},
+                  Code::deployment_suspended, Code::unsupported_registry, Code::unknown_tier,
+                  Code::payment_method_unsupported, Code::tier_not_allowed, Code::domain_taken,
+                  Code::deployment_limit_reached, Code::insufficient_balance},
        .run = WriteHandler{change_deployment}},
       {.method = "GET",
        .path = "/api/deploy/apps/{id}/domain",
@@ -120,7 +122,7 @@ std::vector<Route> deploy_routes() {
        .rate = deploy_writes,
        .answer = {200, "DeploymentEnvelope"},
        .errors = {Code::deployment_not_found, Code::forbidden, Code::deployment_destroyed,
-                  Code::deployment_suspended},
+                  Code::deployment_suspended, Code::insufficient_balance},
        .idempotency = Idempotency::kept,
        .run = WriteHandler{restart_deployment}},
       {.method = "DELETE",
@@ -303,7 +305,9 @@ std::vector<Route> internal_routes() {
        .path = "/api/internal/deploy/tiers/{id}",
        .name = "changeTier",
        .tag = "Internal",
-       .summary = "Change a deploy tier; sizes count for deployments that are created from now on",
+       .summary =
+           "Change a deploy tier; its price counts from each deployment's next period, its sizes "
+           "for deployments that come to it",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,
@@ -414,10 +418,25 @@ std::vector<Route> meta_routes() {
 const std::vector<Route>& routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
-    for (auto* part : {account_routes, account_safety_routes, user_admin_routes, oauth_routes,
-                       operator_routes, play_session_routes, social_routes, chat_routes,
-                       avatar_routes, cosmetic_routes, learning_routes, item_admin_routes,
-                       points_routes, deploy_routes, internal_routes, meta_routes})
+    for (auto* part : {
+             account_routes,
+             account_safety_routes,
+             user_admin_routes,
+             oauth_routes,
+             operator_routes,
+             play_session_routes,
+             social_routes,
+             chat_routes,
+             avatar_routes,
+             cosmetic_routes,
+             learning_routes,
+             item_admin_routes,
+             points_routes,
+             deploy_routes,
+             billing_routes,
+             internal_routes,
+             meta_routes,
+         })
       for (Route& route : part()) all.push_back(std::move(route));
     return all;
   }();

@@ -21,6 +21,7 @@
 #include "controller/domain/ledger.h"
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
+#include "reconcilers/billing.h"
 #include "reconcilers/engine.h"
 #include "reconcilers/expiry.h"
 #include "reconcilers/mail.h"
@@ -269,10 +270,12 @@ void serve(const Config& config) {
                               .patience = {},
                               .dns = {.servers = config.dns_servers},
                               .leader = {}});
+  reconcilers::BillingLoop billing(database, keys.data);
   const auto events = std::make_shared<api::EventHub>(
       api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4});
   database.subscribe([&, events](db::Topic topic, const std::string& id) {
     events->wake(topic, id);
+    if (topic == db::Topic::app_balance) billing.credited(id);
     if (topic == db::Topic::custom_domain) engine.enqueue_domain(id);
     if (topic == db::Topic::deployment) engine.enqueue(id);
   });
@@ -363,6 +366,7 @@ void serve(const Config& config) {
   expiry.start();
   reconcilers::PresenceLoop presence(database, services.presence);
   presence.start();
+  billing.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -383,6 +387,7 @@ void serve(const Config& config) {
   const auto drained = server.shutdown(drain_grace);
   serving.join();
   if (mail) mail->stop();
+  billing.stop();
   engine.stop();
   expiry.stop();
   presence.stop();

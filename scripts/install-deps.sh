@@ -15,6 +15,9 @@ test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chr
 image=(buildah binutils curl ca-certificates publicsuffix tzdata)
 # Where Node.js is there already, from wherever, it stays.
 command -v npm >/dev/null || test+=(nodejs npm)
+bench_oauth=(wrk postgresql)
+command -v npm >/dev/null || bench_oauth+=(nodejs npm)
+command -v go >/dev/null || bench_oauth+=(golang-go)
 lint=(clang-format clang-tidy shellcheck)
 
 case ${1:-build} in
@@ -23,6 +26,7 @@ case ${1:-build} in
   image) wanted=("${build[@]}" "${image[@]}") ;;
   lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
   bench) wanted=("${build[@]}" wrk jq curl) ;;
+  bench-oauth) wanted=("${build[@]}" "${bench_oauth[@]}") ;;
   *) sed -n '2,8p' "$0"; exit 2 ;;
 esac
 

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/temp_dir.h"
+
 // The real berthd as a child process: what the tests of this folder talk to.
 namespace berth::process {
 
@@ -24,20 +26,7 @@ constexpr std::chrono::seconds patience{30};
 using Flags = std::vector<std::string>;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// A directory of its own, removed at the end.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(const std::string& name, const std::string& text) const;
-  std::string read(const std::string& name) const;  // empty where there is no such file
-
- private:
-  std::filesystem::path path_;
-};
+using test::TempDir;
 
 // A child process; killed at the end, and by the kernel if the thread that started it ends before.
 class Process {
