@@ -9,7 +9,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan bench lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
+.PHONY: help build run test test-asan test-tsan simulate bench bench-oauth lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,9 +64,19 @@ scale: cluster ## 1,000 deployments on that Kubernetes beside a bare client of i
 	@cmake --build --preset release --target berthd bench_apply
 	@tests/kube/scale
 
+simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=10000 STEPS=1000; a failing seed is printed)
+	@scripts/install-deps.sh test
+	@cmake --preset dev $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
+	@cmake --build --preset dev --target simulate
+	@build/dev/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,10000)) --steps $(or $(STEPS),1000)
+
 bench: ## the benchmark: berthd beside the raw limits, as a table
 	@scripts/install-deps.sh bench
 	@tests/bench/run
+
+bench-oauth: ## the authorization server beside Ory Hydra and node-oidc-provider, as a table
+	@scripts/install-deps.sh bench-oauth
+	@tests/bench/oauth
 
 lint: ## clang-format, clang-tidy and shellcheck
 	@scripts/install-deps.sh lint

@@ -1,33 +1,22 @@
 // Accounts and sessions.
 #include "api/encode.h"
+#include "api/encode_user.h"
 #include "api/handlers.h"
+#include "api/new_password.h"
 #include "api/sign_in.h"
-#include "controller/domain/passwords.h"
 #include "controller/domain/sessions.h"
 #include "controller/domain/user_admin.h"
 
 namespace berth::api {
 namespace {
 
-json encode_login(const accounts::User& user) {
-  return {{"id", user.id},
-          {"email", user.email},
-          {"username", user.username},
-          {"tier", user.tier},
-          {"is_admin", user.is_admin},
-          {"email_verified", user.email_verified},
-          {"totp_enabled", user.totp_enabled}};
-}
-
-constexpr const char* emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }
-
 Reply message(const char* text) { return {.body = {{"message", text}}}; }
 
 json encode_me(db::Tx& tx, const accounts::User& user) {
   const accounts::Stats stats = accounts::stats(tx, user.id);
-  json body = encode_login(user);
+  json body = encode_user(user);
   body.erase("is_admin");
-  body.update({{"tier_emoji", emoji(user.tier)},
+  body.update({{"tier_emoji", tier_emoji(user.tier)},
                {"points", user.points},
                {"referral_code", user.referral_code},
                {"signup_multiplier", user.signup_multiplier},
@@ -42,22 +31,12 @@ json encode_me(db::Tx& tx, const accounts::User& user) {
 }  // namespace
 
 Reply register_account(const Call& call, const Services& services) {
-  const std::string password = call.body.at("password");
-  accounts::Registration registration = {
-      .email = call.body.at("email"),
-      .username = call.body.at("username"),
-      .password_hash = {},
-      .referral_code = text_or_nothing(call.body, "referral_code")};
-  // Before the transaction: a hash takes some 20 ms, and a bad request shouldn't cost that much.
-  accounts::check_email(registration.email);
-  accounts::check_username(registration.username);
-  accounts::check_password(password,
-                           accounts::own_words(registration.username, registration.email));
-  registration.password_hash = services.passwords.hash(password);
-  const accounts::User user = services.db.write([&](db::Tx& tx) {
-    return accounts::register_user(tx, registration, services.signup_bonus, services.keys,
-                                   services.base_url);
-  });
+  const accounts::User user =
+      sign_up({.email = call.body.at("email"),
+               .username = call.body.at("username"),
+               .password_hash = {},
+               .referral_code = text_or_nothing(call.body, "referral_code")},
+              call.body.at("password"), services);
   return {.status = 201,
           .body = {{"user",
                     {{"id", user.id},
@@ -78,7 +57,7 @@ Reply login(const Call& call, const Services& services) {
                                    .user_agent = std::string(call.http.headers.get("User-Agent"))},
                                   services);
   return {.body = {{"token", accounts::session_jwt(result.session, services.keys)},
-                   {"user", encode_login(result.user)}},
+                   {"user", encode_user(result.user)}},
           .headers = {{"Cache-Control", "no-store"}}};
 }
 
@@ -132,6 +111,7 @@ Reply delete_me(const Call& call, const Services& services) {
   services.db.write([&](db::Tx& tx) {
     if (const auto user = accounts::find(tx, call.user->id)) accounts::delete_account(tx, *user);
   });
+  services.presence->forget(call.user->id);
   return message("the account is deleted");
 }
 

@@ -1,6 +1,7 @@
 // Passwords and the second factor.
 #include "api/encode.h"
 #include "api/handlers.h"
+#include "api/new_password.h"
 #include "api/sign_in.h"
 #include "controller/domain/passwords.h"
 #include "controller/domain/two_factor.h"
@@ -18,21 +19,18 @@ Reply encode_codes(const char* text, const std::vector<std::string>& codes) {
 }  // namespace
 
 Reply change_password(const Call& call, const Services& services) {
-  const std::string fresh = call.body.at("new_password");
-  const accounts::User& user = *call.user;
   try {
-    accounts::check_password(fresh, accounts::own_words(user.username, user.email));
+    change_password(*call.user,
+                    {.current = call.body.at("current_password"),
+                     .fresh = call.body.at("new_password"),
+                     .kept_session = call.session_id,
+                     .address = call.address},
+                    services);
   } catch (const Error& error) {
+    if (error.code != Code::validation_failed) throw;
     throw Error(error.code, "new_" + std::string(error.what()),
                 {{"new_password", error.details.begin()->second}});
   }
-  const std::string old_hash =
-      confirm_password(user, call.body.at("current_password"), call.address, services);
-  const std::string new_hash = services.passwords.hash(fresh);
-  services.db.write([&](db::Tx& tx) {
-    accounts::change_password(tx, user, old_hash, new_hash, call.session_id, services.keys,
-                              services.base_url);
-  });
   return message("the password is changed, and all other sessions have ended");
 }
 
@@ -42,16 +40,8 @@ Reply forgot_password(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply reset_password(const Call& call, const Services& services) {
-  const std::string token = call.body.at("token");
-  const std::string password = call.body.at("password");
-  // First the token: without one that works nobody gets a hash computed.
-  const accounts::User user =
-      services.db.read([&](db::Tx& tx) { return accounts::check_reset_token(tx, token); });
-  accounts::check_password(password, accounts::own_words(user.username, user.email));
-  const std::string hash = services.passwords.hash(password);
-  services.db.write([&](db::Tx& tx) {
-    accounts::reset_password(tx, token, hash, services.keys, services.base_url);
-  });
+  reset_password(call.body.at("token").get<std::string>(),
+                 call.body.at("password").get<std::string>(), services);
   return message("the password is changed, and all sessions have ended");
 }
 

@@ -4,7 +4,6 @@
 #include "api/encode_app.h"
 #include "api/handlers.h"
 #include "controller/domain/app_mail.h"
-#include "controller/domain/ledger.h"
 
 namespace berth::api {
 namespace {
@@ -95,11 +94,6 @@ Reply list_scope_requests(db::Tx& tx, const Call& call, const Services&) {
 Reply withdraw_scope_request(db::Tx& tx, const Call& call, const Services&) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
   return {.body = encode_request(apps::withdraw(tx, app, call.id()))};
-}
-
-Reply app_balance(db::Tx& tx, const Call& call, const Services&) {
-  const std::string& app = call.caller->app_id;
-  return {.body = {{"balance", ledger::balance(tx, ledger::app_account(app))}, {"app_id", app}}};
 }
 
 Reply internal_scope_requests(db::Tx& tx, const Call& call, const Services&) {

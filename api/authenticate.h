@@ -2,8 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "api/http.h"
 #include "api/route.h"
 
 namespace berth::api {
@@ -11,7 +11,10 @@ namespace berth::api {
 // What stands behind "Bearer" (RFC 6750, section 2.1); empty where there is nothing of the kind.
 std::string bearer_token(const Request& request);
 
-// Who a token speaks for; which one is set follows from the route's access.
+// With spaces between them.
+std::string scope_names(const std::vector<Scope>& scopes);
+
+// Who a token speaks for, as far as the access that it opens asks for it.
 struct Bearer {
   std::optional<accounts::User> user = {};
   std::string session_id = {};
@@ -19,12 +22,13 @@ struct Bearer {
   std::optional<play::Session> play = {};
 };
 // Checks that the token opens what asks for `access`, right now. Nothing for open and internal
-// access. Throws invalid_token, wrong_token_type, token_expired, token_revoked, account_suspended,
-// insufficient_scope.
+// access. Throws as authenticate() does.
 Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
                     const Services& services);
 
-// "a b": the names, for people and for WWW-Authenticate.
-std::string scope_names(const std::vector<Scope>& scopes);
+// Finds out who calls, and fills in the call's user, session_id, caller, play and admin as far as
+// the route's access says. The internal secret was looked at before. Throws invalid_token,
+// wrong_token_type, token_expired, token_revoked, account_suspended, insufficient_scope.
+void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call);
 
 }  // namespace berth::api

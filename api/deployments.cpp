@@ -2,6 +2,7 @@
 #include "controller/domain/deployments.h"
 
 #include "api/encode.h"
+#include "api/encode_deployment.h"
 #include "api/handlers.h"
 #include "controller/domain/custom_domains.h"
 
@@ -48,13 +49,6 @@ json encode(const Deployment& row, const Services& services) {
           {"stopped_at", or_null(row.stopped_at)},
           {"health_status", or_null(row.health_status)},
           {"host_server", or_null(row.host_server)}};
-}
-
-// Its fields, and `deployment` beside them: both forms of the specification.
-json encode_both(const Deployment& row, const Services& services) {
-  json body = encode(row, services);
-  body["deployment"] = json(body);
-  return body;
 }
 
 json encode_log(const deployments::LogEntry& entry) {
@@ -135,6 +129,12 @@ deployments::Actor actor_of(const Call& call) {
 }
 
 }  // namespace
+
+json encode_both(const Deployment& row, const Services& services) {
+  json body = encode(row, services);
+  body["deployment"] = json(body);
+  return body;
+}
 
 Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) {
   const Deployment row = deployments::create(tx, actor_of(call), decode_order(call.body),

@@ -29,6 +29,13 @@ nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& enc
           {"total", page.total}};
 }
 
+// One object under its name, and its fields beside it.
+inline nlohmann::json enveloped(const char* name, const nlohmann::json& object) {
+  nlohmann::json body = object;
+  body[name] = object;
+  return body;
+}
+
 // A field that may be left out or null.
 inline std::optional<std::string> text_or_nothing(const nlohmann::json& body, const char* field) {
   const auto value = body.find(field);

@@ -14,7 +14,6 @@ namespace berth::api {
 namespace {
 
 constexpr size_t max_request_id_length = 128;
-constexpr size_t max_admin_actor_length = 128;
 constexpr std::string_view internal_prefix = "/api/internal";
 
 bool is_plain(std::string_view text) {
@@ -74,7 +73,8 @@ struct Gate::Passage {
 Gate::Gate(const Services& services, HttpMetrics& metrics)
     : services_(services), metrics_(metrics), router_(routes(), services.environment) {
   for (const Route* route : router_.rows()) {
-    if (!route->body.empty()) validators_.emplace(route, Validator(route->body));
+    if (!route->body.empty() && route->check == Check::by_schema)
+      validators_.emplace(route, Validator(route->body));
     if (!all_schemas().contains(route->answer.schema))
       throw std::logic_error("route " + std::string(route->name) + ": no schema " +
                              std::string(route->answer.schema));
@@ -91,12 +91,7 @@ void Gate::handle(const Request& request, Response& response) {
   Reply reply;
   try {
     reply = answer(passage);
-    if (reply.refusal) {
-      Reply refusal = reply_to_error(passage, *reply.refusal);
-      refusal.body.update(reply.body);
-      refusal.headers.insert(refusal.headers.end(), reply.headers.begin(), reply.headers.end());
-      reply = std::move(refusal);
-    }
+    if (reply.refusal) reply = refused(passage, reply);
   } catch (const Error& error) {
     reply = reply_to_error(passage, error);
   } catch (const std::exception& failure) {
@@ -148,7 +143,7 @@ Reply Gate::answer(Passage& passage) {
 Reply Gate::run(Passage& passage, Call& call) {
   const Route& route = *passage.route;
   const auto enter = [&](db::Tx& tx) {
-    authenticate(tx, passage, call);
+    authenticate(tx, route.access, services_, call);
     take_rate(passage, call);
     check_query(route, call);
     read_body(passage, call);
@@ -161,24 +156,6 @@ Reply Gate::run(Passage& passage, Call& call) {
   services_.db.read(enter);
   if (const auto* free = std::get_if<FreeHandler>(&route.run)) return free->run(call, services_);
   return write(passage, call);
-}
-
-void Gate::authenticate(db::Tx& tx, Passage& passage, Call& call) const {
-  const Access& access = passage.route->access;
-  if (access.kind == Access::Kind::open) return;
-  if (access.kind == Access::Kind::internal) {
-    const std::string_view actor = passage.request.headers.get("X-Admin-Actor");
-    const bool usable = !actor.empty() && actor.size() <= max_admin_actor_length;
-    call.admin = usable ? std::string(actor) : "internal";
-    return;
-  }
-  Bearer bearer = check_bearer(tx, access, bearer_token(passage.request), services_);
-  if (bearer.caller) services_.uses.note(bearer.caller->grant_id, tx.now());
-  if (bearer.play) services_.uses.note(bearer.play->grant_id, tx.now());
-  call.user = std::move(bearer.user);
-  call.session_id = std::move(bearer.session_id);
-  call.caller = std::move(bearer.caller);
-  call.play = std::move(bearer.play);
 }
 
 // Counts per grant, per user, or per address, whichever the route knows.
@@ -257,12 +234,21 @@ Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call) con
   Reply reply;
   try {
     reply = tx.nested([&] { return handler(tx, call, services_); });
+    if (reply.refusal) reply = refused(passage, reply);
   } catch (const Error& error) {
     reply = reply_to_error(passage, error);
     if (reply.status >= 500 || reply.status == 429) throw;
   }
   idempotency::keep(tx, slot, reply);
   return reply;
+}
+
+// The refusal in a reply whose effects are kept.
+Reply Gate::refused(const Passage& passage, const Reply& reply) const {
+  Reply refusal = reply_to_error(passage, *reply.refusal);
+  refusal.body.update(reply.body);
+  refusal.headers.insert(refusal.headers.end(), reply.headers.begin(), reply.headers.end());
+  return refusal;
 }
 
 Reply Gate::reply_to_error(const Passage& passage, const Error& error) const {

@@ -26,11 +26,11 @@ class Gate {
   struct Passage;  // one request on its way
   Reply answer(Passage& passage);
   Reply run(Passage& passage, Call& call);
-  void authenticate(db::Tx& tx, Passage& passage, Call& call) const;
   void take_rate(Passage& passage, const Call& call);
   void read_body(const Passage& passage, Call& call) const;
   Reply write(const Passage& passage, const Call& call) const;
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call) const;
+  Reply refused(const Passage& passage, const Reply& reply) const;
   Reply reply_to_error(const Passage& passage, const Error& error) const;
   bool is_admin(const Request& request) const;
   void finish(const Passage& passage, const Reply& reply, Response& response);

@@ -42,7 +42,6 @@ Reply public_app(db::Tx& tx, const Call& call, const Services& services);
 Reply request_scopes(db::Tx& tx, const Call& call, const Services& services);
 Reply list_scope_requests(db::Tx& tx, const Call& call, const Services& services);
 Reply withdraw_scope_request(db::Tx& tx, const Call& call, const Services& services);
-Reply app_balance(db::Tx& tx, const Call& call, const Services& services);
 Reply internal_scope_requests(db::Tx& tx, const Call& call, const Services& services);
 Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& services);
 Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& services);
@@ -72,6 +71,61 @@ Reply session_status(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_session(db::Tx& tx, const Call& call, const Services& services);
 Reply end_play_session(db::Tx& tx, const Call& call, const Services& services);
 
+// avatars.cpp
+Reply my_avatar(const Call& call, const Services& services);
+Reply avatar_of(const Call& call, const Services& services);
+Reply change_avatar(db::Tx& tx, const Call& call, const Services& services);
+Reply equip_avatar(db::Tx& tx, const Call& call, const Services& services);
+
+// cosmetics.cpp
+Reply list_cosmetics(db::Tx& tx, const Call& call, const Services& services);
+Reply my_cosmetics(db::Tx& tx, const Call& call, const Services& services);
+Reply purchase_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+Reply give_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+Reply create_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+Reply change_cosmetic(db::Tx& tx, const Call& call, const Services& services);
+
+// learning.cpp
+Reply list_modules(db::Tx& tx, const Call& call, const Services& services);
+Reply get_module(db::Tx& tx, const Call& call, const Services& services);
+Reply report_progress(db::Tx& tx, const Call& call, const Services& services);
+Reply get_learning_path(db::Tx& tx, const Call& call, const Services& services);
+Reply choose_learning_path(db::Tx& tx, const Call& call, const Services& services);
+Reply internal_modules(db::Tx& tx, const Call& call, const Services& services);
+Reply create_module(db::Tx& tx, const Call& call, const Services& services);
+Reply change_module(db::Tx& tx, const Call& call, const Services& services);
+
+// social.cpp
+Reply search_users(db::Tx& tx, const Call& call, const Services& services);
+Reply get_user(db::Tx& tx, const Call& call, const Services& services);
+Reply list_friends(db::Tx& tx, const Call& call, const Services& services);
+Reply request_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply list_friend_requests(db::Tx& tx, const Call& call, const Services& services);
+Reply accept_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply reject_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply withdraw_friend_request(db::Tx& tx, const Call& call, const Services& services);
+Reply remove_friend(db::Tx& tx, const Call& call, const Services& services);
+Reply list_blocks(db::Tx& tx, const Call& call, const Services& services);
+Reply block_user(db::Tx& tx, const Call& call, const Services& services);
+Reply unblock_user(db::Tx& tx, const Call& call, const Services& services);
+Reply set_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply own_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply user_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services);
+Reply table_presence(db::Tx& tx, const Call& call, const Services& services);
+
+// chat.cpp
+Reply list_channels(db::Tx& tx, const Call& call, const Services& services);
+Reply open_channel(db::Tx& tx, const Call& call, const Services& services);
+Reply join_channel(db::Tx& tx, const Call& call, const Services& services);
+Reply leave_channel(db::Tx& tx, const Call& call, const Services& services);
+Reply list_messages(db::Tx& tx, const Call& call, const Services& services);
+Reply send_message(db::Tx& tx, const Call& call, const Services& services);
+Reply follow_channel(const Call& call, const Services& services);
+Reply chat_words(db::Tx& tx, const Call& call, const Services& services);
+Reply set_chat_words(db::Tx& tx, const Call& call, const Services& services);
+Reply delete_message(db::Tx& tx, const Call& call, const Services& services);
+
 // oauth.cpp
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);
 Reply token(db::Tx& tx, const Call& call, const Services& services);
@@ -79,6 +133,15 @@ Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services);
 Reply verify_token(db::Tx& tx, const Call& call, const Services& services);
 Reply introspect_token(db::Tx& tx, const Call& call, const Services& services);
 Reply revoke_token(db::Tx& tx, const Call& call, const Services& services);
+
+// points.cpp
+Reply points_balance(db::Tx& tx, const Call& call, const Services& services);
+Reply points_history(db::Tx& tx, const Call& call, const Services& services);
+Reply transfer_points(db::Tx& tx, const Call& call, const Services& services);
+Reply spend_points(db::Tx& tx, const Call& call, const Services& services);
+Reply award_points(db::Tx& tx, const Call& call, const Services& services);
+Reply app_balance(db::Tx& tx, const Call& call, const Services& services);
+Reply operator_analytics(db::Tx& tx, const Call& call, const Services& services);
 
 // tiers.cpp
 Reply list_tiers(db::Tx& tx, const Call& call, const Services& services);
@@ -113,9 +176,16 @@ Reply delete_webhook(db::Tx& tx, const Call& call, const Services& services);
 Reply test_webhook(db::Tx& tx, const Call& call, const Services& services);
 Reply list_deliveries(db::Tx& tx, const Call& call, const Services& services);
 
+// billing.cpp
+Reply deployment_billing(db::Tx& tx, const Call& call, const Services& services);
+Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply reactivate_deployment(db::Tx& tx, const Call& call, const Services& services);
+
 // internal.cpp
 Reply mint(db::Tx& tx, const Call& call, const Services& services);
 Reply treasury(db::Tx& tx, const Call& call, const Services& services);
+Reply ledger_audit(db::Tx& tx, const Call& call, const Services& services);
+Reply audit_log(db::Tx& tx, const Call& call, const Services& services);
 Reply outbox(db::Tx& tx, const Call& call, const Services& services);
 Reply clock_state(const Call& call, const Services& services);
 Reply advance_clock(const Call& call, const Services& services);

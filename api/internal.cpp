@@ -5,6 +5,8 @@
 #include "controller/domain/apps.h"
 #include "controller/domain/audit.h"
 #include "controller/domain/ledger.h"
+#include "controller/domain/ledger_audit.h"
+#include "controller/domain/outbox.h"
 
 namespace berth::api {
 namespace {
@@ -45,9 +47,30 @@ Reply treasury(db::Tx& tx, const Call&, const Services&) {
                    {"minted", -ledger::balance(tx, ledger::issuance())}}};
 }
 
+Reply ledger_audit(db::Tx& tx, const Call&, const Services&) {
+  bool ok = true;
+  json checks = json::array();
+  for (const ledger::Check& check : ledger::audit(tx)) {
+    ok = ok && check.ok;
+    checks.push_back({{"name", check.name}, {"ok", check.ok}, {"detail", check.detail}});
+  }
+  return {.body = {{"ok", ok}, {"checks", std::move(checks)}}};
+}
+
+Reply audit_log(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = encode_page("entries", audit::list(tx, call.page()), [](const auto& entry) {
+            return json{{"id", entry.id},
+                        {"actor", entry.actor},
+                        {"action", entry.action},
+                        {"target", entry.target},
+                        {"details", json::parse(entry.details)},
+                        {"inserted_at", to_iso8601(entry.at)}};
+          })};
+}
+
 Reply outbox(db::Tx& tx, const Call&, const Services& services) {
   json messages = json::array();
-  for (const accounts::Mail& mail : accounts::outbox(tx, services.keys))
+  for (const outbox::Mail& mail : outbox::list(tx, services.keys.data))
     messages.push_back({{"to", mail.to},
                         {"subject", mail.subject},
                         {"body", mail.body},

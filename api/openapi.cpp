@@ -65,10 +65,12 @@ std::set<Code> codes_of(const Route& route) {
     case Access::Kind::open:
       break;
     case Access::Kind::oauth:
+    case Access::Kind::session_or_oauth:
       if (!route.access.any_of.empty()) codes.insert(Code::insufficient_scope);
       [[fallthrough]];
     case Access::Kind::session:
     case Access::Kind::play_session:
+    case Access::Kind::session_or_play_session:
       codes.insert({Code::invalid_token, Code::token_expired, Code::token_revoked,
                     Code::wrong_token_type, Code::account_suspended});
       break;
@@ -153,6 +155,7 @@ json parameters(const Route& route) {
 }
 
 json security(const Access& access) {
+  json choices = json::array();
   switch (access.kind) {
     case Access::Kind::open:
       return json::array();
@@ -162,13 +165,17 @@ json security(const Access& access) {
       return json::array({{{"play_session", json::array()}}});
     case Access::Kind::internal:
       return json::array({{{"internal", json::array()}}});
+    case Access::Kind::session_or_play_session:
+      return json::array({{{"session", json::array()}}, {{"play_session", json::array()}}});
+    case Access::Kind::session_or_oauth:
+      choices.push_back({{"session", json::array()}});
+      break;
     case Access::Kind::oauth:
       break;
   }
-  json choices = json::array();
   for (const Scope scope : access.any_of)
     choices.push_back({{"oauth", json::array({info(scope).name})}});
-  if (choices.empty()) choices.push_back({{"oauth", json::array()}});
+  if (access.any_of.empty()) choices.push_back({{"oauth", json::array()}});
   return choices;
 }
 

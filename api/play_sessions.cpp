@@ -17,8 +17,10 @@ Reply encode(const play::Session& session, Instant now) {
 
 }  // namespace
 
-Reply session_heartbeat(db::Tx& tx, const Call& call, const Services&) {
-  return encode(play::heartbeat(tx, *call.play), tx.now());
+Reply session_heartbeat(db::Tx& tx, const Call& call, const Services& services) {
+  const play::Session session = play::heartbeat(tx, *call.play, services.reward_rules);
+  services.presence->touch(session.user_id, tx.now());
+  return encode(session, tx.now());
 }
 
 Reply session_status(db::Tx& tx, const Call& call, const Services&) {

@@ -28,7 +28,15 @@ using nlohmann::json;
 
 // Who may call, and what he shows for it.
 struct Access {
-  enum class Kind { open, session, oauth, play_session, internal } kind = Kind::open;
+  enum class Kind {
+    open,
+    session,
+    oauth,
+    play_session,
+    session_or_play_session,
+    session_or_oauth,
+    internal
+  } kind = Kind::open;
   std::vector<Scope> any_of;  // of an OAuth token: one of them is enough; none: any token will do
 };
 inline Access open_to_all() { return {}; }
@@ -38,6 +46,14 @@ inline Access oauth_token(std::vector<Scope> any_of) {
 }
 // The session token (st_live_) that an app got for a user.
 inline Access play_session() { return {Access::Kind::play_session, {}}; }
+// A session JWT, or a session token (st_live_) whose session hasn't ended: the user himself, or he
+// in an app. Call::user is there either way, Call::play with the latter.
+inline Access jwt_or_play_session() { return {Access::Kind::session_or_play_session, {}}; }
+// A session JWT, or an OAuth token with one of the scopes. Call::user is there either way,
+// Call::caller with the latter. JWTs need no scope.
+inline Access jwt_or_oauth(std::vector<Scope> any_of) {
+  return {Access::Kind::session_or_oauth, std::move(any_of)};
+}
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
 // The body of an error (specification, "Errors"). `simple`: 401 and 403 are simple, the rest
@@ -51,6 +67,9 @@ inline bool is_oauth(Shape shape) {
 enum class Body { none, only_json, json_or_form };
 enum class Availability { always, development_only };
 enum class Idempotency { ignored, kept };
+// by_handler: where the specification asks for other codes than validation_failed; the schema is
+// for the document alone.
+enum class Check { by_schema, by_handler };
 
 struct Param {  // of the query
   std::string_view name;
@@ -69,11 +88,13 @@ struct Call {
   std::string request_id;
   std::map<std::string, std::string, std::less<>> path;  // the values of {placeholders}
   json body;
-  std::string address;                  // the caller's, as far as trusted proxies tell it
-  std::optional<accounts::User> user;   // where the route needs a session
-  std::string session_id;               // the same
-  std::optional<oauth::Caller> caller;  // where it needs an OAuth token
-  std::optional<play::Session> play;    // where it needs a session token of an app
+  std::string address;  // the caller's, as far as trusted proxies tell it
+  // Where the route takes a session JWT; with jwt_or_… also the user whom the other token stands
+  // for.
+  std::optional<accounts::User> user;
+  std::string session_id;               // of the session JWT, where one was shown
+  std::optional<oauth::Caller> caller;  // of the OAuth token, where one was shown
+  std::optional<play::Session> play;    // of the session token of an app, where one was shown
   std::string admin;                    // X-Admin-Actor, or "internal"
 
   const std::string& id(std::string_view name = "id") const { return path.find(name)->second; }
@@ -128,6 +149,7 @@ struct Route {
   Shape shape = Shape::nested;
   Body body_kind = Body::none;
   std::string_view body = {};  // the schema of the request
+  Check check = Check::by_schema;
   std::vector<Param> query = {};
   Answer answer = {};
   std::vector<Code> errors = {};  // beside those that follow from access, rate and body

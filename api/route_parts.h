@@ -40,7 +40,15 @@ std::vector<Route> user_admin_routes();      // routes_accounts.cpp
 std::vector<Route> oauth_routes();           // routes_oauth.cpp
 std::vector<Route> event_routes();           // routes_events.cpp
 std::vector<Route> webhook_routes();         // routes_events.cpp
+std::vector<Route> points_routes();          // routes_points.cpp
 std::vector<Route> operator_routes();        // routes_operators.cpp
 std::vector<Route> play_session_routes();    // routes_operators.cpp
+std::vector<Route> social_routes();          // routes_social.cpp
+std::vector<Route> chat_routes();            // routes_social.cpp
+std::vector<Route> avatar_routes();          // routes_items.cpp
+std::vector<Route> cosmetic_routes();        // routes_items.cpp
+std::vector<Route> learning_routes();        // routes_items.cpp
+std::vector<Route> item_admin_routes();      // routes_items.cpp
+std::vector<Route> billing_routes();         // routes_billing.cpp
 
 }  // namespace berth::api

@@ -9,20 +9,6 @@ const Access deploy = oauth_token({Scope::deploy_manage});
 const Rate deploy_reads = per_minute(30);
 const Rate deploy_writes = per_minute(10);
 
-std::vector<Route> points_routes() {
-  return {
-      {.method = "GET",
-       .path = "/api/external/app/balance",
-       .name = "appBalance",
-       .tag = "Points",
-       .summary = "The app's points",
-       .access = oauth_token({Scope::app_balance_read}),
-       .rate = per_minute(120),
-       .answer = {200, "Balance"},
-       .run = ReadHandler{app_balance}},
-  };
-}
-
 std::vector<Route> deploy_routes() {
   const std::vector<Code> owned = {Code::deployment_not_found, Code::forbidden};
   return {
@@ -81,7 +67,9 @@ std::vector<Route> deploy_routes() {
        .body = "ChangeDeploymentRequest",
        .answer = {200, "DeploymentEnvelope"},
        .errors = {Code::deployment_not_found, Code::forbidden, Code::deployment_destroyed,
-                  Code::deployment_suspended, Code::unsupported_registry, Code::domain_taken},
+                  Code::deployment_suspended, Code::unsupported_registry, Code::unknown_tier,
+                  Code::payment_method_unsupported, Code::tier_not_allowed, Code::domain_taken,
+                  Code::deployment_limit_reached, Code::insufficient_balance},
        .run = WriteHandler{change_deployment}},
       {.method = "GET",
        .path = "/api/deploy/apps/{id}/domain",
@@ -134,7 +122,7 @@ std::vector<Route> deploy_routes() {
        .rate = deploy_writes,
        .answer = {200, "DeploymentEnvelope"},
        .errors = {Code::deployment_not_found, Code::forbidden, Code::deployment_destroyed,
-                  Code::deployment_suspended},
+                  Code::deployment_suspended, Code::insufficient_balance},
        .idempotency = Idempotency::kept,
        .run = WriteHandler{restart_deployment}},
       {.method = "DELETE",
@@ -269,6 +257,28 @@ std::vector<Route> internal_routes() {
        .answer = {200, "Treasury"},
        .run = ReadHandler{treasury}},
       {.method = "GET",
+       .path = "/api/internal/ledger/audit",
+       .name = "ledgerAudit",
+       .tag = "Internal",
+       .summary = "Every invariant of the ledger, computed now",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::simple,
+       .answer = {200, "LedgerAudit"},
+       .run = ReadHandler{ledger_audit}},
+      {.method = "GET",
+       .path = "/api/internal/audit",
+       .name = "auditLog",
+       .tag = "Internal",
+       .summary = "What admins did",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::simple,
+       .query = paged,
+       .answer = {200, "AuditLog"},
+       .errors = {Code::validation_failed},
+       .run = ReadHandler{audit_log}},
+      {.method = "GET",
        .path = "/api/internal/deploy/tiers",
        .name = "internalListTiers",
        .tag = "Internal",
@@ -295,7 +305,9 @@ std::vector<Route> internal_routes() {
        .path = "/api/internal/deploy/tiers/{id}",
        .name = "changeTier",
        .tag = "Internal",
-       .summary = "Change a deploy tier; sizes count for deployments that are created from now on",
+       .summary =
+           "Change a deploy tier; its price counts from each deployment's next period, its sizes "
+           "for deployments that come to it",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,
@@ -406,9 +418,25 @@ std::vector<Route> meta_routes() {
 const std::vector<Route>& routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
-    for (auto* part : {account_routes, account_safety_routes, user_admin_routes, oauth_routes,
-                       operator_routes, play_session_routes, points_routes, deploy_routes,
-                       event_routes, webhook_routes, internal_routes, meta_routes})
+    for (auto* part : {
+             account_routes,
+             account_safety_routes,
+             user_admin_routes,
+             oauth_routes,
+             operator_routes,
+             play_session_routes,
+             social_routes,
+             chat_routes,
+             avatar_routes,
+             cosmetic_routes,
+             learning_routes,
+             item_admin_routes,
+             points_routes,
+             deploy_routes,
+             billing_routes,
+             internal_routes,
+             meta_routes,
+         })
       for (Route& route : part()) all.push_back(std::move(route));
     return all;
   }();

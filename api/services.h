@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/chat_feed.h"
 #include "api/event_stream.h"
 #include "api/http.h"
 #include "api/login_throttle.h"
@@ -12,11 +13,13 @@
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/chat_words.h"
 #include "controller/domain/connections.h"
 #include "controller/domain/container_logs.h"
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
+#include "controller/domain/presence.h"
 #include "controller/domain/rewards.h"
 
 namespace berth::api {
@@ -37,6 +40,9 @@ struct Services {
   const Keys& keys;
   PasswordHasher& passwords;
   connections::UseLog& uses;
+  std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
+  std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
+  std::shared_ptr<ChatFeeds> chat_feeds = std::make_shared<ChatFeeds>();
 
   Environment environment = Environment::development;
   std::string base_url;  // the issuer, without a slash behind it

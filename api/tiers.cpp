@@ -1,6 +1,7 @@
 // Deploy tiers: what operators can choose from, and what admins change of it.
 #include "controller/domain/tiers.h"
 
+#include "api/decode.h"
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "controller/domain/audit.h"
@@ -34,16 +35,6 @@ json encode_all(db::Tx& tx) {
   json list = json::array();
   for (const Tier& tier : tiers::list(tx)) list.push_back(encode(tier));
   return {{"tiers", std::move(list)}};
-}
-
-template <typename T>
-void set(T& field, const json& body, const char* name) {
-  if (const auto value = body.find(name); value != body.end()) field = value->get<T>();
-}
-template <typename T>
-void set(std::optional<T>& field, const json& body, const char* name) {
-  const auto value = body.find(name);
-  if (value != body.end()) field = value->is_null() ? std::nullopt : std::optional(value->get<T>());
 }
 
 // What a request may set, on top of what `tier` has.

@@ -1,5 +1,6 @@
 // Accounts, for admins of the platform (x-internal-secret).
 #include "api/encode.h"
+#include "api/encode_user.h"
 #include "api/handlers.h"
 #include "controller/domain/audit.h"
 #include "controller/domain/user_admin.h"
@@ -8,17 +9,12 @@ namespace berth::api {
 namespace {
 
 json encode(const accounts::User& user) {
-  return {{"id", user.id},
-          {"email", user.email},
-          {"username", user.username},
-          {"tier", user.tier},
-          {"is_admin", user.is_admin},
-          {"email_verified", user.email_verified},
-          {"totp_enabled", user.totp_enabled},
-          {"suspended", user.suspended},
-          {"points", user.points},
-          {"registration_number", user.registration_number},
-          {"inserted_at", to_iso8601(user.created_at)}};
+  json body = encode_user(user);
+  body.update({{"suspended", user.suspended},
+               {"points", user.points},
+               {"registration_number", user.registration_number},
+               {"inserted_at", to_iso8601(user.created_at)}});
+  return body;
 }
 
 Reply envelope(const accounts::User& user) { return {.body = {{"user", encode(user)}}}; }

@@ -4,6 +4,7 @@
 
 #include "controller/domain/deployments.h"
 #include "controller/domain/outbox.h"
+#include "controller/domain/rewards.h"
 
 namespace berth {
 namespace {
@@ -54,6 +55,11 @@ std::vector<MetricFamily> Gauges::Collect() const {
              {counter(double(database_.writes()))}),
       family("berth_mail_waiting", "Mails in the outbox that are to be sent.", MetricType::Gauge,
              {gauge(double(database_.read(outbox::waiting)))}),
+      family("berth_treasury_points", "What rewards can be paid from.", MetricType::Gauge,
+             {gauge(double(database_.read(
+                 [](db::Tx& tx) { return ledger::balance(tx, ledger::treasury()); })))}),
+      family("berth_rewards_refused_total", "Rewards that the treasury had too little for.",
+             MetricType::Counter, {counter(double(rewards::refused_for_empty_treasury()))}),
       family("http_open_connections", "Connections of the API.", MetricType::Gauge,
              {gauge(double(http.open_connections))}),
       family("http_running_handlers", "Requests that are handled right now.", MetricType::Gauge,

@@ -21,10 +21,12 @@
 #include "controller/domain/ledger.h"
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
+#include "reconcilers/billing.h"
 #include "reconcilers/container_logs.h"
 #include "reconcilers/engine.h"
 #include "reconcilers/expiry.h"
 #include "reconcilers/mail.h"
+#include "reconcilers/presence.h"
 #include "reconcilers/simulated/cluster.h"
 #include "reconcilers/webhooks.h"
 
@@ -285,11 +287,13 @@ void serve(const Config& config) {
                               .patience = {},
                               .dns = {.servers = config.dns_servers},
                               .leader = {}});
+  reconcilers::BillingLoop billing(database, keys.data);
   const auto events = std::make_shared<api::EventHub>(
       api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4});
   std::unique_ptr<reconcilers::WebhookLoop> webhooks;
   database.subscribe([&, events](db::Topic topic, const std::string& id) {
     events->wake(topic, id);
+    if (topic == db::Topic::app_balance) billing.credited(id);
     if (topic == db::Topic::custom_domain) engine.enqueue_domain(id);
     if (topic == db::Topic::deployment) {
       engine.enqueue(id);
@@ -388,6 +392,9 @@ void serve(const Config& config) {
   if (mail) mail->start();
   webhooks->start();
   expiry.start();
+  reconcilers::PresenceLoop presence(database, services.presence);
+  presence.start();
+  billing.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -409,8 +416,10 @@ void serve(const Config& config) {
   serving.join();
   if (mail) mail->stop();
   webhooks->stop();
+  billing.stop();
   engine.stop();
   expiry.stop();
+  presence.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

@@ -93,6 +93,8 @@ Seen observe_stopped(const Deployment& row, const Live& live) {
   if (row.suspended_at) {
     seen.reason = Reason::suspended_by_admin;
     seen.message = row.message;
+  } else if (row.billing_status == "suspended") {
+    seen.message = row.message;
   }
   return {seen, {}};
 }
@@ -204,6 +206,8 @@ Observation waiting(const Deployment& row, const std::string& phase) {
   seen.phase = phase;
   if (row.status == Status::stopped && row.suspended_at) {
     seen.reason = Reason::suspended_by_admin;
+    seen.message = row.message;
+  } else if (row.status == Status::stopped && row.billing_status == "suspended") {
     seen.message = row.message;
   }
   return seen;

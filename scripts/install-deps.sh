@@ -10,11 +10,14 @@ set -euo pipefail
 build=(g++ cmake ninja-build ccache pkg-config git publicsuffix libcpp-httplib-dev nlohmann-json3-dev libsqlitecpp-dev
   libsqlite3-dev libyaml-cpp-dev libspdlog-dev libvalijson-dev prometheus-cpp-dev libcli11-dev
   libargon2-dev libcurl4-openssl-dev libc-ares-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev
-  liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev)
+  libicu-dev liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev)
 test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chromium)
 image=(buildah binutils curl ca-certificates publicsuffix tzdata)
 # Where Node.js is there already, from wherever, it stays.
 command -v npm >/dev/null || test+=(nodejs npm)
+bench_oauth=(wrk postgresql)
+command -v npm >/dev/null || bench_oauth+=(nodejs npm)
+command -v go >/dev/null || bench_oauth+=(golang-go)
 lint=(clang-format clang-tidy shellcheck)
 
 case ${1:-build} in
@@ -23,6 +26,7 @@ case ${1:-build} in
   image) wanted=("${build[@]}" "${image[@]}") ;;
   lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
   bench) wanted=("${build[@]}" wrk jq curl) ;;
+  bench-oauth) wanted=("${build[@]}" "${bench_oauth[@]}") ;;
   *) sed -n '2,8p' "$0"; exit 2 ;;
 esac
 

@@ -1,7 +1,7 @@
 // The visitor's own account.
+#include "api/new_password.h"
 #include "api/pages/page.h"
 #include "api/sign_in.h"
-#include "controller/domain/passwords.h"
 #include "controller/domain/sessions.h"
 #include "controller/domain/user_admin.h"
 
@@ -69,17 +69,13 @@ Page rename(Visit& visit) {
 }
 
 Page change_password(Visit& visit) {
-  const Services& services = visit.services;
   return change(visit, "Your password is changed, and your other sessions have ended.", [&] {
-    const std::string fresh = visit.field("new_password");
-    accounts::check_password(fresh, accounts::own_words(visit.user().username, visit.user().email));
-    const std::string old_hash =
-        confirm_password(visit.user(), visit.field("current_password"), visit.address, services);
-    const std::string new_hash = services.passwords.hash(fresh);
-    services.db.write([&](db::Tx& tx) {
-      accounts::change_password(tx, visit.user(), old_hash, new_hash, visit.visitor->session_id,
-                                services.keys, services.base_url);
-    });
+    api::change_password(visit.user(),
+                         {.current = visit.field("current_password"),
+                          .fresh = visit.field("new_password"),
+                          .kept_session = visit.visitor->session_id,
+                          .address = visit.address},
+                         visit.services);
   });
 }
 

@@ -1,11 +1,11 @@
 // Logging in and out, and registration.
 #include <nlohmann/json.hpp>
 
+#include "api/new_password.h"
 #include "api/pages/page.h"
 #include "api/sign_in.h"
 #include "controller/base/crypto.h"
 #include "controller/domain/apps.h"
-#include "controller/domain/passwords.h"
 #include "controller/domain/sessions.h"
 
 namespace berth::api::pages {
@@ -126,24 +126,16 @@ Page log_out(Visit& visit) {
 Page show_registration(Visit& visit) { return registration_page(visit); }
 
 Page register_account(Visit& visit) {
-  const Services& services = visit.services;
+  const std::string email = visit.field("email");
   return unless_refused(
       [&] {
-        accounts::Registration wanted = {.email = visit.field("email"),
-                                         .username = visit.field("username"),
-                                         .password_hash = {},
-                                         .referral_code = visit.field("referral_code")};
-        const std::string password = visit.field("password");
-        accounts::check_email(wanted.email);
-        accounts::check_username(wanted.username);
-        accounts::check_password(password, accounts::own_words(wanted.username, wanted.email));
-        wanted.password_hash = services.passwords.hash(password);
-        services.db.write([&](db::Tx& tx) {
-          accounts::register_user(tx, wanted, services.signup_bonus, services.keys,
-                                  services.base_url);
-        });
+        sign_up({.email = email,
+                 .username = visit.field("username"),
+                 .password_hash = {},
+                 .referral_code = visit.field("referral_code")},
+                visit.field("password"), visit.services);
         return message("Look into your mailbox",
-                       {"We wrote to " + wanted.email +
+                       {"We wrote to " + email +
                             ". The link in that mail verifies your address; it works for a day.",
                         "You can log in right away."},
                        with_parameter("/login", "next", safe_next(visit.field("next"))), "Log in");

@@ -1,4 +1,5 @@
 // What the links in mails lead to.
+#include "api/new_password.h"
 #include "api/pages/page.h"
 #include "controller/domain/passwords.h"
 
@@ -49,17 +50,10 @@ Page show_reset_password(Visit& visit) {
 }
 
 Page reset_password(Visit& visit) {
-  const Services& services = visit.services;
-  const std::string token = visit.field("token"), password = visit.field("password");
+  const std::string token = visit.field("token");
   return unless_refused(
       [&] {
-        const accounts::User user =
-            services.db.read([&](db::Tx& tx) { return accounts::check_reset_token(tx, token); });
-        accounts::check_password(password, accounts::own_words(user.username, user.email));
-        const std::string hash = services.passwords.hash(password);
-        services.db.write([&](db::Tx& tx) {
-          accounts::reset_password(tx, token, hash, services.keys, services.base_url);
-        });
+        api::reset_password(token, visit.field("password"), visit.services);
         Page page = message("The password is changed", {"You are logged out everywhere."}, "/login",
                             "Log in");
         page.session = "";

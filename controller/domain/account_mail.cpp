@@ -1,10 +1,7 @@
 #include "controller/domain/account_mail.h"
 
-#include <nlohmann/json.hpp>
-
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
-#include "controller/base/id.h"
 
 namespace berth::accounts {
 namespace {
@@ -55,8 +52,8 @@ int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purp
       user_id, about(purpose).name, tx.now() - std::chrono::hours(1)));
 }
 
-Letter verification_letter(const User& user, const std::string& base_url,
-                           const std::string& token) {
+outbox::Letter verification_letter(const User& user, const std::string& base_url,
+                                   const std::string& token) {
   return {.to = user.email,
           .subject = "Verify your email address",
           .body = "Hello " + user.username + ",\n\nthis link verifies your address:\n\n  " +
@@ -66,7 +63,8 @@ Letter verification_letter(const User& user, const std::string& base_url,
           .token = token};
 }
 
-Letter reset_letter(const std::string& to, const std::string& base_url, const std::string& token) {
+outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
+                            const std::string& token) {
   return {.to = to,
           .subject = "Choose a new password",
           .body =
@@ -79,22 +77,13 @@ Letter reset_letter(const std::string& to, const std::string& base_url, const st
           .token = token};
 }
 
-Letter notice_letter(const User& user, const std::string& what, const std::string& base_url) {
+outbox::Letter notice_letter(const User& user, const std::string& what,
+                             const std::string& base_url) {
   return {.to = user.email,
           .subject = "Your account: " + what,
           .body = "Hello " + user.username + ",\n\n" + what +
                   ".\n\nIf it wasn't you, choose a new password now: " + base_url +
                   "/forgot-password\n"};
-}
-
-std::string send(db::Tx& tx, const Letter& letter, const Keys& keys) {
-  const std::string id = new_uuid(tx.now());
-  const nlohmann::json content = {{"token", letter.token}, {"body", letter.body}};
-  tx.execute(
-      "INSERT INTO outbox (id, to_address, subject, sealed, created_at) VALUES ($1, $2, $3, $4, "
-      "$5)",
-      id, letter.to, letter.subject, base64(seal(keys.data, content.dump(), id)), tx.now());
-  return id;
 }
 
 }  // namespace berth::accounts

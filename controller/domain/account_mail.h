@@ -4,7 +4,7 @@
 
 #include "controller/db/database.h"
 #include "controller/domain/accounts.h"
-#include "controller/domain/keys.h"
+#include "controller/domain/outbox.h"
 
 // What users are written to, and the tokens in those letters. Only a token's hash is stored.
 namespace berth::accounts {
@@ -20,18 +20,12 @@ std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose
 std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose);
 int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
 
-struct Letter {
-  std::string to;
-  std::string subject;
-  std::string body;
-  std::string token = {};
-};
-Letter verification_letter(const User& user, const std::string& base_url, const std::string& token);
-Letter reset_letter(const std::string& to, const std::string& base_url, const std::string& token);
+outbox::Letter verification_letter(const User& user, const std::string& base_url,
+                                   const std::string& token);
+outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
+                            const std::string& token);
 // That something about the account's safety was changed: who didn't do it has to know.
-Letter notice_letter(const User& user, const std::string& what, const std::string& base_url);
-
-// Puts it into the outbox, sealed; returns its id there.
-std::string send(db::Tx& tx, const Letter& letter, const Keys& keys);
+outbox::Letter notice_letter(const User& user, const std::string& what,
+                             const std::string& base_url);
 
 }  // namespace berth::accounts

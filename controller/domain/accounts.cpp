@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
@@ -12,6 +11,7 @@
 #include "controller/domain/account_mail.h"
 #include "controller/domain/account_rows.h"
 #include "controller/domain/ledger.h"
+#include "controller/domain/rewards.h"
 
 namespace berth::accounts {
 namespace {
@@ -57,7 +57,7 @@ void send_verification(db::Tx& tx, const User& user, const Keys& keys,
                        const std::string& base_url) {
   const std::string token =
       new_email_token(tx, user.id, EmailPurpose::verify_email, verification_lifetime);
-  send(tx, verification_letter(user, base_url, token), keys);
+  outbox::put(tx, keys.data, verification_letter(user, base_url, token));
 }
 
 // Midnight UTC before `now`.
@@ -73,15 +73,12 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
     log::warning("no sign-up bonus: the day's limit is reached", {{"user", user.id}});
     return;
   }
-  const auto paid = ledger::post(tx, {.kind = "signup_bonus",
-                                      .from = ledger::treasury(),
-                                      .to = ledger::user_account(user.id),
-                                      .amount = amount,
-                                      .memo = "sign-up bonus"});
-  if (!paid) {
-    log::warning("no sign-up bonus: the treasury has too little", {{"user", user.id}});
+  if (!rewards::give(tx, {.kind = rewards::Kind::signup,
+                          .user_id = user.id,
+                          .app_owner_id = {},
+                          .amount = amount,
+                          .memo = "sign-up bonus"}))
     return;
-  }
   tx.execute("UPDATE users SET signup_bonus = $2, signup_bonus_at = $3 WHERE id = $1", user.id,
              amount, tx.now());
 }
@@ -221,35 +218,6 @@ std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
   auto rows = tx.query("SELECT id, password_hash FROM users WHERE email_key = $1", folded(email));
   if (!rows.next()) return std::nullopt;
   return Credentials{.user_id = rows.text(0), .password_hash = rows.text(1)};
-}
-
-std::vector<Mail> outbox(db::Tx& tx, const Keys& keys) {
-  std::vector<Mail> result;
-  auto rows = tx.query(
-      "SELECT id, to_address, subject, sealed, created_at, sent_at, attempts, failed_at, "
-      "last_error "
-      "FROM outbox "
-      "ORDER BY created_at DESC, rowid DESC LIMIT $1",
-      max_listed_mail);
-  while (rows.next()) {
-    Mail mail = {.to = rows.text(1),
-                 .subject = rows.text(2),
-                 .body = {},
-                 .token = {},
-                 .created_at = rows.instant(4),
-                 .sent_at = rows.instant_or_null(5),
-                 .attempts = int(rows.integer(6)),
-                 .failed_at = rows.instant_or_null(7),
-                 .error = rows.text_or_null(8)};
-    const auto sealed = parse_base64(rows.text(3));
-    const auto plain = sealed ? open_sealed(keys.data, *sealed, rows.text(0)) : std::nullopt;
-    if (!plain) throw std::runtime_error("a mail can't be opened with this data key");
-    const auto content = nlohmann::json::parse(*plain);
-    mail.body = content.at("body");
-    mail.token = content.at("token");
-    result.push_back(std::move(mail));
-  }
-  return result;
 }
 
 }  // namespace berth::accounts

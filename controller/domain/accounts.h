@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
@@ -111,20 +110,5 @@ struct SignedIn {
 // Whose session JWT it is. Throws invalid_token, token_expired, token_revoked, account_suspended.
 SignedIn check_signed_in(db::Tx& tx, const std::string& jwt, const Keys& keys);
 User check_session(db::Tx& tx, const std::string& jwt, const Keys& keys);
-
-struct Mail {  // of the outbox
-  std::string to;
-  std::string subject;
-  std::string body;
-  std::string token;  // what the link in the body holds; empty where there is none
-  Instant created_at;
-  std::optional<Instant> sent_at;
-  int attempts = 0;
-  std::optional<Instant> failed_at;
-  std::optional<std::string> error;  // the mail server's words
-};
-inline constexpr int max_listed_mail = 200;
-// The newest first. For development only: it opens what is sealed.
-std::vector<Mail> outbox(db::Tx& tx, const Keys& keys);
 
 }  // namespace berth::accounts

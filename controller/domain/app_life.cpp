@@ -4,6 +4,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/app_rows.h"
 #include "controller/domain/audit.h"
+#include "controller/domain/holds.h"
 #include "controller/domain/ledger.h"
 #include "controller/domain/tiers.h"
 
@@ -37,6 +38,7 @@ void remove(db::Tx& tx, const App& app) {
                 app.id) > 0)
     throw Error(Code::invalid_state, "the app has deployments; delete them first");
   const ledger::Account account = ledger::app_account(app.id);
+  holds::void_all(tx, account);
   if (const std::int64_t left = ledger::balance(tx, account); left > 0) {
     ledger::open_account(tx, ledger::treasury());
     ledger::post(tx, {.kind = "app_deletion",

@@ -12,4 +12,23 @@ void record(db::Tx& tx, std::string_view actor, std::string_view action, std::st
       new_uuid(tx.now()), actor, action, target, details, tx.now());
 }
 
+Page<Entry> list(db::Tx& tx, const PageRequest& page) {
+  Page<Entry> result = {.items = {},
+                        .page = page.page,
+                        .page_size = page.page_size,
+                        .total = tx.number("SELECT count(*) FROM audit_log")};
+  auto rows = tx.query(
+      "SELECT id, actor, action, target, details, at FROM audit_log ORDER BY at DESC, rowid DESC "
+      "LIMIT $1 OFFSET $2",
+      page.page_size, page.offset());
+  while (rows.next())
+    result.items.push_back({.id = rows.text(0),
+                            .actor = rows.text(1),
+                            .action = rows.text(2),
+                            .target = rows.text(3),
+                            .details = rows.text(4),
+                            .at = rows.instant(5)});
+  return result;
+}
+
 }  // namespace berth::audit

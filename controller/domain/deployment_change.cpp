@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
+#include "controller/domain/billing.h"
 #include "controller/domain/custom_domains.h"
 #include "controller/domain/deployment_rows.h"
 #include "controller/domain/deployment_rules.h"
@@ -20,6 +21,9 @@ struct Next {
   std::optional<RegistryCredentials> credentials;
   std::vector<std::string> container;  // fields for which the container is replaced
   bool other_domain = false;
+  std::string old_tier;             // its slug
+  std::optional<tiers::Tier> tier;  // another one
+  std::int64_t price = 0;           // of that for the rest of the period; below 0: credited
 };
 
 bool same(const std::optional<RegistryCredentials>& a,
@@ -47,7 +51,9 @@ Next next_of(const Wish& now, const Change& change) {
                .health_path = change.health_path.value_or(row.health_path),
                .env = merged(now.env, change),
                .credentials = change.registry_credentials.value_or(now.registry_credentials),
-               .container = {}};
+               .container = {},
+               .old_tier = row.tier_slug,
+               .tier = {}};
   if (next.image != row.image) next.container.emplace_back("image");
   if (next.port != row.port) next.container.emplace_back("port");
   if (next.health_path != row.health_path) next.container.emplace_back("health_path");
@@ -61,12 +67,15 @@ Next next_of(const Wish& now, const Change& change) {
 void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next) {
   std::vector<std::string> fields = next.container;
   if (next.other_domain) fields.emplace_back("custom_domain");
+  nlohmann::json details = {{"kind", "change"}, {"fields", fields}};
+  if (next.tier)
+    details["tier"] = {{"from", next.old_tier}, {"to", next.tier->slug}, {"amount", next.price}};
   const bool rolls_out = !next.container.empty() && row.status != Status::stopped;
   write_log(tx, row.id,
             {.action = "deploy",
              .status = rolls_out ? "started" : "succeeded",
              .initiated_by = actor.user_id,
-             .details = nlohmann::json{{"kind", "change"}, {"fields", fields}}.dump()});
+             .details = details.dump()});
 }
 
 void replace_container(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next,
@@ -96,6 +105,24 @@ void change_domain(db::Tx& tx, const Deployment& row, const std::optional<std::s
              domain, tx.now());
 }
 
+// Whether it may be on that tier; what that costs comes last (api.md, order of refusals).
+void set_tier(db::Tx& tx, const Deployment& row, const std::string& slug, Next& next) {
+  next.tier = payable_tier(tx, slug);
+  check_tier_allowed(*apps::find(tx, row.app_id), *next.tier);
+  next.container.emplace_back("tier");
+}
+
+// The row as it is afterwards: one that waited for points is deploying.
+Deployment pay_for(db::Tx& tx, const Deployment& row, const Actor& actor, Next& next) {
+  if (next.tier) {
+    check_tier_cap(tx, row.owner_id, *next.tier);
+    next.price = billing::change_tier(tx, actor, row.id, *next.tier);
+  } else {
+    billing::resume(tx, actor, row.id);
+  }
+  return *find(tx, row.id);
+}
+
 }  // namespace
 
 Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const Change& asked,
@@ -105,14 +132,16 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   Change change = asked;
   if (change.custom_domain && *change.custom_domain)
     change.custom_domain = domain_names::normalised(**change.custom_domain);
-  const Next next = next_of(*wish(tx, id, data_key), change);
+  Next next = next_of(*wish(tx, id, data_key), change);
   check(change, next.env, rules);
-  if (change.tier && *change.tier != row.tier_slug)
-    throw invalid_field("tier", "can't be changed by PATCH: create a deployment of the other tier");
-  if (change.custom_domain && next.custom_domain) check_has_domains(*tiers::find(tx, row.tier_id));
+  if (change.tier && *change.tier != row.tier_slug) set_tier(tx, row, *change.tier, next);
+  if (next.custom_domain && (change.custom_domain || next.tier))
+    check_has_domains(next.tier ? *next.tier : *tiers::find(tx, row.tier_id));
   if (change.custom_domain) change_domain(tx, row, next.custom_domain);
-  if (!next.container.empty()) replace_container(tx, row, actor, next, data_key);
-  if (next.other_domain || !next.container.empty()) log_change(tx, row, actor, next);
+  if (!next.other_domain && next.container.empty()) return *find(tx, id);
+  const Deployment paid = pay_for(tx, row, actor, next);
+  if (!next.container.empty()) replace_container(tx, paid, actor, next, data_key);
+  log_change(tx, paid, actor, next);
   return *find(tx, id);
 }
 

@@ -7,65 +7,14 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/apps.h"
+#include "controller/domain/billing.h"
 #include "controller/domain/custom_domains.h"
 #include "controller/domain/deployment_rows.h"
 #include "controller/domain/deployment_rules.h"
 #include "controller/domain/domain_names.h"
-#include "controller/domain/ledger.h"
 
 namespace berth::deployments {
 namespace {
-
-tiers::Tier payable_tier(db::Tx& tx, const Order& order) {
-  const auto tier = tiers::find_by_slug(tx, order.tier);
-  if (!tier) {
-    throw Error(Code::unknown_tier, "there is no tier of this slug", {{"tier", {"is unknown"}}});
-  }
-  if (tier->payment_method != "service_points")
-    throw Error(Code::payment_method_unsupported,
-                "deployments can be paid with service points only");
-  if (order.custom_domain) check_has_domains(*tier);
-  return *tier;
-}
-
-void check_allowed(const apps::App& app, const tiers::Tier& tier) {
-  if (!tier.auto_approve && app.promoted_tier != tier.slug)
-    throw Error(Code::tier_not_allowed,
-                "an admin must promote the app to the tier " + tier.slug + " first");
-}
-
-int used_of_tier(db::Tx& tx, const std::string& owner_id, const std::string& tier_id) {
-  return int(
-      tx.number("SELECT count(*) FROM deployments WHERE owner_id = $1 AND tier_id = $2 AND status "
-                "<> 'destroyed'",
-                owner_id, tier_id));
-}
-
-void check_cap(db::Tx& tx, const std::string& owner_id, const tiers::Tier& tier) {
-  if (tier.max_deployments && used_of_tier(tx, owner_id, tier.id) >= *tier.max_deployments)
-    throw Error(Code::deployment_limit_reached,
-                "the account has " + std::to_string(*tier.max_deployments) +
-                    " deployments of the tier " + tier.slug + " already, as many as it may have");
-}
-
-// Debits the first period from the app's account, in the transaction of what it pays for.
-void charge_first_period(db::Tx& tx, const Deployment& deployment, const tiers::Tier& tier) {
-  const std::int64_t cost = tier.monthly_cost_points.value_or(0);
-  if (cost == 0) return;
-  const auto transaction =
-      ledger::post(tx, {.kind = "deployment",
-                        .from = ledger::app_account(deployment.app_id),
-                        .to = ledger::treasury(),
-                        .amount = cost,
-                        .memo = "deployment " + deployment.name + ", tier " + tier.slug});
-  if (!transaction)
-    throw Error(Code::insufficient_balance, "the app's balance is lower than the tier's price of " +
-                                                std::to_string(cost) + " points");
-  tx.execute(
-      "INSERT INTO deployment_charges (deployment_id, period_start, transaction_id, amount) VALUES "
-      "($1, $2, $3, $4)",
-      deployment.id, tx.now(), *transaction, cost);
-}
 
 void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
             const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key) {
@@ -118,12 +67,13 @@ LogEntry log_of(const db::Query& row) {
 
 // The checks of a create request, in the order of api.md.
 tiers::Tier check_order(db::Tx& tx, const custom_domains::Claimant& claimant, const Order& order) {
-  const tiers::Tier tier = payable_tier(tx, order);
-  check_allowed(*apps::find(tx, claimant.app_id), tier);
+  const tiers::Tier tier = payable_tier(tx, order.tier);
+  if (order.custom_domain) check_has_domains(tier);
+  check_tier_allowed(*apps::find(tx, claimant.app_id), tier);
   if (holder_of_name(tx, order.name))
     throw Error(Code::subdomain_taken, "another deployment has the name " + order.name);
   if (order.custom_domain) custom_domains::refuse_taken(tx, claimant, *order.custom_domain);
-  check_cap(tx, claimant.owner_id, tier);
+  check_tier_cap(tx, claimant.owner_id, tier);
   return tier;
 }
 
@@ -142,7 +92,7 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
   const std::string id = claimant.deployment_id = new_uuid(tx.now());
   insert(tx, id, actor, order, tier, app->owner_id, data_key);
   const Deployment deployment = *find(tx, id);
-  charge_first_period(tx, deployment, tier);
+  billing::open(tx, deployment, tier);
   if (order.custom_domain) custom_domains::claim(tx, claimant, *order.custom_domain);
   write_log(
       tx, id,
@@ -160,16 +110,6 @@ Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id) {
   if (deployment.status == Status::destroyed)
     throw Error(Code::deployment_destroyed, "the deployment was deleted");
   return deployment;
-}
-
-void check_not_suspended(const Deployment& deployment) {
-  if (deployment.suspended_at)
-    throw Error(Code::deployment_suspended, "an admin has suspended this deployment");
-}
-
-void check_has_domains(const tiers::Tier& tier) {
-  if (!tier.custom_domain_allowed)
-    throw invalid_field("custom_domain", "isn't part of the tier " + tier.slug);
 }
 
 std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
@@ -201,16 +141,20 @@ Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& 
 
 Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_living(tx, actor, id);
-  if (deployment.status == Status::stopped) return deployment;
+  const bool is_stopped = deployment.status == Status::stopped;
+  const bool would_have_started = billing::rest(tx, id);
+  if (is_stopped && !would_have_started) return deployment;
   write_log(
       tx, id,
       {.action = "stop", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
+  if (is_stopped) return *find(tx, id);
   return change_wish(tx, deployment, actor, Status::stopped);
 }
 
 Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_living(tx, actor, id);
   check_not_suspended(deployment);
+  billing::resume(tx, actor, id);
   write_log(
       tx, id,
       {.action = "restart", .status = "started", .initiated_by = actor.user_id, .details = {}});
@@ -224,6 +168,7 @@ Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
       tx, id,
       {.action = "destroy", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
   custom_domains::release(tx, id);
+  billing::rest(tx, id);
   return change_wish(tx, deployment, actor, Status::destroyed);
 }
 

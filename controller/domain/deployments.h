@@ -153,18 +153,36 @@ std::optional<Deployment> find(db::Tx& tx, const std::string& id);
 Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page);
 
 // Each returns the row as it is after; each is refused with deployment_destroyed where it was
-// deleted. `restart` also from pending, errored and stopped; it is refused with
-// deployment_suspended where an admin stopped it. `stop` of a stopped one changes nothing.
+// deleted. `restart` also from pending, errored and stopped; it charges the current period where it
+// isn't paid; it is refused with deployment_suspended where an admin stopped it, and with
+// insufficient_balance. `stop` of one that its owner stopped changes nothing; what billing or an
+// admin stopped isn't started again by them after it.
 Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id);
 Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id);
 // Replaces the container where something of it differs: deploying, but a stopped one stays stopped
-// and a pending one pending. The same custom domain again: its DNS is looked at at once. Refused
-// with deployment_destroyed, deployment_suspended, validation_failed (also for another tier, or a
-// custom domain that the tier doesn't have), unsupported_registry, domain_taken.
+// and a pending one pending. The same custom domain again: its DNS is looked at at once.
+// Another tier brings its memory and CPU, and its price for the rest of the period; the current
+// period is charged first where it isn't paid (billing.h). Refused with deployment_destroyed,
+// deployment_suspended, validation_failed (also for a custom domain that the tier doesn't have),
+// unsupported_registry, unknown_tier, payment_method_unsupported, tier_not_allowed, domain_taken,
+// deployment_limit_reached, insufficient_balance.
 Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const Change& change,
                   const Rules& rules, const std::string& data_key);
 // From any state; a second time changes nothing. The name and the custom domain are free at once.
 Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id);
+
+// By an admin of the platform.
+struct AdminAction {
+  std::string admin;
+  std::string request_id;
+};
+// Stops the deployment until an admin reactivates it: reason suspended_by_admin; its owner may stop
+// and delete it, nothing else. Reactivated, it starts again if it ran before and its owner hasn't
+// stopped it since; on a paid tier the current period is charged first, and where the points for
+// that are missing it waits for them (billing.h). Both may be repeated. Throw deployment_not_found,
+// deployment_destroyed.
+Deployment suspend(db::Tx& tx, const AdminAction& action, const std::string& id);
+Deployment reactivate(db::Tx& tx, const AdminAction& action, const std::string& id);
 
 struct LogEntry {
   std::string id;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/domain/chat.h"
+#include "controller/domain/holds.h"
 #include "controller/domain/token_rows.h"
 
 namespace berth::expiry {
@@ -33,7 +35,25 @@ constexpr std::array plain_rows = {
           "DELETE FROM idempotency_keys WHERE (principal, method, path, key) IN "
           "(SELECT principal, method, path, key FROM idempotency_keys "
           "WHERE created_at <= $1 LIMIT $2)"},
+    Plain{chat::kept_for, "SELECT 1 FROM chat_entries WHERE sent_at <= $1 LIMIT 1",
+          "DELETE FROM chat_entries WHERE seq IN "
+          "(SELECT seq FROM chat_entries WHERE sent_at <= $1 LIMIT $2)"},
+    // The postings say what became of a hold; its row is for whoever still asks.
+    Plain{holds_kept_for,
+          "SELECT 1 FROM ledger_holds WHERE state <> 'open' AND closed_at <= $1 LIMIT 1",
+          "DELETE FROM ledger_holds WHERE rowid IN "
+          "(SELECT rowid FROM ledger_holds WHERE state <> 'open' AND closed_at <= $1 LIMIT $2)"},
 };
+
+// The caps look at today alone.
+constexpr std::string_view due_reward_days = "SELECT 1 FROM reward_days WHERE day < $1 LIMIT 1";
+constexpr std::string_view remove_reward_days =
+    "DELETE FROM reward_days WHERE (subject, day) IN "
+    "(SELECT subject, day FROM reward_days WHERE day < $1 LIMIT $2)";
+
+std::int64_t yesterday(Instant now) {
+  return std::chrono::floor<std::chrono::days>(now).time_since_epoch().count() - 1;
+}
 
 // Tokens of a family that may live on without them. A refresh token's row is needed while the token
 // could be replayed, consumed or not: that is until its time is over.
@@ -139,6 +159,7 @@ int remove_grants(db::Tx& tx, int limit) {
 bool is_anything_due(db::Tx& tx) {
   for (const Plain& rows : plain_rows)
     if (tx.number(rows.due, tx.now() - rows.kept) > 0) return true;
+  if (tx.number(due_reward_days, yesterday(tx.now())) > 0 || holds::is_any_due(tx)) return true;
   for (const TokenTable& table : token_tables)
     if (tx.number(table.due, tx.now() - table.kept) > 0) return true;
   return !ids(tx, due_families, tx.now() - told_for, 1).empty() ||
@@ -150,6 +171,9 @@ int remove_some(db::Tx& tx, int limit) {
   int removed = 0;
   for (const Plain& rows : plain_rows)
     if (removed < limit) removed += tx.execute(rows.remove, tx.now() - rows.kept, limit - removed);
+  if (removed < limit)
+    removed += tx.execute(remove_reward_days, yesterday(tx.now()), limit - removed);
+  if (removed < limit) removed += holds::expire(tx, limit - removed);
   for (const TokenTable& table : token_tables)
     if (removed < limit) removed += remove_tokens(tx, table, limit - removed);
   if (removed < limit) removed += revoke_grants_of_deleted_apps(tx, limit - removed);

@@ -20,12 +20,32 @@ Check check(db::Tx& tx, const char* name, std::string_view broken, const std::st
           .detail = std::to_string(count) + " of " + scope + ", the first: " + first};
 }
 
+// What deployments were charged and credited, beside what their app's account says of it.
+constexpr std::string_view charges_without_transaction =
+    "WITH moved AS (SELECT deployment_id, transaction_id, amount FROM deployment_charges UNION ALL "
+    "SELECT deployment_id, transaction_id, amount FROM deployment_tier_changes) "
+    "SELECT m.deployment_id, m.amount + coalesce((SELECT sum(p.amount) FROM ledger_postings p "
+    "JOIN deployments d ON d.id = m.deployment_id WHERE p.transaction_id = m.transaction_id "
+    "AND p.account_id = 'app:' || d.app_id), 0) AS difference FROM moved m WHERE difference <> 0";
+constexpr std::string_view transactions_without_charge =
+    "WITH moved AS (SELECT transaction_id FROM deployment_charges UNION ALL SELECT transaction_id "
+    "FROM deployment_tier_changes WHERE transaction_id IS NOT NULL), "
+    "counted AS (SELECT transaction_id, count(*) AS times FROM moved GROUP BY transaction_id) "
+    "SELECT t.id, coalesce(c.times, 0) - 1 AS difference FROM ledger_transactions t "
+    "LEFT JOIN counted c ON c.transaction_id = t.id "
+    "WHERE t.kind IN ('deployment', 'tier_change') AND difference <> 0";
+
 }  // namespace
 
 std::vector<Check> audit(db::Tx& tx) {
   const std::string accounts = counted(tx, "SELECT count(*) FROM ledger_accounts", "accounts");
   const std::string transactions =
       counted(tx, "SELECT count(*) FROM ledger_transactions", "transactions");
+  const std::string charges =
+      counted(tx,
+              "SELECT (SELECT count(*) FROM deployment_charges) + (SELECT count(*) FROM "
+              "deployment_tier_changes)",
+              "charges");
   return {
       check(tx, "all balances sum to 0",
             "SELECT 'the sum', sum(balance) FROM ledger_accounts HAVING sum(balance) <> 0",
@@ -42,7 +62,16 @@ std::vector<Check> audit(db::Tx& tx) {
           tx, "each transaction has postings",
           "SELECT t.id, 2 - count(p.id) FROM ledger_transactions t LEFT JOIN ledger_postings p ON "
           "p.transaction_id = t.id GROUP BY t.id HAVING count(p.id) < 2",
-          transactions)};
+          transactions),
+      check(tx, "each reservation is the sum of its open holds",
+            "SELECT a.id, a.balance - coalesce((SELECT sum(h.amount) FROM ledger_holds h WHERE "
+            "h.held_id = a.id AND h.state = 'open'), 0) AS difference FROM ledger_accounts a "
+            "WHERE a.kind = 'reservation' AND difference <> 0",
+            counted(tx, "SELECT count(*) FROM ledger_holds WHERE state = 'open'", "open holds")),
+      check(tx, "each charge of a deployment is its ledger transaction",
+            charges_without_transaction, charges),
+      check(tx, "each ledger transaction of a deployment is one charge",
+            transactions_without_charge, transactions)};
 }
 
 }  // namespace berth::ledger

@@ -14,8 +14,9 @@ struct Check {
   std::string detail;  // what was counted, or where it is broken first
 };
 // All of them: balances sum to 0, each transaction's postings sum to 0, each balance is the sum of
-// its account's postings, no transaction is without postings. Reads every posting: seconds for
-// millions of them.
+// its account's postings, no transaction is without postings, a reservation is the sum of its open
+// holds, what deployments were charged is what was posted for them. Reads every posting: seconds
+// for millions of them.
 std::vector<Check> audit(db::Tx& tx);
 
 }  // namespace berth::ledger

@@ -1,6 +1,7 @@
 #include "controller/domain/outbox.h"
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
@@ -86,6 +87,28 @@ int remove_done(db::Tx& tx, Instant sent_before, Instant failed_before, int most
 
 std::int64_t waiting(db::Tx& tx) {
   return tx.number("SELECT count(*) FROM outbox WHERE sent_at IS NULL AND failed_at IS NULL");
+}
+
+std::vector<Mail> list(db::Tx& tx, const std::string& data_key) {
+  std::vector<Mail> mails;
+  auto rows = tx.query(
+      "SELECT id, to_address, subject, sealed, created_at, sent_at, attempts, failed_at, "
+      "last_error FROM outbox ORDER BY created_at DESC, rowid DESC LIMIT $1",
+      max_listed);
+  while (rows.next()) {
+    const auto content = opened(data_key, rows.text(3), rows.text(0));
+    if (!content) throw std::runtime_error("a mail can't be opened with this data key");
+    mails.push_back({{.to = rows.text(1),
+                      .subject = rows.text(2),
+                      .body = content->at("body"),
+                      .token = content->at("token")},
+                     rows.instant(4),
+                     rows.instant_or_null(5),
+                     int(rows.integer(6)),
+                     rows.instant_or_null(7),
+                     rows.text_or_null(8)});
+  }
+  return mails;
 }
 
 }  // namespace berth::outbox

@@ -43,4 +43,16 @@ int remove_done(db::Tx& tx, Instant sent_before, Instant failed_before, int most
 
 std::int64_t waiting(db::Tx& tx);
 
+struct Mail : Letter {
+  Instant created_at;
+  std::optional<Instant> sent_at;
+  int attempts = 0;
+  std::optional<Instant> failed_at;
+  std::optional<std::string> error;  // the mail server's words
+};
+inline constexpr int max_listed = 200;
+// The newest first. For development only: it opens what is sealed. Throws std::runtime_error where
+// a row can't be opened with this key.
+std::vector<Mail> list(db::Tx& tx, const std::string& data_key);
+
 }  // namespace berth::outbox

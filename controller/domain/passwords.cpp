@@ -62,7 +62,7 @@ void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
     throw Error(Code::invalid_credentials, "the password is wrong");
   end_sessions(tx, user.id, kept_session);
   tx.execute("DELETE FROM email_tokens WHERE user_id = $1 AND purpose = 'reset_password'", user.id);
-  send(tx, notice_letter(user, "the password was changed", base_url), keys);
+  outbox::put(tx, keys.data, notice_letter(user, "the password was changed", base_url));
 }
 
 void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
@@ -75,11 +75,12 @@ void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
     const std::string to = find(tx, user_id)->email;
     const std::string token =
         new_email_token(tx, user_id, EmailPurpose::reset_password, reset_lifetime);
-    send(tx, reset_letter(to, base_url, token), keys);
+    outbox::put(tx, keys.data, reset_letter(to, base_url, token));
     return;
   }
   // A letter is written, sealed and stored for nobody, so that the time says nothing.
-  const std::string id = send(tx, reset_letter(email, base_url, std::string(46, '-')), keys);
+  const std::string id =
+      outbox::put(tx, keys.data, reset_letter(email, base_url, std::string(46, '-')));
   tx.execute("DELETE FROM outbox WHERE id = $1", id);
 }
 
@@ -100,7 +101,7 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
   tx.execute("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", user.id,
              new_hash, tx.now());
   end_sessions(tx, user.id);
-  send(tx, notice_letter(user, "a new password was chosen by mail", base_url), keys);
+  outbox::put(tx, keys.data, notice_letter(user, "a new password was chosen by mail", base_url));
 }
 
 }  // namespace berth::accounts

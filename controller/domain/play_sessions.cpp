@@ -39,6 +39,47 @@ Token new_token(Instant now, Instant family_end) {
           .expires_at = std::min(now + token_lifetime, family_end)};
 }
 
+constexpr Duration minute = std::chrono::minutes(1);
+
+struct LiveTime {
+  std::optional<Instant> last_heartbeat_at;
+  Duration unpaid;
+  std::int64_t points_earned = 0;
+};
+
+// As it is in this transaction: `session` was read before it, and another heartbeat may have come.
+LiveTime live_time(db::Tx& tx, const Session& session) {
+  auto rows = tx.query(
+      "SELECT last_heartbeat_at, unpaid_ms, points_earned FROM play_sessions "
+      "WHERE id = $1 AND ended_at IS NULL",
+      session.id);
+  if (!rows.next()) throw Error(Code::invalid_state, "the session has ended");
+  return {.last_heartbeat_at = rows.instant_or_null(0),
+          .unpaid = Duration(rows.integer(1)),
+          .points_earned = rows.integer(2)};
+}
+
+// The time that this heartbeat proves and that hasn't counted yet, in whichever app.
+Duration lived(db::Tx& tx, const Session& session, const LiveTime& before) {
+  const Instant now = tx.now();
+  Instant since = before.last_heartbeat_at.value_or(now);
+  if (now - since >= alive_for) return Duration(0);
+  since = std::max(since,
+                   from_millis(tx.number("SELECT counted_until FROM play_time WHERE user_id = $1",
+                                         session.user_id)));
+  if (since >= now) return Duration(0);
+  tx.execute(
+      "INSERT INTO play_time (user_id, counted_until) VALUES ($1, $2) "
+      "ON CONFLICT (user_id) DO UPDATE SET counted_until = excluded.counted_until",
+      session.user_id, now);
+  return now - since;
+}
+
+std::string owner_of(db::Tx& tx, const std::string& app_id) {
+  auto rows = tx.query("SELECT owner_id FROM apps WHERE id = $1", app_id);
+  return rows.next() ? rows.text(0) : std::string();
+}
+
 }  // namespace
 
 Token start(db::Tx& tx, const std::string& family_id, Instant family_end) {
@@ -63,13 +104,26 @@ std::optional<Session> find(db::Tx& tx, const std::string& token) {
   return rows.next() ? std::optional(session_of(rows)) : std::nullopt;
 }
 
-Session heartbeat(db::Tx& tx, const Session& session) {
-  if (tx.execute("UPDATE play_sessions SET last_heartbeat_at = $2 "
-                 "WHERE id = $1 AND ended_at IS NULL",
-                 session.id, tx.now()) == 0)
-    throw Error(Code::invalid_state, "the session has ended");
+Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rules) {
+  const LiveTime before = live_time(tx, session);
+  const Duration live = before.unpaid + lived(tx, session, before);
+  const std::int64_t minutes = live / minute;
+  std::int64_t earned = 0;
+  if (minutes > 0)
+    earned = rewards::pay(tx, rules,
+                          {.kind = rewards::Kind::session,
+                           .user_id = session.user_id,
+                           .app_owner_id = owner_of(tx, session.app_id),
+                           .amount = minutes * rules.session,
+                           .memo = "live minutes in app " + session.app_id})
+                 .points;
+  tx.execute(
+      "UPDATE play_sessions SET last_heartbeat_at = $2, unpaid_ms = $3, "
+      "points_earned = points_earned + $4 WHERE id = $1",
+      session.id, tx.now(), (live % minute).count(), earned);
   Session seen = session;
   seen.last_heartbeat_at = tx.now();
+  seen.points_earned = before.points_earned + earned;
   return seen;
 }
 

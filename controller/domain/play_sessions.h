@@ -5,6 +5,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
+#include "controller/domain/rewards.h"
 
 // A user's time in an app, by the session token (st_live_) that the app got with his code. It shows
 // that the user is there; it has no scopes. Functions throw berth::Error.
@@ -45,8 +46,11 @@ Session check(db::Tx& tx, const std::string& token);
 // The session of the token in whatever state.
 std::optional<Session> find(db::Tx& tx, const std::string& token);
 
-// The user is still there. Throws invalid_state where the session has ended.
-Session heartbeat(db::Tx& tx, const Session& session);
+// The user is still there. The time since the heartbeat before counts as live where that was less
+// than alive_for ago, by our clock, and as far as it hasn't counted in another app; each whole
+// minute of it earns the session's reward from the treasury. A minute that isn't paid (rewards.h)
+// is gone. Throws invalid_state where the session has ended.
+Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rules);
 // A new token for the session; the one before works no more. Throws invalid_state where the session
 // has ended, or another call has replaced its token since it was checked.
 Token refresh(db::Tx& tx, const Session& session);

@@ -72,6 +72,23 @@ std::string_view to_string(Refusal refusal) {
   return names.at(static_cast<size_t>(refusal));
 }
 
+bool give(db::Tx& tx, const Reward& reward) {
+  if (reward.amount < 1) return false;
+  const auto paid = ledger::post(tx, {.kind = to_string(reward.kind),
+                                      .from = ledger::treasury(),
+                                      .to = ledger::user_account(reward.user_id),
+                                      .amount = reward.amount,
+                                      .memo = reward.memo});
+  if (!paid) {
+    note_empty(reward);
+    return false;
+  }
+  note_paid();
+  tx.execute("UPDATE users SET free_points = min(free_points + $2, $3) WHERE id = $1",
+             reward.user_id, reward.amount, ledger::max_points);
+  return true;
+}
+
 Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward) {
   if (reward.amount < 1) return {.refusal = Refusal::nothing_due};
   if (tx.number("SELECT count(*) FROM users WHERE id = $1 AND email_verified_at IS NOT NULL "
@@ -81,16 +98,7 @@ Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward) {
   const std::vector<Cap> all = caps(rules, reward);
   if (const Refusal refusal = refused_by_caps(tx, all, reward.amount); refusal != Refusal::none)
     return {.refusal = refusal};
-  const auto paid = ledger::post(tx, {.kind = to_string(reward.kind),
-                                      .from = ledger::treasury(),
-                                      .to = ledger::user_account(reward.user_id),
-                                      .amount = reward.amount,
-                                      .memo = reward.memo});
-  if (!paid) {
-    note_empty(reward);
-    return {.refusal = Refusal::treasury_empty};
-  }
-  note_paid();
+  if (!give(tx, reward)) return {.refusal = Refusal::treasury_empty};
   count(tx, all, reward.amount);
   return {.points = reward.amount};
 }

@@ -48,6 +48,9 @@ struct Outcome {
   std::int64_t points = 0;  // what was paid: the amount, or 0
   Refusal refusal = Refusal::none;
 };
+// Gives it without a look at caps or address: whoever calls has his own. False where the treasury
+// has less, or the amount is 0.
+bool give(db::Tx& tx, const Reward& reward);
 // Pays the whole amount from the treasury to the user, or nothing where the address isn't verified,
 // a cap has no room for it, or the treasury has less; that never throws, since what brought the
 // reward goes on. The user's account exists. The first refusal for want of points is logged, and

@@ -2,6 +2,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/domain/billing.h"
 
 namespace berth::tiers {
 namespace {
@@ -99,6 +100,7 @@ Tier update(db::Tx& tx, const Tier& tier) {
       tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
       tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
       tier.ad_reach_multiplier);
+  billing::tier_changed(tx, tier.id);
   return *find(tx, tier.id);
 }
 

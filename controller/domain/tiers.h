@@ -33,7 +33,8 @@ std::optional<Tier> find(db::Tx& tx, const std::string& id);
 // A new one, last in the list. Throws validation_failed where the slug is taken, or the price
 // doesn't fit the payment method.
 Tier create(db::Tx& tx, const Tier& tier);
-// Stores every field of `tier` but id, slug and payment method. Throws as create does.
+// Stores every field of `tier` but id, slug and payment method. A new price counts from the next
+// period of each deployment, sizes for those that come to the tier. Throws as create does.
 Tier update(db::Tx& tx, const Tier& tier);
 // Fills an empty table; where it has rows, changes nothing.
 void seed(db::Tx& tx, const std::vector<Tier>& tiers);

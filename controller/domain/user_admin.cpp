@@ -4,7 +4,10 @@
 #include "controller/domain/account_rows.h"
 #include "controller/domain/apps.h"
 #include "controller/domain/audit.h"
+#include "controller/domain/avatars.h"
+#include "controller/domain/learning.h"
 #include "controller/domain/ledger.h"
+#include "controller/domain/social_life.h"
 #include "controller/domain/tiers.h"
 #include "controller/domain/two_factor.h"
 
@@ -104,6 +107,9 @@ void delete_account(db::Tx& tx, const User& user) {
   remove_apps(tx, user.id);
   empty_ledger_account(tx, user);
   two_factor::forget(tx, user.id);
+  social::forget(tx, user.id);
+  avatars::forget(tx, user.id);
+  learning::forget(tx, user.id);
   for (const char* sql :
        {"DELETE FROM email_tokens WHERE user_id = $1",
         "DELETE FROM login_networks WHERE user_id = $1", "DELETE FROM sessions WHERE user_id = $1",

@@ -12,7 +12,7 @@
 #include "controller/data_dir.h"
 #include "controller/db/database.h"
 #include "tests/db/rows.h"
-#include "tests/db/temp_dir.h"
+#include "tests/temp_dir.h"
 
 // A data directory in use, archives of it, and places to restore them to.
 namespace berth::test {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tests/db/rows.h"
-#include "tests/db/temp_dir.h"
+#include "tests/temp_dir.h"
 
 namespace {
 

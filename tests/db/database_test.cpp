@@ -8,7 +8,7 @@
 #include "controller/base/error.h"
 #include "tests/db/groups.h"
 #include "tests/db/rows.h"
-#include "tests/db/temp_dir.h"
+#include "tests/temp_dir.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "tests/db/fault_vfs.h"
 #include "tests/db/groups.h"
 #include "tests/db/rows.h"
-#include "tests/db/temp_dir.h"
+#include "tests/temp_dir.h"
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "controller/domain/outbox.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -24,7 +25,7 @@ accounts::User register_as(World& world, const std::string& email, const std::st
 }
 
 std::string mailed_token(World& world, const std::string& to) {
-  for (const auto& mail : world.read([&](db::Tx& tx) { return accounts::outbox(tx, world.keys); }))
+  for (const auto& mail : world.read([&](db::Tx& tx) { return outbox::list(tx, world.keys.data); }))
     if (mail.to == to) return mail.token;
   return "";
 }
@@ -146,7 +147,7 @@ TEST_CASE("the mailed token works for 24 hours") {
 TEST_CASE("mail is in the outbox, readable with the data key alone") {
   World world;
   world.new_user("ada");
-  const auto mails = world.read([&](db::Tx& tx) { return accounts::outbox(tx, world.keys); });
+  const auto mails = world.read([&](db::Tx& tx) { return outbox::list(tx, world.keys.data); });
   REQUIRE(mails.size() == 1);
   CHECK(mails[0].to == "ada@example.org");
   CHECK(mails[0].body.find(mails[0].token) != std::string::npos);
@@ -158,7 +159,7 @@ TEST_CASE("mail is in the outbox, readable with the data key alone") {
           0);
     Keys others = world.keys;
     others.data = std::string(32, 'x');
-    CHECK_THROWS_AS(accounts::outbox(tx, others), std::runtime_error);
+    CHECK_THROWS_AS(outbox::list(tx, others.data), std::runtime_error);
   });
 }
 

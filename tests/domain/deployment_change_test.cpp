@@ -123,7 +123,7 @@ TEST_CASE("a change is refused for the same reasons as an order") {
   CHECK(refused_for([](Change& c) { c.health_path = "nowhere"; }) == "422 validation_failed");
   CHECK(refused_for([](Change& c) { c.custom_domain = "*.example.com"; }) ==
         "422 validation_failed");
-  CHECK(refused_for([](Change& c) { c.tier = "free"; }) == "422 validation_failed");
+  CHECK(refused_for([](Change& c) { c.tier = "gold"; }) == "422 unknown_tier");
   CHECK(refused_for([](Change& c) {
           for (int i = 0; i < int(deployments::max_env_keys); ++i)
             c.env["K" + std::to_string(i)] = "x";

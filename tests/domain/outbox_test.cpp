@@ -25,8 +25,8 @@ struct Fixture {
       return outbox::begin_attempt(tx, world.keys.data, id, tx.now() + wait);
     });
   }
-  accounts::Mail row() {
-    return world.read([&](db::Tx& tx) { return accounts::outbox(tx, world.keys); }).at(0);
+  outbox::Mail row() {
+    return world.read([&](db::Tx& tx) { return outbox::list(tx, world.keys.data); }).at(0);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/outbox.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -16,9 +17,9 @@ std::string check(const std::string& password, const std::vector<std::string>& o
   return refusal([&] { accounts::check_password(password, own); });
 }
 
-std::vector<accounts::Mail> mails_to(World& world, const std::string& to) {
-  std::vector<accounts::Mail> result;
-  for (const auto& mail : world.read([&](db::Tx& tx) { return accounts::outbox(tx, world.keys); }))
+std::vector<outbox::Mail> mails_to(World& world, const std::string& to) {
+  std::vector<outbox::Mail> result;
+  for (const auto& mail : world.read([&](db::Tx& tx) { return outbox::list(tx, world.keys.data); }))
     if (mail.to == to) result.push_back(mail);
   return result;
 }

@@ -38,7 +38,7 @@ TEST_CASE("a session is alive for a minute after each heartbeat") {
   CHECK(f.session(f.token).app_id == f.app.id);
   CHECK_FALSE(alive());
   const auto beat = [&] {
-    return f.write([&](db::Tx& tx) { play::heartbeat(tx, play::check(tx, f.token)); });
+    return f.write([&](db::Tx& tx) { play::heartbeat(tx, play::check(tx, f.token), {}); });
   };
   CHECK(beat() == "");
   CHECK(alive());
@@ -58,7 +58,7 @@ TEST_CASE("an ended session is seen, and nothing more can be done with it") {
   CHECK(end() == "");
   CHECK(end() == "");
   CHECK(f.session(f.token).ended_at);
-  CHECK(f.write([&](db::Tx& tx) { play::heartbeat(tx, play::check(tx, f.token)); }) ==
+  CHECK(f.write([&](db::Tx& tx) { play::heartbeat(tx, play::check(tx, f.token), {}); }) ==
         "409 invalid_state");
   CHECK(f.write([&](db::Tx& tx) { play::refresh(tx, play::check(tx, f.token)); }) ==
         "409 invalid_state");

@@ -52,25 +52,34 @@ void rounds(int count, Race&& race, Judge&& judge) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// `take(prize)` by 32 threads at once for each prize: exactly one of them gets tokens. Those of
+// each winner.
+template <typename Take>
+std::vector<oauth::Tokens> one_winner_of_each(const std::vector<std::string>& prizes, Take&& take) {
+  std::vector<std::atomic<int>> winners(prizes.size());
+  std::vector<oauth::Tokens> won(prizes.size());
+  rounds(
+      int(prizes.size()),
+      [&](int round, int) {
+        const auto at = static_cast<size_t>(round);
+        if (auto answer = take(prizes[at]))
+          if (++winners[at] == 1) won[at] = *std::move(answer);
+      },
+      [](int) {});
+  for (const auto& count : winners) REQUIRE(count == 1);
+  return won;
+}
+
 TEST_CASE("of 32 refreshes with one token one wins, and its tokens work") {
   Fixture f;
   const int count = families();
   std::vector<std::string> tokens;
   for (int i = 0; i < count; ++i) tokens.push_back(f.world.tokens(f.app, f.ada).refresh_token);
-  std::vector<std::atomic<int>> winners(static_cast<size_t>(count));
-  std::vector<oauth::Tokens> won(static_cast<size_t>(count));
-  rounds(
-      count,
-      [&](int round, int) {
-        const auto at = static_cast<size_t>(round);
-        if (auto answer = f.world.refresh(f.app, tokens[at]))
-          if (++winners[at] == 1) won[at] = *std::move(answer);
-      },
-      [](int) {});
-  for (size_t i = 0; i < winners.size(); ++i) {
-    REQUIRE(winners[i] == 1);
-    REQUIRE(f.works(won[i].access_token));
-    REQUIRE(refusal_of(f.world.refresh(f.app, won[i].refresh_token)) == "");
+  const auto won = one_winner_of_each(
+      tokens, [&](const std::string& token) { return f.world.refresh(f.app, token); });
+  for (const oauth::Tokens& pair : won) {
+    REQUIRE(f.works(pair.access_token));
+    REQUIRE(refusal_of(f.world.refresh(f.app, pair.refresh_token)) == "");
   }
 }
 
@@ -79,20 +88,11 @@ TEST_CASE("of 32 exchanges of one code one wins, and loses what it got to the ot
   const int count = std::max(1, families() / 4);
   std::vector<std::string> codes;
   for (int i = 0; i < count; ++i) codes.push_back(f.world.authorize(f.app, f.ada));
-  std::vector<std::atomic<int>> winners(static_cast<size_t>(count));
-  std::vector<oauth::Tokens> won(static_cast<size_t>(count));
-  rounds(
-      count,
-      [&](int round, int) {
-        const auto at = static_cast<size_t>(round);
-        if (auto answer = f.world.exchange(f.app, codes[at]))
-          if (++winners[at] == 1) won[at] = *std::move(answer);
-      },
-      [](int) {});
-  for (size_t i = 0; i < winners.size(); ++i) {
-    REQUIRE(winners[i] == 1);
-    REQUIRE_FALSE(f.works(won[i].access_token));
-    REQUIRE(refusal_of(f.world.refresh(f.app, won[i].refresh_token)) == "401 invalid_grant");
+  const auto won = one_winner_of_each(
+      codes, [&](const std::string& code) { return f.world.exchange(f.app, code); });
+  for (const oauth::Tokens& pair : won) {
+    REQUIRE_FALSE(f.works(pair.access_token));
+    REQUIRE(refusal_of(f.world.refresh(f.app, pair.refresh_token)) == "401 invalid_grant");
   }
 }
 

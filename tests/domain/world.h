@@ -11,7 +11,7 @@
 #include "controller/domain/ledger.h"
 #include "controller/domain/oauth.h"
 #include "controller/domain/tiers.h"
-#include "tests/db/temp_dir.h"
+#include "tests/temp_dir.h"
 
 // A world to try the rules in: a real SQLite file, and a clock that stands until it is moved.
 namespace berth::test {

@@ -6,10 +6,11 @@
 
 #include "controller/base/crypto.h"
 #include "tests/kube_client/api_server.h"
-#include "tests/kube_client/temp_dir.h"
+#include "tests/temp_dir.h"
 
 using namespace berth;
 using namespace berth::kube;
+using berth::test::TempDir;
 
 namespace {
 

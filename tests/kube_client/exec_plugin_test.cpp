@@ -6,10 +6,12 @@
 
 #include "reconcilers/kube/program.h"
 #include "tests/kube_client/api_server.h"
-#include "tests/kube_client/temp_dir.h"
+#include "tests/kube_client/variable.h"
+#include "tests/temp_dir.h"
 
 using namespace berth;
 using namespace berth::kube;
+using berth::test::TempDir;
 using namespace std::chrono_literals;
 
 namespace {

@@ -4,10 +4,12 @@
 
 #include "controller/base/crypto.h"
 #include "tests/kube_client/certificates.h"
-#include "tests/kube_client/temp_dir.h"
+#include "tests/kube_client/variable.h"
+#include "tests/temp_dir.h"
 
 using namespace berth;
 using namespace berth::kube;
+using berth::test::TempDir;
 
 namespace {
 

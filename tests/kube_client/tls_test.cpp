@@ -3,9 +3,10 @@
 
 #include "tests/kube_client/api_server.h"
 #include "tests/kube_client/certificates.h"
-#include "tests/kube_client/temp_dir.h"
+#include "tests/temp_dir.h"
 
 using namespace berth::kube;
+using berth::test::TempDir;
 
 namespace {
 

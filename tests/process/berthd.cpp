@@ -45,24 +45,6 @@ std::string slurp(const std::filesystem::path& file) {
 
 }  // namespace
 
-TempDir::TempDir() {
-  std::string name = (std::filesystem::temp_directory_path() / "berthd-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = name;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::filesystem::path TempDir::write(const std::string& name, const std::string& text) const {
-  std::ofstream(path_ / name, std::ios::binary) << text;
-  return path_ / name;
-}
-
-std::string TempDir::read(const std::string& name) const { return slurp(path_ / name); }
-
 Process::Process(const std::filesystem::path& program, const Flags& flags,
                  const std::filesystem::path& output, const Variables& variables) {
   std::vector<std::string> arguments = {program.string()};

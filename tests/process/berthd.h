@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -11,6 +12,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tests/temp_dir.h"
 
 // The real berthd as a child process: what the tests of this folder talk to.
 namespace berth::process {
@@ -23,20 +26,7 @@ constexpr std::chrono::seconds patience{30};
 using Flags = std::vector<std::string>;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-// A directory of its own, removed at the end.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(const std::string& name, const std::string& text) const;
-  std::string read(const std::string& name) const;  // empty where there is no such file
-
- private:
-  std::filesystem::path path_;
-};
+using test::TempDir;
 
 // A child process; killed at the end, and by the kernel if the thread that started it ends before.
 class Process {
@@ -98,7 +88,7 @@ class Berthd {
   TempDir dir_;
   Flags flags_;
   std::unique_ptr<Process> process_;
-  int port_ = 0;
+  std::atomic<int> port_ = 0;  // read by clients while it starts again
   int metrics_port_ = 0;
 };
 

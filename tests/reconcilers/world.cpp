@@ -1,9 +1,5 @@
 #include "tests/reconcilers/world.h"
 
-#include <stdlib.h>
-
-#include <stdexcept>
-
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/db/copy.h"
@@ -29,16 +25,7 @@ std::vector<tiers::Tier> test_tiers() {
   return {small};
 }
 
-std::filesystem::path new_folder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "berth-loops-XXXXXX").string();
-  if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed");
-  return pattern;
-}
-
 }  // namespace
-
-TempDir::TempDir() : path_(new_folder()) {}
-TempDir::~TempDir() { std::filesystem::remove_all(path_); }
 
 World::World(kube::Kubeconfig cluster, std::string instance)
     : cluster_(std::move(cluster)),
@@ -58,7 +45,7 @@ World::World(kube::Kubeconfig cluster, std::string instance)
 
 World::~World() { sleep(); }
 
-std::filesystem::path World::file() const { return folder_.path() / "berth.db"; }
+std::filesystem::path World::file() const { return folder_ / "berth.db"; }
 
 void World::listen() {
   database_->subscribe([this](db::Topic topic, const std::string& id) {
@@ -72,12 +59,12 @@ void World::listen() {
 }
 
 void World::back_up() {
-  db::copy(file(), folder_.path() / "backup.db", [] { return true; });
+  db::copy(file(), folder_ / "backup.db", [] { return true; });
 }
 
 void World::restore() {
   database_.reset();
-  std::filesystem::rename(folder_.path() / "backup.db", file());
+  std::filesystem::rename(folder_ / "backup.db", file());
   database_ = std::make_unique<db::Database>(file(), clock_);
   listen();
 }

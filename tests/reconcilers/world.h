@@ -8,20 +8,10 @@
 #include <string>
 
 #include "reconcilers/engine.h"
+#include "tests/temp_dir.h"
 
 // A database, a cluster and an engine between them: everything real but the cluster's nodes.
 namespace berth::reconcilers::test {
-
-// A folder that is gone with its object.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 struct Wanted {
   std::string name = "shop";
@@ -81,7 +71,7 @@ class World {
   std::filesystem::path file() const;
   void listen();
 
-  const TempDir folder_;
+  const berth::test::TempDir folder_;
   Clock clock_;
   kube::Kubeconfig cluster_;
   kube::Client client_;

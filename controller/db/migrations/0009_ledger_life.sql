@@ -28,3 +28,10 @@ CREATE INDEX reward_days_by_day ON reward_days (day);
 
 -- Who brought somebody is rewarded once, after the other has really used the service.
 ALTER TABLE users ADD COLUMN referral_rewarded_at INTEGER;
+-- What the treasury gave him, and, while that is undecided, what somebody who was brought spent in
+-- apps of others.
+ALTER TABLE users ADD COLUMN free_points INTEGER NOT NULL DEFAULT 0
+  CHECK (free_points BETWEEN 0 AND 9007199254740991);
+ALTER TABLE users ADD COLUMN referral_spent INTEGER NOT NULL DEFAULT 0
+  CHECK (referral_spent BETWEEN 0 AND 9007199254740991);
+UPDATE users SET free_points = coalesce(signup_bonus, 0);

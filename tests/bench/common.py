@@ -1,0 +1,131 @@
+"""What the benchmarks of this folder share: berthd as it is measured, wrk, and what it ran on."""
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+START_SECONDS = 30
+
+VERIFIER = "v" * 43  # of PKCE
+CHALLENGE = base64.urlsafe_b64encode(
+    hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
+
+
+def fail(text):
+    sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {text}")
+
+
+def output_of(*command, **more):
+    done = subprocess.run(command, check=True, capture_output=True, text=True, **more)
+    return done.stdout.strip()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Berthd:
+    """berthd with a user and an app. `session`: the user's JWT; `app`: with its secret."""
+
+    REDIRECT = "https://bench.example.org/callback"
+
+    def __init__(self, binary, directory, scope):
+        self.directory, self.scope = directory, scope
+        self.process = subprocess.Popen(
+            [binary, "--data-dir", directory, "--listen", "127.0.0.1:0", "--metrics-listen",
+             "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warning"])
+        try:
+            self.wait_until_ready()
+            self.make_app()
+        except BaseException:
+            self.process.kill()
+            raise
+
+    def wait_until_ready(self):
+        addresses = self.directory / "berthd.metrics.addr"
+        for _ in range(START_SECONDS * 100):
+            if addresses.exists():
+                break
+            if self.process.poll() is not None:
+                fail("berthd ended")
+            time.sleep(0.01)
+        self.url = "http://" + (self.directory / "berthd.addr").read_text().strip()
+        self.metrics_url = "http://" + addresses.read_text().strip() + "/metrics"
+        self.secret = (self.directory / "internal-secret").read_text().strip()
+
+    def call(self, method, path, body=None, token=None):
+        headers = {"Content-Type": "application/json", "x-internal-secret": self.secret}
+        if token:
+            headers["Authorization"] = "Bearer " + token
+        request = urllib.request.Request(
+            self.url + path, method=method, headers=headers,
+            data=None if body is None else json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=START_SECONDS) as answer:
+            return json.load(answer)
+
+    def make_app(self):
+        account = {"email": "bench@example.org", "username": "bench", "password": "bench bench"}
+        self.call("POST", "/api/auth/register", account)
+        self.session = self.call("POST", "/api/auth/login", account)["token"]
+        self.call("POST", "/api/auth/self-verify-email", token=self.session)
+        self.app = self.call("POST", "/api/oauth/apps", {
+            "app_name": "bench", "redirect_uris": [self.REDIRECT],
+            "allowed_scopes": [self.scope]}, self.session)["app"]
+        if not self.app["is_approved"]:
+            request = self.call("POST", f"/api/oauth/my-apps/{self.app['id']}/scope-request",
+                                {"requested_scopes": [self.scope]}, self.session)
+            self.call("POST", f"/api/internal/scope-requests/{request['id']}/approve")
+
+    def authorize_path(self):
+        return (f"/api/oauth/authorize?response_type=code&client_id={self.app['client_id']}"
+                f"&redirect_uri={self.REDIRECT}&scope={self.scope}"
+                f"&code_challenge={CHALLENGE}&code_challenge_method=S256")
+
+    def access_token(self):
+        code = self.call("GET", self.authorize_path(), token=self.session)["code"]
+        return self.call("POST", "/api/oauth/token", {
+            "grant_type": "authorization_code", "code": code, "redirect_uri": self.REDIRECT,
+            "code_verifier": VERIFIER, "client_id": self.app["client_id"],
+            "client_secret": self.app["client_secret"]})["access_token"]
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(START_SECONDS)
+
+
+def described_machine(directory):
+    cpu = re.search(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    memory = re.search(r"MemTotal:\s*(\d+)", pathlib.Path("/proc/meminfo").read_text())
+    return (f"{cpu.group(1) if cpu else os.uname().machine}, {len(os.sched_getaffinity(0))} cores, "
+            f"{int(memory.group(1)) / 2**20:.0f} GiB; Linux {os.uname().release}; database on "
+            f"{output_of('stat', '-f', '-c', '%T', str(directory))}")
+
+
+def described_commit():
+    if not shutil.which("git") or not (ROOT / ".git").exists():
+        return "unknown"
+    return output_of("git", "-C", str(ROOT), "describe", "--always", "--dirty")
+
+
+def wrk_version():
+    return subprocess.run(["wrk", "-v"], capture_output=True, text=True).stdout.split()[1]
+
+
+def build(*targets):
+    subprocess.run(["cmake", "--preset", "release", "-DBERTH_BENCH=ON"], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", "--preset", "release", "--target", *targets], cwd=ROOT,
+                   check=True, stdout=sys.stderr)

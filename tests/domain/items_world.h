@@ -1,0 +1,37 @@
+#pragma once
+
+#include "controller/domain/avatars.h"
+#include "controller/domain/cosmetics.h"
+#include "controller/domain/ledger_audit.h"
+#include "tests/domain/world.h"
+
+// Users with points, and items to spend them on.
+namespace berth::test {
+
+inline cosmetics::Item new_item(World& world, const std::string& name, std::int64_t price = 30,
+                                const std::string& category = "hat", bool available = true) {
+  return world.write([&](db::Tx& tx) {
+    return cosmetics::create(tx, {.id = {},
+                                  .name = name,
+                                  .description = {},
+                                  .category = category,
+                                  .rarity = "common",
+                                  .asset_url = {},
+                                  .price_points = price,
+                                  .available = available});
+  });
+}
+
+inline cosmetics::Acquisition buy(World& world, const accounts::User& user,
+                                  const cosmetics::Item& item,
+                                  const std::optional<std::string>& grant_id = {}) {
+  return world.write([&](db::Tx& tx) {
+    return cosmetics::purchase(tx, {.user_id = user.id, .grant_id = grant_id}, item.id);
+  });
+}
+
+inline std::int64_t points_of(World& world, const accounts::User& user) {
+  return world.balance(ledger::user_account(user.id));
+}
+
+}  // namespace berth::test

@@ -1,0 +1,149 @@
+// Points for live minutes.
+#include <catch2/catch.hpp>
+
+#include "controller/domain/ledger_audit.h"
+#include "controller/domain/play_sessions.h"
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+
+struct Fixture {
+  World world;
+  rewards::Rules rules = {.session = 3};
+  accounts::User ada = world.verified_user("ada");
+  accounts::User bob = world.verified_user("bob");
+  apps::App app = world.new_app(ada).app;
+  std::string token = start(app, bob);
+
+  Fixture() { world.mint(ledger::treasury(), 1'000); }
+
+  std::string start(const apps::App& in, const accounts::User& user) {
+    return *world.tokens(in, user).session_token;
+  }
+  play::Session beat(const std::string& with) {
+    return world.write(
+        [&](db::Tx& tx) { return play::heartbeat(tx, play::check(tx, with), rules); });
+  }
+  play::Session beat() { return beat(token); }
+  // A heartbeat every `step` for this long.
+  play::Session play(Duration time, Duration step) {
+    play::Session session = beat();
+    for (Duration passed = step; passed <= time; passed += step) {
+      world.clock.advance(step);
+      session = beat();
+    }
+    return session;
+  }
+  std::int64_t points(const accounts::User& user) {
+    return world.balance(ledger::user_account(user.id));
+  }
+};
+
+TEST_CASE("each live minute earns its points, however it is beaten out") {
+  for (const Duration step : {Duration(1s), Duration(7s), Duration(30s), Duration(59s)}) {
+    INFO(step.count());
+    Fixture f;
+    const auto minutes = Duration(10min) / step * step / 1min;
+    CHECK(f.play(10min, step).points_earned == 3 * minutes);
+    CHECK(f.points(f.bob) == 3 * minutes);
+    CHECK(f.world.balance(ledger::treasury()) == 1'000 - 3 * minutes);
+  }
+}
+
+TEST_CASE("no minute without heartbeats close enough") {
+  Fixture f;
+  CHECK(f.beat().points_earned == 0);
+  f.world.clock.advance(60s);
+  CHECK(f.beat().points_earned == 0);
+  f.world.clock.advance(24h - 2min);
+  CHECK(f.beat().points_earned == 0);
+  f.world.clock.advance(59s);
+  CHECK(f.beat().points_earned == 0);
+  f.world.clock.advance(1s);
+  CHECK(f.beat().points_earned == 3);
+}
+
+TEST_CASE("many heartbeats at one moment are one") {
+  Fixture f;
+  f.beat();
+  f.world.clock.advance(59s);
+  for (int i = 0; i < 50; ++i) CHECK(f.beat().points_earned == 0);
+  // Each was read before the others wrote.
+  const auto early = f.world.read([&](db::Tx& tx) { return play::check(tx, f.token); });
+  f.world.clock.advance(59s);
+  for (int i = 0; i < 5; ++i)
+    f.world.write([&](db::Tx& tx) { play::heartbeat(tx, early, f.rules); });
+  CHECK(f.points(f.bob) == 3);
+}
+
+TEST_CASE("a minute in two apps at once is one minute") {
+  Fixture f;
+  const auto other = f.world.new_app(f.ada).app;
+  const std::string second = f.start(other, f.bob);
+  for (int i = 0; i <= 20; ++i) {
+    f.beat();
+    f.beat(second);
+    f.world.clock.advance(15s);
+    f.beat(second);
+    f.world.clock.advance(15s);
+  }
+  // 10 minutes and a half, of which the last half wasn't beaten out.
+  CHECK(f.points(f.bob) >= 3 * 9);
+  CHECK(f.points(f.bob) <= 3 * 10);
+}
+
+TEST_CASE("caps, an unverified address and an empty treasury end the points, and nothing else") {
+  Fixture f;
+  SECTION("the user's day") {
+    f.rules.user_daily = 7;
+    CHECK(f.play(10min, 30s).points_earned == 6);
+  }
+  SECTION("the owner's day, over his apps") {
+    f.rules.owner_daily = 3;
+    const auto other = f.world.new_app(f.ada).app;
+    CHECK(f.play(2min, 30s).points_earned == 3);
+    const auto eve = f.world.verified_user("eve");
+    f.token = f.start(other, eve);
+    CHECK(f.play(2min, 30s).points_earned == 0);
+  }
+  SECTION("an address that isn't verified") {
+    const auto guest = f.world.new_user("guest");
+    f.token = f.start(f.app, guest);
+    CHECK(f.play(2min, 30s).points_earned == 0);
+  }
+  SECTION("an empty treasury") {
+    f.rules.session = 2'000;
+    f.rules.user_daily = 1'000'000;
+    CHECK(f.play(2min, 30s).points_earned == 0);
+  }
+  SECTION("no points for sessions") {
+    f.rules.session = 0;
+    CHECK(f.play(2min, 30s).points_earned == 0);
+  }
+  f.world.read([](db::Tx& tx) {
+    for (const auto& check : ledger::audit(tx)) CHECK(check.ok);
+  });
+}
+
+TEST_CASE("a day's cap is over with the day") {
+  Fixture f;
+  f.rules.user_daily = 3;
+  CHECK(f.play(5min, 30s).points_earned == 3);
+  f.world.clock.advance(12h);  // it began at noon
+  CHECK(f.play(5min, 30s).points_earned == 6);
+}
+
+TEST_CASE("an ended session earns no more") {
+  Fixture f;
+  f.play(1min, 30s);
+  f.world.write([&](db::Tx& tx) { play::end(tx, play::check(tx, f.token)); });
+  f.world.clock.advance(30s);
+  CHECK(refusal([&] { f.beat(); }) == "409 invalid_state");
+  CHECK(f.points(f.bob) == 3);
+}
+
+}  // namespace

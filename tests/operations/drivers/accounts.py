@@ -1,0 +1,163 @@
+"""Registration, sessions, passwords, the second factor; accounts below /api/internal/."""
+
+import base64
+import hashlib
+import hmac
+import struct
+import time
+
+from . import driver
+
+
+def totp(secret, now):  # RFC 6238, with the defaults
+    key = base64.b32decode(secret + "=" * (-len(secret) % 8))
+    digest = hmac.new(key, struct.pack(">Q", int(now) // 30), hashlib.sha1).digest()
+    at = digest[-1] & 15
+    number = struct.unpack(">I", digest[at : at + 4])[0] & 0x7FFFFFFF
+    return f"{number % 1_000_000:06d}"
+
+
+def with_totp(scene):
+    user = scene.new_user()
+    secret = user.post("/api/auth/totp/setup").expect(200)["secret"]
+    now = time.time() + scene.admin.get("/api/internal/clock").expect(200)["ahead_seconds"]
+    enabled = user.post("/api/auth/totp/enable", {"code": totp(secret, now)})
+    return user, enabled
+
+
+@driver("register")
+def register(scene):
+    name = scene.new_name("new")
+    body = {"email": name + "@example.org", "username": name, "password": "correct horse battery"}
+    return scene.anybody.post("/api/auth/register", body)
+
+
+@driver("login")
+def login(scene):
+    return scene.anybody.post("/api/auth/login", scene.user.account)
+
+
+@driver("verifyEmail")
+def verify_email(scene):
+    user = scene.new_user(verified=False)
+    return scene.anybody.post("/api/auth/verify-email", {"token": scene.mail_token(user.email)})
+
+
+@driver("selfVerifyEmail")
+def self_verify_email(scene):
+    return scene.new_user(verified=False).post("/api/auth/self-verify-email")
+
+
+@driver("resendVerification")
+def resend_verification(scene):
+    return scene.new_user(verified=False).post("/api/auth/resend-verification")
+
+
+@driver("refresh")
+def refresh(scene):
+    token = scene.new_tokens(scene.user, ["profile:read"])["refresh_token"]
+    return scene.anybody.post(
+        "/api/auth/refresh", {"refresh_token": token, **scene.app.credentials()}
+    )
+
+
+@driver("me")
+def me(scene):
+    return scene.user.get("/api/auth/me")
+
+
+@driver("updateMe")
+def update_me(scene):
+    return scene.new_user().patch("/api/auth/me", {"username": scene.new_name("renamed")})
+
+
+@driver("deleteMe")
+def delete_me(scene):
+    user = scene.new_user()
+    return user.delete("/api/auth/me", {"password": user.password})
+
+
+@driver("logout")
+def logout(scene):
+    return scene.new_user().post("/api/auth/logout")
+
+
+@driver("listSessions")
+def list_sessions(scene):
+    return scene.user.get("/api/auth/sessions")
+
+
+@driver("endSession")
+def end_session(scene):
+    user = scene.new_user()
+    session = user.get("/api/auth/sessions").expect(200)["sessions"][0]["id"]
+    return user.delete("/api/auth/sessions/" + session)
+
+
+@driver("changePassword")
+def change_password(scene):
+    user = scene.new_user()
+    body = {"current_password": user.password, "new_password": "another horse battery"}
+    return user.post("/api/auth/change-password", body)
+
+
+@driver("forgotPassword")
+def forgot_password(scene):
+    return scene.anybody.post("/api/auth/forgot-password", {"email": scene.user.email})
+
+
+@driver("resetPassword")
+def reset_password(scene):
+    user = scene.new_user()
+    scene.anybody.post("/api/auth/forgot-password", {"email": user.email}).expect(200)
+    body = {"token": scene.mail_token(user.email), "password": "another horse battery"}
+    return scene.anybody.post("/api/auth/reset-password", body)
+
+
+@driver("setUpTotp")
+def set_up_totp(scene):
+    return scene.new_user().post("/api/auth/totp/setup")
+
+
+@driver("enableTotp")
+def enable_totp(scene):
+    return with_totp(scene)[1]
+
+
+@driver("disableTotp")
+def disable_totp(scene):
+    user, enabled = with_totp(scene)
+    body = {"password": user.password, "code": enabled.expect(200)["recovery_codes"][0]}
+    return user.post("/api/auth/totp/disable", body)
+
+
+@driver("newRecoveryCodes")
+def new_recovery_codes(scene):
+    return with_totp(scene)[0].post("/api/auth/totp/recovery-codes")
+
+
+@driver("listUsers")
+def list_users(scene):
+    return scene.admin.get("/api/internal/users")
+
+
+@driver("promoteUser")
+def promote_user(scene):
+    return scene.admin.post(f"/api/internal/users/{scene.new_user().id}/promote", {"tier": "basic"})
+
+
+@driver("suspendUser")
+def suspend_user(scene):
+    return scene.admin.post(f"/api/internal/users/{scene.new_user().id}/suspend")
+
+
+@driver("reactivateUser")
+def reactivate_user(scene):
+    user = scene.new_user()
+    scene.admin.post(f"/api/internal/users/{user.id}/suspend").expect(200)
+    return scene.admin.post(f"/api/internal/users/{user.id}/reactivate")
+
+
+@driver("rotateSessionKey")
+def rotate_session_key(scene):
+    return scene.admin.post("/api/internal/session-keys/rotate")

@@ -1,0 +1,70 @@
+"""berthd itself, points, and what admins do with both."""
+
+import base64
+
+from . import driver
+
+
+@driver("health")
+def health(scene):
+    return scene.anybody.get("/health")
+
+
+@driver("openapi")
+def openapi(scene):
+    return scene.anybody.get("/.well-known/openapi.json")
+
+
+@driver("protectedResource")
+def protected_resource(scene):
+    return scene.anybody.get("/.well-known/oauth-protected-resource")
+
+
+@driver("authorizationServer")
+def authorization_server(scene):
+    return scene.anybody.get("/.well-known/oauth-authorization-server")
+
+
+@driver("appBalance")
+def app_balance(scene):
+    return scene.owner_api.get("/api/external/app/balance")
+
+
+@driver("mint")
+def mint(scene):
+    return scene.mint({"kind": "treasury"})
+
+
+@driver("treasury")
+def treasury(scene):
+    return scene.admin.get("/api/internal/treasury")
+
+
+@driver("backup")
+def backup(scene):
+    return scene.admin.post("/api/internal/backup", {"key": base64.b64encode(bytes(32)).decode()})
+
+
+@driver("outbox")
+def outbox(scene):
+    return scene.admin.get("/api/internal/outbox")
+
+
+@driver("clock")
+def clock(scene):
+    return scene.admin.get("/api/internal/clock")
+
+
+@driver("advanceClock")
+def advance_clock(scene):
+    return scene.admin.post("/api/internal/clock", {"advance_seconds": 0})
+
+
+@driver("ledgerAudit")
+def ledger_audit(scene):
+    return scene.admin.get("/api/internal/ledger/audit")
+
+
+@driver("auditLog")
+def audit_log(scene):
+    return scene.admin.get("/api/internal/audit")

@@ -1,0 +1,45 @@
+"""Points: what users have, spend and give, and what apps get."""
+
+from . import driver
+
+
+@driver("pointsBalance")
+def points_balance(scene):
+    return scene.user.get("/api/points/balance")
+
+
+@driver("pointsHistory")
+def points_history(scene):
+    return scene.user.get("/api/points/history")
+
+
+@driver("transferPoints")
+def transfer_points(scene):
+    body = {"to_user_id": scene.other.id, "amount": 1, "description": "thanks"}
+    return scene.user.post("/api/points/transfer", body)
+
+
+@driver("externalPointsBalance")
+def external_points_balance(scene):
+    return scene.player_api.get("/api/external/points/balance")
+
+
+@driver("spendPoints")
+def spend_points(scene):
+    return scene.player_api.post("/api/external/points/spend", {"amount": 1})
+
+
+@driver("externalTransferPoints")
+def external_transfer_points(scene):
+    body = {"to_username": scene.other.name, "amount": 1}
+    return scene.player_api.post("/api/external/points/transfer", body)
+
+
+@driver("awardPoints", status=403)  # deprecated: awarding is for admins
+def award_points(scene):
+    return scene.owner_api.post("/api/external/points/award")
+
+
+@driver("operatorAnalytics")
+def operator_analytics(scene):
+    return scene.owner_api.get("/api/operator/analytics?window_days=7")

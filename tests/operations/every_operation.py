@@ -1,0 +1,80 @@
+"""Calls every operation of the published document, and fails for those that nobody calls.
+
+    every_operation.py BASE INTERNAL_SECRET METRICS
+
+Each operation has a driver in drivers/, which makes it succeed. That it was called, and by its own
+route, is read from berthd's metrics afterwards: a driver that calls something else doesn't count."""
+
+import re
+import sys
+import urllib.request
+
+import drivers
+import schema
+from scene import Scene
+
+SERIES = re.compile(r"^http_requests_total\{(.*)\}", re.MULTILINE)
+LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+
+def operations(document):
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def success_of(operation):
+    return next(int(status) for status in operation["responses"] if status.startswith("2"))
+
+
+def check_answer(answer, status, operation, document):
+    if answer.status != status:
+        return [f"{answer.question} answered {answer.status}, not {status}: {answer.data[:500]}"]
+    if str(status) not in operation["responses"]:
+        return [f"{answer.question}: {status} isn't documented"]
+    content = operation["responses"][str(status)]["content"]
+    kind = answer.headers.get_content_type()
+    if kind not in content:
+        return [f"{answer.question} answered with {kind}, not {list(content)}"]
+    if kind != "application/json":
+        return []
+    return list(schema.mistakes(answer.body, content[kind]["schema"], document))
+
+
+def calls_in(metrics):
+    """The pairs of route and status that berthd has counted."""
+    with urllib.request.urlopen(metrics + "/metrics", timeout=60) as answer:
+        series = (dict(LABEL.findall(labels)) for labels in SERIES.findall(answer.read().decode()))
+        return {(labels["route"], int(labels["code"])) for labels in series}
+
+
+def main():
+    base, internal_secret, metrics = sys.argv[1:]
+    scene = Scene(base, internal_secret)
+    document = scene.anybody.get("/.well-known/openapi.json").expect(200).body
+    known = drivers.load()
+    failures, expected = [], set()
+    for where, operation in operations(document):
+        name = operation["operationId"]
+        run, status = known.pop(name, (None, None))
+        status = status or success_of(operation)
+        expected.add((name, status))
+        if run is None:
+            failures.append(f"{where} ({name}): no driver calls it")
+            continue
+        try:
+            wrong = check_answer(run(scene), status, operation, document)
+        except Exception as failure:  # the next one may still do
+            wrong = [f"{type(failure).__name__}: {failure}"]
+        failures += [f"{where} ({name}): {each}" for each in wrong]
+    failures += [f"{name}: no such operation" for name in known]
+    missing = expected - calls_in(metrics)
+    failures += [f"{name}: was never answered with {status}" for name, status in sorted(missing)]
+    print("\n".join(failures))
+    called = len(expected) - len(missing)
+    print(f"{len(expected)} operations, {called} called, {len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

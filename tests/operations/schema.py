@@ -1,0 +1,44 @@
+"""As much of JSON Schema as the published document needs to look at an answer."""
+
+TYPES = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "null": type(None),
+}
+
+
+def is_of(value, name):
+    if name != "boolean" and isinstance(value, bool):
+        return False
+    return isinstance(value, TYPES[name])
+
+
+def mistakes(value, schema, document, where="answer"):
+    """What of `value` the schema doesn't allow, as sentences."""
+    if "$ref" in schema:
+        target = document
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            target = target[step]
+        yield from mistakes(value, target, document, where)
+    types = schema.get("type", [])
+    types = [types] if isinstance(types, str) else types
+    if types and not any(is_of(value, name) for name in types):
+        yield f"{where} is {value!r} and not of {types}"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{where} is {value!r} and not one of {schema['enum']}"
+    for part in schema.get("allOf", []):
+        yield from mistakes(value, part, document, where)
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from mistakes(item, schema.get("items", {}), document, f"{where}[{number}]")
+    if isinstance(value, dict):
+        for name in schema.get("required", []):
+            if name not in value:
+                yield f"{where} has no {name}"
+        for name, field in schema.get("properties", {}).items():
+            if name in value:
+                yield from mistakes(value[name], field, document, f"{where}.{name}")

@@ -1,0 +1,168 @@
+// Attacks on the hosted pages, by the sections of RFC 9700 that need a browser: what a browser is
+// told, and what it is refused. tests/pages tries some of them with a real one.
+#include <catch2/catch.hpp>
+#include <regex>
+
+#include "controller/base/crypto.h"
+#include "tests/process/oauth.h"
+
+using namespace berth;
+using namespace berth::process;
+using Catch::Contains;
+
+namespace {
+
+const std::string verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const std::string challenge = base64url(sha256(verifier));
+
+// A browser as far as these tests need one: it keeps cookies and follows nothing.
+class Browser {
+ public:
+  explicit Browser(const Berthd& berthd) : client_(berthd) {}
+
+  Answer open(const std::string& path) { return ask({.method = "GET", .path = path}); }
+  // Sends the form of the page that was opened last.
+  Answer send(const std::string& path, Form fields, Headers headers = {}) {
+    fields.emplace("csrf", csrf_);
+    return send_alone(path, fields, std::move(headers));
+  }
+  // A form without the page's token.
+  Answer send_alone(const std::string& path, const Form& fields, Headers headers = {}) {
+    headers.emplace("Content-Type", "application/x-www-form-urlencoded");
+    return ask({.method = "POST",
+                .path = path,
+                .body = form_encoded(fields),
+                .headers = std::move(headers)});
+  }
+  Answer log_in(const User& user) {
+    open("/login");
+    return expect(303, send("/login", {{"email", user.email}, {"password", user.password}}));
+  }
+
+ private:
+  Answer ask(Ask what) {
+    what.headers.emplace("Accept", "text/html");
+    std::string cookies;
+    for (const auto& [name, value] : cookies_)
+      cookies += (cookies.empty() ? "" : "; ") + name + "=" + value;
+    if (!cookies.empty()) what.headers.emplace("Cookie", cookies);
+    Answer answer = client_.ask(what);
+    for (const auto& [name, value] : answer.headers)
+      if (name == "Set-Cookie") {
+        const size_t equals = value.find('='), end = value.find(';');
+        cookies_[value.substr(0, equals)] = value.substr(equals + 1, end - equals - 1);
+      }
+    std::smatch token;
+    if (std::regex_search(answer.text, token, std::regex("name=\"csrf\" value=\"([^\"]+)\"")))
+      csrf_ = token[1];
+    return answer;
+  }
+
+  Client client_;
+  std::map<std::string, std::string> cookies_;
+  std::string csrf_;
+};
+
+struct Platform {
+  Berthd berthd{{"--rate-limits", "off"}};
+  User ada = register_verified_user(berthd, "ada");
+  App app = create_app(berthd, ada, {"profile:read"});
+  Browser browser{berthd};
+
+  std::string authorization_path(const std::string& redirect_uri = {}) const {
+    Form form = authorization(app, "profile:read", challenge);
+    if (!redirect_uri.empty()) {
+      form.erase("redirect_uri");
+      form.emplace("redirect_uri", redirect_uri);
+    }
+    return "/api/oauth/authorize?" + form_encoded(form);
+  }
+  // Whatever a browser may get to see: pages, refusals, and redirects to the login and to the app.
+  std::vector<Answer> answers() {
+    std::vector<Answer> all;
+    for (const char* path : {"/login", "/register", "/forgot-password", "/reset-password?token=x",
+                             "/verify-email?token=x", "/account", "/api/oauth/authorize"})
+      all.push_back(browser.open(path));
+    all.push_back(browser.open(authorization_path()));
+    all.push_back(browser.log_in(ada));
+    for (const char* path :
+         {"/account", "/account/totp", "/connected-apps", "/admin/scope-requests"})
+      all.push_back(browser.open(path));
+    all.push_back(browser.open(authorization_path("https://evil.example/")));
+    all.push_back(browser.open(authorization_path()));
+    all.push_back(browser.send_alone("/consent", {}));
+    return all;
+  }
+};
+
+TEST_CASE("4.2 no page tells another site what stands in its address") {
+  Platform p;
+  for (const Answer& answer : p.answers()) {
+    INFO(answer.question);
+    CHECK(answer.header("Referrer-Policy") == "same-origin");
+    // Nothing of another site is loaded, so that nobody is asked with our address in Referer.
+    CHECK_THAT(answer.header("Content-Security-Policy"), Contains("default-src 'none'"));
+    CHECK(answer.header("Cache-Control") == "no-store");
+  }
+}
+
+TEST_CASE("4.16 clickjacking: nothing that a browser shows can be framed") {
+  Platform p;
+  for (const Answer& answer : p.answers()) {
+    INFO(answer.question);
+    CHECK_THAT(answer.header("Content-Security-Policy"), Contains("frame-ancestors 'none'"));
+    CHECK(answer.header("X-Frame-Options") == "DENY");
+  }
+}
+
+TEST_CASE(
+    "4.17 no answer is handed to a window: there are no scripts, and no other response mode") {
+  Platform p;
+  for (const Answer& answer : p.answers()) {
+    INFO(answer.question);
+    CHECK_THAT(answer.text, !Contains("<script", Catch::CaseSensitive::No));
+    CHECK_THAT(answer.text, !Contains("postMessage"));
+    CHECK_THAT(answer.header("Content-Security-Policy"), !Contains("script-src"));
+  }
+  const Answer refused = p.browser.open(p.authorization_path() + "&response_mode=web_message");
+  CHECK(refused.status == 303);
+  CHECK_THAT(refused.header("Location"), Catch::StartsWith(p.app.redirect_uri + "?") &&
+                                             Contains("error=invalid_request") &&
+                                             !Contains("code="));
+}
+
+TEST_CASE("a form that another site sends changes nothing") {
+  Platform p;
+  p.browser.log_in(p.ada);
+  p.browser.open("/account");
+  const Form rename = {{"username", "eve"}};
+  CHECK(p.browser.send_alone("/account/username", rename).status == 403);
+  for (const Headers& foreign :
+       {Headers{{"Origin", "https://evil.example"}}, Headers{{"Origin", "null"}},
+        Headers{{"Sec-Fetch-Site", "cross-site"}}})
+    CHECK(p.browser.send("/account/username", rename, foreign).status == 403);
+  CHECK(expect(200, Client(p.berthd, p.ada.jwt).get("/api/auth/me")).body["user"]["username"] ==
+        "ada");
+  CHECK(p.browser.send("/account/username", rename).status == 200);
+  CHECK(expect(200, Client(p.berthd, p.ada.jwt).get("/api/auth/me")).body["user"]["username"] ==
+        "eve");
+}
+
+TEST_CASE("consent can't be forged") {
+  Platform p;
+  p.browser.log_in(p.ada);
+  Form form = authorization(p.app, "profile:read", challenge);
+  form.emplace("decision", "allow");
+  const Answer forged = p.browser.send_alone("/consent", form);
+  CHECK(forged.status == 403);
+  CHECK(!forged.has_header("Location"));
+  const json connected =
+      expect(200, Client(p.berthd, p.ada.jwt).get("/api/oauth/connected-apps")).body;
+  CHECK(connected["total"] == 0);
+  // The same from the page itself.
+  expect(200, p.browser.open(p.authorization_path()));
+  const Answer allowed = expect(303, p.browser.send("/consent", form));
+  CHECK_THAT(allowed.header("Location"), Contains("code="));
+}
+
+}  // namespace

@@ -1,0 +1,152 @@
+"""Who calls, and with which ids, where schemathesis has made up the rest of a request.
+
+Every operation is asked with a token of a kind that it takes; those that end what they are asked
+with get users and apps of their own, so that the others go on. Ids in paths are mostly real ones:
+made up ones are refused long before there is anything to see."""
+
+import os
+import random
+import sys
+
+import schemathesis
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "operations"))
+import scene as scenes  # noqa: E402
+
+# Of the requests.
+REAL_IDS = 0.8
+REAL_CLIENTS = 0.8
+PLAYERS = 0.3  # whose tokens have less scopes than those of operators
+OTHER_TOKENS = 0.1  # of a kind that the operation may not take, or none
+RANDOM = random.Random(1)
+
+# What ends a session, an account or an app: for those who are there for it.
+ENDS_SESSION = {"logout", "endSession", "deleteMe", "changePassword", "updateMe", "disableTotp"}
+ENDS_APP = {
+    "deleteOperatorApp",
+    "rotateSecret",
+    "suspendApp",
+    "revokeScopes",
+    "disconnectApp",
+    "updateOperatorApp",
+}
+ENDS_PLAY = {"endPlaySession", "refreshSession"}
+# Clients say in the body who they are.
+OF_CLIENTS = {"token", "refresh", "introspect", "revoke"}
+
+
+class World(scenes.Scene):
+    def prepare(self):
+        """Everything that requests may name, before the first one is made up."""
+        self.replace_victim()
+        self.doomed = self.new_user()
+        self.victim_app = scenes.App(self, self.victim)
+        self.ended_play = self.new_playing().headers
+        channel = self.user.post(
+            "/api/social/chat/channels", {"type": "lobby", "ref_id": "lobby"}
+        ).body
+        self.channel = channel.get("channel", channel).get("id", "")
+        self.user.post(f"/api/social/chat/channels/{self.channel}/members/me")
+        self.items = [self.item] + [self.new_item(0)["cosmetic"]["id"] for _ in range(20)]
+        self.modules = [self.new_module()["module"]["id"]]
+        self.owner_api.get(f"/api/deploy/apps/{self.deployment}").expect(200)
+        self.operator.put("/api/operator/apps/" + self.app.id, {"listed": True}).expect(200)
+        tiers = self.admin.get("/api/internal/deploy/tiers").expect(200)["tiers"]
+        self.tiers = [tier["id"] for tier in tiers]
+        return self
+
+    def replace_victim(self):
+        self.victim = self.rich(self.new_user())
+
+    def credentials(self, operation, schemes):
+        scheme = RANDOM.choice(schemes)
+        if RANDOM.random() < OTHER_TOKENS:
+            kinds = [self.user, self.owner_api, self.player_api, self.playing, self.anybody]
+            return RANDOM.choice(kinds).headers
+        if scheme == "internal":
+            return self.admin.headers
+        if scheme == "session":
+            ends = operation in ENDS_SESSION | ENDS_APP
+            return (self.victim if ends else self.caller_of(operation)).headers
+        if scheme == "play_session":
+            return self.ended_play if operation in ENDS_PLAY else self.playing.headers
+        of_player = RANDOM.random() < PLAYERS
+        return (self.player_api if of_player else self.owner_api).headers
+
+    def caller_of(self, operation):
+        of_operators = "perator" in operation or "cope" in operation or "App" in operation
+        return self.operator if of_operators else self.user
+
+    def ids(self, operation, path, name):
+        """Ids that are in use, for the placeholder of a path."""
+        if name == "n":
+            return ["1", "2"]
+        if name in ("app_id", "client_id") or "/operators/" in path or "/apps/{id}" in path:
+            if path.startswith("/api/deploy"):
+                return [self.deployment]
+            app = self.victim_app if operation in ENDS_APP else self.app
+            return [app.client_id if name == "client_id" else app.id]
+        kinds = {
+            "/api/deploy/": [self.deployment],
+            "/api/internal/deploy/tiers": self.tiers,
+            "/api/internal/deploy/apps": [self.deployment],
+            "cosmetics": self.items,
+            "/learning/modules": self.modules,
+            "/channels/": [self.channel],
+            "/tables/": ["table-1"],
+            "/internal/users/": [self.doomed.id],
+            "/social/": [self.other.id, self.doomed.id],
+            "/avatars/": [self.other.id, self.user.id],
+        }
+        for part, ids in kinds.items():
+            if part in path:
+                return ids
+        return []
+
+    def fields(self, operation):
+        """What bodies may name that is really there."""
+        fields = {
+            "to_user_id": self.other.id,
+            "user_id": self.other.id,
+            "account": {"kind": "app", "id": self.app.id},
+            "item_ids": RANDOM.choice([[], self.items[:1], self.items[:2]]),
+        }
+        if operation in ENDS_SESSION:
+            fields |= {"password": self.victim.password, "current_password": self.victim.password}
+        return fields
+
+
+WORLD = World(os.environ["BERTH_BASE"], os.environ["BERTH_INTERNAL_SECRET"]).prepare()
+
+
+def schemes_of(operation):
+    return [next(iter(choice)) for choice in operation.definition.raw.get("security", [])]
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    name = case.operation.definition.raw["operationId"]
+    schemes = schemes_of(case.operation)
+    if schemes:
+        case.headers = {**(case.headers or {}), **WORLD.credentials(name, schemes)}
+    parameters = case.path_parameters or {}
+    for placeholder in parameters:
+        known = WORLD.ids(name, case.operation.path, placeholder)
+        if known and RANDOM.random() < REAL_IDS:
+            parameters[placeholder] = RANDOM.choice(known)
+    if isinstance(case.body, dict) and RANDOM.random() < REAL_IDS:
+        case.body.update({key: value for key, value in WORLD.fields(name).items() if key in case.body})
+    if name in OF_CLIENTS and isinstance(case.body, dict) and RANDOM.random() < REAL_CLIENTS:
+        case.body.update(WORLD.app.credentials())
+    # Ten years later no token would work any more.
+    if name == "advanceClock" and isinstance(case.body, dict):
+        seconds = case.body.get("advance_seconds")
+        if isinstance(seconds, int) and seconds > 0:
+            case.body["advance_seconds"] = 0
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    ended = case.operation.definition.raw["operationId"] in ENDS_SESSION
+    if ended and response.status_code == 200:
+        WORLD.replace_victim()

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "controller/db/database.h"
+#include "controller/domain/deployments.h"
+#include "controller/domain/keys.h"
+#include "controller/domain/oauth.h"
+#include "controller/domain/rewards.h"
+#include "tests/db/fault_vfs.h"
+#include "tests/simulate/model.h"
+
+namespace berth::simulate {
+
+// What went wrong, with the step.
+struct Broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Counts {
+  int steps = 0;
+  int answered = 0;  // as the model said
+  int faults = 0;    // requests that a failing disk refused
+  int kills = 0;     // times that the process ended without notice
+};
+
+// berthd's own domain code on a real SQLite file, with a clock that stands and a disk that fails,
+// driven by a seed; beside it the model. One at a time in a process, because of the VFS's name.
+class Economy {
+ public:
+  // `directory` is empty and the economy's own.
+  Economy(std::uint64_t seed, std::filesystem::path directory);
+  ~Economy();
+  Economy(const Economy&) = delete;
+  Economy& operator=(const Economy&) = delete;
+
+  // One request, jump of the clock, fault or kill; then all invariants. Throws Broken.
+  void step();
+  const Counts& counts() const { return counts_; }
+
+ private:
+  using Action = void (Economy::*)();
+
+  std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  std::int64_t some_amount();
+  std::string pick(const std::vector<std::string>& ids) { return ids[below(ids.size())]; }
+  struct Consent {
+    std::string app;
+    std::string user;
+  };
+  std::vector<Consent> living_consents() const;
+  std::string pick_hold();  // of the model's, open or not
+  deployments::Actor actor_of(const std::string& app) const;
+  std::vector<std::string> living_users() const;
+  std::vector<std::string> living_apps() const;
+
+  // Does `work` in one transaction, and then the same to the model. Where the disk refuses it the
+  // model stays as it is; the other end is kept as one that a kill may bring before the disk is
+  // well again. Throws Broken where it ends otherwise than `expected`.
+  template <typename Work, typename Same>
+  void attempt(const Ending& expected, Work&& work, Same&& same);
+
+  void register_user();
+  void verify_user();
+  void mint();
+  void create_app();
+  void connect();
+  void limit_spending();
+  void spend();
+  void transfer();
+  void reward();
+  void place_hold();
+  void post_hold();
+  void release_hold();
+  void deploy();
+  void destroy();
+  void remove_app();
+  void remove_user();
+  void pass_time();
+  void kill();
+
+  void open();
+  void arm_fault();
+  // The newest commit that failed may be found after a kill, where the disk was too broken to
+  // overwrite it: whole, and as if it had been answered.
+  void settle_doubts();
+  // Empty where the balances are as in the model.
+  std::string difference(db::Tx& tx, const Model& model) const;
+  void look_at_everything();
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::mt19937_64 random_;
+  std::filesystem::path directory_;
+  int incarnation_ = 0;
+  test::FaultVfs disk_;
+  Clock clock_;
+  Keys keys_;
+  rewards::Rules rewards_;
+  accounts::SignupBonus bonus_;
+  deployments::Rules rules_;
+  oauth::Policy policy_;
+  std::optional<db::Database> database_;
+  Model model_;
+  std::vector<Model> doubts_;
+  std::map<std::pair<std::string, std::string>, std::string> grant_ids_;  // app, user
+  Counts counts_;
+  int named_ = 0;
+  const char* doing_ = "start";
+};
+
+}  // namespace berth::simulate

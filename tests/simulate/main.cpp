@@ -1,0 +1,173 @@
+// simulate: the economy of points from a seed, against a model in plain maps.
+//
+// A failing seed is printed, and replays exactly: --seed SEED --steps STEPS.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <thread>
+
+#include "tests/simulate/economy.h"
+
+namespace berth::simulate {
+namespace {
+
+struct Task {
+  std::uint64_t first_seed = 1;
+  std::uint64_t seeds = 1;
+  int steps = 1'000;
+  unsigned jobs = 1;
+  std::filesystem::path directory;
+};
+
+// Of one seed, as a line of the pipe between worker and parent.
+struct Result {
+  std::uint64_t seed = 0;
+  Counts counts;
+  std::string broken;  // empty: it held
+};
+
+class Directory {
+ public:
+  explicit Directory(const std::filesystem::path& parent) {
+    std::string name = (parent / "berth-simulate-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no directory in " + name);
+    path_ = name;
+  }
+  ~Directory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Result run(std::uint64_t seed, const Task& task) {
+  const Directory directory(task.directory);
+  Result result = {.seed = seed, .counts = {}, .broken = {}};
+  Economy economy(seed, directory.path());
+  try {
+    for (int i = 0; i < task.steps; ++i) economy.step();
+  } catch (const std::exception& failure) {
+    result.broken = failure.what();
+  }
+  result.counts = economy.counts();
+  return result;
+}
+
+// A worker of its own process for each job: every `jobs`th seed.
+void work(const Task& task, unsigned job, std::FILE* out) {
+  for (std::uint64_t i = job; i < task.seeds; i += task.jobs) {
+    const Result result = run(task.first_seed + i, task);
+    std::fprintf(out, "%llu %d %d %d %d %s\n", static_cast<unsigned long long>(result.seed),
+                 result.counts.steps, result.counts.answered, result.counts.faults,
+                 result.counts.kills, result.broken.c_str());
+    std::fflush(out);
+  }
+}
+
+struct Totals {
+  std::uint64_t seeds = 0;
+  std::uint64_t broken = 0;
+  long long steps = 0, answered = 0, faults = 0, kills = 0;
+};
+
+void show_progress(const Totals& totals, const Task& task) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  constexpr int width = 40;
+  const int filled = int(totals.seeds * width / task.seeds);
+  std::fprintf(
+      stderr, "\r[%s%s] %llu of %llu seeds, %llu broken", std::string(size_t(filled), '#').c_str(),
+      std::string(size_t(width - filled), '.').c_str(),
+      static_cast<unsigned long long>(totals.seeds), static_cast<unsigned long long>(task.seeds),
+      static_cast<unsigned long long>(totals.broken));
+}
+
+void take(const char* line, Totals& totals, const Task& task) {
+  unsigned long long seed = 0;
+  int steps = 0, answered = 0, faults = 0, kills = 0, at = 0;
+  std::sscanf(line, "%llu %d %d %d %d %n", &seed, &steps, &answered, &faults, &kills, &at);
+  ++totals.seeds;
+  totals.steps += steps;
+  totals.answered += answered;
+  totals.faults += faults;
+  totals.kills += kills;
+  if (line[at] != '\0' && line[at] != '\n') {
+    ++totals.broken;
+    std::printf("\nseed %llu: %s    replay: make simulate SEED=%llu STEPS=%d\n", seed, line + at,
+                seed, task.steps);
+  }
+  show_progress(totals, task);
+}
+
+int simulate(const Task& task) {
+  int ends[2];
+  if (pipe(ends) != 0) throw std::runtime_error("no pipe");
+  std::vector<pid_t> workers;
+  for (unsigned job = 0; job < task.jobs; ++job) {
+    const pid_t pid = fork();
+    if (pid < 0) throw std::runtime_error("no process");
+    if (pid == 0) {
+      close(ends[0]);
+      // The log would tell of every failure of the disk.
+      if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
+      std::FILE* out = fdopen(ends[1], "w");
+      work(task, job, out);
+      std::fclose(out);
+      _exit(0);
+    }
+    workers.push_back(pid);
+  }
+  close(ends[1]);
+  std::FILE* in = fdopen(ends[0], "r");
+  Totals totals;
+  char* line = nullptr;
+  size_t size = 0;
+  while (getline(&line, &size, in) > 0) take(line, totals, task);
+  std::free(line);
+  std::fclose(in);
+  bool ended_well = true;
+  for (const pid_t pid : workers) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    ended_well = ended_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  std::printf(
+      "\n%llu of %llu seeds held: %lld steps, %lld answered as the model says, %lld refused by a "
+      "failing disk, %lld kills\n",
+      static_cast<unsigned long long>(totals.seeds - totals.broken),
+      static_cast<unsigned long long>(task.seeds), totals.steps, totals.answered, totals.faults,
+      totals.kills);
+  return ended_well && totals.broken == 0 && totals.seeds == task.seeds ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace berth::simulate
+
+int main(int argc, char** argv) {
+  berth::simulate::Task task;
+  task.jobs = std::max(1U, std::thread::hardware_concurrency());
+  // Thousands of syncs a second: a file system in memory where there is one.
+  task.directory =
+      std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
+  CLI::App app("The economy of points, simulated from seeds and compared with a model");
+  app.add_option("--seed", task.first_seed, "the first seed")->capture_default_str();
+  app.add_option("--seeds", task.seeds, "how many, one after the other")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--steps", task.steps, "of each seed")->check(CLI::PositiveNumber);
+  app.add_option("--jobs", task.jobs, "processes")->check(CLI::Range(1, 256));
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return berth::simulate::simulate(task);
+  } catch (const std::exception& failure) {
+    std::cerr << "simulate: " << failure.what() << "\n";
+    return 2;
+  }
+}

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+// The economy in plain maps: what every balance has to be, and how each request has to end, by the
+// rules as they are written down. Knows nothing of SQL, transactions or berthd's code; times are
+// milliseconds since 1970.
+namespace berth::simulate {
+
+// How a request ended: "ok", or the name of the error's code.
+using Ending = std::string;
+
+struct Model {
+  // The rules, small enough for every cap to be met in a run.
+  static constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
+  static constexpr std::int64_t signup_points = 100, signup_daily = 1'500;
+  static constexpr std::int64_t first_count = 3, first_multiplier = 5;
+  static constexpr std::int64_t early_count = 6, early_multiplier = 2;
+  static constexpr std::int64_t referral = 50, referral_use = 100;
+  static constexpr std::int64_t user_daily = 60, owner_daily = 100, total_daily = 200;
+  static constexpr std::int64_t tier_cost = 100;
+  static constexpr std::int64_t hour = 3'600'000, day = 24 * hour;
+
+  struct User {
+    bool verified = false;
+    bool deleted = false;
+    std::int64_t number = 0;
+    std::string referred_by;  // empty: nobody
+    std::int64_t free_points = 0;
+    std::int64_t referral_spent = 0;
+    bool rewarded = false;
+  };
+  struct App {
+    std::string owner;
+    bool deleted = false;
+    std::set<std::string> deployments;  // that live
+  };
+  struct Grant {
+    std::optional<std::int64_t> limit;
+    std::int64_t day = -1;
+    std::int64_t spent = 0;
+  };
+  struct Hold {
+    std::string source;
+    std::int64_t amount = 0;
+    std::int64_t expires_at = 0;
+    bool open = true;
+  };
+
+  std::int64_t now = 0;
+  std::map<std::string, std::int64_t> balances;  // by the id of the ledger account
+  std::map<std::string, User> users;
+  std::map<std::string, App> apps;
+  std::map<std::pair<std::string, std::string>, Grant> grants;  // app, user
+  std::map<std::string, Hold> holds;
+  std::map<std::pair<std::string, std::int64_t>, std::int64_t> given;  // subject, day
+  std::map<std::int64_t, std::int64_t> bonuses;                        // day
+
+  std::int64_t today() const { return now / day; }
+  std::int64_t balance(const std::string& account) const {
+    const auto found = balances.find(account);
+    return found == balances.end() ? 0 : found->second;
+  }
+
+  // Each changes the model as an answered request changes berthd, and says how it has to end.
+  Ending mint(const std::string& account, std::int64_t amount);
+  void verify(const std::string& user);
+  Ending spend(const std::string& app, const std::string& user, std::int64_t amount);
+  Ending transfer(const std::string& from, const std::string& to, std::int64_t amount);
+  // How many points are paid.
+  std::int64_t reward(const std::string& user, const std::string& owner, std::int64_t amount);
+  bool place(const std::string& source, std::int64_t amount) const {
+    return balance(source) >= amount;
+  }
+  void placed(const std::string& id, const std::string& source, std::int64_t amount,
+              std::int64_t life);
+  bool post(const std::string& id, const std::string& to);
+  bool release(const std::string& id);
+  void expire();
+  Ending deploy(const std::string& app);
+  Ending remove_app(const std::string& app);
+  void remove_user(const std::string& user);
+
+ private:
+  bool move(const std::string& from, const std::string& to, std::int64_t amount);
+  bool within_caps(const std::string& user, const std::string& owner, std::int64_t amount) const;
+  void consider_referral(const std::string& app, const std::string& user, std::int64_t amount);
+};
+
+}  // namespace berth::simulate
