@@ -162,6 +162,20 @@ Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services)
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services& services);
 
+// deployment_events.cpp
+Reply deployment_events(db::Tx& tx, const Call& call, const Services& services);
+
+// container_logs.cpp
+Reply container_log(const Call& call, const Services& services);
+
+// webhooks.cpp
+Reply list_webhooks(db::Tx& tx, const Call& call, const Services& services);
+Reply create_webhook(db::Tx& tx, const Call& call, const Services& services);
+Reply change_webhook(db::Tx& tx, const Call& call, const Services& services);
+Reply delete_webhook(db::Tx& tx, const Call& call, const Services& services);
+Reply test_webhook(db::Tx& tx, const Call& call, const Services& services);
+Reply list_deliveries(db::Tx& tx, const Call& call, const Services& services);
+
 // billing.cpp
 Reply deployment_billing(db::Tx& tx, const Call& call, const Services& services);
 Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services);

@@ -15,6 +15,7 @@
 #include "controller/domain/accounts.h"
 #include "controller/domain/chat_words.h"
 #include "controller/domain/connections.h"
+#include "controller/domain/container_logs.h"
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
@@ -62,6 +63,7 @@ struct Services {
 
   std::function<std::string()> kubernetes_state;      // simulated, connected, unreachable
   std::function<std::vector<std::string>()> orphans;  // deployment ids on the cluster without a row
+  container_logs::Open container_logs = {};
   // Sealed with this key, of 32 bytes (base/sealed_file.h). Throws Error unavailable.
   std::function<Backup(const std::string& key)> backup;
 };

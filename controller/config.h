@@ -79,6 +79,8 @@ struct Config {
   MailTlsRule mail_tls = MailTlsRule::automatic;
   std::string mail_ca_file;
 
+  bool webhook_allow_private = false;
+
   bool rate_limits = true;
   std::vector<std::string> trusted_proxies;
   Duration session_lifetime{};

@@ -241,8 +241,6 @@ void take_mail_from(Config& config, const std::string& text) {
     want("an address, such as no-reply@example.org or berth <no-reply@example.org>");
 }
 
-void ignore(Config&, const std::string&) {}
-
 }  // namespace
 
 const std::vector<Key>& config_keys() {
@@ -353,8 +351,9 @@ const std::vector<Key>& config_keys() {
          if (!level) want("debug, info, warning or error");
          c.log_level = *level;
        }},
-      {"webhook-allow-private", "off", "webhooks to loopback and private addresses", ignore,
-       Key::Kind::plain, Key::Effect::none_yet},
+      {"webhook-allow-private", "off",
+       "webhooks to loopback and private addresses; for development only",
+       [](Config& c, const std::string& v) { c.webhook_allow_private = on_or_off(v); }},
       {"session-lifetime", "24h", "of a session JWT",
        [](Config& c, const std::string& v) {
          c.session_lifetime = duration(v);
