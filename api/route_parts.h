@@ -40,4 +40,12 @@ std::vector<Route> points_routes();          // routes_points.cpp
 std::vector<Route> operator_routes();        // routes_operators.cpp
 std::vector<Route> play_session_routes();    // routes_operators.cpp
 
+// routes_ads.cpp
+std::vector<Route> campaign_routes();
+std::vector<Route> ad_routes();
+// routes_ad_market.cpp
+std::vector<Route> ad_market_routes();
+std::vector<Route> market_campaign_routes();
+std::vector<Route> internal_ad_routes();
+
 }  // namespace berth::api

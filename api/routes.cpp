@@ -414,9 +414,10 @@ std::vector<Route> meta_routes() {
 const std::vector<Route>& routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
-    for (auto* part :
-         {account_routes, account_safety_routes, user_admin_routes, oauth_routes, operator_routes,
-          play_session_routes, points_routes, deploy_routes, internal_routes, meta_routes})
+    for (auto* part : {account_routes, account_safety_routes, user_admin_routes, oauth_routes,
+                       operator_routes, play_session_routes, points_routes, deploy_routes,
+                       campaign_routes, ad_routes, ad_market_routes, market_campaign_routes,
+                       internal_ad_routes, internal_routes, meta_routes})
       for (Route& route : part()) all.push_back(std::move(route));
     return all;
   }();

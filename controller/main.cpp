@@ -21,6 +21,7 @@
 #include "controller/domain/ledger.h"
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
+#include "reconcilers/ads.h"
 #include "reconcilers/engine.h"
 #include "reconcilers/expiry.h"
 #include "reconcilers/mail.h"
@@ -268,7 +269,9 @@ void serve(const Config& config) {
                               .patience = {},
                               .dns = {.servers = config.dns_servers},
                               .leader = {}});
+  ads::CampaignIndex campaign_index;
   database.subscribe([&](db::Topic topic, const std::string& id) {
+    if (topic == db::Topic::campaign) campaign_index.changed(id);
     if (topic == db::Topic::custom_domain) engine.enqueue_domain(id);
     if (topic == db::Topic::deployment) engine.enqueue(id);
   });
@@ -294,6 +297,7 @@ void serve(const Config& config) {
   api::LoginThrottle login_throttle;
   connections::UseLog uses;
   reconcilers::ExpiryLoop expiry(database, uses);
+  reconcilers::AdsLoop ads_loop(database);
   const std::string base_url = config.base_url.value_or("http://" + listening.text());
   const bool is_simulated = simulated != nullptr;
   const api::Services services = {
@@ -311,6 +315,8 @@ void serve(const Config& config) {
       .session_lifetime = config.session_lifetime,
       .signup_bonus = config.signup_bonus,
       .reward_rules = config.reward_rules,
+      .campaign_index = campaign_index,
+      .ad_rules = config.ad_rules,
       .oauth_policy = {.refresh_reuse_grace = config.refresh_reuse_grace,
                        .family_lifetime = config.refresh_family_lifetime,
                        .secret_grace = config.secret_grace},
@@ -353,9 +359,11 @@ void serve(const Config& config) {
                 [&] { return readiness(database, engine, state_of(engine, is_simulated)); });
 
   const auto mail = mail_loop(config, database, clock, keys, registry);
+  campaign_index.refresh(database);
   engine.start();
   if (mail) mail->start();
   expiry.start();
+  ads_loop.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -378,6 +386,7 @@ void serve(const Config& config) {
   if (mail) mail->stop();
   engine.stop();
   expiry.stop();
+  ads_loop.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

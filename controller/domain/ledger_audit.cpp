@@ -20,13 +20,37 @@ Check check(db::Tx& tx, const char* name, std::string_view broken, const std::st
           .detail = std::to_string(count) + " of " + scope + ", the first: " + first};
 }
 
+std::vector<Check> campaign_checks(db::Tx& tx) {
+  const std::string campaigns = counted(tx, "SELECT count(*) FROM campaigns", "campaigns");
+  return {
+      check(tx, "each campaign's payments are rake and budget",
+            "SELECT id, total_payment - rake - budget FROM campaigns "
+            "WHERE total_payment <> rake + budget",
+            campaigns),
+      check(tx, "each campaign's budget is paid, refunded, reserved or remaining",
+            "SELECT c.id, c.budget - c.spent - c.refunded - coalesce((SELECT sum(a.balance) FROM "
+            "ledger_accounts a WHERE a.id IN ('campaign:' || c.id, 'reservation:' || c.id)), 0) "
+            "AS difference FROM campaigns c WHERE difference <> 0",
+            campaigns),
+      check(tx, "each campaign has paid the payouts of its paid impressions",
+            "SELECT c.id, c.spent - coalesce((SELECT sum(e.payout_rate_snapshot) FROM ad_events e "
+            "WHERE e.campaign_id = c.id AND e.event_type = 'impression' AND e.counted = 1), 0) "
+            "AS difference FROM campaigns c WHERE difference <> 0",
+            campaigns),
+      check(tx, "each campaign's viewers got what its events say, and no more than its rake",
+            "SELECT c.id, c.viewer_rewards - coalesce((SELECT sum(e.viewer_reward) FROM ad_events "
+            "e WHERE e.campaign_id = c.id), 0) AS difference FROM campaigns c "
+            "WHERE difference <> 0 OR c.viewer_rewards > c.rake",
+            campaigns)};
+}
+
 }  // namespace
 
 std::vector<Check> audit(db::Tx& tx) {
   const std::string accounts = counted(tx, "SELECT count(*) FROM ledger_accounts", "accounts");
   const std::string transactions =
       counted(tx, "SELECT count(*) FROM ledger_transactions", "transactions");
-  return {
+  std::vector<Check> checks = {
       check(tx, "all balances sum to 0",
             "SELECT 'the sum', sum(balance) FROM ledger_accounts HAVING sum(balance) <> 0",
             accounts),
@@ -48,6 +72,8 @@ std::vector<Check> audit(db::Tx& tx) {
             "h.held_id = a.id AND h.state = 'open'), 0) AS difference FROM ledger_accounts a "
             "WHERE a.kind = 'reservation' AND difference <> 0",
             counted(tx, "SELECT count(*) FROM ledger_holds WHERE state = 'open'", "open holds"))};
+  for (Check& one : campaign_checks(tx)) checks.push_back(std::move(one));
+  return checks;
 }
 
 }  // namespace berth::ledger
