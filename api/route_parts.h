@@ -51,4 +51,12 @@ std::vector<Route> learning_routes();        // routes_items.cpp
 std::vector<Route> item_admin_routes();      // routes_items.cpp
 std::vector<Route> billing_routes();         // routes_billing.cpp
 
+// routes_ads.cpp
+std::vector<Route> campaign_routes();
+std::vector<Route> ad_routes();
+// routes_ad_market.cpp
+std::vector<Route> ad_market_routes();
+std::vector<Route> market_campaign_routes();
+std::vector<Route> internal_ad_routes();
+
 }  // namespace berth::api

@@ -13,6 +13,7 @@
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/ad_serving.h"
 #include "controller/domain/chat_words.h"
 #include "controller/domain/connections.h"
 #include "controller/domain/container_logs.h"
@@ -52,6 +53,8 @@ struct Services {
   Duration session_lifetime = std::chrono::hours(24);
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;
+  ads::CampaignIndex& campaign_index;
+  ads::Rules ad_rules;
   oauth::Policy oauth_policy;
   deployments::Rules deployment_rules;
   LoginThrottle& login_throttle;

@@ -21,6 +21,7 @@
 #include "controller/domain/ledger.h"
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
+#include "reconcilers/ads.h"
 #include "reconcilers/billing.h"
 #include "reconcilers/container_logs.h"
 #include "reconcilers/engine.h"
@@ -287,6 +288,7 @@ void serve(const Config& config) {
                               .patience = {},
                               .dns = {.servers = config.dns_servers},
                               .leader = {}});
+  ads::CampaignIndex campaign_index;
   reconcilers::BillingLoop billing(database, keys.data);
   const auto events = std::make_shared<api::EventHub>(
       api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4});
@@ -294,6 +296,7 @@ void serve(const Config& config) {
   database.subscribe([&, events](db::Topic topic, const std::string& id) {
     events->wake(topic, id);
     if (topic == db::Topic::app_balance) billing.credited(id);
+    if (topic == db::Topic::campaign) campaign_index.changed(id);
     if (topic == db::Topic::custom_domain) engine.enqueue_domain(id);
     if (topic == db::Topic::deployment) {
       engine.enqueue(id);
@@ -325,6 +328,7 @@ void serve(const Config& config) {
   api::LoginThrottle login_throttle;
   connections::UseLog uses;
   reconcilers::ExpiryLoop expiry(database, uses);
+  reconcilers::AdsLoop ads_loop(database);
   const std::string base_url = config.base_url.value_or("http://" + listening.text());
   const bool is_simulated = simulated != nullptr;
   const api::Services services = {
@@ -342,6 +346,8 @@ void serve(const Config& config) {
       .session_lifetime = config.session_lifetime,
       .signup_bonus = config.signup_bonus,
       .reward_rules = config.reward_rules,
+      .campaign_index = campaign_index,
+      .ad_rules = config.ad_rules,
       .oauth_policy = {.refresh_reuse_grace = config.refresh_reuse_grace,
                        .family_lifetime = config.refresh_family_lifetime,
                        .secret_grace = config.secret_grace},
@@ -388,6 +394,7 @@ void serve(const Config& config) {
 
   const auto mail = mail_loop(config, database, clock, keys, registry);
   webhooks = webhook_loop(config, database, services, registry);
+  campaign_index.refresh(database);
   engine.start();
   if (mail) mail->start();
   webhooks->start();
@@ -395,6 +402,7 @@ void serve(const Config& config) {
   reconcilers::PresenceLoop presence(database, services.presence);
   presence.start();
   billing.start();
+  ads_loop.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -420,6 +428,7 @@ void serve(const Config& config) {
   engine.stop();
   expiry.stop();
   presence.stop();
+  ads_loop.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

@@ -47,6 +47,7 @@ class GateWorld {
   PasswordHasher passwords;
   LoginThrottle throttle;
   connections::UseLog uses;
+  ads::CampaignIndex campaign_index;
   Services services = {
       .db = world.db,
       .clock = world.clock,
@@ -61,6 +62,8 @@ class GateWorld {
       .session_lifetime = std::chrono::hours(24),
       .signup_bonus = {},
       .reward_rules = {},
+      .campaign_index = campaign_index,
+      .ad_rules = {},
       .oauth_policy = {},
       .deployment_rules = world.rules,
       .login_throttle = throttle,
@@ -76,6 +79,12 @@ class GateWorld {
       .backup = {},
   };
   std::string remote_address = "192.0.2.1";
+
+  GateWorld() {
+    world.db.subscribe([this](db::Topic topic, const std::string& id) {
+      if (topic == db::Topic::campaign) campaign_index.changed(id);
+    });
+  }
 
   // `target` is a path with or without a query.
   Answered ask(const std::string& method, const std::string& target,
