@@ -6,6 +6,7 @@
 #include "controller/base/id.h"
 #include "controller/domain/ad_targeting.h"
 #include "controller/domain/holds.h"
+#include "controller/domain/webhooks.h"
 
 namespace berth::campaigns {
 namespace {
@@ -104,6 +105,12 @@ std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason
     tx.execute("UPDATE campaigns SET refunded = refunded + $2 WHERE id = $1", campaign.id, left);
   }
   note_purchase(tx, campaign);
+  webhooks::emit(tx, campaign.app_id,
+                 reason == "exhausted" ? "campaign.exhausted" : "campaign.ended", campaign.id,
+                 {{"campaign_id", campaign.id},
+                  {"name", campaign.name},
+                  {"end_reason", reason},
+                  {"refunded", left}});
   tx.notify(db::Topic::campaign, campaign.id);
   return left;
 }
