@@ -14,7 +14,7 @@ export CCACHE_NOHASHDIR := 1
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## berthd in build/release (PRESET=dev, asan, tsan for the others)
+build: ## berthd and the client berth in build/release (PRESET=dev, asan, tsan for the others)
 	@scripts/install-deps.sh build
 	@cmake --preset $(PRESET) $(LAUNCHER) -DBERTH_TESTS=OFF >/dev/null
 	@cmake --build --preset $(PRESET)

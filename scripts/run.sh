@@ -19,6 +19,7 @@ berthd listens on http://$address (the cluster is simulated: nothing really runs
   the API:     curl http://$address/.well-known/openapi.json
   metrics:     curl http://$(cat "$data/berthd.metrics.addr")/metrics
   admin:       the header x-internal-secret with the content of $data/internal-secret
+  the client:  ${berthd%d} --help
   a tour:      README.md, "Five minutes"
 Ctrl-C ends it.
 

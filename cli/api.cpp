@@ -1,0 +1,160 @@
+#include "cli/api.h"
+
+#include <array>
+#include <charconv>
+#include <thread>
+
+#include "cli/login.h"
+#include "controller/base/crypto.h"
+
+namespace berth::cli {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr std::array waits = {seconds(1), seconds(2), seconds(4)};  // specification, "Limits"
+// Rates count over a minute; a server that wants more is told to the user instead.
+constexpr seconds longest_wait{60};
+constexpr seconds worth_a_word{3};
+constexpr int page_size = 100;  // the API's largest
+constexpr int most_pages = 1'000;
+
+std::optional<seconds> retry_after(const HttpResponse& response) {
+  const std::string text = response.header("retry-after");
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return seconds(value);
+}
+
+bool passes(const HttpResponse& response) {
+  if (response.status == 503) return true;
+  // A cap doesn't pass by waiting.
+  return response.status == 429 && failure_of(response).server_code != "deployment_limit_reached";
+}
+
+bool harmless_twice(const HttpRequest& request) {
+  if (request.method == "GET" || request.method == "DELETE") return true;
+  for (const std::string& header : request.headers)
+    if (header.starts_with("Idempotency-Key:")) return true;
+  return false;
+}
+
+Failure no_answer(const std::string& server, const NoAnswer& error) {
+  return Failure(Exit::unavailable, server + " doesn't answer: " + error.what(),
+                 "Is it the right server? --server, BERTH_URL or `berth config set server`.");
+}
+
+void wait_for(seconds time) {
+  if (time >= worth_a_word)
+    say("the server is busy; trying again in " + std::to_string(time.count()) + " s");
+  std::this_thread::sleep_for(time);
+}
+
+}  // namespace
+
+Api::Api(const Settings& settings, CredentialStore& store)
+    : settings_(settings), store_(store), login_(std::make_unique<Login>(*this)) {}
+Api::~Api() = default;
+
+HttpResponse Api::raw(HttpRequest request) {
+  request.url = settings_.server + request.url;
+  for (size_t attempt = 0;; ++attempt) {
+    const bool last = attempt == waits.size();
+    try {
+      HttpResponse response = perform(request);
+      if (last || !passes(response)) return response;
+      const seconds time = retry_after(response).value_or(waits[attempt]);
+      if (time > longest_wait) return response;
+      wait_for(std::max(time, seconds(1)));
+    } catch (const NoAnswer& error) {
+      // Where nobody listens, nobody will in a moment: a wrong address shows at once.
+      if (last || !error.may_have_arrived || !harmless_twice(request))
+        throw no_answer(settings_.server, error);
+      wait_for(waits[attempt]);
+    }
+  }
+}
+
+std::string Api::authorization(As as) {
+  switch (as) {
+    case As::account:
+      return "Authorization: Bearer " + login_->session();
+    case As::app:
+      return "Authorization: Bearer " + login_->access_token();
+    case As::admin:
+      if (!settings_.internal_secret)
+        throw Failure(Exit::not_logged_in, "this is for the platform's admins",
+                      "Set BERTH_INTERNAL_SECRET, or pass --secret-file; `make run` keeps it in "
+                      "data/internal-secret.");
+      return "x-internal-secret: " + *settings_.internal_secret;
+    case As::nobody:
+      break;
+  }
+  return "";
+}
+
+HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key) {
+  HttpRequest request = {
+      .method = call.method, .url = call.path, .headers = {"Accept: application/json"}};
+  if (call.as != As::nobody) request.headers.push_back(authorization(call.as));
+  if (call.method == "POST") request.headers.push_back("Idempotency-Key: " + idempotency_key);
+  if (!call.body.is_null()) {
+    request.headers.emplace_back("Content-Type: application/json");
+    request.body = call.body.dump();
+  }
+  return request;
+}
+
+// Whether there is another token now, with which the call is worth a second try.
+bool Api::renewed(const Call& call, const HttpResponse& response) {
+  if (call.as != As::app) return false;
+  if (response.status == 401) return login_->renew(Login::Why::refused);
+  if (response.status == 403 && failure_of(response).server_code == "insufficient_scope")
+    return login_->renew(Login::Why::lacks_scope);
+  return false;
+}
+
+json Api::call(const Call& call) {
+  const std::string key = hex(random_bytes(16));
+  HttpResponse response = raw(request_of(call, key));
+  if (response.status >= 400 && renewed(call, response)) response = raw(request_of(call, key));
+  if (response.status >= 400 || response.status < 200) throw failure_of(response);
+  if (response.body.empty()) return json::object();
+  json body = json::parse(response.body, nullptr, false);
+  if (body.is_discarded())
+    throw Failure(Exit::failed, settings_.server + " doesn't answer in JSON",
+                  "Is it berth's address?");
+  return body;
+}
+
+json Api::all(const std::string& path, const std::string& plural, As as) {
+  const std::string start = path + (path.find('?') == std::string::npos ? "?" : "&") +
+                            "page_size=" + std::to_string(page_size) + "&page=";
+  json result = get(start + "1", as);
+  json& items = result[plural];
+  for (int page = 2; page <= most_pages; ++page) {
+    if (items.size() >= result.value("total", size_t(0))) break;
+    const json next = get(start + std::to_string(page), as);
+    if (next.at(plural).empty()) break;
+    for (const json& item : next.at(plural)) items.push_back(item);
+  }
+  return result;
+}
+
+bool Api::stream(const Stream& stream) {
+  const auto ask = [&] {
+    HttpRequest request = {.method = "GET",
+                           .url = stream.path,
+                           .headers = {"Accept: " + stream.accept, authorization(As::app)}};
+    request.headers.insert(request.headers.end(), stream.headers.begin(), stream.headers.end());
+    request.sink = stream.sink;
+    return raw(request);
+  };
+  HttpResponse response = ask();
+  if (response.status >= 400 && renewed({.path = stream.path}, response)) response = ask();
+  if (response.status != 200 && response.status != 204) throw failure_of(response);
+  return response.status == 200;
+}
+
+}  // namespace berth::cli

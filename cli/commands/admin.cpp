@@ -1,0 +1,110 @@
+// What the platform's admins do: with the internal secret, not with an account.
+#include "cli/commands/commands.h"
+
+namespace berth::cli {
+namespace {
+
+struct AdminFlags {
+  std::vector<std::string> requests;
+  bool all = false;
+  std::string reason;
+  std::string app;
+  std::string tier;
+  std::string kind = "app";
+  std::string id;
+  std::int64_t amount = 0;
+};
+using Flags = std::shared_ptr<AdminFlags>;
+
+constexpr const char* requests_path = "/api/internal/scope-requests";
+
+json pending(Run& run) {
+  return run.api().all(std::string(requests_path) + "?status=pending", "scope_requests", As::admin);
+}
+
+std::vector<std::string> chosen(Run& run, const AdminFlags& flags) {
+  if (flags.all == !flags.requests.empty())
+    throw Failure(Exit::usage, "which requests?",
+                  "Name their ids (`berth admin requests`), or pass --all.");
+  if (!flags.all) return flags.requests;
+  std::vector<std::string> ids;
+  const json body = pending(run);
+  for (const json& request : body.at("scope_requests")) ids.push_back(request.at("id"));
+  return ids;
+}
+
+void decide(Run& run, const std::vector<std::string>& ids, const std::string& decision,
+            const json& body) {
+  json decided = json::array();
+  for (const std::string& id : ids)
+    decided.push_back(run.api().post(
+        std::string(requests_path) + "/" + percent_encoded(id) + "/" + decision, body, As::admin));
+  run.out().list(
+      {{"scope_requests", decided}}, decided,
+      {{"REQUEST", "id"}, {"APP", "app_id"}, {"SCOPES", "requested_scopes"}, {"STATUS", "status"}});
+}
+
+void add_requests(CLI::App& admin, Run& run) {
+  add_command(admin, "requests", "Scope requests that wait for a decision", [&run] {
+    const json body = pending(run);
+    run.out().list(body, body.at("scope_requests"),
+                   {{"REQUEST", "id"},
+                    {"APP", "app_id"},
+                    {"SCOPES", "requested_scopes"},
+                    {"ASKED", "inserted_at"}});
+  });
+  const Flags good = std::make_shared<AdminFlags>();
+  CLI::App* approve = add_command(admin, "approve", "Approve scope requests", [&run, good] {
+    decide(run, chosen(run, *good), "approve", nullptr);
+  });
+  approve->add_option("REQUEST", good->requests, "Ids of the requests");
+  approve->add_flag("--all", good->all, "All that wait");
+  const Flags bad = std::make_shared<AdminFlags>();
+  CLI::App* reject = add_command(admin, "reject", "Reject a scope request", [&run, bad] {
+    decide(run, bad->requests, "reject", {{"reason", bad->reason}});
+  });
+  reject->add_option("REQUEST", bad->requests, "Ids of the requests")->required();
+  reject->add_option("--reason", bad->reason, "What its owner is told")->required();
+}
+
+void add_grants(CLI::App& admin, Run& run) {
+  const Flags promotion = std::make_shared<AdminFlags>();
+  CLI::App* promote = add_command(admin, "promote", "Let an app use a tier", [&run, promotion] {
+    const json answer =
+        run.api().post("/api/internal/apps/" + app_id(run, promotion->app) + "/promote",
+                       {{"tier", promotion->tier}}, As::admin);
+    run.out().done(answer, "The app may use the tier " + promotion->tier + ".");
+  });
+  promote->add_option("TIER", promotion->tier, "Slug of the tier")->required();
+  promote->add_option("--for", promotion->app, "Id of the app; the one in use if left out");
+  const Flags mint = std::make_shared<AdminFlags>();
+  CLI::App* points = add_command(admin, "mint", "Bring points into being", [&run, mint] {
+    json account = {{"kind", mint->kind}};
+    if (mint->kind == "app") account["id"] = app_id(run, mint->id);
+    if (mint->kind == "user") account["id"] = mint->id;
+    const json answer = run.api().post(
+        "/api/internal/points/mint",
+        {{"account", account}, {"amount", mint->amount}, {"reason", mint->reason}}, As::admin);
+    run.out().done(answer, std::to_string(mint->amount) + " points were minted.");
+  });
+  points->add_option("POINTS", mint->amount, "How many")->required()->check(CLI::PositiveNumber);
+  points->add_option("--account", mint->kind, "Whose")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"app", "user", "treasury"}));
+  points->add_option("--id", mint->id, "Of the app or user; the app in use if left out");
+  points->add_option("--reason", mint->reason, "For the audit log")->required();
+}
+
+}  // namespace
+
+void add_admin_commands(CLI::App& root, Run& run) {
+  CLI::App* admin = add_group(root, "admin", "For the platform's admins, with its internal secret");
+  admin
+      ->add_option("--secret-file", run.flags.secret_file,
+                   "File with the secret; else BERTH_INTERNAL_SECRET")
+      ->check(CLI::ExistingFile);
+  add_requests(*admin, run);
+  add_grants(*admin, run);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,294 @@
+// OAuth apps, and the scopes that they may have.
+#include <algorithm>
+
+#include "cli/commands/commands.h"
+#include "cli/login.h"
+#include "cli/terminal.h"
+
+namespace berth::cli {
+namespace {
+
+const std::vector<std::string> automatic_scopes = {"profile:read", "points:read"};
+
+const std::vector<Column> app_fields = {
+    {"Name", "app_name"},           {"Id", "id"},
+    {"Client id", "client_id"},     {"Description", "app_description"},
+    {"Website", "website_url"},     {"Redirect URIs", "redirect_uris"},
+    {"Asks for", "allowed_scopes"}, {"Approved", "approved_scopes"},
+    {"Created", "inserted_at"},     {"Client secret", "client_secret"}};
+
+struct AppFlags {
+  std::string app;
+  std::string name;
+  std::string description;
+  std::string website;
+  std::vector<std::string> redirect_uris;
+  std::vector<std::string> scopes;
+  bool show_secret = false;
+  bool secret_stdin = false;
+  bool rotate = false;
+  bool yes = false;
+};
+using Flags = std::shared_ptr<AppFlags>;
+
+std::string my_app(Run& run, const std::string& app, const std::string& behind = "") {
+  return "/api/oauth/my-apps/" + app_id(run, app) + behind;
+}
+
+json find_app(Run& run, const std::string& app) {
+  const std::string id = app_id(run, app);
+  const json mine = run.api().all("/api/oauth/my-apps", "apps", As::account);
+  for (const json& entry : mine.at("apps"))
+    if (entry.at("id") == id) return entry;
+  throw Failure(Exit::not_found, "you have no app " + app, "`berth apps list` shows them.");
+}
+
+// The client id, the secret and a redirect URI are what the client needs to act for an app.
+StoredApp stored_form(const json& app, const std::string& secret) {
+  const auto uris = app.at("redirect_uris").get<std::vector<std::string>>();
+  const bool has_loopback = std::ranges::find(uris, loopback_redirect_uri) != uris.end();
+  return {.client_id = app.at("client_id"),
+          .id = app.at("id"),
+          .name = app.at("app_name"),
+          .client_secret = secret,
+          .redirect_uri = has_loopback ? loopback_redirect_uri : uris.at(0),
+          .scopes = app.at("allowed_scopes").get<std::vector<std::string>>(),
+          .tokens = {}};
+}
+
+void put_in_use(Run& run, const StoredApp& app) {
+  run.store().update(run.settings().server, [&](Account& account) {
+    StoredApp& stored = account.apps[app.client_id];
+    const std::string known_secret = stored.client_secret;
+    std::optional<Tokens> tokens = stored.tokens;
+    stored = app;
+    if (stored.client_secret.empty()) stored.client_secret = known_secret;
+    stored.tokens = std::move(tokens);
+    account.current = app.client_id;
+  });
+}
+
+// What people see of a secret, unless they ask: it lies in the credentials file.
+json without_secret(json body, bool show_secret) {
+  if (!show_secret) body.at("app").erase("client_secret");
+  return body;
+}
+
+std::vector<std::string> to_be_approved(const json& app) {
+  std::vector<std::string> result;
+  for (const json& scope : app.at("allowed_scopes"))
+    if (std::ranges::find(automatic_scopes, scope.get<std::string>()) == automatic_scopes.end())
+      result.push_back(scope);
+  return result;
+}
+
+void create_app(Run& run, const AppFlags& flags) {
+  json body = {{"app_name", flags.name},
+               {"redirect_uris", flags.redirect_uris.empty()
+                                     ? std::vector<std::string>{loopback_redirect_uri}
+                                     : flags.redirect_uris}};
+  std::vector<std::string> scopes = split(flags.scopes);
+  if (!scopes.empty()) {
+    if (std::ranges::find(scopes, "profile:read") == scopes.end())
+      scopes.insert(scopes.begin(), "profile:read");
+    body["allowed_scopes"] = scopes;
+  }
+  if (!flags.description.empty()) body["app_description"] = flags.description;
+  if (!flags.website.empty()) body["website_url"] = flags.website;
+  json answer = run.api().post("/api/oauth/apps", body, As::account);
+  const json& app = answer.at("app");
+  put_in_use(run, stored_form(app, app.at("client_secret")));
+  std::string sentence = "Created the app " + flags.name + "; it is in use from now on.";
+  if (const auto wanted = to_be_approved(app); !wanted.empty()) {
+    const json request =
+        run.api().post("/api/oauth/my-apps/" + app.at("id").get<std::string>() + "/scope-request",
+                       {{"requested_scopes", wanted}}, As::account);
+    answer["scope_request"] = request;
+    sentence += " An admin has to approve " + joined(wanted, ", ") + " (scope request " +
+                request.at("id").get<std::string>() + ", " +
+                request.at("status").get<std::string>() + ").";
+  }
+  const bool shows = flags.show_secret;
+  if (shows)
+    sentence += "\nClient id: " + app.at("client_id").get<std::string>() +
+                "\nClient secret: " + app.at("client_secret").get<std::string>();
+  run.out().print(without_secret(answer, shows), [&] { return sentence + "\n"; });
+}
+
+void rotate_secret(Run& run, const AppFlags& flags) {
+  confirm("What uses the app's secret of now stops working. Go on?", flags.yes);
+  const json answer =
+      run.api().post(my_app(run, flags.app, "/rotate-secret"), nullptr, As::account);
+  const json& app = answer.at("app");
+  // Kept also where the app wasn't known here: nobody can look it up later.
+  run.store().update(run.settings().server, [&](Account& account) {
+    StoredApp& known = account.apps[app.at("client_id")];
+    const auto tokens = known.tokens;
+    known = stored_form(app, app.at("client_secret"));
+    known.tokens = tokens;
+  });
+  run.out().print(without_secret(answer, flags.show_secret), [&] {
+    return "The app has a new secret" +
+           (flags.show_secret ? ": " + app.at("client_secret").get<std::string>()
+                              : std::string("; it is in the credentials file")) +
+           ".\n";
+  });
+}
+
+void use_app(Run& run, const AppFlags& flags) {
+  json app = find_app(run, flags.app);
+  std::string secret;
+  if (flags.secret_stdin) secret = secret_from_stdin("client secret");
+  if (flags.rotate)
+    secret = run.api()
+                 .post(my_app(run, app.at("id"), "/rotate-secret"), nullptr, As::account)
+                 .at("app")
+                 .at("client_secret");
+  Account account = run.store().load(run.settings().server);
+  const StoredApp* known = account.find(app.at("client_id"));
+  if (secret.empty() && (known == nullptr || known->client_secret.empty()))
+    throw Failure(Exit::usage,
+                  "the app's secret isn't known here, and the server has only its hash",
+                  "Pass --secret-stdin, or --rotate-secret for a new one: then what uses the old "
+                  "one stops working.");
+  put_in_use(run, stored_form(app, secret));
+  run.out().done({{"app", app}},
+                 "The app " + app.at("app_name").get<std::string>() + " is in use.");
+}
+
+void delete_app(Run& run, const AppFlags& flags) {
+  const std::string id = app_id(run, flags.app);
+  confirm("Delete the app " + flags.app + " for good?", flags.yes);
+  const json answer =
+      run.api().call({.method = "DELETE", .path = "/api/operator/apps/" + id, .as = As::account});
+  run.store().update(run.settings().server, [&](Account& account) {
+    std::erase_if(account.apps, [&](const auto& entry) { return entry.second.id == id; });
+    if (!account.apps.contains(account.current)) account.current.clear();
+  });
+  run.out().done(answer, "The app is deleted.");
+}
+
+void add_creation(CLI::App& apps, Run& run) {
+  const Flags flags = std::make_shared<AppFlags>();
+  CLI::App* create = add_command(apps, "create",
+                                 "Register an app, put it in use and ask the admins for its scopes",
+                                 [&run, flags] { create_app(run, *flags); });
+  create->add_option("NAME", flags->name, "Shown to those who log in to it")->required();
+  create->add_option("--scopes", flags->scopes, "What it may ask for, as deploy:manage; several")
+      ->allow_extra_args(false);
+  create
+      ->add_option("--redirect-uri", flags->redirect_uris,
+                   "Where logins come back to; http://127.0.0.1/callback, for this client, if "
+                   "none is given")
+      ->allow_extra_args(false);
+  create->add_option("--description", flags->description, "Shown on the consent page");
+  create->add_option("--website", flags->website, "Shown as a link");
+  create->add_flag("--show-secret", flags->show_secret, "Print the client secret, too");
+}
+
+void add_changes(CLI::App& apps, Run& run) {
+  const Flags rotation = std::make_shared<AppFlags>();
+  CLI::App* rotate = add_command(apps, "rotate-secret", "Replace an app's secret",
+                                 [&run, rotation] { rotate_secret(run, *rotation); });
+  rotate->add_option("APP", rotation->app, "Name, id or client id; the one in use if left out");
+  rotate->add_flag("--show-secret", rotation->show_secret, "Print the new secret");
+  rotate->add_flag("--yes,-y", rotation->yes, "Don't ask");
+
+  const Flags choice = std::make_shared<AppFlags>();
+  CLI::App* use = add_command(apps, "use", "Choose the app that the other commands act for",
+                              [&run, choice] { use_app(run, *choice); });
+  use->add_option("APP", choice->app, "Name, id or client id")->required();
+  CLI::Option* from_stdin =
+      use->add_flag("--secret-stdin", choice->secret_stdin, "Read its secret from stdin");
+  use->add_flag("--rotate-secret", choice->rotate, "Give it a new secret")->excludes(from_stdin);
+
+  const Flags end = std::make_shared<AppFlags>();
+  CLI::App* remove = add_command(apps, "delete", "Delete an app that has no deployments",
+                                 [&run, end] { delete_app(run, *end); });
+  remove->add_option("APP", end->app, "Name, id or client id")->required();
+  remove->add_flag("--yes,-y", end->yes, "Don't ask");
+}
+
+const std::vector<Column> request_columns = {{"ID", "id"},
+                                             {"STATUS", "status"},
+                                             {"SCOPES", "requested_scopes"},
+                                             {"ASKED", "inserted_at"},
+                                             {"REASON", "reason"}};
+
+void request_scopes(Run& run, const AppFlags& flags) {
+  const json request = run.api().post(my_app(run, flags.app, "/scope-request"),
+                                      {{"requested_scopes", split(flags.scopes)}}, As::account);
+  run.out().done(request, "Scope request " + request.at("id").get<std::string>() + ": " +
+                              request.at("status").get<std::string>() + ".");
+}
+
+void list_scopes(Run& run, const AppFlags& flags) {
+  const json app = find_app(run, flags.app);
+  json body =
+      run.api().all(my_app(run, app.at("id"), "/scope-requests"), "scope_requests", As::account);
+  body["approved_scopes"] = app.at("approved_scopes");
+  run.out().print(body, [&] {
+    const json& requests = body.at("scope_requests");
+    std::vector<std::vector<std::string>> rows;
+    for (const json& request : requests) {
+      rows.emplace_back();
+      for (const Column& column : request_columns)
+        rows.back().push_back(cell(request, column.path));
+    }
+    return facts_of({{"App", cell(app, "app_name")},
+                     {"Asks for", cell(app, "allowed_scopes")},
+                     {"Approved", cell(app, "approved_scopes")}}) +
+           (rows.empty()
+                ? ""
+                : "\n" + table_of({"REQUEST", "STATUS", "SCOPES", "ASKED", "REASON"}, rows));
+  });
+}
+
+}  // namespace
+
+void add_app_commands(CLI::App& root, Run& run) {
+  CLI::App* apps = add_group(root, "apps", "OAuth apps: what deployments and campaigns belong to");
+  add_command(*apps, "list", "Your apps", [&run] {
+    const json body = run.api().all("/api/oauth/my-apps", "apps", As::account);
+    run.out().list(body, body.at("apps"),
+                   {{"NAME", "app_name"},
+                    {"ID", "id"},
+                    {"CLIENT ID", "client_id"},
+                    {"APPROVED", "approved_scopes"}});
+  });
+  add_creation(*apps, run);
+  const Flags shown = std::make_shared<AppFlags>();
+  add_command(*apps, "show", "One of your apps", [&run, shown] {
+    const json app = find_app(run, shown->app);
+    run.out().object(app, app, app_fields);
+  })->add_option("APP", shown->app, "Name, id or client id; the one in use if left out");
+  add_command(*apps, "balance", "The points on the app's account", [&run] {
+    const json body = run.api().get("/api/external/app/balance");
+    run.out().done(body, cell(body, "balance") + " points");
+  });
+  add_changes(*apps, run);
+}
+
+void add_scope_commands(CLI::App& root, Run& run) {
+  CLI::App* scopes = add_group(root, "scopes", "What an app may do: ask the admins, and see");
+  const Flags wish = std::make_shared<AppFlags>();
+  CLI::App* request = add_command(*scopes, "request", "Ask the admins for scopes",
+                                  [&run, wish] { request_scopes(run, *wish); });
+  request->add_option("SCOPES", wish->scopes, "As deploy:manage, campaigns:manage")->required();
+  const Flags shown = std::make_shared<AppFlags>();
+  add_command(*scopes, "list", "What the app in use may have, and its requests",
+              [&run, shown] { list_scopes(run, *shown); });
+  const Flags back = std::make_shared<AppFlags>();
+  add_command(*scopes, "withdraw", "Withdraw a pending request",
+              [&run, back] {
+                const json answer = run.api().call(
+                    {.method = "DELETE",
+                     .path = my_app(run, "", "/scope-requests/" + percent_encoded(back->name)),
+                     .as = As::account});
+                run.out().done(answer, "The request is withdrawn.");
+              })
+      ->add_option("REQUEST", back->name, "Its id")
+      ->required();
+}
+
+}  // namespace berth::cli

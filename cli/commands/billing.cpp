@@ -1,0 +1,150 @@
+// Tiers, and what a deployment costs, is called and uses.
+#include "cli/commands/commands.h"
+#include "cli/loopback.h"
+#include "cli/terminal.h"
+
+namespace berth::cli {
+namespace {
+
+// A fact that isn't there is left out.
+std::string fact(const json& body, const char* field) {
+  const std::string text = cell(body, field);
+  return text == "-" ? "" : text;
+}
+
+struct DomainFlags {
+  std::string name;
+  std::string set;
+  bool remove = false;
+  bool check = false;
+};
+
+void show_domain(Run& run, const std::string& id) {
+  const json body = run.api().get("/api/deploy/apps/" + id + "/domain");
+  run.out().print(body, [&] {
+    std::vector<std::vector<std::string>> records;
+    for (const json& record : body.at("records"))
+      records.push_back({cell(record, "type"), cell(record, "name"), cell(record, "value")});
+    return facts_of({{"Domain", cell(body, "domain")},
+                     {"State", cell(body, "state")},
+                     {"Reason", fact(body, "reason")},
+                     {"Message", fact(body, "message")},
+                     {"Looked at", fact(body, "last_checked_at")},
+                     {"Certificate until", fact(body, "expires_at")}}) +
+           "\nSet in the DNS:\n" + table_of({"TYPE", "NAME", "VALUE"}, records);
+  });
+}
+
+void domain(Run& run, const DomainFlags& flags) {
+  const std::string id = deployment_id(run.api(), flags.name);
+  const std::string path = "/api/deploy/apps/" + id;
+  if (!flags.set.empty() || flags.remove) {
+    const json wanted = flags.remove ? json(nullptr) : json(flags.set);
+    const json answer =
+        run.api().call({.method = "PATCH", .path = path, .body = {{"custom_domain", wanted}}});
+    if (flags.remove) {
+      run.out().done(answer, flags.name + " has no domain of its own any more.");
+      return;
+    }
+  } else if (flags.check) {
+    // The same domain again has its DNS looked at at once.
+    const json now = run.api().get(path);
+    run.api().call({.method = "PATCH",
+                    .path = path,
+                    .body = {{"custom_domain", now.value("custom_domain", json())}}});
+  }
+  show_domain(run, id);
+}
+
+void billing(Run& run, const std::string& name) {
+  const json body = run.api().get(deployment_path(run.api(), name, "/billing"));
+  run.out().print(body, [&] {
+    std::vector<std::vector<std::string>> rows;
+    for (const json& entry : body.value("history", json::array()))
+      rows.push_back({cell(entry, "at"), cell(entry, "kind"), cell(entry, "tier"),
+                      cell(entry, "amount"), cell(entry, "period_start")});
+    return facts_of({{"Status", cell(body, "billing_status")},
+                     {"Tier", cell(body, "tier")},
+                     {"Points for 30 days", cell(body, "amount")},
+                     {"Balance of the app", cell(body, "balance")},
+                     {"Period", cell(body, "period.start") + " to " + cell(body, "period.end")},
+                     {"Paid", cell(body, "period.paid")},
+                     {"Next renewal", fact(body, "next_renewal")},
+                     {"Warned", fact(body, "warned_at")},
+                     {"Stops", fact(body, "stops_at")}}) +
+           (rows.empty() ? ""
+                         : "\n" + table_of({"WHEN", "WHAT", "TIER", "POINTS", "PERIOD"}, rows));
+  });
+}
+
+void metrics(Run& run, const std::string& name) {
+  const json body = run.api().get(deployment_path(run.api(), name, "/metrics"));
+  run.out().print(body, [&] {
+    std::vector<std::pair<std::string, std::string>> facts;
+    for (const auto& [title, field] :
+         {std::pair("CPU (1/1000)", "cpu"), std::pair("Memory (bytes)", "memory"),
+          std::pair("Restarts", "restarts"), std::pair("Requests", "requests")}) {
+      const std::string text = cell(body, field);
+      facts.emplace_back(title, text == "-" ? "unknown" : text);
+    }
+    return facts_of(facts);
+  });
+}
+
+void open_page(Run& run, const std::string& name, bool print_only) {
+  const json body = run.api().get(deployment_path(run.api(), name));
+  const std::string url = body.at("url");
+  const bool opened =
+      !print_only && run.settings().opens_browser && is_interactive() && open_in_browser(url);
+  run.out().done({{"url", url}, {"opened", opened}}, url);
+}
+
+}  // namespace
+
+void add_tier_commands(CLI::App& root, Run& run) {
+  add_command(root, "tiers", "What a deployment may be: sizes, caps and prices", [&run] {
+    const json body = run.api().get("/api/deploy/tiers");
+    run.out().list(body, body.at("tiers"),
+                   {{"TIER", "slug"},
+                    {"MEMORY (MB)", "limits.memory_mb"},
+                    {"CPUS", "limits.cpus"},
+                    {"DEPLOYMENTS", "limits.max_deployments"},
+                    {"POINTS A MONTH", "monthly_cost_points"},
+                    {"PAID IN", "payment_method"},
+                    {"OWN DOMAIN", "custom_domain_allowed"},
+                    {"FOR ALL", "auto_approve"},
+                    {"DESCRIPTION", "description"}});
+  });
+}
+
+void add_billing_commands(CLI::App& deploy, Run& run) {
+  const auto flags = std::make_shared<DomainFlags>();
+  CLI::App* command =
+      add_command(deploy, "domain", "A host name of your own: claim it, and see what the DNS needs",
+                  [&run, flags] { domain(run, *flags); });
+  command->add_option("NAME", flags->name, "Name or id of the deployment")->required();
+  CLI::Option* set = command->add_option("--set", flags->set, "Claim this host name");
+  CLI::Option* remove = command->add_flag("--remove", flags->remove, "Give it up")->excludes(set);
+  command->add_flag("--check", flags->check, "Have the DNS looked at now")
+      ->excludes(set)
+      ->excludes(remove);
+
+  const auto add_named = [&](const char* name, const char* description,
+                             void (*action)(Run&, const std::string&)) {
+    const auto deployment = std::make_shared<std::string>();
+    add_command(deploy, name, description, [&run, deployment, action] { action(run, *deployment); })
+        ->add_option("NAME", *deployment, "Name or id of the deployment")
+        ->required();
+  };
+  add_named("billing", "What it costs, when, and what was charged", billing);
+  add_named("metrics", "What it uses: CPU, memory, restarts, requests", metrics);
+
+  const auto page = std::make_shared<std::string>();
+  const auto print_only = std::make_shared<bool>(false);
+  CLI::App* open = add_command(deploy, "open", "Open its page in a browser",
+                               [&run, page, print_only] { open_page(run, *page, *print_only); });
+  open->add_option("NAME", *page, "Name or id of the deployment")->required();
+  open->add_flag("--print", *print_only, "Print the address and open nothing");
+}
+
+}  // namespace berth::cli

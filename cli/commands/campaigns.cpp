@@ -1,0 +1,217 @@
+// Ad campaigns of the app in use.
+#include <algorithm>
+
+#include "cli/chart.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal.h"
+
+namespace berth::cli {
+namespace {
+
+// What is offered, and what else the API takes.
+constexpr const char* offered_surfaces = "banner, video, rewarded";
+const std::vector<std::string> all_surfaces = {"banner", "video", "rewarded", "interstitial",
+                                               "native"};
+constexpr int default_payout = 10;                           // points an impression
+constexpr std::int64_t most_points = 9'007'199'254'740'991;  // 2^53-1
+constexpr int chart_width = 40;
+
+struct CampaignFlags {
+  std::string campaign;
+  std::string name;
+  std::string surface = "banner";
+  std::int64_t payment = 0;
+  std::int64_t payout = default_payout;
+  std::string starts_at;
+  std::string ends_at;
+  std::string targeting;
+  std::string from;
+  std::string to;
+  bool yes = false;
+};
+using Flags = std::shared_ptr<CampaignFlags>;
+
+constexpr const char* path = "/api/external/campaigns";
+
+const std::vector<Column> fields = {{"Name", "name"},          {"Id", "id"},
+                                    {"Status", "status"},      {"Surface", "surface_type"},
+                                    {"Budget", "budget"},      {"Spent", "spent"},
+                                    {"Payout", "payout_rate"}, {"Paid", "total_payment_made"},
+                                    {"Rake", "rake_amount"},   {"Starts", "starts_at"},
+                                    {"Ends", "ends_at"},       {"Targeting", "targeting_metadata"},
+                                    {"Created", "inserted_at"}};
+
+const json& inner(const json& body) {
+  return body.contains("campaign") ? body.at("campaign") : body;
+}
+
+json list(Run& run) { return run.api().all(path, "campaigns"); }
+
+// By id, or by a name that only one has.
+std::string campaign_id(Run& run, const std::string& wanted) {
+  if (is_uuid(wanted)) return wanted;
+  std::vector<std::string> found;
+  const json all = list(run);
+  for (const json& campaign : all.at("campaigns"))
+    if (campaign.at("name") == wanted) found.push_back(campaign.at("id"));
+  if (found.size() == 1) return found[0];
+  throw Failure(found.empty() ? Exit::not_found : Exit::usage,
+                found.empty() ? "there is no campaign " + wanted
+                              : "several campaigns are called " + wanted + ": name one by its id",
+                "`berth campaigns list` shows them.");
+}
+
+std::string path_of(Run& run, const CampaignFlags& flags) {
+  return std::string(path) + "/" + campaign_id(run, flags.campaign);
+}
+
+void create(Run& run, const CampaignFlags& flags) {
+  json body = {{"name", flags.name},
+               {"surface_type", flags.surface},
+               {"total_payment", flags.payment},
+               {"payout_rate", flags.payout}};
+  if (!flags.starts_at.empty()) body["starts_at"] = flags.starts_at;
+  if (!flags.ends_at.empty()) body["ends_at"] = flags.ends_at;
+  if (!flags.targeting.empty()) {
+    body["targeting_metadata"] = json::parse(flags.targeting, nullptr, false);
+    if (!body["targeting_metadata"].is_object())
+      throw Failure(Exit::usage, "--targeting has to be a JSON object",
+                    "As '{\"geography\": \"de\"}'.");
+  }
+  const json answer = run.api().post(path, body);
+  const json& campaign = inner(answer);
+  run.out().done(answer, "Created " + flags.name + " (" + cell(campaign, "id") + "): a budget of " +
+                             cell(campaign, "budget") + " points, " + std::to_string(flags.payout) +
+                             " an impression.");
+}
+
+void put(Run& run, const CampaignFlags& flags, const json& body, const std::string& sentence) {
+  const json answer = run.api().call({.method = "PUT", .path = path_of(run, flags), .body = body});
+  run.out().done(answer, sentence);
+}
+
+void top_up(Run& run, const CampaignFlags& flags) {
+  const json answer = run.api().call({.method = "PUT",
+                                      .path = path_of(run, flags),
+                                      .body = {{"additional_payment", flags.payment}}});
+  run.out().done(answer, "Its budget is " + cell(inner(answer), "budget") + " points now.");
+}
+
+void cancel(Run& run, const CampaignFlags& flags) {
+  const std::string where = path_of(run, flags);
+  confirm("Cancel " + flags.campaign + " for good? What is left of its budget comes back",
+          flags.yes);
+  const json answer = run.api().call({.method = "DELETE", .path = where});
+  run.out().done(answer, "Cancelled; " + cell(answer, "refunded") + " points came back.");
+}
+
+std::string chart_of(const json& body) {
+  std::vector<Bar> bars;
+  for (const json& day : body.value("daily", json::array()))
+    bars.push_back({.label = cell(day, "date"),
+                    .value = day.value("impressions", std::int64_t(0)),
+                    .note = cell(day, "clicks") + " clicks, " + cell(day, "spend") + " points"});
+  if (bars.empty()) return "";
+  return "\nImpressions a day (UTC)\n" +
+         bar_chart(bars, chart_width, takes_utf8() ? Characters::utf8 : Characters::ascii);
+}
+
+void stats(Run& run, const CampaignFlags& flags) {
+  std::vector<std::pair<std::string, std::string>> query;
+  if (!flags.from.empty()) query.emplace_back("from", flags.from);
+  if (!flags.to.empty()) query.emplace_back("to", flags.to);
+  const json body = run.api().get("/api/v1/ads/campaigns/" + campaign_id(run, flags.campaign) +
+                                  "/analytics" + (query.empty() ? "" : "?" + encoded(query)));
+  run.out().print(body, [&] {
+    return facts_of({{"Campaign", cell(body, "campaign_name")},
+                     {"Impressions", cell(body, "summary.total_impressions")},
+                     {"Clicks", cell(body, "summary.total_clicks")},
+                     {"CTR", cell(body, "summary.ctr") + " %"},
+                     {"Spend", cell(body, "summary.total_spend") + " points"}}) +
+           chart_of(body);
+  });
+}
+
+CLI::App* add_named(CLI::App& group, const Flags& flags, const std::string& name,
+                    const std::string& description, std::function<void()> action) {
+  CLI::App* command = add_command(group, name, description, std::move(action));
+  command->add_option("CAMPAIGN", flags->campaign, "Its id, or its name")->required();
+  return command;
+}
+
+void add_creation(CLI::App& group, Run& run) {
+  const Flags flags = std::make_shared<CampaignFlags>();
+  CLI::App* command = add_command(group, "create", "Pay for a campaign from the app's balance",
+                                  [&run, flags] { create(run, *flags); });
+  command->add_option("NAME", flags->name, "For your own lists, and shown to apps")->required();
+  command->add_option("--payment", flags->payment, "Points; 90% of them become the budget")
+      ->required()
+      ->check(CLI::Range(std::int64_t(1), most_points));
+  command
+      ->add_option("--surface", flags->surface, std::string("Where it shows: ") + offered_surfaces)
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        return std::ranges::find(all_surfaces, text) != all_surfaces.end()
+                   ? std::string()
+                   : "has to be one of " + joined(all_surfaces, ", ");
+      });
+  command->add_option("--payout", flags->payout, "Points an impression to the app that shows it")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t(1), most_points));
+  command->add_option("--starts-at", flags->starts_at, "ISO 8601; at once if left out");
+  command->add_option("--ends-at", flags->ends_at, "ISO 8601; what is left comes back then");
+  command->add_option("--targeting", flags->targeting,
+                      "JSON object: game_type, play_tier, geography");
+}
+
+void add_changes(CLI::App& group, Run& run) {
+  const Flags paused = std::make_shared<CampaignFlags>();
+  add_named(group, paused, "pause", "Serve it no more until it is resumed", [&run, paused] {
+    put(run, *paused, {{"status", "paused"}}, "It is paused.");
+  });
+  const Flags resumed = std::make_shared<CampaignFlags>();
+  add_named(group, resumed, "resume", "Serve it again", [&run, resumed] {
+    put(run, *resumed, {{"status", "active"}}, "It is active.");
+  });
+  const Flags raised = std::make_shared<CampaignFlags>();
+  add_named(group, raised, "top-up", "Pay more into its budget",
+            [&run, raised] { top_up(run, *raised); })
+      ->add_option("POINTS", raised->payment, "90% of them go to the budget")
+      ->required()
+      ->check(CLI::Range(std::int64_t(1), most_points));
+  const Flags ended = std::make_shared<CampaignFlags>();
+  add_named(group, ended, "cancel", "End it; what is left of the budget comes back", [&run, ended] {
+    cancel(run, *ended);
+  })->add_flag("--yes,-y", ended->yes, "Don't ask");
+}
+
+}  // namespace
+
+void add_campaign_commands(CLI::App& root, Run& run) {
+  CLI::App* group = add_group(root, "campaigns", "Ad campaigns, paid from the app's balance");
+  add_creation(*group, run);
+  add_command(*group, "list", "The app's campaigns", [&run] {
+    const json body = list(run);
+    run.out().list(body, body.at("campaigns"),
+                   {{"NAME", "name"},
+                    {"ID", "id"},
+                    {"SURFACE", "surface_type"},
+                    {"STATUS", "status"},
+                    {"BUDGET", "budget"},
+                    {"SPENT", "spent"},
+                    {"PAYOUT", "payout_rate"}});
+  });
+  const Flags shown = std::make_shared<CampaignFlags>();
+  add_named(*group, shown, "show", "Everything about a campaign", [&run, shown] {
+    const json body = run.api().get(path_of(run, *shown));
+    run.out().object(body, inner(body), fields);
+  });
+  add_changes(*group, run);
+  const Flags measured = std::make_shared<CampaignFlags>();
+  CLI::App* figures = add_named(*group, measured, "stats", "Impressions and clicks, day by day",
+                                [&run, measured] { stats(run, *measured); });
+  figures->add_option("--from", measured->from, "First day, as 2026-01-31 (UTC)");
+  figures->add_option("--to", measured->to, "Last day (UTC)");
+}
+
+}  // namespace berth::cli

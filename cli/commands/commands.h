@@ -1,0 +1,43 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/run.h"
+
+// The commands, a file for each topic. Each adds its sub-commands to the tree; completion, manual
+// and --help are made of the tree alone, so that they can't forget one.
+namespace berth::cli {
+
+void add_login_commands(CLI::App& root, Run& run);      // register verify login logout token whoami
+void add_app_commands(CLI::App& root, Run& run);        // apps …
+void add_scope_commands(CLI::App& root, Run& run);      // scopes …
+void add_tier_commands(CLI::App& root, Run& run);       // tiers
+void add_deploy_commands(CLI::App& root, Run& run);     // deploy …, with the three below
+void add_follow_commands(CLI::App& deploy, Run& run);   // deploy logs, events
+void add_billing_commands(CLI::App& deploy, Run& run);  // deploy domain, billing, metrics, open
+void add_up_command(CLI::App& deploy, Run& run);        // deploy up
+void add_campaign_commands(CLI::App& root, Run& run);   // campaigns …
+void add_admin_commands(CLI::App& root, Run& run);      // admin …
+void add_config_commands(CLI::App& root, Run& run);     // config …, completion, man
+
+// A command that does something, and a group that only holds some.
+CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
+                      std::function<void()> action);
+CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& description);
+
+// The id of the caller's deployment that is named by its name or its id. Throws Failure not_found.
+std::string deployment_id(Api& api, const std::string& name_or_id);
+std::string deployment_path(Api& api, const std::string& name_or_id,
+                            const std::string& behind = "");
+// The id of one's own app by id, client id or name; the app in use where it is empty.
+std::string app_id(Run& run, const std::string& app);
+
+bool is_uuid(const std::string& text);
+// Separated by commas or blanks, or given several times.
+std::vector<std::string> split(const std::vector<std::string>& texts);
+std::string joined(const std::vector<std::string>& texts, const std::string& between);
+
+}  // namespace berth::cli

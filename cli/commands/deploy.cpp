@@ -1,0 +1,282 @@
+// Deployments: create, look at, change, end.
+#include "cli/commands/commands.h"
+#include "cli/order.h"
+#include "cli/terminal.h"
+#include "cli/wait.h"
+
+namespace berth::cli {
+namespace {
+
+struct WaitFlags {
+  bool wait = false;
+  int timeout = 300;
+};
+
+struct DeployFlags {
+  std::string name;
+  std::string image;
+  std::string tier;
+  int port = 0;
+  std::string domain;
+  std::string health_path;
+  std::vector<std::string> env;
+  std::vector<std::string> unset;
+  std::string env_file;
+  std::string registry_username;
+  bool registry_password_stdin = false;
+  std::string to_log;
+  bool yes = false;
+  WaitFlags waiting;
+};
+using Flags = std::shared_ptr<DeployFlags>;
+
+const std::vector<Column> fields = {{"Name", "name"},
+                                    {"Id", "id"},
+                                    {"Status", "status"},
+                                    {"Phase", "phase"},
+                                    {"Reason", "reason"},
+                                    {"Cause", "cause"},
+                                    {"Message", "message"},
+                                    {"URL", "url"},
+                                    {"Image", "container_image"},
+                                    {"Tier", "tier"},
+                                    {"Memory (MB)", "memory_limit_mb"},
+                                    {"CPU (1/1000)", "cpu_limit_millicores"},
+                                    {"Port", "port"},
+                                    {"Health path", "health_path"},
+                                    {"Health", "health_status"},
+                                    {"Variables", "env_keys"},
+                                    {"Custom domain", "custom_domain"},
+                                    {"Billing", "billing_status"},
+                                    {"Created", "inserted_at"},
+                                    {"Deployed", "deployed_at"},
+                                    {"Stopped", "stopped_at"}};
+
+void add_wait(CLI::App& command, WaitFlags& flags) {
+  command.add_flag("--wait,-w", flags.wait, "Wait until it is running, and tell the steps");
+  command.add_option("--timeout", flags.timeout, "Seconds to wait at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86'400));
+}
+
+CLI::Option* add_name(CLI::App& command, DeployFlags& flags) {
+  return command.add_option("NAME", flags.name, "Name or id of the deployment")->required();
+}
+
+void add_wishes(CLI::App& command, DeployFlags& flags) {
+  command.add_option("--port", flags.port, "Where the container listens; 3000 if never given")
+      ->check(CLI::Range(1, 65'535));
+  command
+      .add_option("--env,-e", flags.env,
+                  "KEY=VALUE, or KEY for the value in your environment; several")
+      ->allow_extra_args(false);
+  command.add_option("--env-file", flags.env_file, "File of lines KEY=VALUE")
+      ->check(CLI::ExistingFile);
+  command.add_option("--domain", flags.domain, "Host name of your own, where the tier allows it");
+  command.add_option("--health-path", flags.health_path, "Asked by HTTP to see whether it is well");
+  CLI::Option* user =
+      command.add_option("--registry-username", flags.registry_username, "To pull the image with");
+  command
+      .add_flag("--registry-password-stdin", flags.registry_password_stdin,
+                "Read the registry's password from stdin")
+      ->needs(user);
+}
+
+json wishes(const DeployFlags& flags) {
+  json body = json::object();
+  if (!flags.image.empty()) body["image"] = flags.image;
+  if (!flags.tier.empty()) body["tier"] = flags.tier;
+  if (flags.port != 0) body["port"] = flags.port;
+  if (!flags.domain.empty()) body["custom_domain"] = flags.domain;
+  if (!flags.health_path.empty()) body["health_path"] = flags.health_path;
+  json env = json::object();
+  if (!flags.env_file.empty())
+    env = parse_env_file(read_file(flags.env_file).value_or(""), flags.env_file);
+  for (const std::string& text : flags.env) {
+    const auto [key, value] = parse_env(text);
+    env[key] = value;
+  }
+  for (const std::string& key : flags.unset) env[key] = nullptr;
+  if (!env.empty()) body["env_vars"] = env;
+  if (!flags.registry_username.empty())
+    body["registry_credentials"] = {
+        {"username", flags.registry_username},
+        {"password",
+         flags.registry_password_stdin
+             ? secret_from_stdin("registry password")
+             : ask_secret("Password for the registry", "Pass --registry-password-stdin.")}};
+  return body;
+}
+
+// What a change led to: at once, or once it is running.
+void show(Run& run, const json& answer, const WaitFlags& flags, const std::string& sentence) {
+  const json& inner = answer.contains("deployment") ? answer.at("deployment") : answer;
+  if (!flags.wait) {
+    run.out().done(answer, sentence);
+    return;
+  }
+  const std::string id = inner.at("id");
+  wait_until_running(run.api(), id, std::chrono::seconds(flags.timeout));
+  const json now = run.api().get("/api/deploy/apps/" + id);
+  run.out().done(now, now.at("name").get<std::string>() + " is running at " +
+                          now.at("url").get<std::string>());
+}
+
+void create(Run& run, const DeployFlags& flags) {
+  json body = wishes(flags);
+  body["name"] = flags.name;
+  const json answer = run.api().post("/api/deploy/apps", body);
+  show(run, answer, flags.waiting,
+       flags.name + " is on its way to " + answer.at("url").get<std::string>() +
+           "; `berth deploy status " + flags.name + "` follows it.");
+}
+
+void update(Run& run, const DeployFlags& flags) {
+  json body = wishes(flags);
+  // A domain of "none" gives the one that is there up.
+  for (const char* field : {"custom_domain", "health_path"})
+    if (body.value(field, json()) == "none") body[field] = nullptr;
+  if (body.empty())
+    throw Failure(Exit::usage, "nothing to change",
+                  "`berth deploy update --help` lists what can be.");
+  const json answer = run.api().call(
+      {.method = "PATCH", .path = deployment_path(run.api(), flags.name), .body = body});
+  show(run, answer, flags.waiting, flags.name + " is " + cell(answer, "status") + ".");
+}
+
+void act(Run& run, const DeployFlags& flags, const std::string& action,
+         const json& body = nullptr) {
+  const json answer = run.api().post(deployment_path(run.api(), flags.name, "/" + action), body);
+  show(run, answer, flags.waiting, flags.name + " is " + cell(answer, "status") + ".");
+}
+
+void remove(Run& run, const DeployFlags& flags) {
+  const std::string id = deployment_id(run.api(), flags.name);
+  confirm("Delete " + flags.name + " for good?", flags.yes);
+  const json answer = run.api().call({.method = "DELETE", .path = "/api/deploy/apps/" + id});
+  run.out().done(answer, flags.name + " is deleted; its name is free.");
+}
+
+void status(Run& run, const DeployFlags& flags) {
+  const std::string id = deployment_id(run.api(), flags.name);
+  const json body =
+      flags.waiting.wait
+          ? wait_until_running(run.api(), id, std::chrono::seconds(flags.waiting.timeout))
+          : run.api().get("/api/deploy/apps/" + id + "/status");
+  run.out().object(body, body,
+                   {{"Name", "subdomain"},
+                    {"Status", "status"},
+                    {"Phase", "phase"},
+                    {"Reason", "reason"},
+                    {"Cause", "cause"},
+                    {"Message", "message"},
+                    {"Health", "health_status"},
+                    {"URL", "url"},
+                    {"Container", "container_id"}});
+  if (const std::string advice = advice_for(cell(body, "reason")); !advice.empty()) say(advice);
+}
+
+void add_creation(CLI::App& deploy, Run& run) {
+  const Flags flags = std::make_shared<DeployFlags>();
+  flags->tier = "free";
+  CLI::App* command = add_command(deploy, "create", "Run an image as a container of its own",
+                                  [&run, flags] { create(run, *flags); });
+  command->add_option("NAME", flags->name, "Becomes the sub-domain")->required();
+  command->add_option("--image,-i", flags->image, "With its registry, as docker.io/library/hello:1")
+      ->required();
+  command->add_option("--tier,-t", flags->tier, "Slug of a tier")->capture_default_str();
+  add_wishes(*command, *flags);
+  add_wait(*command, flags->waiting);
+}
+
+void add_update(CLI::App& deploy, Run& run) {
+  const Flags flags = std::make_shared<DeployFlags>();
+  CLI::App* command = add_command(deploy, "update", "Change what a deployment runs, without a gap",
+                                  [&run, flags] { update(run, *flags); });
+  add_name(*command, *flags);
+  command->add_option("--image,-i", flags->image, "The image to run from now on");
+  command->add_option("--tier,-t", flags->tier, "Slug of the tier");
+  command->add_option("--unset-env", flags->unset, "Variable to remove; several")
+      ->allow_extra_args(false);
+  add_wishes(*command, *flags);
+  add_wait(*command, flags->waiting);
+}
+
+void add_looks(CLI::App& deploy, Run& run) {
+  add_command(deploy, "list", "The deployments of the app in use", [&run] {
+    const json body = run.api().all("/api/deploy/apps", "deployments");
+    run.out().list(body, body.at("deployments"),
+                   {{"NAME", "name"},
+                    {"STATUS", "status"},
+                    {"REASON", "reason"},
+                    {"TIER", "tier"},
+                    {"IMAGE", "container_image"},
+                    {"URL", "url"}});
+  });
+  const Flags got = std::make_shared<DeployFlags>();
+  add_name(*add_command(deploy, "get", "Everything about a deployment",
+                        [&run, got] {
+                          const json body = run.api().get(deployment_path(run.api(), got->name));
+                          run.out().object(body, body, fields);
+                        }),
+           *got);
+  const Flags looked = std::make_shared<DeployFlags>();
+  CLI::App* command = add_command(deploy, "status", "How it is, and why it isn't running",
+                                  [&run, looked] { status(run, *looked); });
+  add_name(*command, *looked);
+  add_wait(*command, looked->waiting);
+  const Flags past = std::make_shared<DeployFlags>();
+  add_name(*add_command(deploy, "history", "What was done with it, and how it went",
+                        [&run, past] {
+                          const json body =
+                              run.api().get(deployment_path(run.api(), past->name, "/logs"));
+                          run.out().list(body, body.at("logs"),
+                                         {{"WHEN", "inserted_at"},
+                                          {"ACTION", "action"},
+                                          {"STATUS", "status"},
+                                          {"ID", "id"},
+                                          {"DETAILS", "details"}});
+                        }),
+           *past);
+}
+
+void add_actions(CLI::App& deploy, Run& run) {
+  const Flags stopped = std::make_shared<DeployFlags>();
+  add_name(*add_command(deploy, "stop", "Stop its container and keep the rest",
+                        [&run, stopped] { act(run, *stopped, "stop"); }),
+           *stopped);
+  const Flags restarted = std::make_shared<DeployFlags>();
+  CLI::App* restart = add_command(deploy, "restart", "Start it anew, with the image as it is now",
+                                  [&run, restarted] { act(run, *restarted, "restart"); });
+  add_name(*restart, *restarted);
+  add_wait(*restart, restarted->waiting);
+  const Flags back = std::make_shared<DeployFlags>();
+  CLI::App* rollback = add_command(
+      deploy, "rollback", "Go back to the version before, or to one of the history", [&run, back] {
+        const json body = back->to_log.empty() ? json::object() : json{{"to_log_id", back->to_log}};
+        act(run, *back, "rollback", body);
+      });
+  add_name(*rollback, *back);
+  rollback->add_option("--to", back->to_log, "Id of an entry of `berth deploy history`");
+  add_wait(*rollback, back->waiting);
+  const Flags gone = std::make_shared<DeployFlags>();
+  CLI::App* end =
+      add_command(deploy, "delete", "Delete it for good", [&run, gone] { remove(run, *gone); });
+  add_name(*end, *gone);
+  end->add_flag("--yes,-y", gone->yes, "Don't ask");
+}
+
+}  // namespace
+
+void add_deploy_commands(CLI::App& root, Run& run) {
+  CLI::App* deploy = add_group(root, "deploy", "Deployments: containers on a sub-domain each");
+  add_creation(*deploy, run);
+  add_up_command(*deploy, run);
+  add_looks(*deploy, run);
+  add_update(*deploy, run);
+  add_actions(*deploy, run);
+  add_follow_commands(*deploy, run);
+  add_billing_commands(*deploy, run);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,96 @@
+// deploy logs and events: what comes bit by bit.
+#include <iostream>
+
+#include "cli/commands/commands.h"
+#include "cli/event_stream.h"
+
+namespace berth::cli {
+namespace {
+
+struct LogFlags {
+  std::string name;
+  bool follow = false;
+  bool previous = false;
+  int tail = -1;
+  std::string since;
+};
+
+std::string query_of(const LogFlags& flags) {
+  std::vector<std::pair<std::string, std::string>> query;
+  if (flags.follow) query.emplace_back("follow", "true");
+  if (flags.previous) query.emplace_back("previous", "true");
+  if (flags.tail >= 0) query.emplace_back("tail", std::to_string(flags.tail));
+  if (!flags.since.empty()) query.emplace_back("since", flags.since);
+  return query.empty() ? "" : "?" + encoded(query);
+}
+
+// Bytes as the container wrote them, as every tool that shows logs does.
+void logs(Run& run, const LogFlags& flags) {
+  const std::string path =
+      deployment_path(run.api(), flags.name, "/container-logs" + query_of(flags));
+  if (flags.follow) {
+    follow(run.api(), path, [](const Event& event) {
+      std::cout << event.data << "\n" << std::flush;
+      return bool(std::cout);
+    });
+    return;
+  }
+  run.api().stream(
+      {.path = path, .accept = "text/plain", .headers = {}, .sink = [](std::string_view piece) {
+         std::cout << piece << std::flush;
+         return bool(std::cout);
+       }});
+}
+
+// One line for people: when, what, and why.
+std::string line_of(const Event& event, const json& data) {
+  std::string line;
+  for (const char* field : {"at", "inserted_at", "created_at", "time"})
+    if (line.empty() && data.contains(field)) line = cell(data, field);
+  line += (line.empty() ? "" : "  ") + event.name;
+  for (const char* field :
+       {"action", "status", "phase", "health_status", "reason", "cause", "message"})
+    if (const std::string text = cell(data, field); text != "-" && !text.empty())
+      line += "  " + text;
+  return printable(line);
+}
+
+void events(Run& run, const std::string& name, bool until_running) {
+  const Format format = run.settings().format;
+  follow(run.api(), deployment_path(run.api(), name, "/events"), [&](const Event& event) {
+    json data = json::parse(event.data, nullptr, false);
+    if (data.is_discarded()) data = {{"message", event.data}};
+    const json whole = {{"id", event.id}, {"event", event.name}, {"data", data}};
+    if (format == Format::as_json)
+      std::cout << whole.dump() << std::endl;
+    else if (format == Format::as_yaml)
+      std::cout << "---\n" << to_yaml(whole) << std::flush;
+    else
+      std::cout << line_of(event, data) << std::endl;
+    return bool(std::cout) && !(until_running && cell(data, "status") == "running");
+  });
+}
+
+}  // namespace
+
+void add_follow_commands(CLI::App& deploy, Run& run) {
+  const auto flags = std::make_shared<LogFlags>();
+  CLI::App* command = add_command(deploy, "logs", "What its container writes",
+                                  [&run, flags] { logs(run, *flags); });
+  command->add_option("NAME", flags->name, "Name or id of the deployment")->required();
+  CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Go on as lines come");
+  command->add_option("--tail", flags->tail, "The last lines alone")->check(CLI::NonNegativeNumber);
+  command->add_option("--since", flags->since, "Lines since this moment, or of the last 10m or 2h");
+  command->add_flag("--previous,-p", flags->previous, "Of the container before, as after a crash")
+      ->excludes(follows);
+
+  const auto name = std::make_shared<std::string>();
+  const auto until_running = std::make_shared<bool>(false);
+  CLI::App* changes =
+      add_command(deploy, "events", "Follow the changes of its status",
+                  [&run, name, until_running] { events(run, *name, *until_running); });
+  changes->add_option("NAME", *name, "Name or id of the deployment")->required();
+  changes->add_flag("--until-running", *until_running, "End once it is running");
+}
+
+}  // namespace berth::cli

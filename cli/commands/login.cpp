@@ -1,0 +1,325 @@
+// Getting in: register, verify, login, logout, whoami.
+#include "cli/login.h"
+
+#include <algorithm>
+
+#include "cli/commands/commands.h"
+#include "cli/loopback.h"
+#include "cli/terminal.h"
+#include "controller/base/crypto.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::chrono::seconds longest_browser_login{300};
+
+struct LoginFlags {
+  std::string email;
+  bool password_stdin = false;
+  std::string totp_code;
+  bool client_credentials = false;
+  bool client_secret_stdin = false;
+  std::string scope;
+  bool no_browser = false;
+};
+
+struct RegisterFlags {
+  std::string email;
+  std::string username;
+  std::string referral_code;
+  bool password_stdin = false;
+};
+
+std::string password_of(bool from_stdin) {
+  if (from_stdin) return secret_from_stdin("password");
+  return ask_secret("Password", "Pass --password-stdin.");
+}
+
+StoredSession sign_in(Run& run, json credentials) {
+  const json answer = run.api().post("/api/auth/login", std::move(credentials), As::nobody);
+  return {.jwt = answer.at("token"),
+          .email = answer.at("user").at("email"),
+          .username = answer.at("user").at("username")};
+}
+
+StoredSession sign_in_with_code(Run& run, const LoginFlags& flags, const std::string& password) {
+  json credentials = {{"email", flags.email}, {"password", password}};
+  if (!flags.totp_code.empty()) credentials["totp_code"] = flags.totp_code;
+  try {
+    return sign_in(run, credentials);
+  } catch (const Failure& failure) {
+    if (failure.server_code != "totp_required" || !is_interactive()) throw;
+  }
+  credentials["totp_code"] = ask("Code of the second factor", "Pass --totp-code.");
+  return sign_in(run, credentials);
+}
+
+// The app that the flags or the stored choice mean, with the secret that they bring.
+StoredApp app_for_login(Run& run, const LoginFlags& flags) {
+  const Settings& settings = run.settings();
+  Account account = run.store().load(settings.server);
+  const StoredApp* known =
+      account.find(settings.client_id.empty() ? settings.app : settings.client_id);
+  StoredApp app = known != nullptr ? *known : StoredApp{};
+  if (known == nullptr) {
+    if (settings.client_id.empty())
+      throw Failure(Exit::usage, "no OAuth app is known here, and logging in by browser needs one",
+                    "`berth login --email YOU@EXAMPLE.ORG` and `berth apps create NAME` make one; "
+                    "or pass --client-id and --client-secret-stdin of one.");
+    app.client_id = app.name = settings.client_id;
+    app.redirect_uri = loopback_redirect_uri;
+  }
+  if (flags.client_secret_stdin) app.client_secret = secret_from_stdin("client secret");
+  if (app.client_secret.empty() && settings.client_secret)
+    app.client_secret = *settings.client_secret;
+  if (app.client_secret.empty())
+    throw Failure(Exit::usage, "the secret of the app " + app.name + " isn't known here",
+                  "Pass --client-secret-stdin, or set BERTH_CLIENT_SECRET.");
+  return app;
+}
+
+void keep(Run& run, const StoredApp& app, const Tokens& tokens) {
+  StoredApp complete = app;
+  complete.tokens = tokens;
+  if (complete.id.empty()) {
+    const json seen =
+        run.api().post("/api/oauth/token/verify", {{"token", tokens.access_token}}, As::nobody);
+    complete.id = seen.value("app_id", "");
+    const json known =
+        run.api().get("/api/oauth/apps/" + percent_encoded(app.client_id), As::nobody);
+    complete.name = known.value("name", app.client_id);
+  }
+  run.store().update(run.settings().server, [&](Account& account) {
+    account.apps[complete.client_id] = complete;
+    account.current = complete.client_id;
+  });
+  run.out().done({{"app", complete.name}, {"app_id", complete.id}, {"scope", tokens.scope}},
+                 "Logged in for the app " + complete.name + ", with " + tokens.scope + ".");
+}
+
+std::string scope_of(const LoginFlags& flags, const StoredApp& app) {
+  if (!flags.scope.empty()) return joined(split({flags.scope}), " ");
+  std::vector<std::string> wanted;
+  for (const std::string& scope : useful_scopes())
+    if (app.scopes.empty() ? scope == "profile:read" || scope == "deploy:manage"
+                           : std::ranges::find(app.scopes, scope) != app.scopes.end())
+      wanted.push_back(scope);
+  return joined(wanted, " ");
+}
+
+// RFC 8252 with PKCE; `iss` against mix-up (RFC 9207).
+void login_by_browser(Run& run, const LoginFlags& flags) {
+  const StoredApp app = app_for_login(run, flags);
+  const json server = run.api().get("/.well-known/oauth-authorization-server", As::nobody);
+  const Pkce pkce = new_pkce();
+  const std::string state = base64url(random_bytes(16));
+  Loopback loopback;
+  const std::string url = server.at("authorization_endpoint").get<std::string>() + "?" +
+                          encoded({{"response_type", "code"},
+                                   {"client_id", app.client_id},
+                                   {"redirect_uri", loopback.redirect_uri()},
+                                   {"scope", scope_of(flags, app)},
+                                   {"state", state},
+                                   {"code_challenge", pkce.challenge},
+                                   {"code_challenge_method", "S256"}});
+  const bool opened = !flags.no_browser && run.settings().opens_browser && open_in_browser(url);
+  say(opened ? "Your browser goes on with the login. If it doesn't, open this address:"
+             : "Open this address in a browser on this machine:");
+  say(url);
+  auto answer = loopback.wait(state, longest_browser_login);
+  if (answer["iss"] != server.at("issuer"))
+    throw Failure(Exit::failed, "the answer came from " + answer["iss"] + ", another server");
+  if (!answer.contains("code"))
+    throw Failure(Exit::forbidden,
+                  answer["error"] == "access_denied"
+                      ? "access was denied in the browser"
+                      : answer["error"] + ": " + answer["error_description"],
+                  answer["error"] == "invalid_scope" ? "`berth scopes list` shows what the app may "
+                                                       "have; --scope asks for less."
+                                                     : "");
+  keep(run, app,
+       exchange_code(run.api(), app, answer["code"], loopback.redirect_uri(), pkce.verifier));
+}
+
+// Another account's apps stay known, for their secrets can't be had again; they aren't in use.
+void keep_session(Run& run, const StoredSession& session) {
+  run.store().update(run.settings().server, [&](Account& account) {
+    if (account.session && account.session->email != session.email) account.current.clear();
+    account.session = session;
+  });
+}
+
+void login_by_password(Run& run, const LoginFlags& flags) {
+  if (flags.email.empty()) throw Failure(Exit::usage, "whose password is it?", "Pass --email.");
+  const StoredSession session = sign_in_with_code(run, flags, password_of(flags.password_stdin));
+  run.store().update(run.settings().server, [&](Account& account) { account.session = session; });
+  Account account = run.store().load(run.settings().server);
+  const StoredApp* app = account.find(run.settings().app);
+  if (app == nullptr) {
+    run.out().done({{"username", session.username}, {"email", session.email}},
+                   "Logged in as " + session.username +
+                       ". Next: `berth apps create NAME --scopes deploy:manage`.");
+    return;
+  }
+  keep(run, *app,
+       authorize_by_session(run.api(), *app, session.jwt, joined(split({flags.scope}), " ")));
+}
+
+void login(Run& run, const LoginFlags& flags) {
+  if (flags.client_credentials) {
+    const StoredApp app = app_for_login(run, flags);
+    keep(run, app,
+         client_credentials(run.api(), app.client_id, app.client_secret,
+                            joined(split({flags.scope}), " ")));
+  } else if (flags.password_stdin || !flags.email.empty()) {
+    login_by_password(run, flags);
+  } else {
+    login_by_browser(run, flags);
+  }
+}
+
+void register_account(Run& run, const RegisterFlags& flags) {
+  const std::string password = password_of(flags.password_stdin);
+  json body = {{"email", flags.email}, {"username", flags.username}, {"password", password}};
+  if (!flags.referral_code.empty()) body["referral_code"] = flags.referral_code;
+  const json answer = run.api().post("/api/auth/register", body, As::nobody);
+  const StoredSession session = sign_in(run, {{"email", flags.email}, {"password", password}});
+  keep_session(run, session);
+  std::string next =
+      "Open the link in the mail to " + session.email + ", or `berth verify` with its token.";
+  try {
+    run.api().post("/api/auth/self-verify-email", nullptr, As::account);
+    next = "The address counts as verified: this server is in development.";
+  } catch (const Failure& failure) {
+    // Production doesn't have it.
+    if (failure.exit != Exit::not_found && failure.exit != Exit::forbidden) throw;
+  }
+  run.out().done(answer, "Registered and logged in as " + session.username + ". " + next);
+}
+
+void logout(Run& run) {
+  Api& api = run.api();
+  std::vector<std::string> left;
+  // What can't be ended on the server ends by itself; here it is forgotten in any case.
+  const auto unless_refused = [&](const std::string& what, const std::function<void()>& end) {
+    try {
+      end();
+    } catch (const Failure& failure) {
+      if (failure.exit != Exit::not_logged_in) left.push_back(what + ": " + failure.what());
+    }
+  };
+  Account account = run.store().load(run.settings().server);
+  for (const auto& [client_id, app] : account.apps) {
+    if (!app.tokens || app.client_secret.empty()) continue;
+    unless_refused("the tokens of " + app.name, [&] {
+      for (const std::string& token : {app.tokens->refresh_token, app.tokens->access_token})
+        if (!token.empty())
+          api.post(
+              "/api/oauth/revoke",
+              {{"token", token}, {"client_id", client_id}, {"client_secret", app.client_secret}},
+              As::nobody);
+    });
+  }
+  if (account.session)
+    unless_refused("the session", [&] { api.post("/api/auth/logout", nullptr, As::account); });
+  run.store().update(run.settings().server, [](Account& now) {
+    now.session.reset();
+    for (auto& [client_id, app] : now.apps) app.tokens.reset();
+  });
+  for (const std::string& line : left) say("still valid on the server: " + line);
+  run.out().done({{"server", run.settings().server}},
+                 "Logged out of " + run.settings().server + ".");
+}
+
+void whoami(Run& run) {
+  const Settings& settings = run.settings();
+  json result = {{"server", settings.server}};
+  Account account = run.store().load(settings.server);
+  const bool has_session =
+      account.session || (settings.token && settings.token->starts_with("eyJ"));
+  if (has_session) result["user"] = run.api().get("/api/auth/me", As::account).at("user");
+  const StoredApp* app = account.find(settings.app);
+  if (app != nullptr && !settings.token)
+    result["app"] = {{"name", app->name}, {"id", app->id}, {"client_id", app->client_id}};
+  if (!has_session || (app != nullptr && app->tokens && !settings.token)) {
+    json seen = run.api().post("/api/oauth/token/verify",
+                               {{"token", run.api().login().access_token()}}, As::nobody);
+    if (!seen.value("active", false))
+      throw Failure(Exit::not_logged_in, "the token is " + seen.value("reason", "refused"),
+                    "Log in again: `berth login`.");
+    result["token"] = seen;
+  }
+  run.out().object(result, result,
+                   {{"Server", "server"},
+                    {"User", "user.username"},
+                    {"Email", "user.email"},
+                    {"Verified", "user.email_verified"},
+                    {"Second factor", "user.totp_enabled"},
+                    {"Points", "user.points"},
+                    {"App", "app.name"},
+                    {"App id", "token.app_id"},
+                    {"Scopes", "token.scopes"},
+                    {"Token until", "token.expires_at"}});
+}
+
+void add_register(CLI::App& root, Run& run) {
+  const auto flags = std::make_shared<RegisterFlags>();
+  CLI::App* command = add_command(root, "register", "Create an account and log in",
+                                  [&run, flags] { register_account(run, *flags); });
+  command->add_option("--email", flags->email, "Address of the account")->required();
+  command->add_option("--username", flags->username, "Name that others see")->required();
+  command->add_flag("--password-stdin", flags->password_stdin,
+                    "Read the password from stdin instead of asking");
+  command->add_option("--referral-code", flags->referral_code, "Of the one who brought you");
+}
+
+void add_login(CLI::App& root, Run& run) {
+  const auto flags = std::make_shared<LoginFlags>();
+  CLI::App* command =
+      add_command(root, "login", "Log in: by browser, by --email and password, or as an app",
+                  [&run, flags] { login(run, *flags); });
+  command->add_option("--email", flags->email, "Log in with this account's password");
+  command->add_flag("--password-stdin", flags->password_stdin,
+                    "Read the password from stdin instead of asking");
+  command->add_option("--totp-code", flags->totp_code, "Code of the second factor");
+  command->add_flag("--client-credentials", flags->client_credentials,
+                    "As the app itself, for machines; with --client-id");
+  command->add_flag("--client-secret-stdin", flags->client_secret_stdin,
+                    "Read the app's secret from stdin");
+  command->add_option("--scope", flags->scope, "Scopes to ask for, instead of all useful ones");
+  command->add_flag("--no-browser", flags->no_browser, "Print the address and open nothing");
+}
+
+void add_token(CLI::App& root, Run& run) {
+  const auto session = std::make_shared<bool>(false);
+  CLI::App* command =
+      add_command(root, "token", "Print a token that works, for other programs", [&run, session] {
+        Login& tokens = run.api().login();
+        const std::string token = *session ? tokens.session() : tokens.access_token();
+        run.out().done({{"token", token}}, token);
+      });
+  command->add_flag("--session", *session, "The account's session JWT instead of the app's token");
+}
+
+}  // namespace
+
+void add_login_commands(CLI::App& root, Run& run) {
+  add_register(root, run);
+  const auto token = std::make_shared<std::string>();
+  add_command(root, "verify", "Verify the email address with the token in the mail",
+              [&run, token] {
+                const json answer =
+                    run.api().post("/api/auth/verify-email", {{"token", *token}}, As::nobody);
+                run.out().done(answer, "The address is verified.");
+              })
+      ->add_option("TOKEN", *token, "From the mail")
+      ->required();
+  add_login(root, run);
+  add_command(root, "logout", "End the session and the tokens, here and on the server",
+              [&run] { logout(run); });
+  add_token(root, run);
+  add_command(root, "whoami", "Who one is for the server, and with which scopes",
+              [&run] { whoami(run); });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,124 @@
+// deploy up: what berth.yaml says, made so.
+#include <iostream>
+#include <sstream>
+
+#include "cli/commands/commands.h"
+#include "cli/order.h"
+#include "cli/terminal.h"
+#include "cli/wait.h"
+
+namespace berth::cli {
+namespace {
+
+struct UpFlags {
+  std::string file = "berth.yaml";
+  bool dry_run = false;
+  bool yes = false;
+  bool wait = false;
+  int timeout = 300;
+};
+
+std::string all_of_stdin() {
+  std::ostringstream content;
+  content << std::cin.rdbuf();
+  return content.str();
+}
+
+std::vector<Plan> plans_for(Run& run, const UpFlags& flags) {
+  const auto text = flags.file == "-" ? std::optional(all_of_stdin()) : read_file(flags.file);
+  if (!text)
+    throw Failure(Exit::usage, "there is no file " + flags.file,
+                  "--file names another one; `man berth` shows an example.");
+  const std::vector<json> orders = parse_orders(*text, flags.file);
+  const json live = run.api().all("/api/deploy/apps", "deployments");
+  std::vector<Plan> plans;
+  for (const json& order : orders) {
+    json there;
+    for (const json& row : live.at("deployments"))
+      if (row.at("subdomain") == order.at("name")) there = row;
+    plans.push_back(plan_for(order, there));
+  }
+  return plans;
+}
+
+bool has_work(const std::vector<Plan>& plans) {
+  for (const Plan& plan : plans)
+    if (plan.kind != Plan::Kind::nothing) return true;
+  return false;
+}
+
+json apply(Api& api, const Plan& plan) {
+  if (plan.kind == Plan::Kind::create) {
+    json answer = api.post("/api/deploy/apps", plan.body);
+    return answer.at("deployment");
+  }
+  return api.call({.method = "PATCH", .path = "/api/deploy/apps/" + plan.id, .body = plan.body})
+      .at("deployment");
+}
+
+json plan_as_json(const Plan& plan) {
+  json changes = json::array();
+  for (const Change& change : plan.changes)
+    changes.push_back({{"field", change.field}, {"from", change.from}, {"to", change.to}});
+  return {{"name", plan.name},
+          {"action", plan.kind == Plan::Kind::create  ? "create"
+                     : plan.kind == Plan::Kind::patch ? "change"
+                                                      : "nothing"},
+          {"changes", changes},
+          {"sent_again", plan.unseen}};
+}
+
+std::string all_described(const std::vector<Plan>& plans) {
+  std::string text;
+  for (const Plan& plan : plans) text += describe(plan);
+  return text;
+}
+
+json as_json(const std::vector<Plan>& plans) {
+  json list = json::array();
+  for (const Plan& plan : plans) list.push_back(plan_as_json(plan));
+  return {{"plan", list}};
+}
+
+void up(Run& run, const UpFlags& flags) {
+  const std::vector<Plan> plans = plans_for(run, flags);
+  json result = as_json(plans);
+  if (flags.dry_run || !has_work(plans)) {
+    run.out().print(result, [&] { return all_described(plans); });
+    return;
+  }
+  std::cerr << all_described(plans);
+  confirm("Go on?", flags.yes);
+  json rows = json::array();
+  for (const Plan& plan : plans)
+    if (plan.kind != Plan::Kind::nothing) rows.push_back(apply(run.api(), plan));
+  // All are asked for before the first one is waited for.
+  if (flags.wait)
+    for (json& row : rows) {
+      const std::string id = row.at("id");
+      say(row.at("name").get<std::string>() + ":");
+      wait_until_running(run.api(), id, std::chrono::seconds(flags.timeout));
+      row = run.api().get("/api/deploy/apps/" + id).at("deployment");
+    }
+  result["deployments"] = rows;
+  run.out().list(result, rows, {{"NAME", "name"}, {"STATUS", "status"}, {"URL", "url"}});
+}
+
+}  // namespace
+
+void add_up_command(CLI::App& deploy, Run& run) {
+  const auto flags = std::make_shared<UpFlags>();
+  CLI::App* command = add_command(deploy, "up",
+                                  "Make what a berth.yaml says: show the difference, then create "
+                                  "or change",
+                                  [&run, flags] { up(run, *flags); });
+  command->add_option("--file,-f", flags->file, "The file; - for stdin")->capture_default_str();
+  command->add_flag("--dry-run,-n", flags->dry_run, "Show the difference alone");
+  command->add_flag("--yes,-y", flags->yes, "Don't ask");
+  command->add_flag("--wait,-w", flags->wait, "Wait until all are running, and tell the steps");
+  command->add_option("--timeout", flags->timeout, "Seconds to wait for each at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86'400));
+}
+
+}  // namespace berth::cli

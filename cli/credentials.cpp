@@ -1,0 +1,128 @@
+#include "cli/credentials.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/failure.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr int file_version = 1;
+
+json encode(const Tokens& tokens) {
+  return {{"access_token", tokens.access_token},
+          {"refresh_token", tokens.refresh_token},
+          {"scope", tokens.scope},
+          {"expires_at", tokens.expires_at},
+          {"grant", tokens.grant == Grant::client_credentials ? "client_credentials"
+                                                              : "authorization_code"}};
+}
+
+Tokens decode_tokens(const json& stored) {
+  return {.access_token = stored.at("access_token"),
+          .refresh_token = stored.at("refresh_token"),
+          .scope = stored.at("scope"),
+          .expires_at = stored.at("expires_at"),
+          .grant = stored.at("grant") == "client_credentials" ? Grant::client_credentials
+                                                              : Grant::authorization_code};
+}
+
+json encode(const StoredApp& app) {
+  json stored = {{"id", app.id},
+                 {"name", app.name},
+                 {"client_secret", app.client_secret},
+                 {"redirect_uri", app.redirect_uri},
+                 {"scopes", app.scopes}};
+  if (app.tokens) stored["tokens"] = encode(*app.tokens);
+  return stored;
+}
+
+StoredApp decode_app(const std::string& client_id, const json& stored) {
+  StoredApp app = {.client_id = client_id,
+                   .id = stored.at("id"),
+                   .name = stored.at("name"),
+                   .client_secret = stored.at("client_secret"),
+                   .redirect_uri = stored.at("redirect_uri"),
+                   .scopes = stored.at("scopes").get<std::vector<std::string>>(),
+                   .tokens = {}};
+  if (stored.contains("tokens")) app.tokens = decode_tokens(stored.at("tokens"));
+  return app;
+}
+
+json encode(const Account& account) {
+  json stored = {{"current", account.current}, {"apps", json::object()}};
+  if (account.session)
+    stored["session"] = {{"jwt", account.session->jwt},
+                         {"email", account.session->email},
+                         {"username", account.session->username}};
+  for (const auto& [client_id, app] : account.apps) stored["apps"][client_id] = encode(app);
+  return stored;
+}
+
+Account decode_account(const json& stored) {
+  Account account;
+  account.current = stored.at("current");
+  if (const auto session = stored.find("session"); session != stored.end())
+    account.session = StoredSession{.jwt = session->at("jwt"),
+                                    .email = session->at("email"),
+                                    .username = session->at("username")};
+  for (const auto& [client_id, app] : stored.at("apps").items())
+    account.apps.emplace(client_id, decode_app(client_id, app));
+  return account;
+}
+
+Failure damaged(const std::filesystem::path& file) {
+  return Failure(Exit::failed, file.string() + " can't be understood",
+                 "Remove it, and log in again.");
+}
+
+json read_all(const std::filesystem::path& file) {
+  const auto text = read_file(file);
+  if (!text) return {{"version", file_version}, {"servers", json::object()}};
+  json content = json::parse(*text, nullptr, false);
+  if (!content.is_object() || content.value("version", 0) != file_version ||
+      !content.contains("servers"))
+    throw damaged(file);
+  return content;
+}
+
+Account account_in(const json& content, const std::string& server,
+                   const std::filesystem::path& file) {
+  const auto stored = content.at("servers").find(server);
+  if (stored == content.at("servers").end()) return {};
+  try {
+    return decode_account(*stored);
+  } catch (const json::exception&) {
+    throw damaged(file);
+  }
+}
+
+}  // namespace
+
+StoredApp* Account::find(const std::string& choice) {
+  const std::string& wanted = choice.empty() ? current : choice;
+  if (const auto by_client_id = apps.find(wanted); by_client_id != apps.end())
+    return &by_client_id->second;
+  for (auto& [client_id, app] : apps)
+    if (!wanted.empty() && (app.id == wanted || app.name == wanted)) return &app;
+  return nullptr;
+}
+
+Account CredentialStore::load(const std::string& server) const {
+  return account_in(read_all(file()), server, file());
+}
+
+void CredentialStore::update(const std::string& server,
+                             const std::function<void(Account&)>& change) {
+  const FileLock lock(dir_ / "credentials.lock");
+  json content = read_all(file());
+  Account account = account_in(content, server, file());
+  change(account);
+  if (account.session || !account.apps.empty())
+    content["servers"][server] = encode(account);
+  else
+    content["servers"].erase(server);
+  write_file(file(), content.dump(2) + "\n", Access::owner_alone);
+}
+
+}  // namespace berth::cli

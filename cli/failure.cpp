@@ -1,0 +1,135 @@
+#include "cli/failure.h"
+
+#include <array>
+#include <map>
+
+#include "controller/base/text.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::array codes = std::to_array<ExitInfo>({
+    {Exit::ok, "it was done"},
+    {Exit::failed, "it failed; also: the deployment didn't become well"},
+    {Exit::usage, "flags, configuration or berth.yaml can't be understood"},
+    {Exit::not_logged_in, "not logged in, or the login no longer works"},
+    {Exit::forbidden, "not allowed: a scope, tier or resource of somebody else"},
+    {Exit::not_found, "there is no such thing"},
+    {Exit::conflict, "a name is taken, or the state doesn't allow it"},
+    {Exit::invalid, "the server refused what was sent: fields, balance, a cap"},
+    {Exit::unavailable, "no answer, or rate limited even after waiting"},
+    {Exit::timed_out, "--wait took longer than --timeout"},
+});
+
+// Of a page that isn't ours, as much as a terminal's line shows.
+constexpr size_t shown_of_page = 200;
+
+const std::map<std::string, std::string, std::less<>>& advices() {
+  static const std::map<std::string, std::string, std::less<>> table = {
+      {"insufficient_scope",
+       "See `berth scopes list`; once an admin approved, `berth login` gets a token with the "
+       "scope."},
+      {"invalid_scope",
+       "`berth scopes list` shows what the app may have; `berth scopes request` asks for more, "
+       "and an admin approves."},
+      {"forbidden", "It belongs to another app or account: `berth whoami` says who you are."},
+      {"email_not_verified", "Open the link in the mail, or `berth verify` with its token."},
+      {"tier_not_allowed",
+       "`berth tiers` lists them; a tier without auto-approval needs an admin's promotion."},
+      {"deployment_suspended", "An admin stopped it: ask the platform's admin."},
+      {"account_suspended", "Ask the platform's admin."},
+      {"invalid_credentials", "Check the email address and the password."},
+      {"totp_required", "The account has a second factor: pass --totp-code."},
+      {"invalid_totp", "Codes change every 30 seconds; a recovery code works once."},
+      {"invalid_client", "The app's secret is wrong or was rotated: `berth apps use --help`."},
+      {"invalid_grant", "Log in again: `berth login`."},
+      {"invalid_token", "Log in again: `berth login`."},
+      {"token_expired", "Log in again: `berth login`."},
+      {"token_revoked", "Log in again: `berth login`."},
+      {"wrong_token_type", "This needs another kind of token: see `berth whoami`."},
+      {"subdomain_taken", "Choose another name."},
+      {"domain_taken", "Another operator has this domain; `berth deploy domain` says more."},
+      {"deployment_limit_reached",
+       "Delete a deployment (`berth deploy list`), or take another tier (`berth tiers`)."},
+      {"insufficient_balance", "The app's account needs more points."},
+      {"unsupported_registry", "Only images of the platform's registries run here."},
+      {"unknown_tier", "`berth tiers` lists them."},
+      {"payment_method_unsupported", "Choose a tier that is paid in points: `berth tiers`."},
+      {"deployment_destroyed", "It is gone for good: create another one."},
+      {"app_limit_reached", "Delete an app that isn't needed: `berth apps list`."},
+      {"rate_limited", "Try again in a minute."},
+  };
+  return table;
+}
+
+Exit exit_of(int status, const std::string& code) {
+  if (code == "deployment_limit_reached") return Exit::invalid;
+  if (code == "invalid_scope" || code == "unauthorized_client") return Exit::forbidden;
+  if (code == "invalid_grant") return Exit::not_logged_in;
+  if (status == 401) return Exit::not_logged_in;
+  if (status == 403) return Exit::forbidden;
+  if (status == 404) return Exit::not_found;
+  if (status == 409) return Exit::conflict;
+  if (status == 400 || status == 413 || status == 415 || status == 422) return Exit::invalid;
+  if (status == 429 || status >= 500) return Exit::unavailable;
+  return Exit::failed;
+}
+
+std::string text_in(const json& object, const char* field) {
+  const auto found = object.find(field);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+struct Refusal {
+  std::string code;
+  std::string message;
+  json details;
+};
+
+// The four forms: nested, simple, OAuth and the router's own.
+Refusal refusal_in(const json& body) {
+  if (!body.is_object()) return {};
+  if (const auto error = body.find("error"); error != body.end() && error->is_object())
+    return {text_in(*error, "code"), text_in(*error, "message"), error->value("details", json())};
+  if (const auto errors = body.find("errors"); errors != body.end() && errors->is_object())
+    return {"", text_in(*errors, "detail"), {}};
+  std::string message = text_in(body, "message");
+  if (message.empty()) message = text_in(body, "error_description");
+  return {text_in(body, "error"), message, {}};
+}
+
+std::vector<std::string> details_of(const json& details) {
+  std::vector<std::string> lines;
+  if (!details.is_object()) return lines;
+  for (const auto& [field, reasons] : details.items())
+    for (const json& reason : reasons.is_array() ? reasons : json::array({reasons}))
+      lines.push_back(field + " " +
+                      (reason.is_string() ? reason.get<std::string>() : reason.dump()));
+  return lines;
+}
+
+}  // namespace
+
+std::span<const ExitInfo> exit_codes() { return codes; }
+
+Failure failure_of(const HttpResponse& response) {
+  const Refusal refusal = refusal_in(json::parse(response.body, nullptr, false));
+  std::string message = refusal.message;
+  if (message.empty() && refusal.code.empty() && !response.body.empty())
+    message = cut(response.body, shown_of_page);
+  if (message.empty()) message = refusal.code.empty() ? "no reason given" : refusal.code;
+  const auto advice = advices().find(refusal.code);
+  Failure failure(exit_of(response.status, refusal.code),
+                  message + " (" + std::to_string(response.status) +
+                      (refusal.code.empty() ? "" : ", " + refusal.code) + ")",
+                  advice == advices().end() ? "" : advice->second, refusal.code);
+  if (response.status == 404 && refusal.code.empty())
+    failure.advice =
+        "The server doesn't know this call: is it berth, and not older than this client?";
+  failure.details = details_of(refusal.details);
+  // The only detail of a refused field says what the message says already.
+  if (failure.details.size() == 1 && failure.details[0] == refusal.message) failure.details.clear();
+  return failure;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,185 @@
+#include "cli/http.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <cctype>
+#include <exception>
+#include <memory>
+
+namespace berth::cli {
+namespace {
+
+constexpr long connect_time_ms = 10'000;
+constexpr const char* user_agent = "berth-cli";
+
+struct Exchange {
+  const HttpRequest* request = nullptr;
+  HttpResponse response;
+  CURL* curl = nullptr;
+  bool ended_by_sink = false;
+  bool too_large = false;
+  std::exception_ptr thrown = {};  // by the sink: it can't pass through C
+};
+
+struct CurlEnd {
+  void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
+};
+struct ListEnd {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+
+size_t take_body(char* data, size_t size, size_t count, void* user) {
+  Exchange& exchange = *static_cast<Exchange*>(user);
+  const std::string_view piece(data, size * count);
+  long status = 0;
+  curl_easy_getinfo(exchange.curl, CURLINFO_RESPONSE_CODE, &status);
+  if (exchange.request->sink && status == 200) {
+    try {
+      exchange.ended_by_sink = !exchange.request->sink(piece);
+    } catch (...) {
+      exchange.thrown = std::current_exception();
+    }
+    return exchange.ended_by_sink || exchange.thrown ? 0 : piece.size();
+  }
+  exchange.too_large = exchange.response.body.size() + piece.size() > most_of_answer;
+  if (exchange.too_large) return 0;
+  exchange.response.body += piece;
+  return piece.size();
+}
+
+size_t take_header(char* data, size_t size, size_t count, void* user) {
+  Exchange& exchange = *static_cast<Exchange*>(user);
+  const std::string_view line(data, size * count);
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return line.size();
+  std::string name(line.substr(0, colon));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  const size_t first = line.find_first_not_of(" \t", colon + 1);
+  const size_t last = line.find_last_not_of(" \t\r\n");
+  exchange.response.headers[name] = first == std::string_view::npos || last < first
+                                        ? std::string()
+                                        : std::string(line.substr(first, last - first + 1));
+  return line.size();
+}
+
+void set_up(Exchange& exchange, curl_slist* headers) {
+  const HttpRequest& request = *exchange.request;
+  CURL* curl = exchange.curl;
+  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, user_agent);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, connect_time_ms);
+  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &exchange);
+  if (!request.body.empty() || request.method == "POST") {
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.c_str());
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, long(request.body.size()));
+  }
+  if (request.sink) {
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, long(request.silence.count()));
+  } else {
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, long(request.time.count()));
+  }
+}
+
+bool may_have_arrived(CURLcode code) {
+  return code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST &&
+         code != CURLE_COULDNT_RESOLVE_PROXY && code != CURLE_SSL_CONNECT_ERROR &&
+         code != CURLE_PEER_FAILED_VERIFICATION && code != CURLE_URL_MALFORMAT &&
+         code != CURLE_UNSUPPORTED_PROTOCOL;
+}
+
+}  // namespace
+
+std::string HttpResponse::header(std::string_view name) const {
+  const auto found = headers.find(name);
+  return found == headers.end() ? std::string() : found->second;
+}
+
+HttpResponse perform(const HttpRequest& request) {
+  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  const std::unique_ptr<CURL, CurlEnd> curl(started == CURLE_OK ? curl_easy_init() : nullptr);
+  if (!curl) throw std::runtime_error("libcurl doesn't start");
+  curl_slist* list = curl_slist_append(nullptr, "Expect:");
+  for (const std::string& header : request.headers) list = curl_slist_append(list, header.c_str());
+  // libcurl would call an empty body a form.
+  if (request.body.empty()) list = curl_slist_append(list, "Content-Type:");
+  const std::unique_ptr<curl_slist, ListEnd> headers(list);
+  Exchange exchange = {.request = &request, .response = {}, .curl = curl.get()};
+  set_up(exchange, headers.get());
+  const CURLcode code = curl_easy_perform(curl.get());
+  long status = 0;
+  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
+  exchange.response.status = int(status);
+  if (exchange.thrown) std::rethrow_exception(exchange.thrown);
+  if (exchange.too_large) throw NoAnswer("the answer is larger than any of berth's", true);
+  const bool stream_ended = request.sink && status == 200;
+  if (code != CURLE_OK && !exchange.ended_by_sink && !stream_ended)
+    throw NoAnswer(curl_easy_strerror(code), may_have_arrived(code));
+  return std::move(exchange.response);
+}
+
+std::string percent_encoded(std::string_view text) {
+  static constexpr char digits[] = "0123456789ABCDEF";
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
+      result += c;
+    } else {
+      result += {'%', digits[byte >> 4], digits[byte & 15]};
+    }
+  }
+  return result;
+}
+
+std::string encoded(const std::vector<std::pair<std::string, std::string>>& form) {
+  std::string result;
+  for (const auto& [name, value] : form)
+    result += (result.empty() ? "" : "&") + percent_encoded(name) + "=" + percent_encoded(value);
+  return result;
+}
+
+namespace {
+std::string percent_decoded(std::string_view text) {
+  const auto digit = [](char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0 ? c - '0' : (c | 32) - 'a' + 10;
+  };
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() &&
+        std::isxdigit(static_cast<unsigned char>(text[i + 1])) != 0 &&
+        std::isxdigit(static_cast<unsigned char>(text[i + 2])) != 0) {
+      result += char(digit(text[i + 1]) * 16 + digit(text[i + 2]));
+      i += 2;
+    } else {
+      result += text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return result;
+}
+}  // namespace
+
+std::map<std::string, std::string> decoded(std::string_view query) {
+  std::map<std::string, std::string> result;
+  while (!query.empty()) {
+    const size_t end = std::min(query.find('&'), query.size());
+    const std::string_view pair = query.substr(0, end);
+    const size_t equals = std::min(pair.find('='), pair.size());
+    if (!pair.empty())
+      result[percent_decoded(pair.substr(0, equals))] =
+          percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
+    query.remove_prefix(std::min(end + 1, query.size()));
+  }
+  return result;
+}
+
+}  // namespace berth::cli

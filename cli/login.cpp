@@ -1,0 +1,229 @@
+#include "cli/login.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "controller/base/crypto.h"
+
+namespace berth::cli {
+namespace {
+
+// So that a token doesn't end on its way.
+constexpr std::int64_t spare_seconds = 30;
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+HttpRequest form_post(const std::string& path,
+                      const std::vector<std::pair<std::string, std::string>>& form) {
+  return {
+      .method = "POST",
+      .url = path,
+      .headers = {"Accept: application/json", "Content-Type: application/x-www-form-urlencoded"},
+      .body = encoded(form)};
+}
+
+bool is_jwt(const std::string& token) { return token.starts_with("eyJ"); }
+
+Failure not_logged_in() {
+  return Failure(Exit::not_logged_in, "not logged in",
+                 "`berth login --email YOU@EXAMPLE.ORG`, or `berth register` for a new account; in "
+                 "CI set BERTH_TOKEN, or BERTH_CLIENT_ID and BERTH_CLIENT_SECRET.");
+}
+
+// A refresh token works once, so there is no second attempt with it.
+Tokens refresh(Api& api, const Tokens& old) {
+  HttpRequest request = {.method = "POST",
+                         .url = "/api/auth/refresh",
+                         .headers = {"Accept: application/json", "Content-Type: application/json"},
+                         .body = json{{"refresh_token", old.refresh_token}}.dump()};
+  return tokens_in(api.raw(request), Grant::authorization_code);
+}
+
+Failure no_way_left(const StoredApp& app) {
+  return Failure(Exit::not_logged_in, "the login for the app " + app.name + " has ended",
+                 "Log in again: `berth login`.");
+}
+
+// By whatever the account still has.
+Tokens new_tokens(Api& api, const Account& account, const StoredApp& app) {
+  const auto& old = app.tokens;
+  if (old && old->grant == Grant::client_credentials && !app.client_secret.empty())
+    return client_credentials(api, app.client_id, app.client_secret, "");
+  if (account.session && !app.client_secret.empty())
+    return authorize_by_session(api, app, account.session->jwt, "");
+  throw no_way_left(app);
+}
+
+Tokens refreshed_or_new(Api& api, const Account& account, const StoredApp& app) {
+  if (app.tokens && !app.tokens->refresh_token.empty()) {
+    try {
+      return refresh(api, *app.tokens);
+    } catch (const Failure& failure) {
+      // What doesn't answer isn't refused: the refresh token stays for another time.
+      if (failure.exit != Exit::not_logged_in || !account.session) throw;
+    }
+  }
+  return new_tokens(api, account, app);
+}
+
+}  // namespace
+
+const std::vector<std::string>& useful_scopes() {
+  static const std::vector<std::string> scopes = {"profile:read",     "points:read",
+                                                  "app:balance:read", "deploy:manage",
+                                                  "campaigns:manage", "campaign:write"};
+  return scopes;
+}
+
+Pkce new_pkce() {
+  const std::string verifier = base64url(random_bytes(32));
+  return {.verifier = verifier, .challenge = base64url(sha256(verifier))};
+}
+
+Tokens tokens_in(const HttpResponse& response, Grant grant) {
+  if (response.status != 200) throw failure_of(response);
+  const json body = json::parse(response.body, nullptr, false);
+  if (!body.is_object() || !body.contains("access_token") || !body.contains("expires_in"))
+    throw Failure(Exit::failed, "the token endpoint's answer holds no token");
+  return {.access_token = body.at("access_token"),
+          .refresh_token = body.value("refresh_token", ""),
+          .scope = body.value("scope", ""),
+          .expires_at = now() + body.at("expires_in").get<std::int64_t>(),
+          .grant = grant};
+}
+
+Tokens exchange_code(Api& api, const StoredApp& app, const std::string& code,
+                     const std::string& redirect_uri, const std::string& verifier) {
+  return tokens_in(api.raw(form_post("/api/oauth/token", {{"grant_type", "authorization_code"},
+                                                          {"code", code},
+                                                          {"redirect_uri", redirect_uri},
+                                                          {"code_verifier", verifier},
+                                                          {"client_id", app.client_id},
+                                                          {"client_secret", app.client_secret}})),
+                   Grant::authorization_code);
+}
+
+Tokens client_credentials(Api& api, const std::string& client_id, const std::string& secret,
+                          const std::string& scope) {
+  std::vector<std::pair<std::string, std::string>> form = {
+      {"grant_type", "client_credentials"}, {"client_id", client_id}, {"client_secret", secret}};
+  if (!scope.empty()) form.emplace_back("scope", scope);
+  return tokens_in(api.raw(form_post("/api/oauth/token", form)), Grant::client_credentials);
+}
+
+namespace {
+
+std::string approved_scope(Api& api, const StoredApp& app, const std::string& jwt) {
+  const HttpResponse response = api.raw({.method = "GET",
+                                         .url = "/api/oauth/my-apps?page_size=100",
+                                         .headers = {"Authorization: Bearer " + jwt}});
+  if (response.status != 200) throw failure_of(response);
+  const json body = json::parse(response.body);
+  for (const json& entry : body.at("apps")) {
+    if (entry.at("client_id") != app.client_id) continue;
+    const auto approved = entry.at("approved_scopes").get<std::vector<std::string>>();
+    std::string scope;
+    for (const std::string& name : useful_scopes())
+      if (std::ranges::find(approved, name) != approved.end())
+        scope += (scope.empty() ? "" : " ") + name;
+    return scope;
+  }
+  throw Failure(Exit::not_found, "the app " + app.name + " isn't among your apps any more",
+                "`berth apps list` shows them; `berth apps use` chooses another one.");
+}
+
+}  // namespace
+
+Tokens authorize_by_session(Api& api, const StoredApp& app, const std::string& jwt,
+                            const std::string& scope) {
+  const Pkce pkce = new_pkce();
+  const std::string wanted = scope.empty() ? approved_scope(api, app, jwt) : scope;
+  const std::string query = encoded({{"response_type", "code"},
+                                     {"client_id", app.client_id},
+                                     {"redirect_uri", app.redirect_uri},
+                                     {"scope", wanted},
+                                     {"code_challenge", pkce.challenge},
+                                     {"code_challenge_method", "S256"}});
+  const HttpResponse response =
+      api.raw({.method = "GET",
+               .url = "/api/oauth/authorize?" + query,
+               .headers = {"Accept: application/json", "Authorization: Bearer " + jwt}});
+  if (response.status != 200) throw failure_of(response);
+  const std::string code = json::parse(response.body).at("code");
+  return exchange_code(api, app, code, app.redirect_uri, pkce.verifier);
+}
+
+std::string Login::session() {
+  if (api_.settings().token && is_jwt(*api_.settings().token)) return *api_.settings().token;
+  const Account account = api_.store().load(api_.settings().server);
+  if (account.session) return account.session->jwt;
+  Failure failure = not_logged_in();
+  if (!account.apps.empty() || api_.settings().token)
+    failure = Failure(Exit::not_logged_in, "this needs the account's own login, not an app's token",
+                      "`berth login --email YOU@EXAMPLE.ORG` asks for the password.");
+  throw failure;
+}
+
+std::string Login::access_token() {
+  const Settings& settings = api_.settings();
+  if (settings.token) {
+    if (!is_jwt(*settings.token)) return *settings.token;
+    throw Failure(Exit::not_logged_in, "BERTH_TOKEN is a session JWT; this needs an access token",
+                  "Tokens of the OAuth grants start with at_live_.");
+  }
+  if (token_.empty() && !settings.client_id.empty() && settings.client_secret)
+    token_ = client_credentials(api_, settings.client_id, *settings.client_secret, "").access_token;
+  if (token_.empty()) token_ = stored_token();
+  return token_;
+}
+
+StoredApp Login::app_in_use(Account& account) const {
+  const Settings& settings = api_.settings();
+  const StoredApp* app = account.find(settings.app.empty() ? settings.client_id : settings.app);
+  if (app != nullptr) return *app;
+  if (!account.session && account.apps.empty()) throw not_logged_in();
+  throw Failure(
+      Exit::not_logged_in,
+      settings.app.empty() ? "no app is in use" : "the app " + settings.app + " isn't known here",
+      "`berth apps create NAME` makes one, `berth apps use` chooses one.");
+}
+
+std::string Login::stored_token() {
+  Account account = api_.store().load(api_.settings().server);
+  const StoredApp app = app_in_use(account);
+  if (app.tokens && app.tokens->expires_at - spare_seconds > now()) return app.tokens->access_token;
+  replace(app.tokens ? app.tokens->access_token : "", Why::refused);
+  return token_;
+}
+
+// Under the lock: whoever comes second finds the first one's tokens and uses those, since a refresh
+// token that was used already would end the whole login.
+void Login::replace(const std::string& old_token, Why why) {
+  api_.store().update(api_.settings().server, [&](Account& account) {
+    const StoredApp app = app_in_use(account);
+    const bool replaced = app.tokens && app.tokens->access_token != old_token &&
+                          app.tokens->expires_at - spare_seconds > now();
+    StoredApp& stored = account.apps.at(app.client_id);
+    if (!replaced)
+      stored.tokens = why == Why::lacks_scope ? new_tokens(api_, account, app)
+                                              : refreshed_or_new(api_, account, app);
+    token_ = stored.tokens->access_token;
+  });
+}
+
+bool Login::renew(Why why) {
+  const Settings& settings = api_.settings();
+  if (settings.token || (!settings.client_id.empty() && settings.client_secret)) return false;
+  const std::string old = token_;
+  const Account account = api_.store().load(settings.server);
+  // A refresh gives no more scopes than there were.
+  if (why == Why::lacks_scope && !account.session) return false;
+  replace(old, why);
+  return token_ != old;
+}
+
+}  // namespace berth::cli

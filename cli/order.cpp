@@ -1,0 +1,234 @@
+#include "cli/order.h"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "cli/config.h"
+#include "cli/failure.h"
+#include "controller/base/yaml.h"
+
+namespace berth::cli {
+namespace {
+
+// How a field of an order is called, and where it stands in a deployment.
+struct Field {
+  const char* order;
+  const char* live;
+};
+constexpr std::array fields = std::to_array<Field>({{"image", "container_image"},
+                                                    {"tier", "tier"},
+                                                    {"port", "port"},
+                                                    {"custom_domain", "custom_domain"},
+                                                    {"health_path", "health_path"}});
+
+std::string shown(const json& value) {
+  if (value.is_null()) return "none";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+bool is_name(std::string_view text) {
+  const auto fits = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  return !text.empty() && std::ranges::all_of(text, fits) &&
+         std::isdigit(static_cast<unsigned char>(text[0])) == 0;
+}
+
+std::string interpolated(const std::string& text, const std::string& where) {
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '$') {
+      result += text[i];
+    } else if (text.compare(i, 2, "$$") == 0) {
+      result += text[i++];
+    } else if (text.compare(i, 2, "${") == 0 && text.find('}', i) != std::string::npos) {
+      const size_t end = text.find('}', i);
+      const std::string name = text.substr(i + 2, end - i - 2);
+      // An empty value is one, too.
+      const char* value = is_name(name) ? std::getenv(name.c_str()) : nullptr;
+      if (value == nullptr)
+        throw Failure(Exit::usage, where + ": the variable " + name + " isn't set");
+      result += value;
+      i = end;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+// A scalar as the text that was meant; YAML makes numbers and booleans of some.
+std::string scalar(const json& value, const std::string& where) {
+  if (value.is_string()) return interpolated(value.get<std::string>(), where);
+  if (value.is_number() || value.is_boolean()) return value.dump();
+  throw Failure(Exit::usage, where + " has to be a text");
+}
+
+json texts_in(const json& object, const std::string& where) {
+  if (object.is_null()) return nullptr;
+  if (!object.is_object()) throw Failure(Exit::usage, where + " has to hold keys and values");
+  json result = json::object();
+  for (const auto& [key, value] : object.items()) result[key] = scalar(value, where + "." + key);
+  return result;
+}
+
+bool is_known(const std::string& key) {
+  return key == "name" || key == "env_vars" || key == "registry_credentials" ||
+         std::ranges::any_of(fields, [&](const Field& field) { return key == field.order; });
+}
+
+json parse_order(const json& entry, const std::string& where) {
+  if (!entry.is_object()) throw Failure(Exit::usage, where + " has to be a deployment");
+  json order = json::object();
+  for (const auto& [given, value] : entry.items()) {
+    const std::string key = given == "env" ? "env_vars" : given;
+    if (!is_known(key) || order.contains(key))
+      throw Failure(
+          Exit::usage,
+          where + ": " + given + (order.contains(key) ? " is there twice" : " isn't known"),
+          "The keys are name, image, tier, port, custom_domain, health_path, env_vars and "
+          "registry_credentials.");
+    const bool holds_texts = key == "env_vars" || key == "registry_credentials";
+    order[key] = holds_texts ? texts_in(value, where + "." + key) : value;
+  }
+  for (const char* needed : {"name", "image"})
+    if (!order.contains(needed) || !order.at(needed).is_string())
+      throw Failure(Exit::usage, where + ": " + needed + " is missing or no text");
+  return order;
+}
+
+std::vector<std::string> keys_of(const json& live) {
+  const auto keys = live.find("env_keys");
+  return keys == live.end() ? std::vector<std::string>() : keys->get<std::vector<std::string>>();
+}
+
+void plan_env(Plan& plan, const json& order, const json& live) {
+  const auto env = order.find("env_vars");
+  if (env == order.end()) return;
+  const auto there = keys_of(live);
+  json changes = env->is_null() ? json::object() : *env;
+  for (const auto& [key, value] : changes.items()) {
+    if (std::ranges::find(there, key) == there.end())
+      plan.changes.push_back({"env_vars." + key, "", "(set)"});
+    else
+      plan.unseen.push_back("env_vars." + key);
+  }
+  for (const std::string& key : there)
+    if (!changes.contains(key)) {
+      plan.changes.push_back({"env_vars." + key, "(set)", ""});
+      changes[key] = nullptr;
+    }
+  if (!changes.empty()) plan.body["env_vars"] = changes;
+}
+
+Plan creation(const json& order) {
+  Plan plan = {.kind = Plan::Kind::create, .name = order.at("name"), .id = {}, .body = order};
+  if (!plan.body.contains("tier")) plan.body["tier"] = "free";
+  for (const Field& field : fields)
+    if (const auto value = plan.body.find(field.order); value != plan.body.end())
+      plan.changes.push_back({field.order, "", shown(*value)});
+  if (const auto env = order.find("env_vars"); env != order.end() && env->is_object())
+    for (const auto& [key, value] : env->items())
+      plan.changes.push_back({"env_vars." + key, "", "(set)"});
+  if (order.contains("registry_credentials"))
+    plan.changes.push_back({"registry_credentials", "", "(set)"});
+  return plan;
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> parse_env(const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  if (!is_name(name)) throw Failure(Exit::usage, "\"" + name + "\" is no name of a variable");
+  if (equals != std::string::npos) return {name, text.substr(equals + 1)};
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr)
+    throw Failure(Exit::usage, "the variable " + name + " isn't set here",
+                  "--env " + name + " takes its value from the environment; --env " + name +
+                      "=VALUE gives one.");
+  return {name, value};
+}
+
+json parse_env_file(const std::string& text, const std::string& source) {
+  json result = json::object();
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.find_first_not_of(" \t") == std::string::npos || line.starts_with('#')) continue;
+    const size_t equals = line.find('=');
+    if (equals == std::string::npos || !is_name(line.substr(0, equals)))
+      throw Failure(Exit::usage, source + ", line " + std::to_string(number) + " isn't KEY=VALUE");
+    std::string value = line.substr(equals + 1);
+    if (value.size() >= 2 && (value[0] == '"' || value[0] == '\'') && value.back() == value[0])
+      value = value.substr(1, value.size() - 2);
+    result[line.substr(0, equals)] = value;
+  }
+  return result;
+}
+
+std::vector<json> parse_orders(const std::string& text, const std::string& source) {
+  json content;
+  try {
+    content = parse_yaml(text, source);
+  } catch (const std::runtime_error& error) {
+    throw Failure(Exit::usage, error.what());
+  }
+  const bool is_list = content.is_object() && content.contains("deployments");
+  if (!is_list) return {parse_order(content, source)};
+  if (content.size() != 1 || !content.at("deployments").is_array() ||
+      content.at("deployments").empty())
+    throw Failure(Exit::usage, source + ": deployments has to be a list, and stand alone");
+  std::vector<json> orders;
+  for (const json& entry : content.at("deployments")) {
+    orders.push_back(
+        parse_order(entry, source + ", deployment " + std::to_string(orders.size() + 1)));
+    for (size_t i = 0; i + 1 < orders.size(); ++i)
+      if (orders[i].at("name") == orders.back().at("name"))
+        throw Failure(Exit::usage, source + ": " + shown(orders[i].at("name")) + " is there twice");
+  }
+  return orders;
+}
+
+Plan plan_for(const json& order, const json& live) {
+  if (live.is_null()) return creation(order);
+  Plan plan = {.kind = Plan::Kind::patch,
+               .name = order.at("name"),
+               .id = live.at("id"),
+               .body = json::object()};
+  for (const Field& field : fields) {
+    const auto wanted = order.find(field.order);
+    if (wanted == order.end() || *wanted == live.value(field.live, json())) continue;
+    plan.body[field.order] = *wanted;
+    plan.changes.push_back({field.order, shown(live.value(field.live, json())), shown(*wanted)});
+  }
+  plan_env(plan, order, live);
+  if (const auto credentials = order.find("registry_credentials"); credentials != order.end()) {
+    plan.body["registry_credentials"] = *credentials;
+    plan.unseen.emplace_back("registry_credentials");
+  }
+  if (plan.body.empty()) plan.kind = Plan::Kind::nothing;
+  return plan;
+}
+
+std::string describe(const Plan& plan) {
+  if (plan.kind == Plan::Kind::nothing) return "  " + plan.name + ": nothing to change\n";
+  const bool creates = plan.kind == Plan::Kind::create;
+  std::string text = (creates ? "+ " : "~ ") + plan.name + (creates ? ": create\n" : ": change\n");
+  for (const Change& change : plan.changes) {
+    if (change.from.empty())
+      text += "    + " + change.field + ": " + change.to + "\n";
+    else if (change.to.empty())
+      text += "    - " + change.field + "\n";
+    else
+      text += "    ~ " + change.field + ": " + change.from + " -> " + change.to + "\n";
+  }
+  for (const std::string& field : plan.unseen)
+    text += "    = " + field + ": sent again, changed only if it differs\n";
+  return text;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,191 @@
+#include "cli/output.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "cli/failure.h"
+#include "controller/base/text.h"
+#include "controller/base/yaml.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr size_t between_columns = 2;
+
+std::string padded(const std::string& text, size_t width) {
+  return text + std::string(width - std::min(width, characters(text)), ' ');
+}
+
+// A plain scalar would be read as something else, or not at all.
+bool needs_quotes(const std::string& text) {
+  const auto special = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (text.empty() || std::ranges::any_of(text, special)) return true;
+  try {
+    return parse_yaml(text, "") != json(text);
+  } catch (const std::runtime_error&) {
+    return true;
+  }
+}
+
+void emit(YAML::Emitter& out, const json& value) {
+  if (value.is_object()) {
+    if (value.empty()) out << YAML::Flow;
+    out << YAML::BeginMap;
+    for (const auto& [key, entry] : value.items()) {
+      out << YAML::Key;
+      emit(out, key);
+      out << YAML::Value;
+      emit(out, entry);
+    }
+    out << YAML::EndMap;
+  } else if (value.is_array()) {
+    if (value.empty()) out << YAML::Flow;
+    out << YAML::BeginSeq;
+    for (const json& entry : value) emit(out, entry);
+    out << YAML::EndSeq;
+  } else if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    if (needs_quotes(text)) out << YAML::DoubleQuoted;
+    out << text;
+  } else if (value.is_null()) {
+    out << YAML::Null;
+  } else {
+    out << value.dump();
+  }
+}
+
+const json& at_path(const json& object, std::string_view path) {
+  static const json null;
+  const json* value = &object;
+  while (!path.empty()) {
+    const size_t end = std::min(path.find('.'), path.size());
+    if (!value->is_object()) return null;
+    const auto found = value->find(std::string(path.substr(0, end)));
+    if (found == value->end()) return null;
+    value = &*found;
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return *value;
+}
+
+std::string text_of(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_null()) return "-";
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (!value.is_array()) return value.dump();
+  std::string result;
+  for (const json& entry : value) result += (result.empty() ? "" : ", ") + text_of(entry);
+  return result.empty() ? "-" : result;
+}
+
+}  // namespace
+
+Format parse_format(const std::string& name) {
+  if (name == "table") return Format::table;
+  if (name == "json") return Format::as_json;
+  if (name == "yaml") return Format::as_yaml;
+  throw Failure(Exit::usage, "output has to be table, json or yaml, not \"" + name + "\"");
+}
+
+std::string printable(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c == '\n' || c == '\t')
+      c = ' ';
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  // The C1 controls in UTF-8, of which some terminals take 0x9b for "ESC [".
+  for (size_t i = 0; i + 1 < result.size(); ++i)
+    if (result[i] == '\xc2' && static_cast<unsigned char>(result[i + 1]) < 0xa0)
+      result.replace(i, 2, "?");
+  return result;
+}
+
+std::string table_of(const std::vector<std::string>& head,
+                     const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::vector<std::string>> lines = {head};
+  for (const auto& row : rows) {
+    lines.emplace_back();
+    for (const std::string& text : row) lines.back().push_back(printable(text));
+  }
+  std::vector<size_t> widths(head.size(), 0);
+  for (const auto& line : lines)
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], characters(line[i]));
+  std::string result;
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i)
+      result += i + 1 == line.size() ? line[i] : padded(line[i], widths[i] + between_columns);
+    result += '\n';
+  }
+  return result;
+}
+
+std::string facts_of(const std::vector<std::pair<std::string, std::string>>& facts) {
+  size_t width = 0;
+  for (const auto& [name, value] : facts)
+    if (!value.empty()) width = std::max(width, characters(name) + 1);
+  std::string result;
+  for (const auto& [name, value] : facts)
+    if (!value.empty())
+      result += padded(name + ":", width + between_columns) + printable(value) + "\n";
+  return result;
+}
+
+std::string to_yaml(const json& value) {
+  YAML::Emitter out;
+  emit(out, value);
+  return std::string(out.c_str()) + "\n";
+}
+
+std::string cell(const json& object, std::string_view path) {
+  return text_of(at_path(object, path));
+}
+
+void Output::print(const json& body, const std::function<std::string()>& text) const {
+  // Bytes that aren't UTF-8 end nothing.
+  constexpr auto replace = json::error_handler_t::replace;
+  switch (format_) {
+    case Format::as_json:
+      std::cout << body.dump(2, ' ', false, replace) << "\n";
+      return;
+    case Format::as_yaml:
+      std::cout << to_yaml(body);
+      return;
+    case Format::table:
+      std::cout << text();
+  }
+}
+
+void Output::list(const json& body, const json& items, const std::vector<Column>& columns) const {
+  print(body, [&] {
+    std::vector<std::string> head;
+    for (const Column& column : columns) head.push_back(column.title);
+    std::vector<std::vector<std::string>> rows;
+    for (const json& item : items) {
+      rows.emplace_back();
+      for (const Column& column : columns) rows.back().push_back(cell(item, column.path));
+    }
+    return table_of(head, rows);
+  });
+}
+
+void Output::object(const json& body, const json& object, const std::vector<Column>& fields) const {
+  print(body, [&] {
+    std::vector<std::pair<std::string, std::string>> facts;
+    for (const Column& field : fields) {
+      const std::string text = cell(object, field.path);
+      facts.emplace_back(field.title, text == "-" ? "" : text);
+    }
+    return facts_of(facts);
+  });
+}
+
+void Output::done(const json& body, const std::string& sentence) const {
+  print(body, [&] { return printable(sentence) + "\n"; });
+}
+
+void say(const std::string& line) { std::cerr << printable(line) << "\n"; }
+
+}  // namespace berth::cli

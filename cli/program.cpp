@@ -1,0 +1,69 @@
+#include "cli/program.h"
+
+#include <iostream>
+
+#include "cli/commands/commands.h"
+
+namespace berth::cli {
+namespace {
+
+void report(const Failure& failure) {
+  say("berth: " + std::string(failure.what()));
+  for (const std::string& line : failure.details) say("  " + line);
+  if (!failure.advice.empty()) say(failure.advice);
+}
+
+int parse_and_run(CLI::App& program, int argc, char** argv) {
+  try {
+    program.parse(argc, argv);
+    std::cout.flush();
+    return std::cout ? int(Exit::ok) : int(Exit::failed);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version arrive here, too, with 0.
+    return program.exit(error) == 0 ? int(Exit::ok) : int(Exit::usage);
+  } catch (const Failure& failure) {
+    report(failure);
+    return int(failure.exit);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<CLI::App> make_program(Run& run) {
+  auto program =
+      std::make_unique<CLI::App>("the client of berth, a container-hosting platform", "berth");
+  program->set_version_flag("--version", "berth " BERTH_VERSION, "Print the version");
+  program->fallthrough();
+  program->require_subcommand(1);
+  program->add_option("--output,-o", run.flags.output, "Form of the result")
+      ->check(CLI::IsMember({"table", "json", "yaml"}));
+  program->add_option("--server", run.flags.server, "Address of the server");
+  program->add_option("--app", run.flags.app, "Act for this app: name, id or client id");
+  program->add_option("--client-id", run.flags.client_id,
+                      "Act as this app by client credentials; its secret is in "
+                      "BERTH_CLIENT_SECRET");
+  add_login_commands(*program, run);
+  add_app_commands(*program, run);
+  add_scope_commands(*program, run);
+  add_tier_commands(*program, run);
+  add_deploy_commands(*program, run);
+  add_campaign_commands(*program, run);
+  add_admin_commands(*program, run);
+  add_config_commands(*program, run);
+  return program;
+}
+
+int run_program(int argc, char** argv) {
+  Run run;
+  try {
+    return parse_and_run(*make_program(run), argc, argv);
+  } catch (const json::exception& error) {
+    // An answer that lacks what the API promises: another program, or another version.
+    report(Failure(Exit::failed, "the server's answer can't be understood", error.what()));
+  } catch (const std::exception& error) {
+    report(Failure(Exit::failed, error.what()));
+  }
+  return int(Exit::failed);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/api.h"
+#include "cli/output.h"
+#include "cli/settings.h"
+
+namespace berth::cli {
+
+// What a command works with. Made of the global flags when it is first needed, so that `berth
+// completion` and `berth man` need neither a configuration nor a home directory.
+class Run {
+ public:
+  GlobalFlags flags;
+
+  Settings& settings();
+  CredentialStore& store();
+  Api& api();
+  Output out() { return Output(settings().format); }
+
+ private:
+  std::unique_ptr<Settings> settings_;
+  std::unique_ptr<CredentialStore> store_;
+  std::unique_ptr<Api> api_;
+};
+
+}  // namespace berth::cli

@@ -1,0 +1,93 @@
+#include "cli/wait.h"
+
+#include <array>
+#include <map>
+#include <thread>
+
+namespace berth::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Quick where it is quick; then slow enough for the API's 30 a minute.
+constexpr std::array first_pauses = {milliseconds(300), milliseconds(500), milliseconds(1'000)};
+constexpr milliseconds later_pause{2'100};
+
+std::string text_of(const json& status, const char* field) {
+  const auto found = status.find(field);
+  return found != status.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string step(const json& status) {
+  std::string text = text_of(status, "status");
+  const std::string phase = text_of(status, "phase");
+  if (!phase.empty() && phase != text) text += ", " + phase;
+  if (const std::string reason = text_of(status, "reason"); !reason.empty())
+    text += " (" + reason + ")";
+  return text;
+}
+
+Failure not_well(const json& status) {
+  const std::string reason = text_of(status, "reason");
+  const std::string cause = text_of(status, "cause");
+  const std::string message = text_of(status, "message");
+  std::string sentence = text_of(status, "subdomain") + " is " + text_of(status, "status");
+  if (!reason.empty()) sentence += ": " + reason + (cause.empty() ? "" : ", " + cause);
+  if (!message.empty()) sentence += ": " + message.substr(0, message.find_last_not_of(" \n") + 1);
+  std::string advice = advice_for(cause.empty() ? reason : cause);
+  if (reason == "rollout_failed") advice = "The old container goes on serving. " + advice;
+  return Failure(Exit::failed, sentence, advice, reason);
+}
+
+bool has_failed(const json& status) {
+  const std::string now = text_of(status, "status");
+  return now == "errored" || now == "stopped" || now == "destroyed" ||
+         text_of(status, "reason") == "rollout_failed";
+}
+
+bool is_done(const json& status) { return text_of(status, "status") == "running"; }
+
+}  // namespace
+
+// The tables of the README.
+std::string advice_for(std::string_view reason) {
+  static const std::map<std::string_view, std::string> advices = {
+      {"image_pull_failed", "Check the image's name, tag and registry credentials."},
+      {"crash_loop", "Look at its last lines: `berth deploy logs --previous`."},
+      {"port_not_listening",
+       "Listen on 0.0.0.0 and the deployment's port; ports below 1024 need root."},
+      {"out_of_memory", "Use less memory, or take a larger tier: `berth tiers`."},
+      {"quota_exceeded", "Delete a deployment, or ask the cluster's admin."},
+      {"unschedulable", "No node has room: ask the cluster's admin."},
+      {"image_needs_root", "Use an unprivileged variant of the image."},
+      {"rollout_failed", "Mend the image, or go back: `berth deploy rollback`."},
+      {"cluster_refused", "Ask the cluster's admin."},
+      {"cluster_unreachable", "Nothing: berth goes on as soon as the cluster answers."},
+      {"dns_not_pointing", "Set the records of `berth deploy domain`."},
+      {"domain_taken", "Give the domain up, or take another."},
+      {"certificate_failed", "See `berth deploy domain`."},
+      {"suspended_by_admin", "Ask the platform's admin."},
+  };
+  const auto found = advices.find(reason);
+  return found == advices.end() ? "" : found->second;
+}
+
+json wait_until_running(Api& api, const std::string& id, std::chrono::seconds time) {
+  const auto end = Clock::now() + time;
+  std::string told;
+  for (size_t look = 0;; ++look) {
+    const json status = api.get("/api/deploy/apps/" + id + "/status");
+    if (const std::string now = step(status); now != told) say(told = now);
+    if (has_failed(status)) throw not_well(status);
+    if (is_done(status)) return status;
+    const milliseconds pause = look < first_pauses.size() ? first_pauses[look] : later_pause;
+    if (Clock::now() + pause > end)
+      throw Failure(Exit::timed_out,
+                    "it is still " + told + " after " + std::to_string(time.count()) + " s",
+                    "It goes on without us: `berth deploy status`.");
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace berth::cli

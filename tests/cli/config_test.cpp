@@ -1,0 +1,149 @@
+#include "cli/config.h"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <thread>
+
+#include "cli/credentials.h"
+#include "cli/failure.h"
+#include "tests/process/berthd.h"
+
+using namespace berth::cli;
+using berth::process::TempDir;
+
+namespace {
+
+Exit exit_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Failure& failure) {
+    return failure.exit;
+  }
+  return Exit::ok;
+}
+
+int mode_of(const std::filesystem::path& path) {
+  struct stat seen = {};
+  REQUIRE(::stat(path.c_str(), &seen) == 0);
+  return int(seen.st_mode & 07777);
+}
+
+}  // namespace
+
+TEST_CASE("places follow XDG, and relative ones there count for nothing") {
+  ::setenv("HOME", "/home/ada", 1);
+  ::setenv("XDG_CONFIG_HOME", "relative", 1);
+  ::setenv("XDG_STATE_HOME", "/state", 1);
+  CHECK(places().config_file == "/home/ada/.config/berth/config.yaml");
+  CHECK(places().state_dir == "/state/berth");
+  ::unsetenv("HOME");
+  CHECK(exit_of([] { places(); }) == Exit::usage);
+}
+
+TEST_CASE("a configuration says what is wrong with it") {
+  const TempDir dir;
+  CHECK(load_config(dir.path() / "absent.yaml").server == std::nullopt);
+  CHECK(load_config(dir.write("empty", "\n")).server == std::nullopt);
+  const Config config = load_config(
+      dir.write("good", "server: https://berth.example.org\noutput: json\nbrowser: false\n"));
+  CHECK(config.server == "https://berth.example.org");
+  CHECK(config.browser == false);
+  for (const char* text :
+       {"servr: x", "server: 3", "browser: maybe", "output: xml", "- a", "a: ["}) {
+    CAPTURE(text);
+    CHECK(exit_of([&] { load_config(dir.write("bad", text)); }) == Exit::usage);
+  }
+}
+
+TEST_CASE("setting a default keeps the others") {
+  const TempDir dir;
+  const auto file = dir.path() / "new" / "config.yaml";
+  set_config(file, "server", "https://berth.example.org");
+  set_config(file, "browser", "false");
+  set_config(file, "output", "yaml");
+  set_config(file, "output", "");
+  const Config config = load_config(file);
+  CHECK(config.server == "https://berth.example.org");
+  CHECK(config.browser == false);
+  CHECK(config.output == std::nullopt);
+  CHECK(exit_of([&] { set_config(file, "server", "ftp://x"); }) == Exit::usage);
+  CHECK(load_config(file).server == "https://berth.example.org");
+}
+
+TEST_CASE("a server is http on this machine or https") {
+  CHECK(checked_server("https://berth.example.org/", false) == "https://berth.example.org");
+  for (const char* server : {"http://127.0.0.1:8080", "http://localhost", "http://[::1]:80"})
+    CHECK(checked_server(server, false) == server);
+  CHECK(checked_server("http://berth.example.org", true) == "http://berth.example.org");
+  for (const char* server :
+       {"http://berth.example.org", "http://127.evil.example.org", "berth", "https://", "ftp://x",
+        "https://a b", "https://x?y", "http://localhost.evil.org"})
+    CHECK(exit_of([&] { checked_server(server, false); }) == Exit::usage);
+}
+
+TEST_CASE("credentials are for their owner alone, and come back as they were") {
+  const TempDir dir;
+  CredentialStore store(dir.path() / "state");
+  CHECK(store.load("http://a").apps.empty());
+  store.update("http://a", [](Account& account) {
+    account.session = StoredSession{.jwt = "eyJ", .email = "a@x", .username = "a"};
+    account.apps["c1"] = {.client_id = "c1",
+                          .id = "i1",
+                          .name = "My game",
+                          .client_secret = "s",
+                          .redirect_uri = "http://127.0.0.1/callback",
+                          .scopes = {"deploy:manage"},
+                          .tokens = Tokens{.access_token = "at",
+                                           .refresh_token = "rt",
+                                           .scope = "x",
+                                           .expires_at = 7,
+                                           .grant = Grant::client_credentials}};
+    account.current = "c1";
+  });
+  store.update("http://b", [](Account& account) { account.apps["c2"].client_id = "c2"; });
+  CHECK(mode_of(store.file()) == 0600);
+  CHECK(mode_of(dir.path() / "state") == 0700);
+  Account account = store.load("http://a");
+  CHECK(account.session->jwt == "eyJ");
+  for (const char* choice : {"", "c1", "i1", "My game"}) {
+    REQUIRE(account.find(choice) != nullptr);
+    CHECK(account.find(choice)->tokens->expires_at == 7);
+    CHECK(account.find(choice)->tokens->grant == Grant::client_credentials);
+  }
+  CHECK(account.find("c2") == nullptr);
+}
+
+TEST_CASE("a change that fails leaves the file as it was, and a damaged file is not overwritten") {
+  const TempDir dir;
+  CredentialStore store(dir.path());
+  store.update("http://a", [](Account& account) {
+    account.session = StoredSession{"j", "e", "u"};
+  });
+  CHECK(exit_of([&] {
+          store.update("http://a", [](Account& account) {
+            account.session.reset();
+            throw Failure(Exit::unavailable, "no answer");
+          });
+        }) == Exit::unavailable);
+  CHECK(store.load("http://a").session);
+  dir.write("credentials.json", "{\"version\":1,");
+  CHECK(exit_of([&] { store.load("http://a"); }) == Exit::failed);
+  CHECK(exit_of([&] { store.update("http://a", [](Account&) {}); }) == Exit::failed);
+  CHECK(dir.read("credentials.json") == "{\"version\":1,");
+}
+
+TEST_CASE("nobody's change gets lost where several are made at once") {
+  const TempDir dir;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&, i] {
+      CredentialStore store(dir.path());
+      store.update("http://a", [&](Account& account) {
+        account.apps["c" + std::to_string(i)].client_id = "c" + std::to_string(i);
+      });
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(CredentialStore(dir.path()).load("http://a").apps.size() == 8);
+}

@@ -1,0 +1,285 @@
+// Getting in, staying in, getting out: against the real berthd.
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <ctime>
+#include <regex>
+
+#include "cli/http.h"
+#include "tests/cli/person.h"
+#include "tests/process/oauth.h"
+#include "tests/totp.h"
+
+using namespace berth::cli;
+using berth::process::Berthd;
+using berth::process::eventually;
+
+namespace {
+
+constexpr int not_logged_in = 3;
+
+std::string address_in(const std::string& text) {
+  std::smatch found;
+  return std::regex_search(text, found, std::regex("http://\\S+/api/oauth/authorize\\S+"))
+             ? found.str()
+             : "";
+}
+
+std::string jwt_of(const Person& person) { return person.credentials().at("session").at("jwt"); }
+
+// What the browser comes back with: asked for with the person's session, in JSON.
+std::string way_back(const Berthd& berthd, const std::string& address, const std::string& jwt) {
+  berth::process::Client browser(berthd, jwt);
+  return berth::process::expect(200, browser.get(address.substr(berthd.base_url().size())))
+      .body.at("redirect_to");
+}
+
+HttpResponse browse(const std::string& url) { return perform({.url = url}); }
+
+void forget_session(const Person& person) {
+  person.change_credentials([](json& account) { account.erase("session"); });
+}
+void forget_tokens(const Person& person) {
+  person.change_credentials([](json& account) {
+    account.at("apps").at(account.at("current").get<std::string>()).erase("tokens");
+  });
+}
+void let_token_end(const Person& person) {
+  person.change_credentials([](json& account) {
+    account.at("apps").at(account.at("current").get<std::string>()).at("tokens")["expires_at"] = 1;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("register, app, approval: then deployments can be listed, without another login") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  CHECK(ada.must({"deploy", "list", "-o", "json"}).body().at("deployments").empty());
+  const json me = ada.must({"whoami", "-o", "json"}).body();
+  CHECK(me.at("user").at("username") == "ada");
+  CHECK(me.at("token").at("scopes").dump().find("deploy:manage") != std::string::npos);
+  struct stat seen = {};
+  REQUIRE(::stat(ada.credentials_file().c_str(), &seen) == 0);
+  CHECK((seen.st_mode & 07777) == 0600);
+}
+
+TEST_CASE("no secret is shown unless it is asked for") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.must({"register", "--email", "ada@example.org", "--username", "ada", "--password-stdin"},
+           Person::password());
+  const Ran created = ada.must({"apps", "create", "Game", "-o", "json"});
+  CHECK(created.out.find("cs_live_") == std::string::npos);
+  CHECK(ada.must({"apps", "create", "Other", "--show-secret"}).out.find("cs_live_") !=
+        std::string::npos);
+  for (const Words& words : {Words{"whoami", "-o", "json"}, Words{"apps", "list", "-o", "yaml"},
+                             Words{"apps", "show"}, Words{"config", "show"}}) {
+    const Ran ran = ada.must(words);
+    for (const char* secret : {"cs_live_", "at_live_", "rt_live_", "eyJ"})
+      CHECK((ran.out + ran.err).find(secret) == std::string::npos);
+  }
+}
+
+TEST_CASE("login by password, with a second factor, gets the app's tokens, too") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  berth::process::Client account(berthd, jwt_of(ada));
+  const auto setup = berth::process::expect(200, account.post("/api/auth/totp/setup"));
+  const std::string secret = setup.body.at("secret");
+  const auto enabled = berth::process::expect(
+      200, account.post("/api/auth/totp/enable",
+                        {{"code", berth::test::totp(secret, ::time(nullptr))}}));
+  ada.must({"logout"});
+  CHECK(ada.berth({"deploy", "list"}).code == not_logged_in);
+
+  const Words login = {"login", "--email", "ada@example.org", "--password-stdin"};
+  const Ran without = ada.berth(login, Person::password());
+  CHECK(without.code == not_logged_in);
+  CHECK(without.err.find("--totp-code") != std::string::npos);
+  Words with_code = login;
+  with_code.insert(with_code.end(), {"--totp-code", enabled.body.at("recovery_codes").at(0)});
+  ada.must(with_code, Person::password());
+  ada.must({"deploy", "list"});
+  CHECK(ada.berth(login, "wrong password").code == not_logged_in);
+}
+
+TEST_CASE("login by browser: PKCE, state, and a loopback address that ends with it") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  const std::string jwt = jwt_of(ada);
+  forget_tokens(ada);
+  forget_session(ada);
+  CHECK(ada.berth({"deploy", "list"}).code == not_logged_in);
+
+  const auto login = ada.start({"login", "--no-browser"});
+  REQUIRE(eventually([&] { return login->err().find("S256") != std::string::npos; }));
+  const std::string address = address_in(login->err());
+  const auto asked = decoded(address.substr(address.find('?') + 1));
+  CHECK(asked.at("code_challenge_method") == "S256");
+  CHECK(asked.at("code_challenge").size() == 43);
+  const std::string loopback = asked.at("redirect_uri");
+  CHECK(std::regex_match(loopback, std::regex("http://127\\.0\\.0\\.1:[0-9]+/callback")));
+
+  // What anybody else on this machine may send changes nothing.
+  CHECK(browse(loopback + "?code=stolen&state=guessed").status == 400);
+  CHECK(browse(loopback.substr(0, loopback.rfind('/')) + "/favicon.ico").status == 404);
+
+  CHECK(browse(way_back(berthd, address, jwt)).status == 200);
+  CHECK(login->wait().code == 0);
+  ada.must({"deploy", "list"});
+  CHECK_THROWS_AS(browse(loopback), NoAnswer);
+}
+
+TEST_CASE("a login that is refused in the browser says so") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  const auto login = ada.start({"login", "--no-browser"});
+  REQUIRE(eventually([&] { return login->err().find("S256") != std::string::npos; }));
+  const auto asked =
+      decoded(address_in(login->err()).substr(address_in(login->err()).find('?') + 1));
+  const std::string state = "&state=" + percent_encoded(asked.at("state"));
+  CHECK(browse(asked.at("redirect_uri") + "?error=access_denied" + state +
+               "&iss=" + percent_encoded(berthd.base_url()))
+            .status == 200);
+  const Ran ended = login->wait();
+  CHECK(ended.code == 4);
+  CHECK(ended.err.find("access was denied") != std::string::npos);
+
+  const auto mixed_up = ada.start({"login", "--no-browser"});
+  REQUIRE(eventually([&] { return mixed_up->err().find("S256") != std::string::npos; }));
+  const std::string address = address_in(mixed_up->err());
+  const auto again = decoded(address.substr(address.find('?') + 1));
+  browse(again.at("redirect_uri") +
+         "?code=x&iss=https%3A%2F%2Fevil.example&state=" + percent_encoded(again.at("state")));
+  const Ran refused = mixed_up->wait();
+  CHECK(refused.code == 1);
+  CHECK(refused.err.find("another server") != std::string::npos);
+}
+
+TEST_CASE("an access token that has ended is replaced, and the refresh token with it") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.must({"deploy", "list"});
+  forget_session(ada);
+  const json before = ada.tokens();
+  let_token_end(ada);
+  ada.must({"deploy", "list"});
+  const json after = ada.tokens();
+  CHECK(after.at("access_token") != before.at("access_token"));
+  CHECK(after.at("refresh_token") != before.at("refresh_token"));
+  CHECK(after.at("expires_at") > 1000);
+}
+
+TEST_CASE("a token that the server no longer takes is replaced, too") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.must({"deploy", "list"});
+  forget_session(ada);
+  ada.change_credentials([](json& account) {
+    account.at("apps").at(account.at("current").get<std::string>()).at("tokens")["access_token"] =
+        "at_live_unknown";
+  });
+  ada.must({"deploy", "list"});
+}
+
+TEST_CASE("clients that refresh at once use the refresh token once") {
+  const Berthd berthd({"--refresh-reuse-grace", "0s"});
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.must({"deploy", "list"});
+  forget_session(ada);
+  for (int round = 0; round < 3; ++round) {
+    let_token_end(ada);
+    std::vector<std::unique_ptr<Running>> clients;
+    for (int i = 0; i < 6; ++i) clients.push_back(ada.start({"deploy", "list"}));
+    for (const auto& client : clients) {
+      const Ran ran = client->wait();
+      CAPTURE(ran.err);
+      CHECK(ran.code == 0);
+    }
+  }
+  // A refresh token that was used twice would have ended them all.
+  let_token_end(ada);
+  ada.must({"deploy", "list"});
+}
+
+TEST_CASE("without a way to refresh, the session gets new tokens; without that, nobody is in") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.must({"deploy", "list"});
+  const auto spoil = [&] {
+    ada.change_credentials([](json& account) {
+      json& tokens = account.at("apps").at(account.at("current").get<std::string>()).at("tokens");
+      tokens["expires_at"] = 1;
+      tokens["refresh_token"] = "rt_live_unknown";
+    });
+  };
+  spoil();
+  ada.must({"deploy", "list"});
+  spoil();
+  forget_session(ada);
+  const Ran ran = ada.berth({"deploy", "list"});
+  CHECK(ran.code == not_logged_in);
+  CHECK(ran.err.find("berth login") != std::string::npos);
+}
+
+TEST_CASE("a scope that was approved later is there without a new login") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.must({"register", "--email", "ada@example.org", "--username", "ada", "--password-stdin"},
+           Person::password());
+  ada.must({"apps", "create", "Game", "--scopes", "deploy:manage"});
+  const Ran refused = ada.berth({"deploy", "list"});
+  CHECK(refused.code == 4);
+  CHECK(refused.err.find("berth scopes list") != std::string::npos);
+  CHECK(ada.must({"scopes", "list"}).out.find("pending") != std::string::npos);
+  CHECK(ada.berth({"admin", "approve", "--all"}).code == not_logged_in);
+  ada.must({"admin", "approve", "--all"}, "",
+           {{"BERTH_INTERNAL_SECRET", berthd.internal_secret()}});
+  ada.must({"deploy", "list"});
+}
+
+TEST_CASE("in CI a token or the app's own credentials do, and nothing is stored") {
+  const Berthd berthd;
+  auto op = berth::process::operator_with_token(berthd, "ada");
+  const Person ci(berthd);
+  ci.must({"deploy", "list"}, "", {{"BERTH_TOKEN", op.tokens.access_token}});
+  ci.must({"deploy", "list", "--client-id", op.app.client_id}, "",
+          {{"BERTH_CLIENT_SECRET", op.app.client_secret}});
+  CHECK_FALSE(std::filesystem::exists(ci.credentials_file()));
+  CHECK(ci.berth({"deploy", "list"}, "", {{"BERTH_TOKEN", "at_live_nonsense"}}).code ==
+        not_logged_in);
+  CHECK(ci.berth({"deploy", "list", "--client-id", op.app.client_id}, "",
+                 {{"BERTH_CLIENT_SECRET", "wrong"}})
+            .code == not_logged_in);
+
+  ci.must(
+      {"login", "--client-credentials", "--client-id", op.app.client_id, "--client-secret-stdin"},
+      op.app.client_secret);
+  ci.must({"deploy", "list"});
+  let_token_end(ci);
+  ci.must({"deploy", "list"});
+}
+
+TEST_CASE("logout ends on the server what was stored") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.must({"deploy", "list"});
+  const std::string token = ada.tokens().at("access_token");
+  const std::string jwt = jwt_of(ada);
+  CHECK(berth::process::works(berthd, token));
+  ada.must({"logout"});
+  CHECK_FALSE(berth::process::works(berthd, token));
+  CHECK(berth::process::Client(berthd, jwt).get("/api/auth/me").status == 401);
+  CHECK(ada.credentials().at("apps").begin().value().contains("tokens") == false);
+  CHECK(ada.berth({"whoami"}).code == not_logged_in);
+}

@@ -1,0 +1,148 @@
+// What is made of the tree of commands.
+#include "cli/program.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <regex>
+#include <set>
+
+#include "cli/completion.h"
+#include "cli/failure.h"
+#include "cli/http.h"
+#include "cli/manual.h"
+#include "cli/tree.h"
+#include "tests/process/berthd.h"
+
+using namespace berth::cli;
+
+namespace {
+
+struct Tree {
+  Run run;
+  std::unique_ptr<CLI::App> program = make_program(run);
+  CommandInfo root = tree_of(*program);
+};
+
+// The words that bash would offer behind these.
+std::set<std::string> offered(const std::vector<std::string>& words) {
+  const Tree tree;
+  const berth::process::TempDir dir;
+  std::string line = "COMP_WORDS=(";
+  for (const std::string& word : words) line += "'" + word + "' ";
+  const std::string script = completion_script(*tree.program, "bash") + line +
+                             ")\nCOMP_CWORD=" + std::to_string(words.size() - 1) +
+                             "\n_berth\nprintf '%s\\n' \"${COMPREPLY[@]}\" > " +
+                             (dir.path() / "out").string() + "\n";
+  const std::string file = dir.write("script", script);
+  REQUIRE(std::system(("bash -u " + file).c_str()) == 0);
+  std::set<std::string> result;
+  std::istringstream lines(dir.read("out"));
+  for (std::string word; std::getline(lines, word);)
+    if (!word.empty()) result.insert(word);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("every command and flag has a description, and none is told twice") {
+  const Tree tree;
+  for (const CommandInfo* command : flattened(tree.root)) {
+    CAPTURE(command->path);
+    CHECK_FALSE(command->description.empty());
+    std::set<std::string> names;
+    for (const FlagInfo& flag : command->flags) {
+      CAPTURE(flag.names[0]);
+      CHECK_FALSE(flag.description.empty());
+      CHECK_FALSE(flag.description.ends_with('.'));
+      for (const std::string& name : flag.names) CHECK(names.insert(name).second);
+      if (command == &tree.root) continue;
+      for (const FlagInfo& global : tree.root.flags)
+        for (const std::string& name : global.names)
+          if (name != "--help" && name != "-h")
+            for (const std::string& own : flag.names) CHECK(own != name);
+    }
+  }
+}
+
+TEST_CASE("bash completes commands, flags and values") {
+  CHECK(offered({"berth", "dep"}) == std::set<std::string>{"deploy"});
+  CHECK(offered({"berth", "deploy", "re"}) == std::set<std::string>{"restart"});
+  CHECK(offered({"berth", "-o", "json", "deploy", "sto"}) == std::set<std::string>{"stop"});
+  CHECK(offered({"berth", "deploy", "list", "-o", ""}) ==
+        std::set<std::string>{"table", "json", "yaml"});
+  CHECK(offered({"berth", "deploy", "create", "--wa"}) == std::set<std::string>{"--wait"});
+  CHECK(offered({"berth", "deploy", "create", "--ser"}) == std::set<std::string>{"--server"});
+  CHECK(offered({"berth", "completion", ""}).contains("fish"));
+  CHECK(offered({"berth", "deploy", "create", "--image", ""}).empty());
+}
+
+TEST_CASE("the scripts for zsh and fish name every command") {
+  const Tree tree;
+  for (const char* shell : {"zsh", "fish"}) {
+    const std::string script = completion_script(*tree.program, shell);
+    for (const CommandInfo* command : flattened(tree.root))
+      CHECK(script.find("'" + command->path + "'") != std::string::npos);
+    // Where the shell is there, it reads the script without a word.
+    const berth::process::TempDir dir;
+    const std::string file = dir.write("script", script);
+    if (std::system((std::string("command -v ") + shell + " >/dev/null").c_str()) == 0)
+      CHECK(std::system((std::string(shell) + " -n " + file).c_str()) == 0);
+  }
+}
+
+TEST_CASE("the manual has every command, flag and exit code, and groff has nothing to say") {
+  const Tree tree;
+  const std::string page = manual_page(*tree.program);
+  for (const CommandInfo* command : flattened(tree.root))
+    if (command->commands.empty())
+      CHECK(page.find(".SS \"" + std::regex_replace(command->path, std::regex("-"), "\\-")) !=
+            std::string::npos);
+  for (const ExitInfo& info : exit_codes())
+    CHECK(page.find(".B " + std::to_string(int(info.exit)) + "\n") != std::string::npos);
+  for (const char* flag : {"\\-\\-totp\\-code", "\\-\\-wait", "\\-\\-output"})
+    CHECK(page.find(flag) != std::string::npos);
+  if (std::system("command -v groff >/dev/null") != 0) return;
+  const berth::process::TempDir dir;
+  const std::string file = dir.write("berth.1", page);
+  const std::string out = (dir.path() / "out").string();
+  CHECK(std::system(
+            ("groff -man -Tutf8 -ww -P-c -P-b -P-o -P-u " + file + " >" + out + " 2>&1").c_str()) ==
+        0);
+  CHECK(dir.read("out").find("warning") == std::string::npos);
+  CHECK(dir.read("out").find("EXIT STATUS") != std::string::npos);
+}
+
+TEST_CASE("a refusal is understood in each of its forms") {
+  const auto failure = [](int status, const char* body) {
+    return failure_of({.status = status, .body = body});
+  };
+  const Failure nested = failure(
+      422,
+      R"({"error":{"code":"validation_failed","message":"two fields are wrong","details":{"name":["is too long","is odd"],"port":["is 0"]}}})");
+  CHECK(nested.exit == Exit::invalid);
+  CHECK(nested.server_code == "validation_failed");
+  CHECK(nested.details == std::vector<std::string>{"name is too long", "name is odd", "port is 0"});
+  CHECK(std::string(nested.what()).find("two fields are wrong") == 0);
+  CHECK(failure(403, R"({"error":"forbidden","message":"no"})").exit == Exit::forbidden);
+  CHECK(failure(400, R"({"error":"invalid_grant","error_description":"used"})").exit ==
+        Exit::not_logged_in);
+  CHECK(failure(404, R"({"errors":{"detail":"no such path"}})").exit == Exit::not_found);
+  CHECK(failure(409, R"({"error":{"code":"subdomain_taken","message":"x"}})").exit ==
+        Exit::conflict);
+  CHECK(failure(429, R"({"error":{"code":"deployment_limit_reached","message":"x"}})").exit ==
+        Exit::invalid);
+  CHECK(failure(429, R"({"error":{"code":"rate_limited","message":"x"}})").exit ==
+        Exit::unavailable);
+  CHECK(failure(502, "<html>Bad gateway</html>").exit == Exit::unavailable);
+  CHECK(failure(500, "").exit == Exit::unavailable);
+  for (const char* odd : {"[]", "3", "null", R"({"error":3})", R"({"error":{"code":3}})",
+                          R"({"errors":[]})", "\xff\xfe"})
+    CHECK(failure(422, odd).exit == Exit::invalid);
+}
+
+TEST_CASE("forms and queries come back as they were") {
+  CHECK(encoded({{"a b", "c&d=e"}, {"ä", "+"}}) == "a%20b=c%26d%3De&%C3%A4=%2B");
+  CHECK(decoded("a%20b=c%26d%3De&%C3%A4=%2B&x&=y&z=1+2&broken=%4") ==
+        std::map<std::string, std::string>{
+            {"a b", "c&d=e"}, {"ä", "+"}, {"x", ""}, {"", "y"}, {"z", "1 2"}, {"broken", "%4"}});
+}
