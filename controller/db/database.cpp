@@ -122,7 +122,6 @@ Database::Database(const std::filesystem::path& file, const Clock& clock, Option
   raw.exec("PRAGMA journal_mode = WAL");
   raw.exec("PRAGMA synchronous = FULL");
   raw.exec("PRAGMA foreign_keys = ON");
-  raw.exec("PRAGMA trusted_schema = OFF");
   migrate(raw, clock.now());
   // In the place of SQLite's automatic checkpoint, which comes before the snapshots can end.
   sqlite3_wal_hook(
