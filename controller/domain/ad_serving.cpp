@@ -252,20 +252,6 @@ size_t CampaignIndex::size() {
   return choice_.size();
 }
 
-bool is_any_expired(db::Tx& tx) { return holds::is_any_due(tx); }
-
-int release_expired(db::Tx& tx, int limit) {
-  {
-    auto rows = tx.query(
-        "SELECT DISTINCT a.owner FROM (SELECT source_id, purpose FROM ledger_holds WHERE state = "
-        "'open' AND expires_at <= $1 ORDER BY expires_at LIMIT $2) h JOIN ledger_accounts a ON "
-        "a.id = h.source_id WHERE h.purpose = 'impression'",
-        tx.now(), limit);
-    while (rows.next()) tx.notify(db::Topic::campaign, rows.text(0));
-  }
-  return holds::expire(tx, limit);
-}
-
 bool is_anything_old(db::Tx& tx) {
   return tx.number(
              "SELECT EXISTS (SELECT 1 FROM ad_views WHERE day < $1) OR EXISTS (SELECT 1 FROM "

@@ -69,10 +69,6 @@ struct Served {
 // where the placement isn't there, is another app's, or of another surface type.
 Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRequest& request);
 
-// Reservations whose time is over go back to their budgets; `limit` at most, returns how many.
-bool is_any_expired(db::Tx& tx);
-int release_expired(db::Tx& tx, int limit);
-
 // A reservation that was never used is known for a day longer, so that its report is told "expired"
 // and not "not_served"; what a viewer saw counts on its day.
 inline constexpr Duration told_for = std::chrono::hours(24);
