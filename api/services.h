@@ -13,8 +13,10 @@
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/ad_serving.h"
 #include "controller/domain/chat_words.h"
 #include "controller/domain/connections.h"
+#include "controller/domain/container_logs.h"
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
@@ -51,6 +53,8 @@ struct Services {
   Duration session_lifetime = std::chrono::hours(24);
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;
+  ads::CampaignIndex& campaign_index;
+  ads::Rules ad_rules;
   oauth::Policy oauth_policy;
   deployments::Rules deployment_rules;
   LoginThrottle& login_throttle;
@@ -62,6 +66,7 @@ struct Services {
 
   std::function<std::string()> kubernetes_state;      // simulated, connected, unreachable
   std::function<std::vector<std::string>()> orphans;  // deployment ids on the cluster without a row
+  container_logs::Open container_logs = {};
   // Sealed with this key, of 32 bytes (base/sealed_file.h). Throws Error unavailable.
   std::function<Backup(const std::string& key)> backup;
 };
