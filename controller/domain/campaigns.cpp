@@ -84,18 +84,6 @@ void note_purchase(db::Tx& tx, const Campaign& campaign) {
       *campaign.purchase_id, tx.now());
 }
 
-// Its owner knows of what he cancelled.
-void tell_webhooks(db::Tx& tx, const Campaign& campaign, const std::string& reason,
-                   std::int64_t refunded) {
-  if (reason == "cancelled") return;
-  webhooks::emit(tx, campaign.app_id, "campaign." + reason, campaign.id,
-                 {{"campaign_id", campaign.id},
-                  {"name", campaign.name},
-                  {"end_reason", reason},
-                  {"budget", campaign.budget},
-                  {"refunded", refunded}});
-}
-
 // The one place where campaigns end: whatever follows from an end belongs here. Returns what went
 // back to the app.
 std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason) {
@@ -117,7 +105,12 @@ std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason
     tx.execute("UPDATE campaigns SET refunded = refunded + $2 WHERE id = $1", campaign.id, left);
   }
   note_purchase(tx, campaign);
-  tell_webhooks(tx, campaign, reason, left);
+  webhooks::emit(tx, campaign.app_id,
+                 reason == "exhausted" ? "campaign.exhausted" : "campaign.ended", campaign.id,
+                 {{"campaign_id", campaign.id},
+                  {"name", campaign.name},
+                  {"end_reason", reason},
+                  {"refunded", left}});
   tx.notify(db::Topic::campaign, campaign.id);
   return left;
 }

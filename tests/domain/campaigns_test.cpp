@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/domain/holds.h"
+#include "controller/domain/webhooks.h"
 #include "tests/domain/ads_world.h"
 
 namespace {
@@ -179,6 +180,31 @@ TEST_CASE("campaigns: an app can't be deleted while it has some that live") {
   CHECK(remove() == "409 invalid_state");
   w.cancel(campaign.id);
   CHECK(remove().empty());
+}
+
+TEST_CASE("campaigns: webhooks are told of each end, and how it came") {
+  AdsWorld w;
+  w.world.write([&](db::Tx& tx) {
+    webhooks::create(tx, w.brand.id, "https://a.example.org/",
+                     {"campaign.exhausted", "campaign.ended"}, webhooks::Schemes::only_https,
+                     w.world.keys.data);
+  });
+  const auto told = [&] {
+    std::string text;
+    for (const auto& due : w.world.read([](db::Tx& tx) { return webhooks::due(tx, 100, 100); })) {
+      const auto attempt = w.world.write([&](db::Tx& tx) {
+        return webhooks::begin_attempt(tx, w.world.keys.data, due.id, tx.now() + 1min);
+      });
+      text += attempt->type + " " + attempt->data.at("end_reason").get<std::string>() + ", ";
+    }
+    return text;
+  };
+  const auto exhausted = w.new_campaign(AdsWorld::order(12, 10));
+  CHECK(told() == "");
+  w.outcome(exhausted.id, "impression", w.serve().impression_token);
+  CHECK(told() == "campaign.exhausted exhausted, ");
+  w.cancel(w.new_campaign().id);
+  CHECK(told() == "campaign.ended cancelled, ");
 }
 
 }  // namespace
