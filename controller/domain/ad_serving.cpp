@@ -170,15 +170,19 @@ std::int64_t day_of(Instant at) {
 
 void CampaignIndex::changed(const std::string& campaign_id) {
   const std::lock_guard lock(changes_mutex_);
+  is_fresh_ = false;
   if (is_loaded_) changed_.insert(campaign_id);
 }
 
 void CampaignIndex::refresh(db::Database& database) {
-  {
+  const auto is_fresh = [&] {
     const std::lock_guard lock(changes_mutex_);
-    if (is_loaded_ && changed_.empty()) return;
-  }
+    return is_fresh_;
+  };
+  if (is_fresh()) return;
+  // Whoever comes while another one reads waits for what that one finds.
   const std::lock_guard one_at_a_time(refresh_mutex_);
+  if (is_fresh()) return;
   std::unordered_set<std::string> ids;
   bool all = false;
   {
@@ -199,6 +203,8 @@ void CampaignIndex::refresh(db::Database& database) {
     changed_.merge(ids);
     throw;
   }
+  const std::lock_guard lock(changes_mutex_);
+  is_fresh_ = changed_.empty();
 }
 
 void CampaignIndex::load_all(db::Tx& tx) {

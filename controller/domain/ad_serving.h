@@ -45,6 +45,7 @@ class CampaignIndex {
 
   std::mutex changes_mutex_;
   bool is_loaded_ = false;
+  bool is_fresh_ = false;  // everything that was noted is in the choice
   std::unordered_set<std::string> changed_;
   std::mutex refresh_mutex_;  // so that an older snapshot never comes after a newer one
   std::mutex choice_mutex_;
