@@ -48,8 +48,6 @@ void give_back(db::Tx& tx, const Hold& hold, std::string_view state) {
                                        .amount = hold.amount,
                                        .memo = hold.purpose});
   if (!moved) throw std::logic_error("a hold without its points");
-  // It can pay for more again.
-  if (source.kind == "campaign") tx.notify(db::Topic::campaign, source.owner);
 }
 
 }  // namespace
