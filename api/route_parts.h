@@ -38,6 +38,7 @@ std::vector<Route> user_admin_routes();      // routes_accounts.cpp
 std::vector<Route> oauth_routes();           // routes_oauth.cpp
 std::vector<Route> points_routes();          // routes_points.cpp
 std::vector<Route> operator_routes();        // routes_operators.cpp
+std::vector<Route> rollout_routes();         // routes_rollouts.cpp
 std::vector<Route> play_session_routes();    // routes_operators.cpp
 std::vector<Route> social_routes();          // routes_social.cpp
 std::vector<Route> chat_routes();            // routes_social.cpp

@@ -434,6 +434,7 @@ const std::vector<Route>& routes() {
              points_routes,
              deploy_routes,
              billing_routes,
+             rollout_routes,
              internal_routes,
              meta_routes,
          })

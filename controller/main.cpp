@@ -269,7 +269,8 @@ void serve(const Config& config) {
                              {.workers = config.reconcile_workers,
                               .patience = {},
                               .dns = {.servers = config.dns_servers},
-                              .leader = {}});
+                              .leader = {},
+                              .traefik_metrics_url = config.traefik_metrics_url});
   reconcilers::BillingLoop billing(database, keys.data);
   const auto events = std::make_shared<api::EventHub>(
       api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4});
@@ -339,6 +340,19 @@ void serve(const Config& config) {
           [&] {
             const auto ids = engine.orphans();
             return std::vector<std::string>(ids.begin(), ids.end());
+          },
+      .deployment_health = [&](const std::string& id) -> std::optional<api::Health> {
+        const auto health = engine.health(id);
+        if (!health) return std::nullopt;
+        return api::Health{.ready = health->ready, .age = health->age};
+      },
+      .deployment_usage =
+          [&](const deployments::Deployment& row) {
+            const reconcilers::Usage usage = engine.usage(row);
+            return api::Usage{.cpu_millicores = usage.cpu_millicores,
+                              .memory_bytes = usage.memory_bytes,
+                              .restarts = usage.restarts,
+                              .requests = usage.requests};
           },
       .backup =
           [&](const std::string& key) {
