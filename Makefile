@@ -9,7 +9,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate bench bench-oauth lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
+.PHONY: help build run test test-asan test-tsan simulate bench bench-points bench-oauth lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,10 @@ simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=1000
 bench: ## the benchmark: berthd beside the raw limits, as a table
 	@scripts/install-deps.sh bench
 	@tests/bench/run
+
+bench-points: ## spends of points beside bare SQLite and PostgreSQL, as a table
+	@scripts/install-deps.sh bench-oauth
+	@tests/bench/points
 
 bench-oauth: ## the authorization server beside Ory Hydra and node-oidc-provider, as a table
 	@scripts/install-deps.sh bench-oauth

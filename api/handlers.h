@@ -164,10 +164,71 @@ Reply deployment_metrics(const Call& call, const Services& services);
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services& services);
 
+// deployment_events.cpp
+Reply deployment_events(db::Tx& tx, const Call& call, const Services& services);
+
+// container_logs.cpp
+Reply container_log(const Call& call, const Services& services);
+
+// webhooks.cpp
+Reply list_webhooks(db::Tx& tx, const Call& call, const Services& services);
+Reply create_webhook(db::Tx& tx, const Call& call, const Services& services);
+Reply change_webhook(db::Tx& tx, const Call& call, const Services& services);
+Reply delete_webhook(db::Tx& tx, const Call& call, const Services& services);
+Reply test_webhook(db::Tx& tx, const Call& call, const Services& services);
+Reply list_deliveries(db::Tx& tx, const Call& call, const Services& services);
+
 // billing.cpp
 Reply deployment_billing(db::Tx& tx, const Call& call, const Services& services);
 Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply reactivate_deployment(db::Tx& tx, const Call& call, const Services& services);
+
+// campaigns.cpp
+Reply create_campaign(db::Tx& tx, const Call& call, const Services& services);
+Reply list_campaigns(db::Tx& tx, const Call& call, const Services& services);
+Reply get_campaign(db::Tx& tx, const Call& call, const Services& services);
+Reply change_campaign(db::Tx& tx, const Call& call, const Services& services);
+Reply cancel_campaign(db::Tx& tx, const Call& call, const Services& services);
+
+// ads.cpp
+Reply serve_ad(const Call& call, const Services& services);
+Reply record_ad_event(db::Tx& tx, const Call& call, const Services& services);
+
+// ad_market.cpp
+Reply market_placements(db::Tx& tx, const Call& call, const Services& services);
+Reply market_rates(db::Tx& tx, const Call& call, const Services& services);
+Reply market_pricing(db::Tx& tx, const Call& call, const Services& services);
+Reply market_placement_pricing(db::Tx& tx, const Call& call, const Services& services);
+Reply market_packages(db::Tx& tx, const Call& call, const Services& services);
+Reply list_purchases(db::Tx& tx, const Call& call, const Services& services);
+Reply get_purchase(db::Tx& tx, const Call& call, const Services& services);
+Reply buy_package(db::Tx& tx, const Call& call, const Services& services);
+Reply market_segments(db::Tx& tx, const Call& call, const Services& services);
+Reply create_own_segment(db::Tx& tx, const Call& call, const Services& services);
+Reply market_campaigns(db::Tx& tx, const Call& call, const Services& services);
+Reply create_market_campaign(db::Tx& tx, const Call& call, const Services& services);
+Reply campaign_analytics(db::Tx& tx, const Call& call, const Services& services);
+
+// campaign_placements.cpp
+Reply list_campaign_placements(db::Tx& tx, const Call& call, const Services& services);
+Reply place_campaign(db::Tx& tx, const Call& call, const Services& services);
+Reply change_campaign_placement(db::Tx& tx, const Call& call, const Services& services);
+Reply remove_campaign_placement(db::Tx& tx, const Call& call, const Services& services);
+Reply add_placement_segment(db::Tx& tx, const Call& call, const Services& services);
+
+// internal_ads.cpp
+Reply internal_placements(db::Tx& tx, const Call& call, const Services& services);
+Reply create_ad_placement(db::Tx& tx, const Call& call, const Services& services);
+Reply change_ad_placement(db::Tx& tx, const Call& call, const Services& services);
+Reply internal_pricing(db::Tx& tx, const Call& call, const Services& services);
+Reply create_ad_pricing(db::Tx& tx, const Call& call, const Services& services);
+Reply change_ad_pricing(db::Tx& tx, const Call& call, const Services& services);
+Reply internal_packages(db::Tx& tx, const Call& call, const Services& services);
+Reply create_ad_package(db::Tx& tx, const Call& call, const Services& services);
+Reply change_ad_package(db::Tx& tx, const Call& call, const Services& services);
+Reply internal_segments(db::Tx& tx, const Call& call, const Services& services);
+Reply create_ad_segment(db::Tx& tx, const Call& call, const Services& services);
+Reply change_ad_segment(db::Tx& tx, const Call& call, const Services& services);
 
 // internal.cpp
 Reply mint(db::Tx& tx, const Call& call, const Services& services);

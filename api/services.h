@@ -14,8 +14,10 @@
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/ad_serving.h"
 #include "controller/domain/chat_words.h"
 #include "controller/domain/connections.h"
+#include "controller/domain/container_logs.h"
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
@@ -66,6 +68,8 @@ struct Services {
   Duration session_lifetime = std::chrono::hours(24);
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;
+  ads::CampaignIndex& campaign_index;
+  ads::Rules ad_rules;
   oauth::Policy oauth_policy;
   deployments::Rules deployment_rules;
   LoginThrottle& login_throttle;
@@ -81,6 +85,7 @@ struct Services {
   std::function<std::optional<Health>(const std::string& deployment_id)> deployment_health = {};
   // Takes seconds at most; empty: nothing is known.
   std::function<Usage(const deployments::Deployment& deployment)> deployment_usage = {};
+  container_logs::Open container_logs = {};
   // Sealed with this key, of 32 bytes (base/sealed_file.h). Throws Error unavailable.
   std::function<Backup(const std::string& key)> backup;
 };

@@ -115,6 +115,7 @@ void check_whole(const Config& config) {
   if (config.kubernetes == Cluster::simulated)
     refuse("kubernetes: production doesn't run on the simulated cluster");
   if (!config.rate_limits) refuse("rate-limits: off is for development only");
+  if (config.webhook_allow_private) refuse("webhook-allow-private: on is for development only");
   if (!config.base_url) refuse("base-url: production needs one");
   // Cookies of the one would reach the other: tenants must not be able to set ours.
   const std::string ours = domain_names::registered(host_of(*config.base_url));

@@ -15,6 +15,7 @@
 #include "controller/base/log.h"
 #include "controller/base/mail_text.h"
 #include "controller/domain/accounts.h"
+#include "controller/domain/ad_serving.h"
 #include "controller/domain/rewards.h"
 #include "controller/domain/tiers.h"
 
@@ -80,6 +81,8 @@ struct Config {
   MailTlsRule mail_tls = MailTlsRule::automatic;
   std::string mail_ca_file;
 
+  bool webhook_allow_private = false;
+
   bool rate_limits = true;
   std::vector<std::string> trusted_proxies;
   Duration session_lifetime{};
@@ -90,6 +93,7 @@ struct Config {
   std::vector<tiers::Tier> tiers;
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;
+  ads::Rules ad_rules;
 
   int http_threads = 0;
   int max_connections = 0;

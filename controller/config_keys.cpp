@@ -25,6 +25,9 @@ constexpr std::string_view default_rewards =
     "signup-first-multiplier: 5, signup-early-count: 1000, signup-early-multiplier: 2, "
     "referral-points: 50, session-points: 1, viewer-points: 1, user-daily-points: 1000, "
     "owner-daily-points: 100000, total-daily-points: 10000000}";
+constexpr std::string_view default_ads =
+    "{viewer-daily-impressions: 100, reservation-seconds: 600, open-per-app: 100, "
+    "open-per-campaign: 1000}";
 
 [[noreturn]] void want(const std::string& allowed) { throw std::invalid_argument(allowed); }
 
@@ -175,6 +178,27 @@ void take_rewards(Config& config, const std::string& text) {
   bonus.early_multiplier = std::max<std::int64_t>(1, bonus.early_multiplier);
 }
 
+void take_ads(Config& config, const std::string& text) {
+  constexpr std::int64_t most = 1'000'000'000;
+  const json entries = structured(text);
+  if (!entries.is_object()) want("an object, as `berthd config` prints it");
+  std::int64_t seconds = config.ad_rules.reservation_life / std::chrono::seconds(1);
+  const std::map<std::string_view, std::int64_t*> fields = {
+      {"viewer-daily-impressions", &config.ad_rules.viewer_daily_impressions},
+      {"reservation-seconds", &seconds},
+      {"open-per-app", &config.ad_rules.open_per_app},
+      {"open-per-campaign", &config.ad_rules.open_per_campaign}};
+  for (const auto& [name, value] : entries.items()) {
+    const auto field = fields.find(name);
+    if (field == fields.end()) want("only known fields; " + name + " is none");
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
+        value.get<std::int64_t>() > most)
+      want("whole numbers from 1 to " + std::to_string(most));
+    *field->second = value;
+  }
+  config.ad_rules.reservation_life = std::chrono::seconds(seconds);
+}
+
 void take_cluster(Config& config, const std::string& text) {
   if (text == "simulated")
     config.kubernetes = Cluster::simulated;
@@ -240,8 +264,6 @@ void take_mail_from(Config& config, const std::string& text) {
   if (!config.mail_from)
     want("an address, such as no-reply@example.org or berth <no-reply@example.org>");
 }
-
-void ignore(Config&, const std::string&) {}
 
 }  // namespace
 
@@ -349,6 +371,10 @@ const std::vector<Key>& config_keys() {
        "live "
        "minute, an impression; and the most of a UTC day",
        take_rewards},
+      {"ads", default_ads,
+       "paid impressions of a campaign to one viewer on a UTC day; how long an impression that was "
+       "served can be reported, and how many of them may be open",
+       take_ads},
       {"log-format", "json", "json or text",
        [](Config& c, const std::string& v) {
          if (v != "json" && v != "text") want("json or text");
@@ -360,8 +386,9 @@ const std::vector<Key>& config_keys() {
          if (!level) want("debug, info, warning or error");
          c.log_level = *level;
        }},
-      {"webhook-allow-private", "off", "webhooks to loopback and private addresses", ignore,
-       Key::Kind::plain, Key::Effect::none_yet},
+      {"webhook-allow-private", "off",
+       "webhooks to loopback and private addresses; for development only",
+       [](Config& c, const std::string& v) { c.webhook_allow_private = on_or_off(v); }},
       {"session-lifetime", "24h", "of a session JWT",
        [](Config& c, const std::string& v) {
          c.session_lifetime = duration(v);

@@ -21,12 +21,15 @@
 #include "controller/domain/ledger.h"
 #include "controller/gauges.h"
 #include "controller/ops_server.h"
+#include "reconcilers/ads.h"
 #include "reconcilers/billing.h"
+#include "reconcilers/container_logs.h"
 #include "reconcilers/engine.h"
 #include "reconcilers/expiry.h"
 #include "reconcilers/mail.h"
 #include "reconcilers/presence.h"
 #include "reconcilers/simulated/cluster.h"
+#include "reconcilers/webhooks.h"
 
 namespace berth {
 namespace {
@@ -173,6 +176,21 @@ std::unique_ptr<reconcilers::MailLoop> mail_loop(const Config& config, db::Datab
                                    .registry = std::move(registry)});
 }
 
+std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
+    const Config& config, db::Database& database, const api::Services& services,
+    std::shared_ptr<prometheus::Registry> registry) {
+  const auto reach = config.webhook_allow_private ? reconcilers::Reach::private_too
+                                                  : reconcilers::Reach::public_only;
+  return std::make_unique<reconcilers::WebhookLoop>(
+      reconcilers::WebhookLoop::Parts{.database = database,
+                                      .clock = services.clock,
+                                      .data_key = services.keys.data,
+                                      .reach = reach,
+                                      .url_of = services.url_of,
+                                      .apps_domain = config.apps_domain,
+                                      .registry = std::move(registry)});
+}
+
 std::string state_of(const reconcilers::Engine& engine, bool simulated) {
   if (simulated) return "simulated";
   return engine.cluster_state().connected ? "connected" : "unreachable";
@@ -271,16 +289,25 @@ void serve(const Config& config) {
                               .dns = {.servers = config.dns_servers},
                               .leader = {},
                               .traefik_metrics_url = config.traefik_metrics_url});
+  ads::CampaignIndex campaign_index;
   reconcilers::BillingLoop billing(database, keys.data);
   const auto events = std::make_shared<api::EventHub>(
       api::EventHub::Limits{.streams = size_t(config.max_connections) * 3 / 4});
+  std::unique_ptr<reconcilers::WebhookLoop> webhooks;
   database.subscribe([&, events](db::Topic topic, const std::string& id) {
     events->wake(topic, id);
     if (topic == db::Topic::app_balance) billing.credited(id);
+    if (topic == db::Topic::campaign) campaign_index.changed(id);
     if (topic == db::Topic::custom_domain) engine.enqueue_domain(id);
-    if (topic == db::Topic::deployment) engine.enqueue(id);
+    if (topic == db::Topic::deployment) {
+      engine.enqueue(id);
+      // Another wish is another status, too.
+      events->wake(db::Topic::deployment_seen, id);
+    }
+    if (webhooks) webhooks->wake();
   });
 
+  reconcilers::ContainerLogs container_logs(engine.client(), engine.cache());
   std::unique_ptr<api::Gate> gate;
   std::unique_ptr<api::pages::Pages> pages;
   const api::Handler handler = [&](const api::Request& request, api::Response& response) {
@@ -302,6 +329,7 @@ void serve(const Config& config) {
   api::LoginThrottle login_throttle;
   connections::UseLog uses;
   reconcilers::ExpiryLoop expiry(database, uses);
+  reconcilers::AdsLoop ads_loop(database);
   const std::string base_url = config.base_url.value_or("http://" + listening.text());
   const bool is_simulated = simulated != nullptr;
   const api::Services services = {
@@ -319,6 +347,8 @@ void serve(const Config& config) {
       .session_lifetime = config.session_lifetime,
       .signup_bonus = config.signup_bonus,
       .reward_rules = config.reward_rules,
+      .campaign_index = campaign_index,
+      .ad_rules = config.ad_rules,
       .oauth_policy = {.refresh_reuse_grace = config.refresh_reuse_grace,
                        .family_lifetime = config.refresh_family_lifetime,
                        .secret_grace = config.secret_grace},
@@ -354,6 +384,8 @@ void serve(const Config& config) {
                               .restarts = usage.restarts,
                               .requests = usage.requests};
           },
+      .container_logs =
+          [&](const container_logs::Wanted& wanted) { return container_logs.open(wanted); },
       .backup =
           [&](const std::string& key) {
             const std::shared_ptr<backup::Outgoing> archive = backups.begin(key);
@@ -375,12 +407,16 @@ void serve(const Config& config) {
                 [&] { return readiness(database, engine, state_of(engine, is_simulated)); });
 
   const auto mail = mail_loop(config, database, clock, keys, registry);
+  webhooks = webhook_loop(config, database, services, registry);
+  campaign_index.refresh(database);
   engine.start();
   if (mail) mail->start();
+  webhooks->start();
   expiry.start();
   reconcilers::PresenceLoop presence(database, services.presence);
   presence.start();
   billing.start();
+  ads_loop.start();
   std::thread serving([&] { server.run(); });
   data.write("berthd.addr", listening.text() + "\n");
   const Address metrics_address = {.host = config.metrics_listen.host, .port = ops.port()};
@@ -401,10 +437,12 @@ void serve(const Config& config) {
   const auto drained = server.shutdown(drain_grace);
   serving.join();
   if (mail) mail->stop();
+  webhooks->stop();
   billing.stop();
   engine.stop();
   expiry.stop();
   presence.stop();
+  ads_loop.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

@@ -83,6 +83,7 @@ class Engine {
   }
 
   kube::Client& client() { return client_; }
+  const Cache& cache() const { return cache_; }
 
  private:
   void notice(const std::string& id, const Object& object);

@@ -4,6 +4,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/app_rows.h"
 #include "controller/domain/audit.h"
+#include "controller/domain/campaigns.h"
 #include "controller/domain/holds.h"
 #include "controller/domain/ledger.h"
 #include "controller/domain/tiers.h"
@@ -37,6 +38,8 @@ void remove(db::Tx& tx, const App& app) {
   if (tx.number("SELECT count(*) FROM deployments WHERE app_id = $1 AND status <> 'destroyed'",
                 app.id) > 0)
     throw Error(Code::invalid_state, "the app has deployments; delete them first");
+  if (campaigns::has_live(tx, app.id))
+    throw Error(Code::invalid_state, "the app has campaigns; cancel them first");
   const ledger::Account account = ledger::app_account(app.id);
   holds::void_all(tx, account);
   if (const std::int64_t left = ledger::balance(tx, account); left > 0) {
@@ -83,6 +86,7 @@ App promote(db::Tx& tx, const std::string& app_id, const std::string& tier,
       "UPDATE apps SET promoted_tier = $2, updated_at = $3 WHERE id = $1 AND deleted_at IS NULL",
       app_id, tier, tx.now());
   App app = changed(tx, app_id, rows);
+  campaigns::app_changed(tx, app_id);
   audit::record(tx, actor, "app.promote", app_id, nlohmann::json{{"tier", tier}}.dump());
   return app;
 }

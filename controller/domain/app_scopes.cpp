@@ -5,6 +5,7 @@
 #include "controller/base/id.h"
 #include "controller/domain/apps.h"
 #include "controller/domain/audit.h"
+#include "controller/domain/webhooks.h"
 
 namespace berth::apps {
 namespace {
@@ -41,7 +42,16 @@ ScopeRequest decide(db::Tx& tx, const std::string& id, const std::string& status
       id, status, reason, actor, tx.now());
   auto rows = tx.query(request_columns, id);
   rows.next();
-  return request_of(rows);
+  const ScopeRequest decided = request_of(rows);
+  // Its owner knows of what he withdrew.
+  if (status != "withdrawn")
+    webhooks::emit(tx, decided.app_id, "scope_request.decided", id,
+                   {{"id", id},
+                    {"app_id", decided.app_id},
+                    {"status", status},
+                    {"requested_scopes", decided.requested.names()},
+                    {"reason", reason ? nlohmann::json(*reason) : nlohmann::json(nullptr)}});
+  return decided;
 }
 
 void store_scopes(db::Tx& tx, const App& app) {

@@ -84,7 +84,7 @@ AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace);
 // and tokens lose it at once. Throws validation_failed.
 App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing);
 // For good: its tokens and secrets work no more, what is on its account goes to the treasury.
-// Throws invalid_state while it has deployments that aren't destroyed.
+// Throws invalid_state while it has deployments that aren't destroyed, or campaigns that live.
 void remove(db::Tx& tx, const App& app);
 
 // By an admin, `actor`. While an app is suspended it gets no codes and no tokens, and those that

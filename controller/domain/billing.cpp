@@ -9,6 +9,7 @@
 #include "controller/domain/deployment_rows.h"
 #include "controller/domain/ledger.h"
 #include "controller/domain/stipends.h"
+#include "controller/domain/webhooks.h"
 
 namespace berth::billing {
 namespace {
@@ -45,6 +46,14 @@ void write_money_log(db::Tx& tx, const Account& account, const char* action, con
       {.action = action, .status = status, .initiated_by = {}, .details = details.dump()});
 }
 
+void tell_webhooks(db::Tx& tx, const Account& account, const char* type, nlohmann::json data) {
+  data.update({{"deployment_id", account.id},
+               {"name", account.name},
+               {"amount", account.price},
+               {"balance", balance_of(tx, account)}});
+  webhooks::emit(tx, account.app_id, type, account.id, data);
+}
+
 void warn(db::Tx& tx, Account& account, const std::string& data_key) {
   account.status = Status::warning;
   if (account.warned_at) return;
@@ -52,6 +61,9 @@ void warn(db::Tx& tx, Account& account, const std::string& data_key) {
   const Instant stops_at = stop_time(account);
   write_money_log(
       tx, account, "billing_warning", "info",
+      {{"renewal_at", to_iso8601(account.paid_until)}, {"stops_at", to_iso8601(stops_at)}});
+  tell_webhooks(
+      tx, account, "billing.warning",
       {{"renewal_at", to_iso8601(account.paid_until)}, {"stops_at", to_iso8601(stops_at)}});
   tell_warning(tx, account, stops_at, data_key);
 }
@@ -71,6 +83,7 @@ void suspend(db::Tx& tx, Account& account, const std::string& data_key) {
   account.status = Status::suspended;
   account.warned_at.reset();
   tx.notify(db::Topic::deployment, account.id);
+  tell_webhooks(tx, account, "billing.failed", nlohmann::json::object());
   tell_failure(tx, account, data_key);
 }
 

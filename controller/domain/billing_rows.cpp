@@ -8,6 +8,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/deployment_rows.h"
 #include "controller/domain/ledger.h"
+#include "controller/domain/webhooks.h"
 
 namespace berth::billing {
 namespace {
@@ -151,6 +152,11 @@ void reactivate(db::Tx& tx, Account& account, const std::optional<deployments::A
                                                     {"amount", account.price},
                                                     {"paid_until", to_iso8601(account.paid_until)}}
                                          .dump()});
+  webhooks::emit(tx, account.app_id, "billing.reactivated", account.id,
+                 {{"deployment_id", account.id},
+                  {"name", account.name},
+                  {"amount", account.price},
+                  {"paid_until", to_iso8601(account.paid_until)}});
   tx.notify(db::Topic::deployment, account.id);
 }
 

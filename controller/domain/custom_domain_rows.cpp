@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "controller/domain/deployment_rows.h"
+#include "controller/domain/webhooks.h"
 
 namespace berth::custom_domains {
 namespace {
@@ -96,6 +97,9 @@ void log_state(db::Tx& tx, const Claim& claim) {
                           .status = log_status_of(claim.state),
                           .initiated_by = {},
                           .details = details.dump()});
+  details.erase("kind");
+  details["deployment_id"] = claim.deployment_id;
+  webhooks::emit(tx, claim.app_id, "deployment.domain", claim.deployment_id, details);
 }
 
 }  // namespace berth::custom_domains

@@ -155,6 +155,7 @@ bool record(db::Tx& tx, const std::string& id, std::int64_t generation, const Ob
       id, generation, to_string(seen.status), seen.phase, name_of(seen.reason), name_of(seen.cause),
       kept_message(seen.message), seen.container_id, seen.image_digest, seen.host_server,
       seen.health_status, tx.now());
+  tx.notify(db::Topic::deployment_seen, id);
   return true;
 }
 

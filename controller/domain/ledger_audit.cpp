@@ -35,6 +35,30 @@ constexpr std::string_view transactions_without_charge =
     "LEFT JOIN counted c ON c.transaction_id = t.id "
     "WHERE t.kind IN ('deployment', 'tier_change') AND difference <> 0";
 
+std::vector<Check> campaign_checks(db::Tx& tx) {
+  const std::string campaigns = counted(tx, "SELECT count(*) FROM campaigns", "campaigns");
+  return {
+      check(tx, "each campaign's payments are rake and budget",
+            "SELECT id, total_payment - rake - budget FROM campaigns "
+            "WHERE total_payment <> rake + budget",
+            campaigns),
+      check(tx, "each campaign's budget is paid, refunded, reserved or remaining",
+            "SELECT c.id, c.budget - c.spent - c.refunded - coalesce((SELECT sum(a.balance) FROM "
+            "ledger_accounts a WHERE a.id IN ('campaign:' || c.id, 'reservation:' || c.id)), 0) "
+            "AS difference FROM campaigns c WHERE difference <> 0",
+            campaigns),
+      check(tx, "each campaign has paid the payouts of its paid impressions",
+            "SELECT c.id, c.spent - coalesce((SELECT sum(e.payout_rate_snapshot) FROM ad_events e "
+            "WHERE e.campaign_id = c.id AND e.event_type = 'impression' AND e.counted = 1), 0) "
+            "AS difference FROM campaigns c WHERE difference <> 0",
+            campaigns),
+      check(tx, "each campaign's viewers got what its events say, and no more than its rake",
+            "SELECT c.id, c.viewer_rewards - coalesce((SELECT sum(e.viewer_reward) FROM ad_events "
+            "e WHERE e.campaign_id = c.id), 0) AS difference FROM campaigns c "
+            "WHERE difference <> 0 OR c.viewer_rewards > c.rake",
+            campaigns)};
+}
+
 }  // namespace
 
 std::vector<Check> audit(db::Tx& tx) {
@@ -46,7 +70,7 @@ std::vector<Check> audit(db::Tx& tx) {
               "SELECT (SELECT count(*) FROM deployment_charges) + (SELECT count(*) FROM "
               "deployment_tier_changes)",
               "charges");
-  return {
+  std::vector<Check> checks = {
       check(tx, "all balances sum to 0",
             "SELECT 'the sum', sum(balance) FROM ledger_accounts HAVING sum(balance) <> 0",
             accounts),
@@ -72,6 +96,8 @@ std::vector<Check> audit(db::Tx& tx) {
             charges_without_transaction, charges),
       check(tx, "each ledger transaction of a deployment is one charge",
             transactions_without_charge, transactions)};
+  for (Check& one : campaign_checks(tx)) checks.push_back(std::move(one));
+  return checks;
 }
 
 }  // namespace berth::ledger

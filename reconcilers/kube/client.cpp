@@ -238,6 +238,24 @@ std::string Client::logs(const std::string& name_space, const std::string& pod, 
   return std::move(answer.body);
 }
 
+void Client::stream_logs(const std::string& name_space, const std::string& pod,
+                         const LogOptions& options,
+                         const std::function<void(std::string_view)>& on_piece,
+                         std::stop_token stop) {
+  Query query;
+  query.add("timestamps", "true").add("sinceTime", options.since_time);
+  if (options.tail_lines) query.add("tailLines", std::to_string(std::max(*options.tail_lines, 0)));
+  if (options.previous) query.add("previous", "true");
+  if (options.follow) query.add("follow", "true");
+  const Call call = read_call(
+      "logs", pods, object_path(pods, name_space, pod) + "/log" + query.text(), max_log_bytes);
+  try {
+    const HttpAnswer answer = state_->requests.stream(call, on_piece, stop);
+    if (!succeeded(answer)) throw error_of(answer, call.name());
+  } catch (const Stopped&) {
+  }
+}
+
 std::string Client::raw(const std::string& path) {
   const bool printable =
       std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < 127 && c != '#'; });

@@ -83,6 +83,15 @@ struct List {
 // What is kept of an object of a list.
 using ItemFilter = std::function<Object(Object)>;
 
+// What of a pod's log is wanted
+// (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#get-read-log-of-the-specified-pod).
+struct LogOptions {
+  bool previous = false;   // of the run before the last start
+  bool follow = false;     // until the run ends
+  std::string since_time;  // RFC 3339; the API server hands on whole seconds; empty: all
+  std::optional<int> tail_lines;
+};
+
 enum class EventType { added, modified, deleted, bookmark };
 
 // Called after each HTTP attempt's answer (or failure: status 0) with what it was, for metrics; for
@@ -154,6 +163,12 @@ class Client {
   // The pod's log: at most `tail_lines` of its newest lines, of those at most 4 MiB.
   std::string logs(const std::string& name_space, const std::string& pod, int tail_lines,
                    bool previous);
+  // The pod's log as it comes, each line with the kubelet's time in front. Returns at its end, or
+  // within a second of a stop; ApiError with status 0 where nothing came for watch_silence, which a
+  // container that says nothing is the likeliest cause of. What `on_piece` throws comes out of
+  // here.
+  void stream_logs(const std::string& name_space, const std::string& pod, const LogOptions& options,
+                   const std::function<void(std::string_view)>& on_piece, std::stop_token stop);
   // GET of a path such as /version or /readyz: its body.
   std::string raw(const std::string& path);
 

@@ -32,6 +32,7 @@
 //   wrong-port, not-listening   it runs, but readiness and liveness probes find no open port
 //   needs-root       it exits with 1 and `Permission denied`, unless it runs as user 0
 //   unschedulable    no node has room for its pod (FailedScheduling)
+//   talking          it runs, and writes two lines to its log ten times a second
 // Everything else runs, and listens on the port that its readiness probe asks for.
 namespace berth::simulated {
 

@@ -85,21 +85,6 @@ std::string refused_connection(const Json& pod, const Json& spec, const Json& pr
          ": connect: connection refused";
 }
 
-std::string last_words(ImageBehaviour behaviour) {
-  switch (behaviour) {
-    case ImageBehaviour::crashes:
-      return "starting\nError: simulated crash: this image always exits with 1\n";
-    case ImageBehaviour::needs_root:
-      return "starting\nmkdir: cannot create directory '/var/cache/app': Permission denied\n";
-    case ImageBehaviour::out_of_memory:
-      return "starting\nallocating more memory than allowed\n";
-    case ImageBehaviour::not_listening:
-      return "starting\nrunning, but on no port that anybody asked for\n";
-    default:
-      return "starting\n";
-  }
-}
-
 }  // namespace
 
 void Container::tell(Node& node, const Json& pod, const Json& spec, EventType type,
@@ -214,6 +199,13 @@ void Container::start(Node& node, const Json& pod, const Json& spec, Moment now)
   tell(node, pod, spec, EventType::normal, "Created", "Created container: " + name);
   tell(node, pod, spec, EventType::normal, "Started", "Started container " + name);
   stage_ = Stage::running;
+  const Json& get = at_path(spec, "/readinessProbe/httpGet/port");
+  const Json& port = get.is_null() ? at_path(spec, "/readinessProbe/tcpSocket/port") : get;
+  const bool listens = behaviour_ == ImageBehaviour::runs || behaviour_ == ImageBehaviour::talks;
+  previous_output_ = std::move(output_);
+  output_.emplace(name, text_at(spec, "image"), behaviour_,
+                  listens && !port.is_null() ? port_of(spec, port) : "", nanoseconds_now());
+  ++runs_;
   started_ = now;
   started_at_ = timestamp();
   killed_by_probe_.reset();
@@ -286,6 +278,8 @@ void Container::probe(Node& node, const Json& pod, const Json& spec, Moment now)
 void Container::exit(Node& node, const Json& pod, const Json& spec, Moment now, int code,
                      const std::string& reason) {
   ready_ = false;
+  if (output_) output_->end(nanoseconds_now());
+  end_before_ = last_end_;
   last_end_ = {{"exitCode", code},
                {"reason", reason},
                {"startedAt", started_at_},
@@ -320,6 +314,7 @@ void Container::stop(Node& node, const Json& pod, const Json& spec) {
   if (running())
     tell(node, pod, spec, EventType::normal, "Killing",
          "Stopping container " + text_at(spec, "name"));
+  if (output_) output_->end(nanoseconds_now());
   due_.reset();
 }
 
@@ -341,7 +336,8 @@ Json Container::status(const Json& spec) const {
   if (container_id_.empty()) status["image"] = image;
   if (!container_id_.empty()) status["containerID"] = container_id_;
   const bool just_ended = stage_ == Stage::exited || stage_ == Stage::ended;
-  if (!last_end_.is_null() && !just_ended) status["lastState"]["terminated"] = last_end_;
+  const Json& before = just_ended ? end_before_ : last_end_;
+  if (!before.is_null()) status["lastState"]["terminated"] = before;
   if (just_ended) {
     status["state"]["terminated"] = last_end_;
   } else if (running()) {
@@ -353,24 +349,30 @@ Json Container::status(const Json& spec) const {
   return status;
 }
 
-std::string Container::log(const Json& pod, const Json& spec, bool previous) const {
+PodLog Container::log(const Json& pod, const Json& spec, bool previous) const {
   const std::string name = text_at(spec, "name");
   const std::string whose = "container \"" + name + "\" in pod \"" + name_of(pod) + "\"";
-  if (previous && (last_end_.is_null() || restarts_ == 0))
-    throw bad_request("previous terminated " + whose.substr(0, whose.find(" in pod")) +
-                      " in pod \"" + name_of(pod) + "\" not found");
-  if (container_id_.empty()) {
+  if (previous) {
+    // Between two runs the one that ended is both: the last one, and the one before the next.
+    const bool between =
+        output_ && output_->has_ended() && stage_ != Stage::exited && stage_ != Stage::ended;
+    if (!between && !previous_output_)
+      throw bad_request("previous terminated container \"" + name + "\" in pod \"" + name_of(pod) +
+                        "\" not found");
+    return run_log(between ? runs_ - 1 : runs_ - 2);
+  }
+  if (!output_) {
     const bool pulling = stage_ == Stage::pull_failed || stage_ == Stage::pull_back_off;
     throw bad_request(whose + (pulling ? " is waiting to start: trying and failing to pull image"
                                        : " is waiting to start: " + waiting_reason_));
   }
-  std::string text = "simulated container " + name + " of image " + text_at(spec, "image") + "\n";
-  if (behaviour_ != ImageBehaviour::runs || previous) return text + last_words(behaviour_);
-  const Json& readiness = at_path(spec, "/readinessProbe");
-  const Json& get = at_path(readiness, "/httpGet/port");
-  const Json& port = get.is_null() ? at_path(readiness, "/tcpSocket/port") : get;
-  text += "starting\n";
-  return port.is_null() ? text : text + "listening on port " + port_of(spec, port) + "\n";
+  return run_log(runs_ - 1);
+}
+
+PodLog Container::run_log(int run) const {
+  const auto& output = run == runs_ - 1 ? output_ : previous_output_;
+  if (run < runs_ - 2 || !output) return {.lines = {}, .run = run, .over = true};
+  return {.lines = output->lines(nanoseconds_now()), .run = run, .over = output->has_ended()};
 }
 
 }  // namespace berth::simulated

@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 
+#include "reconcilers/simulated/container_output.h"
 #include "reconcilers/simulated/event_recorder.h"
 #include "reconcilers/simulated/images.h"
 #include "reconcilers/simulated/timing.h"
@@ -17,6 +18,13 @@ struct Node {
   Images& images;
   Timing timing;
   std::set<std::string> pulled;
+};
+
+// What one run of a container has written.
+struct PodLog {
+  std::vector<OutputLine> lines;
+  int run = 0;        // which one, from 0
+  bool over = false;  // nothing comes behind
 };
 
 // One container of a pod on its way from the image's pull to running, crashing and starting again.
@@ -39,9 +47,11 @@ class Container {
   }
   // The exit code of one that isn't started again.
   std::optional<int> exit_code() const;
-  // What it wrote, oldest first; of the one before the last start with `previous`. Throws Refusal
-  // 400 in the words of the kubelet where there is no such container.
-  std::string log(const Json& pod, const Json& spec, bool previous) const;
+  // What it wrote; in the run before the last with `previous`. Throws Refusal 400 in the words of
+  // the kubelet where there is no such container.
+  PodLog log(const Json& pod, const Json& spec, bool previous) const;
+  // Of that run: empty and over where the node has it no more.
+  PodLog run_log(int run) const;
 
  private:
   enum class Stage {
@@ -81,7 +91,12 @@ class Container {
   std::string container_id_;
   std::string waiting_reason_ = "ContainerCreating";
   std::string waiting_message_;
-  Json last_end_;  // state.terminated of the one that ended last
+  Json last_end_;    // state.terminated of the one that ended last
+  Json end_before_;  // and of the one before it
+  // Of its runs the last two: a node keeps no more.
+  std::optional<ContainerOutput> output_;
+  std::optional<ContainerOutput> previous_output_;
+  int runs_ = 0;
 };
 
 }  // namespace berth::simulated

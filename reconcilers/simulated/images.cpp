@@ -20,7 +20,8 @@ constexpr std::array prefixes{Prefix{"missing", ImageBehaviour::missing},
                               Prefix{"wrong-port", ImageBehaviour::not_listening},
                               Prefix{"not-listening", ImageBehaviour::not_listening},
                               Prefix{"needs-root", ImageBehaviour::needs_root},
-                              Prefix{"unschedulable", ImageBehaviour::unschedulable}};
+                              Prefix{"unschedulable", ImageBehaviour::unschedulable},
+                              Prefix{"talking", ImageBehaviour::talks}};
 
 // Where tag or digest begin; the size where there are none.
 size_t end_of_repository(const std::string& image) {

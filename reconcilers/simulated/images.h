@@ -14,6 +14,7 @@ enum class ImageBehaviour {
   not_listening,  // runs, but refuses connections: its probes fail
   needs_root,     // exits with 1 and `Permission denied`, unless it runs as root
   unschedulable,  // its pod fits on no node
+  talks,          // runs, and writes two lines ten times a second
 };
 
 // Which image does what. Needs the store's mutex.
@@ -23,7 +24,7 @@ class Images {
   // containers go on as they are.
   void set(const std::string& image, ImageBehaviour behaviour) { set_[image] = behaviour; }
   // By what was set, else by the last component of the repository: `missing…`, `crash…`, `oom…`,
-  // `wrong-port…` or `not-listening…`, `needs-root…`, `unschedulable…`; all others run.
+  // `wrong-port…` or `not-listening…`, `needs-root…`, `unschedulable…`, `talking…`; all others run.
   ImageBehaviour of(const std::string& image) const;
 
  private:

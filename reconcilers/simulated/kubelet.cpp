@@ -147,7 +147,7 @@ std::optional<Moment> Kubelet::stop(const Key& key, const Json& pod, PodRun& run
   return std::nullopt;
 }
 
-std::string Kubelet::log(const Json& pod, const std::string& container, bool previous) const {
+const Json& Kubelet::spec_of(const Json& pod, const std::string& container) {
   const Json& specs = at_path(pod, "/spec/containers");
   std::string names;
   for (const Json& spec : specs) names += (names.empty() ? "" : " ") + text_at(spec, "name");
@@ -159,11 +159,26 @@ std::string Kubelet::log(const Json& pod, const std::string& container, bool pre
   });
   if (spec == specs.end())
     throw bad_request("container " + container + " is not valid for pod " + name_of(pod));
+  return *spec;
+}
+
+const Container* Kubelet::container_of(const Json& pod, const Json& spec) const {
   const auto run = pods_.find(uid_of(pod));
-  const Container none;
-  if (run == pods_.end() || !run->second.containers.contains(text_at(*spec, "name")))
-    return none.log(pod, *spec, previous);
-  return run->second.containers.at(text_at(*spec, "name")).log(pod, *spec, previous);
+  if (run == pods_.end()) return nullptr;
+  const auto found = run->second.containers.find(text_at(spec, "name"));
+  return found == run->second.containers.end() ? nullptr : &found->second;
+}
+
+PodLog Kubelet::log(const Json& pod, const std::string& container, bool previous) const {
+  const Json& spec = spec_of(pod, container);
+  const Container* found = container_of(pod, spec);
+  return (found == nullptr ? Container() : *found).log(pod, spec, previous);
+}
+
+PodLog Kubelet::run_log(const Json& pod, const std::string& container, int run) const {
+  const Container* found = container_of(pod, spec_of(pod, container));
+  if (found == nullptr) return {.lines = {}, .run = run, .over = true};
+  return found->run_log(run);
 }
 
 }  // namespace berth::simulated

@@ -17,7 +17,9 @@ class Kubelet {
   std::optional<Moment> reconcile(const Key& key, Moment now);
   void forget(const std::string& uid) { pods_.erase(uid); }
   // The log of a container (empty: the only one) of the pod. Throws Refusal.
-  std::string log(const Json& pod, const std::string& container, bool previous) const;
+  PodLog log(const Json& pod, const std::string& container, bool previous) const;
+  // Of one run of it.
+  PodLog run_log(const Json& pod, const std::string& container, int run) const;
 
  private:
   struct PodRun {
@@ -33,6 +35,9 @@ class Kubelet {
   std::optional<Moment> stop(const Key& key, const Json& pod, PodRun& run, Moment now);
   Json status_of(const Json& pod, const PodRun& run) const;
   std::string next_address();
+  // Throws Refusal. Null where the node doesn't have the container yet.
+  const Container* container_of(const Json& pod, const Json& spec) const;
+  static const Json& spec_of(const Json& pod, const std::string& container);
 
   Node& node_;
   std::map<std::string, PodRun> pods_;  // by uid

@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "controller/base/clock.h"
 #include "reconcilers/simulated/discovery.h"
 #include "reconcilers/simulated/http_text.h"
+#include "reconcilers/simulated/log_stream.h"
 #include "reconcilers/simulated/rest.h"
 
 // What pods tell: their logs and their metrics.
@@ -35,8 +37,45 @@ void Rest::metrics(Call& call) {
   answer(call.response, 200, one.dump());
 }
 
+namespace {
+
+// RFC 3339 in UTC or with an offset, to the second: the API server hands no more on to the kubelet.
+std::optional<std::int64_t> whole_seconds(const std::string& text) {
+  const auto at =
+      parse_iso8601(text.size() > 24 && text.find('.') != std::string::npos && text.ends_with('Z')
+                        ? text.substr(0, text.find('.')) + "Z"
+                        : text);
+  if (!at) return std::nullopt;
+  return std::chrono::floor<std::chrono::seconds>(*at).time_since_epoch().count() * 1'000'000'000;
+}
+
+LogRequest log_request(const httplib::Request& request) {
+  LogRequest wanted{.container = request.get_param_value("container"),
+                    .previous = flag(request, "previous"),
+                    .follow = flag(request, "follow"),
+                    .timestamps = flag(request, "timestamps"),
+                    .since = {},
+                    .tail_lines = parse_number(request.get_param_value("tailLines")),
+                    .limit_bytes = parse_number(request.get_param_value("limitBytes"))};
+  const auto seconds = parse_number(request.get_param_value("sinceSeconds"));
+  const std::string time = request.get_param_value("sinceTime");
+  if (seconds && !time.empty())
+    throw bad_request("at most one of `sinceTime` or `sinceSeconds` may be specified");
+  if (seconds)
+    wanted.since = nanoseconds_now() - static_cast<std::int64_t>(*seconds) * 1'000'000'000;
+  if (!time.empty()) {
+    wanted.since = whole_seconds(time);
+    if (!wanted.since) throw bad_request("parsing time \"" + time + "\" failed");
+  }
+  return wanted;
+}
+
+}  // namespace
+
 void Rest::logs(Call& call) {
-  std::string text;
+  const LogRequest wanted = log_request(call.request);
+  PodLog log;
+  std::shared_ptr<LogStream> stream;
   {
     const Lock lock(store_.mutex());
     const ObjectPtr pod =
@@ -46,17 +85,21 @@ void Rest::logs(Call& call) {
       call.response.status = 204;
       return;
     }
-    text = kubelet_.log(*pod, call.request.get_param_value("container"),
-                        flag(call.request, "previous"));
+    log = kubelet_.log(*pod, wanted.container, wanted.previous);
+    if (wanted.follow)
+      stream = std::make_shared<LogStream>(
+          store_, kubelet_, Key{Kind::pods, call.target.name_space, call.target.name}, wanted);
   }
-  if (const auto lines = parse_number(call.request.get_param_value("tailLines"))) {
-    auto left = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
-    size_t begin = 0;
-    for (; left > *lines; --left) begin = text.find('\n', begin) + 1;
-    text.erase(0, begin);
+  if (stream) {
+    call.response.set_chunked_content_provider(
+        "text/plain", [stream](size_t, httplib::DataSink& sink) { return stream->write(sink); });
+    return;
   }
-  if (const auto bytes = parse_number(call.request.get_param_value("limitBytes")))
-    text.resize(std::min<size_t>(text.size(), *bytes));
+  const size_t first =
+      wanted.tail_lines ? log.lines.size() - std::min<size_t>(log.lines.size(), *wanted.tail_lines)
+                        : 0;
+  std::string text = shown_lines(log.lines, wanted, first);
+  if (wanted.limit_bytes) text.resize(std::min<size_t>(text.size(), *wanted.limit_bytes));
   call.response.set_content(text, "text/plain");
 }
 

@@ -47,6 +47,7 @@ class GateWorld {
   PasswordHasher passwords;
   LoginThrottle throttle;
   connections::UseLog uses;
+  ads::CampaignIndex campaign_index;
   Services services = {
       .db = world.db,
       .clock = world.clock,
@@ -61,6 +62,8 @@ class GateWorld {
       .session_lifetime = std::chrono::hours(24),
       .signup_bonus = {},
       .reward_rules = {},
+      .campaign_index = campaign_index,
+      .ad_rules = {},
       .oauth_policy = {},
       .deployment_rules = world.rules,
       .login_throttle = throttle,
@@ -77,9 +80,24 @@ class GateWorld {
   };
   std::string remote_address = "192.0.2.1";
 
+  GateWorld() {
+    world.db.subscribe([this](db::Topic topic, const std::string& id) {
+      if (topic == db::Topic::campaign) campaign_index.changed(id);
+    });
+  }
+
   // `target` is a path with or without a query.
   Answered ask(const std::string& method, const std::string& target,
                const std::vector<Header>& headers = {}, const std::string& body = "") {
+    const Response response = respond(method, target, headers, body);
+    Answered answered = {
+        .status = response.status, .text = response.body, .body = {}, .headers = response.headers};
+    if (!response.body.empty()) answered.body = json::parse(response.body);
+    return answered;
+  }
+  // The same, as the gate hands it to the transport.
+  Response respond(const std::string& method, const std::string& target,
+                   const std::vector<Header>& headers = {}, const std::string& body = "") {
     if (!gate_) gate_.emplace(services, metrics_);
     const size_t mark = std::min(target.find('?'), target.size());
     Request request = {.method = method,
@@ -97,10 +115,7 @@ class GateWorld {
     for (const Header& header : headers) request.headers.add(header.name, header.value);
     Response response;
     gate_->handle(request, response);
-    Answered answered = {
-        .status = response.status, .text = response.body, .body = {}, .headers = response.headers};
-    if (!response.body.empty()) answered.body = json::parse(response.body);
-    return answered;
+    return response;
   }
 
   const std::vector<Header> admin = {{"x-internal-secret", "internal secret"}};

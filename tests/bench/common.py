@@ -42,14 +42,14 @@ class Berthd:
 
     REDIRECT = "https://bench.example.org/callback"
 
-    def __init__(self, binary, directory, scope):
+    def __init__(self, binary, directory, scope, *flags):
         self.directory, self.scope = directory, scope
         self.process = subprocess.Popen(
             [binary, "--data-dir", directory, "--listen", "127.0.0.1:0", "--metrics-listen",
-             "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warning"])
+             "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warning", *flags])
         try:
             self.wait_until_ready()
-            self.make_app()
+            self.session, self.app = self.register("bench", scope)
         except BaseException:
             self.process.kill()
             raise
@@ -76,30 +76,36 @@ class Berthd:
         with urllib.request.urlopen(request, timeout=START_SECONDS) as answer:
             return json.load(answer)
 
-    def make_app(self):
-        account = {"email": "bench@example.org", "username": "bench", "password": "bench bench"}
+    def register(self, name, scope):
+        """A user's session, and his app that may do this."""
+        account = {"email": f"{name}@example.org", "username": name,
+                   "password": f"{name} of a benchmark"}
         self.call("POST", "/api/auth/register", account)
-        self.session = self.call("POST", "/api/auth/login", account)["token"]
-        self.call("POST", "/api/auth/self-verify-email", token=self.session)
-        self.app = self.call("POST", "/api/oauth/apps", {
-            "app_name": "bench", "redirect_uris": [self.REDIRECT],
-            "allowed_scopes": [self.scope]}, self.session)["app"]
-        if not self.app["is_approved"]:
-            request = self.call("POST", f"/api/oauth/my-apps/{self.app['id']}/scope-request",
-                                {"requested_scopes": [self.scope]}, self.session)
+        session = self.call("POST", "/api/auth/login", account)["token"]
+        self.call("POST", "/api/auth/self-verify-email", token=session)
+        app = self.call("POST", "/api/oauth/apps", {
+            "app_name": name, "redirect_uris": [self.REDIRECT], "allowed_scopes": [scope]},
+            session)["app"]
+        if not app["is_approved"]:
+            request = self.call("POST", f"/api/oauth/my-apps/{app['id']}/scope-request",
+                                {"requested_scopes": [scope]}, session)
             self.call("POST", f"/api/internal/scope-requests/{request['id']}/approve")
+        return session, app
 
-    def authorize_path(self):
-        return (f"/api/oauth/authorize?response_type=code&client_id={self.app['client_id']}"
-                f"&redirect_uri={self.REDIRECT}&scope={self.scope}"
+    def authorize_path(self, app, scope):
+        return (f"/api/oauth/authorize?response_type=code&client_id={app['client_id']}"
+                f"&redirect_uri={self.REDIRECT}&scope={scope}"
                 f"&code_challenge={CHALLENGE}&code_challenge_method=S256")
 
-    def access_token(self):
-        code = self.call("GET", self.authorize_path(), token=self.session)["code"]
+    def token_of(self, session, app, scope):
+        code = self.call("GET", self.authorize_path(app, scope), token=session)["code"]
         return self.call("POST", "/api/oauth/token", {
             "grant_type": "authorization_code", "code": code, "redirect_uri": self.REDIRECT,
-            "code_verifier": VERIFIER, "client_id": self.app["client_id"],
-            "client_secret": self.app["client_secret"]})["access_token"]
+            "code_verifier": VERIFIER, "client_id": app["client_id"],
+            "client_secret": app["client_secret"]})["access_token"]
+
+    def access_token(self):
+        return self.token_of(self.session, self.app, self.scope)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

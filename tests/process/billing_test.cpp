@@ -1,5 +1,6 @@
 // Tiers and billing over HTTP, on a clock that is moved.
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "tests/process/client.h"
 
@@ -16,8 +17,10 @@ struct Platform {
   Berthd berthd{{"--rate-limits", "off"}};
   Operator ada = operator_with_token(berthd, "ada");
   Client root{berthd};
+  std::optional<Client> api;  // the operator's
 
   Platform() {
+    api.emplace(berthd, ada.tokens.access_token);
     expect(200, ask_root("POST", "/apps/" + ada.app.id + "/promote", {{"tier", "basic"}}));
   }
 
@@ -44,25 +47,23 @@ struct Platform {
                                                       {"client_id", ada.app.client_id},
                                                       {"client_secret", ada.app.client_secret},
                                                       {"scope", "deploy:manage"}}));
-    ada.api = Client(berthd, answer.body.at("access_token"));
+    api.emplace(berthd, answer.body.at("access_token"));
   }
   Answer patch(const std::string& id, const json& body) {
-    return ada.api.ask(
+    return api->ask(
         {.method = "PATCH", .path = "/api/deploy/apps/" + id, .body = body.dump(), .headers = {}});
   }
   json billing(const std::string& id) {
-    return expect(200, ada.api.get("/api/deploy/apps/" + id + "/billing")).body;
+    return expect(200, api->get("/api/deploy/apps/" + id + "/billing")).body;
   }
   bool becomes(const std::string& id, const std::string& status) {
     return eventually([&] { return billing(id).at("billing_status") == status; });
   }
-  json get(const std::string& id) {
-    return expect(200, ada.api.get("/api/deploy/apps/" + id)).body;
-  }
+  json get(const std::string& id) { return expect(200, api->get("/api/deploy/apps/" + id)).body; }
   std::vector<std::string> actions(const std::string& id) {
     std::vector<std::string> found;
     for (const json& entry :
-         expect(200, ada.api.get("/api/deploy/apps/" + id + "/logs")).body.at("logs"))
+         expect(200, api->get("/api/deploy/apps/" + id + "/logs")).body.at("logs"))
       if (entry.at("action") != "deploy") found.push_back(entry.at("action"));
     return found;
   }
@@ -84,10 +85,10 @@ json basic(const std::string& name) {
 
 TEST_CASE("billing: warned, suspended, and back as soon as the points are there") {
   Platform p;
-  CHECK(p.ada.api.post("/api/deploy/apps", basic("shop")).code() == "insufficient_balance");
+  CHECK(p.api->post("/api/deploy/apps", basic("shop")).code() == "insufficient_balance");
   p.give(1'000);
-  const std::string id = deploy(p.ada.api, basic("shop"));
-  wait_until_status(p.ada.api, id, "running");
+  const std::string id = deploy(*p.api, basic("shop"));
+  wait_until_status(*p.api, id, "running");
   const json first = p.billing(id);
   CHECK(first.at("billing_status") == "current");
   CHECK(first.at("amount") == 1'000);
@@ -102,13 +103,13 @@ TEST_CASE("billing: warned, suspended, and back as soon as the points are there"
   CHECK(p.billing(id).at("stops_at") != nullptr);
   CHECK(eventually([&] { return p.mails("Your deployment shop will be stopped") == 1; }));
   p.advance(day + hour);
-  wait_until_status(p.ada.api, id, "stopped");
+  wait_until_status(*p.api, id, "stopped");
   CHECK(p.get(id).at("billing_status") == "suspended");
   CHECK(eventually([&] { return page_of(p.berthd, "shop").status != 200; }));
-  CHECK(p.ada.api.post("/api/deploy/apps/" + id + "/restart").code() == "insufficient_balance");
+  CHECK(p.api->post("/api/deploy/apps/" + id + "/restart").code() == "insufficient_balance");
 
   p.give(1'000);  // and nothing else
-  wait_until_status(p.ada.api, id, "running");
+  wait_until_status(*p.api, id, "running");
   CHECK(p.get(id).at("billing_status") == "current");
   CHECK(p.billing(id).at("history").size() == 2);
   CHECK(p.billing(id).at("balance") == 0);
@@ -122,8 +123,8 @@ TEST_CASE("billing: warned, suspended, and back as soon as the points are there"
 TEST_CASE("billing: renewals that became due while berthd was down, and kills around them") {
   Platform p;
   p.give(10'000);
-  const std::string id = deploy(p.ada.api, basic("shop"));
-  wait_until_status(p.ada.api, id, "running");
+  const std::string id = deploy(*p.api, basic("shop"));
+  wait_until_status(*p.api, id, "running");
   for (int period = 2; period <= 4; ++period) {
     p.advance(30 * day);
     p.berthd.kill();  // before, while or after it charges; the clock starts anew with berthd
@@ -138,26 +139,26 @@ TEST_CASE("billing: renewals that became due while berthd was down, and kills ar
 TEST_CASE("billing: an owner's stop stays one, an admin's suspension ends by an admin") {
   Platform p;
   p.give(3'000);
-  const std::string id = deploy(p.ada.api, basic("shop"));
-  wait_until_status(p.ada.api, id, "running");
+  const std::string id = deploy(*p.api, basic("shop"));
+  wait_until_status(*p.api, id, "running");
   const std::string path = "/deploy/apps/" + id;
   CHECK(expect(200, p.ask_root("POST", path + "/suspend")).body.at("status") == "stopped");
-  const json held = wait_until_status(p.ada.api, id, "stopped");
+  const json held = wait_until_status(*p.api, id, "stopped");
   CHECK(held.at("reason") == "suspended_by_admin");
-  CHECK(p.ada.api.post("/api" + path + "/restart").code() == "deployment_suspended");
+  CHECK(p.api->post("/api" + path + "/restart").code() == "deployment_suspended");
   CHECK(p.patch(id, {{"port", 3001}}).code() == "deployment_suspended");
   CHECK(expect(200, p.ask_root("POST", path + "/reactivate")).body.at("status") == "deploying");
-  wait_until_status(p.ada.api, id, "running");
+  wait_until_status(*p.api, id, "running");
 
-  expect(200, p.ada.api.post("/api" + path + "/stop"));
+  expect(200, p.api->post("/api" + path + "/stop"));
   p.advance(40 * day);
   CHECK(p.billing(id).at("next_renewal").is_null());
   CHECK(p.billing(id).at("period").at("paid") == false);
   CHECK(p.billing(id).at("balance") == 2'000);
   CHECK(p.get(id).at("status") == "stopped");
-  expect(200, p.ada.api.post("/api" + path + "/restart"));
+  expect(200, p.api->post("/api" + path + "/restart"));
   CHECK(p.billing(id).at("balance") == 1'000);
-  wait_until_status(p.ada.api, id, "running");
+  wait_until_status(*p.api, id, "running");
 
   const std::string nobodys = "/deploy/apps/01936f5e-7c1a-7000-8000-000000000005/suspend";
   CHECK(p.ask_root("POST", nobodys).code() == "deployment_not_found");
@@ -174,7 +175,7 @@ TEST_CASE("tiers: listed in both forms, changed by admins, and what they allow")
                           {"memory_limit_mb", 64},
                           {"cpu_limit_millicores", 100},
                           {"auto_approve", true}}));
-  const json tiers = expect(200, p.ada.api.get("/api/deploy/tiers")).body.at("tiers");
+  const json tiers = expect(200, p.api->get("/api/deploy/tiers")).body.at("tiers");
   REQUIRE(tiers.size() == 3);
   CHECK(tiers.at(0).at("slug") == "free");
   CHECK(tiers.at(0).at("monthly_cost_points") == 0);
@@ -189,16 +190,16 @@ TEST_CASE("tiers: listed in both forms, changed by admins, and what they allow")
 
   json wanted = order("sats");
   wanted["tier"] = "sats";
-  const Answer refused = p.ada.api.post("/api/deploy/apps", wanted);
+  const Answer refused = p.api->post("/api/deploy/apps", wanted);
   CHECK(refused.status == 422);
   CHECK(refused.code() == "payment_method_unsupported");
   Operator ben = operator_with_token(p.berthd, "ben");
   CHECK(ben.api.post("/api/deploy/apps", basic("bens")).code() == "tier_not_allowed");
 
   // From free to basic: the rest of the period is charged, and the container is as large.
-  const std::string id = deploy(p.ada.api, order("shop"));
-  wait_until_status(p.ada.api, id, "running");
-  CHECK(p.ada.api.post("/api/deploy/apps", order("second")).code() == "deployment_limit_reached");
+  const std::string id = deploy(*p.api, order("shop"));
+  wait_until_status(*p.api, id, "running");
+  CHECK(p.api->post("/api/deploy/apps", order("second")).code() == "deployment_limit_reached");
   CHECK(p.patch(id, {{"tier", "gold"}}).code() == "unknown_tier");
   CHECK(p.patch(id, {{"tier", "sats"}}).code() == "payment_method_unsupported");
   CHECK(p.patch(id, {{"tier", "basic"}}).code() == "insufficient_balance");
@@ -209,7 +210,7 @@ TEST_CASE("tiers: listed in both forms, changed by admins, and what they allow")
   CHECK(changed.at("memory_limit_mb") == 1'024);
   CHECK(changed.at("cpu_limit_millicores") == 1'000);
   CHECK(changed.at("billing_status") == "current");
-  wait_until_status(p.ada.api, id, "running");
+  wait_until_status(*p.api, id, "running");
   const json up = p.billing(id);
   CHECK(up.at("history").at(0).at("kind") == "tier_change");
   CHECK(up.at("history").at(0).at("amount") == 500);
@@ -222,7 +223,7 @@ TEST_CASE("tiers: listed in both forms, changed by admins, and what they allow")
 TEST_CASE("tiers: a stipend comes once in 30 days") {
   Platform p;
   const std::string free =
-      expect(200, p.ada.api.get("/api/deploy/tiers")).body.at("tiers").at(0).at("id");
+      expect(200, p.api->get("/api/deploy/tiers")).body.at("tiers").at(0).at("id");
   expect(200, p.ask_root("PATCH", "/deploy/tiers/" + free,
                          {{"monthly_stipend_points", 70}, {"max_deployments", 5}}));
   const auto points = [&] {
@@ -230,8 +231,8 @@ TEST_CASE("tiers: a stipend comes once in 30 days") {
     return Client(p.berthd, user.jwt).get("/api/auth/me").body.at("user").at("points").get<int>();
   };
   const int before = points();
-  deploy(p.ada.api, order("one"));
-  deploy(p.ada.api, order("two"));
+  deploy(*p.api, order("one"));
+  deploy(*p.api, order("two"));
   CHECK(eventually([&] { return points() == before + 70; }));
   p.advance(29 * day);
   p.advance(day);

@@ -6,11 +6,13 @@ made up ones are refused long before there is anything to see."""
 
 import os
 import random
+import re
 import sys
 
 import schemathesis
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "operations"))
+import drivers  # noqa: E402
 import scene as scenes  # noqa: E402
 
 # Of the requests.
@@ -35,6 +37,22 @@ ENDS_PLAY = {"endPlaySession", "refreshSession"}
 OF_CLIENTS = {"token", "refresh", "introspect", "revoke"}
 
 
+OF_OPERATORS = re.compile("/api/operator/|/api/oauth/(my-)?apps")
+# Whose driver makes what a path's placeholder may name.
+MAKERS = {
+    ("/api/external/campaigns/", "id"): "createCampaign",
+    ("/api/v1/ads/campaigns/", "id"): "createCampaign",
+    ("/api/v1/ads/purchases/", "id"): "buyAdPackage",
+    ("/api/internal/ads/placements/", "id"): "createAdPlacement",
+    ("/api/internal/ads/pricing/", "id"): "createAdPricing",
+    ("/api/internal/ads/packages/", "id"): "createAdPackage",
+    ("/api/internal/ads/segments/", "id"): "createAdSegment",
+    ("/api/operator/apps/", "webhook_id"): "createWebhook",
+    ("/api/social/chat/channels/", "id"): "openChannel",
+    ("/api/internal/chat/messages/", "id"): "sendMessage",
+}
+
+
 class World(scenes.Scene):
     def prepare(self):
         """Everything that requests may name, before the first one is made up."""
@@ -42,11 +60,13 @@ class World(scenes.Scene):
         self.doomed = self.new_user()
         self.victim_app = scenes.App(self, self.victim)
         self.ended_play = self.new_playing().headers
-        channel = self.user.post(
-            "/api/social/chat/channels", {"type": "lobby", "ref_id": "lobby"}
-        ).body
-        self.channel = channel.get("channel", channel).get("id", "")
-        self.user.post(f"/api/social/chat/channels/{self.channel}/members/me")
+        known = drivers.load()
+        made = {name: known[name][0](self) for name in set(MAKERS.values())}
+        self.made_ids = {
+            placeholder: [made[name].id]
+            for placeholder, name in MAKERS.items()
+            if made[name].status == 201
+        }
         self.items = [self.item] + [self.new_item(0)["cosmetic"]["id"] for _ in range(20)]
         self.modules = [self.new_module()["module"]["id"]]
         self.owner_api.get(f"/api/deploy/apps/{self.deployment}").expect(200)
@@ -58,7 +78,7 @@ class World(scenes.Scene):
     def replace_victim(self):
         self.victim = self.rich(self.new_user())
 
-    def credentials(self, operation, schemes):
+    def credentials(self, operation, path, schemes):
         scheme = RANDOM.choice(schemes)
         if RANDOM.random() < OTHER_TOKENS:
             kinds = [self.user, self.owner_api, self.player_api, self.playing, self.anybody]
@@ -66,21 +86,21 @@ class World(scenes.Scene):
         if scheme == "internal":
             return self.admin.headers
         if scheme == "session":
-            ends = operation in ENDS_SESSION | ENDS_APP
-            return (self.victim if ends else self.caller_of(operation)).headers
+            if operation in ENDS_SESSION | ENDS_APP:
+                return self.victim.headers
+            return (self.operator if OF_OPERATORS.search(path) else self.user).headers
         if scheme == "play_session":
             return self.ended_play if operation in ENDS_PLAY else self.playing.headers
         of_player = RANDOM.random() < PLAYERS
         return (self.player_api if of_player else self.owner_api).headers
 
-    def caller_of(self, operation):
-        of_operators = "perator" in operation or "cope" in operation or "App" in operation
-        return self.operator if of_operators else self.user
-
     def ids(self, operation, path, name):
         """Ids that are in use, for the placeholder of a path."""
         if name == "n":
             return ["1", "2"]
+        for (prefix, placeholder), made in self.made_ids.items():
+            if path.startswith(prefix) and name == placeholder:
+                return made
         if name in ("app_id", "client_id") or "/operators/" in path or "/apps/{id}" in path:
             if path.startswith("/api/deploy"):
                 return [self.deployment]
@@ -92,7 +112,6 @@ class World(scenes.Scene):
             "/api/internal/deploy/apps": [self.deployment],
             "cosmetics": self.items,
             "/learning/modules": self.modules,
-            "/channels/": [self.channel],
             "/tables/": ["table-1"],
             "/internal/users/": [self.doomed.id],
             "/social/": [self.other.id, self.doomed.id],
@@ -128,7 +147,7 @@ def before_call(context, case, kwargs):
     name = case.operation.definition.raw["operationId"]
     schemes = schemes_of(case.operation)
     if schemes:
-        case.headers = {**(case.headers or {}), **WORLD.credentials(name, schemes)}
+        case.headers = {**(case.headers or {}), **WORLD.credentials(name, case.operation.path, schemes)}
     parameters = case.path_parameters or {}
     for placeholder in parameters:
         known = WORLD.ids(name, case.operation.path, placeholder)

@@ -14,7 +14,9 @@ CREATE TABLE deployment_billing (
 CREATE INDEX deployment_billing_due ON deployment_billing (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deployment_billing_by_app ON deployment_billing (app_id, paid_until)
   WHERE due_at IS NOT NULL;
-CREATE INDEX deployments_in_debt ON deployments (app_id, id)
+CREATE INDEX deployments_in_debt ON deployments (id)
+  WHERE billing_status IN ('warning', 'suspended');
+CREATE INDEX deployments_in_debt_by_app ON deployments (app_id, id)
   WHERE billing_status IN ('warning', 'suspended');
 CREATE INDEX deployments_by_tier ON deployments (tier_id) WHERE status <> 'destroyed';
 

@@ -1,5 +1,7 @@
 """Deployments and their tiers."""
 
+import time
+
 from . import driver
 
 
@@ -107,3 +109,60 @@ def change_tier(scene):
 @driver("listOrphans")
 def list_orphans(scene):
     return scene.admin.get("/api/internal/deploy/orphans")
+
+
+@driver("deploymentBilling")
+def deployment_billing(scene):
+    return scene.owner_api.get(of(scene, "/billing"))
+
+
+@driver("deploymentMetrics")
+def deployment_metrics(scene):
+    return scene.owner_api.get(of(scene, "/metrics"))
+
+
+def running(scene):
+    """A deployment that runs."""
+    made = scene.new_deployment().expect(201).id
+    path = "/api/deploy/apps/" + made
+    wait_until_running(scene, path)
+    return path
+
+
+def wait_until_running(scene, path):
+    for _ in range(600):
+        if scene.owner_api.get(path + "/status").expect(200)["status"] == "running":
+            return
+        time.sleep(0.05)
+    raise TimeoutError(path + " doesn't run")
+
+
+@driver("rollbackDeployment")
+def rollback_deployment(scene):
+    path = running(scene)
+    scene.owner_api.patch(path, {"image": "docker.io/library/hello:2"}).expect(200)
+    wait_until_running(scene, path)
+    return scene.owner_api.post(path + "/rollback", {})
+
+
+@driver("containerLogs")
+def container_logs(scene):
+    return scene.owner_api.get(running(scene) + "/container-logs?tail=1")
+
+
+@driver("deploymentEvents")
+def deployment_events(scene):
+    return scene.owner_api.get(of(scene, "/events"))
+
+
+@driver("suspendDeployment")
+def suspend_deployment(scene):
+    made = scene.new_deployment().expect(201).id
+    return scene.admin.post(f"/api/internal/deploy/apps/{made}/suspend")
+
+
+@driver("reactivateDeployment")
+def reactivate_deployment(scene):
+    made = scene.new_deployment().expect(201).id
+    scene.admin.post(f"/api/internal/deploy/apps/{made}/suspend").expect(200)
+    return scene.admin.post(f"/api/internal/deploy/apps/{made}/reactivate")

@@ -21,8 +21,7 @@ def new_channel(scene):
 
 def joined(scene):
     def make():
-        made = new_channel(scene).expect(201).body
-        path = "/api/social/chat/channels/" + made.get("channel", made)["id"]
+        path = "/api/social/chat/channels/" + new_channel(scene).expect(201).id
         scene.user.post(path + "/members/me").expect(200)
         return path
 
@@ -142,8 +141,7 @@ def join_channel(scene):
 
 @driver("leaveChannel")
 def leave_channel(scene):
-    made = new_channel(scene).expect(201).body
-    path = f"/api/social/chat/channels/{made.get('channel', made)['id']}/members/me"
+    path = f"/api/social/chat/channels/{new_channel(scene).expect(201).id}/members/me"
     scene.user.post(path).expect(200)
     return scene.user.delete(path)
 
@@ -175,6 +173,4 @@ def set_chat_words(scene):
 
 @driver("deleteMessage")
 def delete_message(scene):
-    made = new_message(scene).expect(201).body
-    message = made.get("message", made)["id"]
-    return scene.admin.delete("/api/internal/chat/messages/" + message)
+    return scene.admin.delete("/api/internal/chat/messages/" + new_message(scene).expect(201).id)

@@ -1,0 +1,62 @@
+#include "reconcilers/ads.h"
+
+#include "controller/base/log.h"
+#include "controller/domain/ad_market.h"
+#include "controller/domain/ad_serving.h"
+#include "controller/domain/campaigns.h"
+
+namespace berth::reconcilers {
+
+AdsLoop::AdsLoop(db::Database& database, Options options)
+    : database_(database), options_(options) {}
+
+AdsLoop::~AdsLoop() { stop(); }
+
+void AdsLoop::start() {
+  thread_ = std::thread([this] { work(); });
+}
+
+void AdsLoop::stop() {
+  if (!thread_.joinable()) return;
+  stopping_.request_stop();
+  thread_.join();
+}
+
+// Looks before it writes: an empty transaction would take the writer from somebody.
+template <typename IsDue, typename Some>
+int AdsLoop::repeat(IsDue is_due, Some some) {
+  int dealt_with = 0;
+  while (!stopping_.stop_requested() && database_.read(is_due)) {
+    const int count = database_.write(some);
+    if (count == 0) break;
+    dealt_with += count;
+  }
+  return dealt_with;
+}
+
+int AdsLoop::run_once() {
+  int dealt_with = repeat([](db::Tx& tx) { return campaigns::is_any_over(tx); },
+                          [&](db::Tx& tx) { return campaigns::end_some(tx, options_.campaigns); });
+  dealt_with += repeat([](db::Tx& tx) { return ads::is_any_expired(tx); },
+                       [&](db::Tx& tx) { return ads::release_expired(tx, options_.rows); });
+  dealt_with += repeat([](db::Tx& tx) { return ads::is_anything_old(tx); },
+                       [&](db::Tx& tx) { return ads::remove_old(tx, options_.rows); });
+  if (database_.read([](db::Tx& tx) { return ads::is_demand_old(tx); }))
+    database_.write([](db::Tx& tx) { ads::recompute_demand(tx); });
+  return dealt_with;
+}
+
+void AdsLoop::work() {
+  while (!stopping_.stop_requested()) {
+    try {
+      run_once();
+    } catch (const std::exception& failure) {
+      // The next round tries again.
+      log::warning("what is due of ads can't be done", {{"error", failure.what()}});
+    }
+    std::unique_lock lock(mutex_);
+    wakes_.wait_for(lock, stopping_.get_token(), options_.interval, [] { return false; });
+  }
+}
+
+}  // namespace berth::reconcilers

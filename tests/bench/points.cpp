@@ -1,0 +1,232 @@
+// Spends without HTTP: berthd's own domain code and Database, from many threads, and the same rows
+// by bare SQLite.
+//
+// usage: bench_points domain DATABASE THREADS SECONDS     spends a second; writes in a commit
+//        bench_points bare DATABASE GROUP SECONDS         the same rows, GROUP in a commit
+//        bench_points fill DATABASE POSTINGS              until there are so many
+// DATABASE is berthd's, or a copy of it, with a user, an app and a grant. Each spend keeps an
+// answer for an idempotency key, as berthd does with a key in the request.
+#include "controller/domain/points.h"
+
+#include <sqlite3.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "controller/base/id.h"
+#include "controller/db/database.h"
+
+namespace berth {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+struct Who {
+  std::string user, app, grant;
+};
+
+Who who(db::Tx& tx) {
+  auto rows = tx.query("SELECT user_id, app_id, id FROM grants WHERE scopes <> '' LIMIT 1");
+  if (!rows.next()) throw std::runtime_error("nobody has connected an app");
+  return {.user = rows.text(0), .app = rows.text(1), .grant = rows.text(2)};
+}
+
+void keep_answer(db::Tx& tx, const Who& who, const std::string& key) {
+  static const std::string hash(64, 'a'), body = R"({"amount_spent":1,"points":1,"success":true})";
+  tx.execute(
+      "INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, body, "
+      "created_at) VALUES ($1, 'POST', '/api/external/points/spend', $2, $3, 200, $4, $5)",
+      "app:" + who.app + ":user:" + who.user, key, hash, body, tx.now());
+}
+
+void spend(db::Tx& tx, const Who& who, const std::string& key) {
+  points::spend(tx,
+                {.grant_id = who.grant,
+                 .user_id = who.user,
+                 .app_id = who.app,
+                 .amount = 1,
+                 .description = "benchmark"},
+                {});
+  keep_answer(tx, who, key);
+}
+
+int domain(const char* file, int threads, double seconds) {
+  const Clock clock;
+  db::Database database(file, clock);
+  const Who somebody = database.read(who);
+  const auto commits = database.commits(), writes = database.writes();
+  std::atomic<std::int64_t> spent = 0;
+  const auto start = SteadyClock::now();
+  const auto end = start + std::chrono::duration<double>(seconds);
+  {
+    std::vector<std::jthread> running;
+    for (int i = 0; i < threads; ++i)
+      running.emplace_back([&] {
+        while (SteadyClock::now() < end) {
+          database.write([&](db::Tx& tx) { spend(tx, somebody, new_uuid(tx.now())); });
+          ++spent;
+        }
+      });
+  }
+  const std::chrono::duration<double> passed = SteadyClock::now() - start;
+  std::printf("%.0f %.1f\n", double(spent) / passed.count(),
+              double(database.writes() - writes) / double(database.commits() - commits));
+  return 0;
+}
+
+// SQLite without anything around it.
+class Bare {
+ public:
+  explicit Bare(const char* file) {
+    if (sqlite3_open_v2(file, &db_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr) !=
+        SQLITE_OK)
+      throw std::runtime_error("the database can't be opened");
+    for (const char* setting :
+         {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"})
+      run(setting);
+  }
+  ~Bare() {
+    for (sqlite3_stmt* statement : prepared_) sqlite3_finalize(statement);
+    sqlite3_close_v2(db_);
+  }
+  Bare(const Bare&) = delete;
+  Bare& operator=(const Bare&) = delete;
+
+  void run(const char* sql) {
+    if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+      throw std::runtime_error(sqlite3_errmsg(db_));
+  }
+  sqlite3_stmt* prepare(const char* sql) {
+    sqlite3_stmt* statement = nullptr;
+    if (sqlite3_prepare_v3(db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) !=
+        SQLITE_OK)
+      throw std::runtime_error(sqlite3_errmsg(db_));
+    prepared_.push_back(statement);
+    return statement;
+  }
+  void step(sqlite3_stmt* statement, const std::vector<std::string>& texts, std::int64_t number) {
+    int place = 0;
+    for (const std::string& text : texts)
+      sqlite3_bind_text(statement, ++place, text.data(), int(text.size()), SQLITE_TRANSIENT);
+    if (sqlite3_bind_parameter_count(statement) > place)
+      sqlite3_bind_int64(statement, place + 1, number);
+    int code = SQLITE_ROW;
+    while (code == SQLITE_ROW) code = sqlite3_step(statement);
+    if (code != SQLITE_DONE) throw std::runtime_error(sqlite3_errmsg(db_));
+    sqlite3_reset(statement);
+  }
+
+ private:
+  sqlite3* db_ = nullptr;
+  std::vector<sqlite3_stmt*> prepared_;
+};
+
+int bare(const char* file, int group, double seconds) {
+  const Clock clock;
+  const Who somebody = db::Database(file, clock).read(who);
+  Bare sqlite(file);
+  auto* take = sqlite.prepare(
+      "UPDATE ledger_accounts SET balance = balance - 1 WHERE id = ?1 AND balance >= 1");
+  auto* give = sqlite.prepare("UPDATE ledger_accounts SET balance = balance + 1 WHERE id = ?1");
+  auto* transaction = sqlite.prepare(
+      "INSERT INTO ledger_transactions (id, kind, memo, at) VALUES (?1, 'spend', 'benchmark', ?2)");
+  auto* out = sqlite.prepare(
+      "INSERT INTO ledger_postings (transaction_id, account_id, amount) VALUES (?1, ?2, -1)");
+  auto* in = sqlite.prepare(
+      "INSERT INTO ledger_postings (transaction_id, account_id, amount) VALUES (?1, ?2, 1)");
+  auto* grant = sqlite.prepare("UPDATE grants SET spent_on_day = spent_on_day + 1 WHERE id = ?1");
+  auto* keep = sqlite.prepare(
+      "INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, body, "
+      "created_at) VALUES (?1, 'POST', '/api/external/points/spend', ?2, ?3, 200, ?4, ?5)");
+  const std::string user = "user:" + somebody.user, app = "app:" + somebody.app, hash(64, 'a'),
+                    body = R"({"amount_spent":1,"points":1,"success":true})";
+  std::int64_t written = 0;
+  const auto start = SteadyClock::now();
+  std::chrono::duration<double> passed{0};
+  while (passed.count() < seconds) {
+    const std::int64_t now = to_millis(clock.now());
+    sqlite.run("BEGIN IMMEDIATE");
+    for (int i = 0; i < group; ++i) {
+      const std::string id = new_uuid(clock.now());
+      sqlite.step(take, {user}, 0);
+      sqlite.step(give, {app}, 0);
+      sqlite.step(transaction, {id}, now);
+      sqlite.step(out, {id, user}, 0);
+      sqlite.step(in, {id, app}, 0);
+      sqlite.step(grant, {somebody.grant}, 0);
+      sqlite.step(keep, {app + ":" + user, new_uuid(clock.now()), hash, body}, now);
+    }
+    sqlite.run("COMMIT");
+    written += group;
+    passed = SteadyClock::now() - start;
+  }
+  std::printf("%.0f\n", double(written) / passed.count());
+  return 0;
+}
+
+// As if so much had happened before: among many users, in the order of time.
+int fill(const char* file, std::int64_t postings) {
+  constexpr int users = 10'000;
+  constexpr std::int64_t in_a_commit = 50'000;
+  const Clock clock;
+  db::Database database(file, clock);
+  std::mt19937_64 random(1);
+  const Who somebody = database.write([](db::Tx& tx) {
+    for (int i = 0; i < users; ++i)
+      ledger::open_account(tx, ledger::user_account("filled" + std::to_string(i)));
+    return who(tx);
+  });
+  std::int64_t there =
+      database.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM ledger_postings"); });
+  while (there < postings) {
+    const std::int64_t some = std::min(in_a_commit, (postings - there + 1) / 2);
+    database.write([&](db::Tx& tx) {
+      for (std::int64_t i = 0; i < some; ++i) {
+        const std::string id = new_uuid(tx.now());
+        tx.execute("INSERT INTO ledger_transactions VALUES ($1, 'mint', 'filled', $2)", id,
+                   tx.now());
+        for (const auto& [account, amount] :
+             {std::pair{std::string("issuance"), -1},
+              std::pair{"user:filled" + std::to_string(random() % users), 1}})
+          tx.execute(
+              "INSERT INTO ledger_postings (transaction_id, account_id, amount) VALUES ($1, $2, "
+              "$3)",
+              id, account, amount);
+      }
+    });
+    there += some * 2;
+  }
+  database.write([](db::Tx& tx) {
+    tx.execute(
+        "UPDATE ledger_accounts SET balance = (SELECT coalesce(sum(amount), 0) FROM "
+        "ledger_postings p WHERE p.account_id = ledger_accounts.id)");
+  });
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "domain" && argc == 5) return domain(argv[2], std::atoi(argv[3]), std::atof(argv[4]));
+  if (what == "bare" && argc == 5) return bare(argv[2], std::atoi(argv[3]), std::atof(argv[4]));
+  if (what == "fill" && argc == 4) return fill(argv[2], std::atoll(argv[3]));
+  std::fputs("usage: bench_points domain|bare DATABASE THREADS|GROUP SECONDS, or fill DATABASE N\n",
+             stderr);
+  return 2;
+}
+
+}  // namespace
+}  // namespace berth
+
+int main(int argc, char** argv) try {
+  return berth::run(argc, argv);
+} catch (const std::exception& failure) {
+  std::fprintf(stderr, "bench_points: %s\n", failure.what());
+  return 1;
+}

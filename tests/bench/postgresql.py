@@ -1,0 +1,57 @@
+"""A PostgreSQL of our own, for what is measured beside it or on it."""
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from common import START_SECONDS, fail, free_port, output_of
+
+
+def postgresql_program(name):
+    """Debian keeps the server's programs out of PATH."""
+    found = shutil.which(name)
+    if found:
+        return found
+    versions = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    return str(versions[-1]) if versions else fail(f"no {name} (Debian: apt install postgresql)")
+
+
+class PostgreSQL:
+    """A server of our own, as it comes, in a directory that goes with it."""
+
+    def __init__(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-bench-pg-"))
+        self.user = {}
+        if os.getuid() == 0:  # which PostgreSQL refuses to run as
+            account = pwd.getpwnam("postgres")
+            os.chown(self.directory, account.pw_uid, account.pw_gid)
+            self.user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+        data, self.port = self.directory / "data", free_port()
+        output_of(postgresql_program("initdb"), "-D", data, "-A", "trust", "-U", "bench", "-E",
+                  "UTF8", "--locale=C.UTF-8", cwd=self.directory, **self.user)
+        self.log = (self.directory / "log").open("wb")
+        self.process = subprocess.Popen(
+            [postgresql_program("postgres"), "-D", data, "-k", self.directory, "-c",
+             f"port={self.port}", "-c", "listen_addresses=127.0.0.1"], cwd=self.directory,
+            stdout=self.log, stderr=self.log, **self.user)
+
+    def database(self, name):
+        command = [postgresql_program("createdb"), "-h", "127.0.0.1", "-p", str(self.port), "-U",
+                   "bench", name]
+        for _ in range(START_SECONDS * 10):
+            if subprocess.run(command, capture_output=True).returncode == 0:
+                return f"postgres://bench@127.0.0.1:{self.port}/{name}?sslmode=disable"
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.1)
+        return fail("PostgreSQL doesn't start: " + (self.directory / "log").read_text()[-500:])
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)  # "fast": doesn't wait for its clients
+        self.process.wait(START_SECONDS)
+        self.log.close()
+        shutil.rmtree(self.directory)

@@ -1,0 +1,156 @@
+// Logs of containers on a cluster that outlives berthd.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "reconcilers/simulated/cluster.h"
+#include "tests/process/event_client.h"
+
+using namespace berth::process;
+namespace simulated = berth::simulated;
+
+namespace {
+
+struct World {
+  TempDir dir;
+  simulated::Cluster cluster{{.timing = quick(), .seed = 0}};
+  std::filesystem::path kubeconfig = dir.write("kubeconfig", R"({
+    "apiVersion": "v1", "kind": "Config", "current-context": "c",
+    "clusters": [{"name": "c", "cluster": {"server": ")" + cluster.url() +
+                                                                 R"("}}],
+    "users": [{"name": "u", "user": {}}],
+    "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]})");
+  Flags flags = [this] {
+    Flags all = roomy_tier();
+    all.insert(all.end(), {"--rate-limits", "off", "--kubernetes", "kubeconfig", "--kubeconfig",
+                           kubeconfig.string()});
+    return all;
+  }();
+  Berthd berthd{flags};
+  Operator ada = operator_with_token(berthd, "ada");
+
+  static simulated::Timing quick() {
+    simulated::Timing timing;
+    timing.pull = std::chrono::milliseconds(50);
+    timing.start = std::chrono::milliseconds(50);
+    timing.probe = std::chrono::milliseconds(50);
+    timing.second = std::chrono::milliseconds(100);
+    return timing;
+  }
+  std::string run(const std::string& image, const std::string& status = "running") {
+    const std::string id = deploy(ada.api, order("shop", image));
+    wait_until_status(ada.api, id, status);
+    return "/api/deploy/apps/" + id;
+  }
+  Answer logs(const std::string& path, const std::string& query = "") {
+    return ada.api.get(path + "/container-logs" + query);
+  }
+};
+
+// Which pod a line came from, by its id: …Z/POD@…
+std::string pod_of(const std::string& id) {
+  const size_t slash = id.find('/');
+  return id.substr(slash + 1, id.find('@') - slash - 1);
+}
+
+// That each pod's ticks and tocks came in order, none twice and none left out.
+void check_whole(const std::vector<berth::api::test::ReadEvent>& events) {
+  std::map<std::string, std::vector<std::string>> by_pod;
+  std::set<std::string> ids;
+  for (const auto& event : events) {
+    CHECK(ids.insert(event.id).second);
+    if (event.data.starts_with("t")) by_pod[pod_of(event.id)].push_back(event.data);
+  }
+  for (const auto& [pod, lines] : by_pod) {
+    INFO(pod);
+    const int first = std::stoi(lines.front().substr(5));
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const std::string expected =
+          (i % 2 == 0 ? "tick " : "tock ") + std::to_string(first + int(i / 2));
+      if (lines[i] != expected) {
+        CHECK(lines[i] == expected);
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a log is followed through restarts of the pod and of berthd, whole and once") {
+  World w;
+  const std::string path = w.run("docker.io/library/talking:1");
+  EventClient client(w.berthd, path + "/container-logs?follow=true", w.ada.tokens.access_token);
+  const auto lines_of = [&](size_t pods, size_t lines) {
+    std::map<std::string, size_t> count;
+    for (const auto& event : client.events()) ++count[pod_of(event.id)];
+    return count.size() >= pods &&
+           std::ranges::all_of(count, [&](const auto& entry) { return entry.second >= lines; });
+  };
+  REQUIRE(eventually([&] { return lines_of(1, 20); }));
+  client.reconnect();
+  REQUIRE(eventually([&] { return lines_of(1, 40); }));
+
+  CHECK(w.berthd.terminate() == 0);
+  const size_t before = client.events().size();
+  w.berthd.start();
+  REQUIRE(eventually([&] { return client.events().size() > before + 10; }));
+
+  expect(200, w.ada.api.post(path + "/restart"));
+  REQUIRE(eventually([&] { return lines_of(2, 20); }));
+  client.reconnect();
+  w.cluster.drop_watches();  // and with them the logs that are followed
+  const size_t then = client.events().size();
+  REQUIRE(eventually([&] { return client.events().size() > then + 40; }));
+  CHECK(client.connections() >= 4);
+  check_whole(client.events());
+}
+
+TEST_CASE("after a crash the previous run is there, and following goes over it") {
+  World w;
+  const std::string path = w.run("docker.io/library/crash:1", "errored");
+  const Answer previous = expect(200, w.logs(path, "?previous=true"));
+  CHECK(previous.text ==
+        "simulated container app of image docker.io/library/crash:1\nstarting\n"
+        "Error: simulated crash: this image always exits with 1\n");
+  CHECK(previous.header("Content-Type") == "text/plain; charset=utf-8");
+  EventClient client(w.berthd, path + "/container-logs?follow=true&tail=0",
+                     w.ada.tokens.access_token);
+  REQUIRE(eventually([&] { return client.events().size() >= 3; }));
+  CHECK(client.events()[2].data == "Error: simulated crash: this image always exits with 1");
+}
+
+TEST_CASE("a log's end, its newest lines, and refusals") {
+  World w;
+  const std::string path = w.run("docker.io/library/hello:1");
+  CHECK(expect(200, w.logs(path)).text ==
+        "simulated container app of image docker.io/library/hello:1\nstarting\n"
+        "listening on port 3000\n");
+  CHECK(expect(200, w.logs(path, "?tail=1")).text == "listening on port 3000\n");
+  CHECK(expect(200, w.logs(path, "?tail=0")).text.empty());
+  CHECK(expect(200, w.logs(path, "?since=1h&tail=2")).text == "starting\nlistening on port 3000\n");
+  const Answer events =
+      expect(200, w.ada.api.get(path + "/container-logs", {{"Accept", "text/event-stream"}}));
+  berth::api::test::EventText text;
+  const auto read = text.read(events.text);
+  REQUIRE(read.size() == 3);
+  const Answer rest =
+      expect(200, w.ada.api.get(path + "/container-logs",
+                                {{"Accept", "text/event-stream"}, {"Last-Event-ID", read[1].id}}));
+  CHECK(berth::api::test::EventText().read(rest.text) ==
+        std::vector<berth::api::test::ReadEvent>{read[2]});
+
+  CHECK(w.logs(path, "?previous=true").code() == "invalid_state");
+  CHECK(w.logs(path, "?previous=true&follow=true").code() == "validation_failed");
+  for (const char* wrong : {"?tail=-1", "?tail=10001", "?tail=x", "?since=yesterday", "?follow=2"})
+    CHECK(w.logs(path, wrong).code() == "validation_failed");
+  CHECK(w.ada.api.get(path + "/container-logs", {{"Last-Event-ID", "7"}}).code() ==
+        "malformed_request");
+
+  const std::string missing = deploy(w.ada.api, order("none", "docker.io/library/missing:1"));
+  wait_until_status(w.ada.api, missing, "errored");
+  const Answer none = w.logs("/api/deploy/apps/" + missing);
+  CHECK(none.status == 409);
+  CHECK(none.code() == "invalid_state");
+  expect(200, w.ada.api.post(path + "/stop"));
+  REQUIRE(eventually([&] { return w.logs(path).status == 409; }));
+}

@@ -1,0 +1,281 @@
+// Deliveries over HTTP, to receivers that are well and to others.
+#include "reconcilers/webhooks.h"
+
+#include <httplib.h>
+#include <prometheus/text_serializer.h>
+
+#include <catch2/catch.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "controller/base/crypto.h"
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::reconcilers;
+using namespace berth::test;
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+constexpr std::chrono::seconds patience{20};
+
+struct Received {
+  std::string body;
+  std::string signature;
+  std::string delivery;
+  int number() const { return json::parse(body).at("data").at("number"); }
+};
+
+// Takes what is posted to /, and behaves as it is told.
+class Receiver {
+ public:
+  Receiver() {
+    server_.new_task_queue = [] { return new httplib::ThreadPool(16); };
+    server_.Post("/", [this](const httplib::Request& request, httplib::Response& response) {
+      std::unique_lock lock(mutex_);
+      ++asked_;
+      const int status = status_;
+      if (status < 300)
+        received_.push_back({request.body, request.get_header_value("Berth-Signature"),
+                             request.get_header_value("Berth-Delivery")});
+      changed_.notify_all();
+      changed_.wait_for(lock, patience, [&] { return !held_; });
+      response.status = status;
+      if (status >= 300 && status < 400) response.set_header("Location", "/elsewhere");
+    });
+    server_.Post("/elsewhere", [this](const httplib::Request&, httplib::Response&) {
+      const std::lock_guard lock(mutex_);
+      ++elsewhere_;
+    });
+    port_ = server_.bind_to_any_port("127.0.0.1");
+    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    while (!server_.is_running()) std::this_thread::yield();
+  }
+  ~Receiver() {
+    hold(false);
+    server_.stop();
+    thread_.join();
+  }
+  std::string url(const std::string& host = "127.0.0.1") const {
+    return "http://" + host + ":" + std::to_string(port_) + "/";
+  }
+  void answer(int status) {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+  }
+  void hold(bool held) {
+    const std::lock_guard lock(mutex_);
+    held_ = held;
+    changed_.notify_all();
+  }
+  bool wait_for_questions(int count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [&] { return asked_ >= count; });
+  }
+  std::vector<Received> received() {
+    const std::lock_guard lock(mutex_);
+    return received_;
+  }
+  int asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  int elsewhere() {
+    const std::lock_guard lock(mutex_);
+    return elsewhere_;
+  }
+
+ private:
+  httplib::Server server_;
+  std::thread thread_;
+  int port_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Received> received_;
+  int asked_ = 0;
+  int elsewhere_ = 0;
+  int status_ = 204;
+  bool held_ = false;
+};
+
+struct Fixture {
+  World world;
+  accounts::User owner = world.verified_user("ada");
+  apps::App app = world.new_app(owner).app;
+  std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
+  Reach reach = Reach::private_too;
+  std::unique_ptr<WebhookLoop> loop;
+
+  webhooks::WebhookWithSecret add(const std::string& url) {
+    return world.write([&](db::Tx& tx) {
+      return webhooks::create(tx, app.id, url, {"billing.failed"}, webhooks::Schemes::http_too,
+                              world.keys.data);
+    });
+  }
+  void start(std::chrono::milliseconds time_limit = 5s) {
+    WebhookLoop::Options options;
+    options.first_retry = 100ms;
+    options.longest_retry = 1s;
+    options.time_limit = time_limit;
+    options.poll = 20ms;
+    loop = std::make_unique<WebhookLoop>(
+        WebhookLoop::Parts{.database = world.db,
+                           .clock = world.clock,
+                           .data_key = world.keys.data,
+                           .reach = reach,
+                           .url_of = [](const std::string& host) { return "https://" + host; },
+                           .apps_domain = "apps.example.org",
+                           .registry = registry},
+        options);
+    loop->start();
+  }
+  void emit(const std::string& subject, int number) {
+    world.write([&](db::Tx& tx) {
+      webhooks::emit(tx, app.id, "billing.failed", subject, {{"number", number}});
+    });
+    if (loop) loop->wake();
+  }
+  std::vector<webhooks::Delivery> deliveries(const webhooks::Webhook& webhook) {
+    return world
+        .read([&](db::Tx& tx) {
+          return webhooks::deliveries(tx, webhook, PageRequest{.page = 1, .page_size = 100});
+        })
+        .items;
+  }
+  // Retries wait by the clock, which stands: it goes on until it holds.
+  bool eventually(const std::function<bool()>& holds) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(5ms);
+      world.clock.advance(50ms);
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a delivery says what happened, and is signed") {
+  Fixture f;
+  Receiver receiver;
+  const auto made = f.add(receiver.url());
+  f.emit("s", 1);
+  f.start();
+  REQUIRE(f.eventually([&] { return receiver.received().size() == 1; }));
+  const Received got = receiver.received()[0];
+  const json body = json::parse(got.body);
+  CHECK(body.size() == 4);
+  CHECK(body.at("type") == "billing.failed");
+  CHECK(body.at("data") == json{{"number", 1}});
+  CHECK(parse_iso8601(body.at("created_at").get<std::string>()));
+  const size_t comma = got.signature.find(",v1=");
+  REQUIRE(got.signature.starts_with("t="));
+  REQUIRE(comma != std::string::npos);
+  const std::string time = got.signature.substr(2, comma - 2);
+  CHECK(got.signature.substr(comma + 4) == hex(hmac_sha256(made.secret, time + "." + got.body)));
+  REQUIRE(f.eventually([&] { return f.deliveries(made.webhook)[0].state == "delivered"; }));
+  const auto delivery = f.deliveries(made.webhook)[0];
+  CHECK(delivery.id == got.delivery);
+  CHECK(delivery.event_id == body.at("id"));
+  CHECK(delivery.response_status == 204);
+}
+
+TEST_CASE("a receiver that fails, redirects and recovers gets everything, in order per subject") {
+  Fixture f;
+  Receiver receiver;
+  const auto made = f.add(receiver.url());
+  receiver.answer(500);
+  f.start();
+  for (int i = 0; i < 12; ++i) f.emit(i % 2 == 0 ? "even" : "odd", i);
+  REQUIRE(f.eventually([&] { return receiver.asked() >= 4; }));
+  receiver.answer(302);
+  const int before = receiver.asked();
+  REQUIRE(f.eventually([&] { return receiver.asked() >= before + 4; }));
+  CHECK(receiver.received().empty());
+  CHECK(f.deliveries(made.webhook).back().error);
+  receiver.answer(200);
+  REQUIRE(f.eventually([&] { return receiver.received().size() >= 12; }));
+  std::vector<int> even, odd;
+  for (const Received& got : receiver.received())
+    (got.number() % 2 == 0 ? even : odd).push_back(got.number());
+  CHECK(even == std::vector{0, 2, 4, 6, 8, 10});
+  CHECK(odd == std::vector{1, 3, 5, 7, 9, 11});
+  CHECK(receiver.elsewhere() == 0);
+}
+
+TEST_CASE("slow and dead receivers hold up nobody else") {
+  Fixture f;
+  Receiver slow, well;
+  slow.hold(true);
+  f.add(slow.url());
+  // Nobody listens there.
+  f.add("http://127.0.0.1:1/");
+  f.add(well.url());
+  f.start(patience);
+  for (int i = 0; i < 20; ++i) f.emit("s" + std::to_string(i), i);
+  REQUIRE(f.eventually([&] { return well.received().size() == 20; }));
+  CHECK(slow.asked() <= 4);
+  // Still held: what is well was told while the slow one had all of its deliveries open.
+  REQUIRE(slow.wait_for_questions(4));
+  slow.hold(false);
+  REQUIRE(f.eventually([&] {
+    std::set<int> numbers;
+    for (const Received& got : slow.received()) numbers.insert(got.number());
+    return numbers.size() == 20;
+  }));
+}
+
+TEST_CASE("a receiver that doesn't answer in time is tried again") {
+  Fixture f;
+  Receiver receiver;
+  const auto made = f.add(receiver.url());
+  receiver.hold(true);
+  f.start(200ms);
+  f.emit("s", 1);
+  REQUIRE(f.eventually([&] { return receiver.asked() >= 2; }));
+  receiver.hold(false);
+  REQUIRE(f.eventually([&] { return f.deliveries(made.webhook)[0].state == "delivered"; }));
+  CHECK(f.deliveries(made.webhook)[0].attempts >= 2);
+  const auto received = receiver.received();
+  CHECK(received.front().body == received.back().body);
+}
+
+TEST_CASE("private addresses aren't connected to, by whatever name") {
+  Fixture f;
+  f.reach = Reach::public_only;
+  Receiver receiver;
+  std::vector<webhooks::Webhook> all;
+  for (const char* host : {"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0.0.0.0"})
+    all.push_back(f.add(receiver.url(host)).webhook);
+  f.start();
+  f.emit("s", 1);
+  for (const auto& webhook : all) {
+    INFO(webhook.url);
+    REQUIRE(f.eventually([&] { return f.deliveries(webhook)[0].error.has_value(); }));
+    CHECK(f.deliveries(webhook)[0].error == "its host has no public address");
+    CHECK(f.deliveries(webhook)[0].state == "waiting");
+  }
+  CHECK(receiver.asked() == 0);
+}
+
+TEST_CASE("what was on its way when the loop ended is sent again by the next one") {
+  Fixture f;
+  Receiver receiver;
+  const auto made = f.add(receiver.url());
+  receiver.answer(503);
+  f.start();
+  f.emit("s", 1);
+  REQUIRE(f.eventually([&] { return receiver.asked() >= 1; }));
+  f.loop.reset();
+  receiver.answer(204);
+  f.emit("s", 2);
+  f.start();
+  REQUIRE(f.eventually([&] { return receiver.received().size() == 2; }));
+  CHECK(receiver.received()[0].number() == 1);
+  CHECK(receiver.received()[1].number() == 2);
+}
