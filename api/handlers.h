@@ -159,6 +159,8 @@ Reply deployment_domain(db::Tx& tx, const Call& call, const Services& services);
 Reply change_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply rollback_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply deployment_metrics(const Call& call, const Services& services);
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services& services);
 

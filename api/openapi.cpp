@@ -193,7 +193,8 @@ json operation(const Route& route) {
     json types = content("application/json", route.body);
     if (route.body_kind == Body::json_or_form)
       types.update(content("application/x-www-form-urlencoded", route.body));
-    result["requestBody"] = {{"required", true}, {"content", std::move(types)}};
+    result["requestBody"] = {{"required", route.body_kind != Body::optional_json},
+                             {"content", std::move(types)}};
   }
   if (route.rate.limit > 0)
     result["x-rate-limit"] = {{"limit", route.rate.limit},

@@ -64,7 +64,7 @@ inline bool is_oauth(Shape shape) {
   return shape == Shape::oauth || shape == Shape::oauth_and_message;
 }
 
-enum class Body { none, only_json, json_or_form };
+enum class Body { none, only_json, optional_json, json_or_form };
 enum class Availability { always, development_only };
 enum class Idempotency { ignored, kept };
 // by_handler: where the specification asks for other codes than validation_failed; the schema is

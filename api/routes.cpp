@@ -419,14 +419,12 @@ const std::vector<Route>& routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> all;
     for (auto* part : {
-             account_routes,     account_safety_routes, user_admin_routes,
-             oauth_routes,       operator_routes,       play_session_routes,
-             social_routes,      chat_routes,           avatar_routes,
-             cosmetic_routes,    learning_routes,       item_admin_routes,
-             points_routes,      deploy_routes,         campaign_routes,
-             ad_routes,          ad_market_routes,      market_campaign_routes,
-             internal_ad_routes, billing_routes,        internal_routes,
-             meta_routes,
+             account_routes,   account_safety_routes,  user_admin_routes,  oauth_routes,
+             operator_routes,  play_session_routes,    social_routes,      chat_routes,
+             avatar_routes,    cosmetic_routes,        learning_routes,    item_admin_routes,
+             points_routes,    deploy_routes,          campaign_routes,    ad_routes,
+             ad_market_routes, market_campaign_routes, internal_ad_routes, billing_routes,
+             rollout_routes,   internal_routes,        meta_routes,
          })
       for (Route& route : part()) all.push_back(std::move(route));
     return all;
