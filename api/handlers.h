@@ -18,6 +18,7 @@ Reply end_session(db::Tx& tx, const Call& call, const Services& services);
 Reply me(db::Tx& tx, const Call& call, const Services& services);
 Reply update_me(db::Tx& tx, const Call& call, const Services& services);
 Reply delete_me(const Call& call, const Services& services);
+Reply external_profile(db::Tx& tx, const Call& call, const Services& services);
 
 // account_safety.cpp
 Reply change_password(const Call& call, const Services& services);
