@@ -58,6 +58,7 @@ class World(scenes.Scene):
         """Everything that requests may name, before the first one is made up."""
         self.replace_victim()
         self.doomed = self.new_user()
+        self.suspended = self.new_deployment().expect(201).id
         self.victim_app = scenes.App(self, self.victim)
         self.ended_play = self.new_playing().headers
         document = self.anybody.get("/.well-known/openapi.json").expect(200)
@@ -111,7 +112,7 @@ class World(scenes.Scene):
         kinds = {
             "/api/deploy/": [self.deployment],
             "/api/internal/deploy/tiers": self.tiers,
-            "/api/internal/deploy/apps": [self.deployment],
+            "/api/internal/deploy/apps": [self.suspended],
             "cosmetics": self.items,
             "/learning/modules": self.modules,
             "/tables/": ["table-1"],
