@@ -1,5 +1,6 @@
 // Accounts and sessions.
 #include "api/encode.h"
+#include "api/encode_profile.h"
 #include "api/encode_user.h"
 #include "api/handlers.h"
 #include "api/new_password.h"
@@ -113,6 +114,11 @@ Reply delete_me(const Call& call, const Services& services) {
   });
   services.presence->forget(call.user->id);
   return message("the account is deleted");
+}
+
+// For an app, what it may know of its user: neither his address nor his points.
+Reply external_profile(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = {{"user", encode_profile(tx, *accounts::find(tx, call.caller->user_id), {})}}};
 }
 
 }  // namespace berth::api

@@ -5,6 +5,7 @@
 #include "api/encode_deployment.h"
 #include "api/handlers.h"
 #include "controller/domain/custom_domains.h"
+#include "controller/domain/deployment_rollback.h"
 
 namespace berth::api {
 namespace {
@@ -21,7 +22,26 @@ json reason_or_null(std::optional<deployments::Reason> reason) {
   return reason ? json(deployments::to_string(*reason)) : json(nullptr);
 }
 
+struct ShownHealth {
+  std::optional<std::string> status;
+  std::optional<Instant> checked_at;
+};
+
+// What the probe says now, else what was recorded last. A probe that fails doesn't tell whether the
+// container was ever healthy; the record does.
+ShownHealth health_of(const Deployment& row, const Services& services) {
+  const bool runs =
+      row.status != deployments::Status::stopped && row.status != deployments::Status::destroyed;
+  const auto live =
+      runs && services.deployment_health ? services.deployment_health(row.id) : std::nullopt;
+  if (!live) return {row.health_status, row.last_health_check};
+  const std::string known = row.health_status.value_or("unknown");
+  const std::string failing = known == "healthy" ? "unhealthy" : known;
+  return {live->ready ? "healthy" : failing, services.clock.now() - live->age};
+}
+
 json encode(const Deployment& row, const Services& services) {
+  const ShownHealth health = health_of(row, services);
   return {{"id", row.id},
           {"app_id", row.app_id},
           {"deploy_tier_id", row.tier_id},
@@ -45,9 +65,9 @@ json encode(const Deployment& row, const Services& services) {
           {"billing_status", or_null(row.billing_status)},
           {"custom_domain", or_null(row.custom_domain)},
           {"deployed_at", or_null(row.deployed_at)},
-          {"last_health_check", or_null(row.last_health_check)},
+          {"last_health_check", or_null(health.checked_at)},
           {"stopped_at", or_null(row.stopped_at)},
-          {"health_status", or_null(row.health_status)},
+          {"health_status", or_null(health.status)},
           {"host_server", or_null(row.host_server)}};
 }
 
@@ -162,6 +182,7 @@ Reply get_deployment(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply deployment_status(db::Tx& tx, const Call& call, const Services& services) {
   const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
+  const ShownHealth health = health_of(row, services);
   return {.body = {{"id", row.id},
                    {"status", deployments::to_string(row.status)},
                    {"subdomain", row.name},
@@ -171,8 +192,8 @@ Reply deployment_status(db::Tx& tx, const Call& call, const Services& services) 
                    {"message", or_null(row.message)},
                    {"url", url_of(row, services)},
                    {"container_id", or_null(row.container_id)},
-                   {"health_status", or_null(row.health_status)},
-                   {"last_health_check", or_null(row.last_health_check)}}};
+                   {"health_status", or_null(health.status)},
+                   {"last_health_check", or_null(health.checked_at)}}};
 }
 
 Reply deployment_logs(db::Tx& tx, const Call& call, const Services&) {
@@ -215,6 +236,24 @@ Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services) {
   return {.body = encode_both(deployments::restart(tx, actor_of(call), call.id()), services)};
+}
+
+Reply rollback_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_both(deployments::rollback(tx, actor_of(call), call.id(),
+                                                    text_or_nothing(call.body, "to_log_id"),
+                                                    services.deployment_rules, services.keys.data),
+                              services)};
+}
+
+Reply deployment_metrics(const Call& call, const Services& services) {
+  const Deployment row = services.db.read(
+      [&](db::Tx& tx) { return deployments::get_owned(tx, call.caller->app_id, call.id()); });
+  const Usage usage = services.deployment_usage ? services.deployment_usage(row) : Usage();
+  return {.body = {{"id", row.id},
+                   {"cpu", or_null(usage.cpu_millicores)},
+                   {"memory", or_null(usage.memory_bytes)},
+                   {"restarts", or_null(usage.restarts)},
+                   {"requests", or_null(usage.requests)}}};
 }
 
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services&) {

@@ -201,6 +201,8 @@ void Gate::read_body(const Passage& passage, Call& call) const {
     } catch (const json::exception&) {
       throw Error(Code::invalid_request, "the form is not UTF-8");
     }
+  } else if (route.body_kind == Body::optional_json && request.body.empty()) {
+    call.body = json::object();
   } else {
     try {
       call.body = parse_body(request.body);

@@ -18,6 +18,7 @@ Reply end_session(db::Tx& tx, const Call& call, const Services& services);
 Reply me(db::Tx& tx, const Call& call, const Services& services);
 Reply update_me(db::Tx& tx, const Call& call, const Services& services);
 Reply delete_me(const Call& call, const Services& services);
+Reply external_profile(db::Tx& tx, const Call& call, const Services& services);
 
 // account_safety.cpp
 Reply change_password(const Call& call, const Services& services);
@@ -159,6 +160,8 @@ Reply deployment_domain(db::Tx& tx, const Call& call, const Services& services);
 Reply change_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply rollback_deployment(db::Tx& tx, const Call& call, const Services& services);
+Reply deployment_metrics(const Call& call, const Services& services);
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services& services);
 

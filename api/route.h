@@ -64,7 +64,7 @@ inline bool is_oauth(Shape shape) {
   return shape == Shape::oauth || shape == Shape::oauth_and_message;
 }
 
-enum class Body { none, only_json, json_or_form };
+enum class Body { none, only_json, optional_json, json_or_form };
 enum class Availability { always, development_only };
 enum class Idempotency { ignored, kept };
 // by_handler: where the specification asks for other codes than validation_failed; the schema is
@@ -136,6 +136,8 @@ struct Answer {
   int status = 200;
   std::string_view schema;  // a name in schemas/*.yaml
   std::string_view content_type = "application/json";
+  std::string_view by_accept = {};   // another content type, for those whose Accept names it
+  std::string_view or_nothing = {};  // when it is 204 instead
 };
 
 struct Route {

@@ -42,6 +42,7 @@ std::vector<Route> event_routes();           // routes_events.cpp
 std::vector<Route> webhook_routes();         // routes_events.cpp
 std::vector<Route> points_routes();          // routes_points.cpp
 std::vector<Route> operator_routes();        // routes_operators.cpp
+std::vector<Route> rollout_routes();         // routes_rollouts.cpp
 std::vector<Route> play_session_routes();    // routes_operators.cpp
 std::vector<Route> social_routes();          // routes_social.cpp
 std::vector<Route> chat_routes();            // routes_social.cpp

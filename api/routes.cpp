@@ -430,7 +430,8 @@ const std::vector<Route>& routes() {
              campaign_routes,    ad_routes,
              ad_market_routes,   market_campaign_routes,
              internal_ad_routes, billing_routes,
-             internal_routes,    meta_routes,
+             rollout_routes,     internal_routes,
+             meta_routes,
          })
       for (Route& route : part()) all.push_back(std::move(route));
     return all;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,20 @@ enum class Environment { development, production };
 struct Backup {
   std::uint64_t bytes = 0;
   Stream stream;
+};
+
+// What a deployment's readiness probe said, and how long ago.
+struct Health {
+  bool ready = false;
+  Duration age{0};
+};
+
+// What a deployment uses; nothing where the cluster doesn't tell.
+struct Usage {
+  std::optional<std::int64_t> cpu_millicores;
+  std::optional<std::int64_t> memory_bytes;
+  std::optional<std::int64_t> restarts;
+  std::optional<std::int64_t> requests;
 };
 
 // What the handlers work with. Made by main, lives as long as the server. The cluster's side comes
@@ -66,6 +81,10 @@ struct Services {
 
   std::function<std::string()> kubernetes_state;      // simulated, connected, unreachable
   std::function<std::vector<std::string>()> orphans;  // deployment ids on the cluster without a row
+  // Quick. Nothing where no container was started; empty: nobody knows.
+  std::function<std::optional<Health>(const std::string& deployment_id)> deployment_health = {};
+  // Takes seconds at most; empty: nothing is known.
+  std::function<Usage(const deployments::Deployment& deployment)> deployment_usage = {};
   container_logs::Open container_logs = {};
   // Sealed with this key, of 32 bytes (base/sealed_file.h). Throws Error unavailable.
   std::function<Backup(const std::string& key)> backup;

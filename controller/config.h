@@ -74,6 +74,7 @@ struct Config {
   std::optional<std::string> cluster_issuer;
   std::vector<std::string> dns_servers;
   int reconcile_workers = 0;
+  std::string traefik_metrics_url;  // empty: none
 
   std::optional<MailServer> mail_server;
   std::optional<Mailbox> mail_from;

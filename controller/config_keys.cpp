@@ -318,6 +318,13 @@ const std::vector<Key>& config_keys() {
        [](Config& c, const std::string& v) { c.wildcard_tls_secret = text_or_nothing(v); }},
       {"reconcile-workers", "8", "deployments that are reconciled at once",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
+      {"traefik-metrics-url", "",
+       "Traefik's page of Prometheus metrics, for the requests of deployments; unknown if empty",
+       [](Config& c, const std::string& v) {
+         if (!v.empty() && !v.starts_with("http://") && !v.starts_with("https://"))
+           want("an http or https URL, such as http://traefik.ingress:8082/metrics");
+         c.traefik_metrics_url = v;
+       }},
       {"dns-servers", "",
        "addresses, with or without a port, for custom domains; the system's if empty",
        [](Config& c, const std::string& v) {

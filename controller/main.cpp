@@ -287,7 +287,8 @@ void serve(const Config& config) {
                              {.workers = config.reconcile_workers,
                               .patience = {},
                               .dns = {.servers = config.dns_servers},
-                              .leader = {}});
+                              .leader = {},
+                              .traefik_metrics_url = config.traefik_metrics_url});
   ads::CampaignIndex campaign_index;
   reconcilers::BillingLoop billing(database, keys.data);
   const auto events = std::make_shared<api::EventHub>(
@@ -369,6 +370,19 @@ void serve(const Config& config) {
           [&] {
             const auto ids = engine.orphans();
             return std::vector<std::string>(ids.begin(), ids.end());
+          },
+      .deployment_health = [&](const std::string& id) -> std::optional<api::Health> {
+        const auto health = engine.health(id);
+        if (!health) return std::nullopt;
+        return api::Health{.ready = health->ready, .age = health->age};
+      },
+      .deployment_usage =
+          [&](const deployments::Deployment& row) {
+            const reconcilers::Usage usage = engine.usage(row);
+            return api::Usage{.cpu_millicores = usage.cpu_millicores,
+                              .memory_bytes = usage.memory_bytes,
+                              .restarts = usage.restarts,
+                              .requests = usage.requests};
           },
       .container_logs =
           [&](const container_logs::Wanted& wanted) { return container_logs.open(wanted); },

@@ -210,7 +210,7 @@ Object ingress(const Parts& parts) {
 
 // The one that serves, the one that a rollout starts beside it, and three that earlier rollouts
 // have told to end and that count until then (kubernetes.io, "Resource Quotas"): ten restarts a
-// minute and some 18 s for a pod to end.
+// minute and some 20 s for a pod to end.
 constexpr std::int64_t pods_of_a_deployment = 5;
 
 Object resource_quota(const Values& common, const deployments::AppSize& size) {

@@ -71,6 +71,12 @@ ClusterState Cache::state() const {
   return all;
 }
 
+InformerState Cache::state(const kube::Resource& resource) const {
+  for (const auto& informer : informers_)
+    if (informer->resource().kind == resource.kind) return informer->state();
+  throw std::invalid_argument("nobody watches " + std::string(resource.plural));
+}
+
 bool Cache::serves(const kube::Resource& resource) const {
   const auto found = std::ranges::find_if(
       informers_, [&](const auto& informer) { return informer->resource().kind == resource.kind; });

@@ -45,6 +45,7 @@ class Cache {
   // Whether each kind was listed once; stays so.
   bool synced() const;
   ClusterState state() const;
+  InformerState state(const kube::Resource& resource) const;  // throws as store() does
 
   // False where the cluster has no such kind (cert-manager's), or doesn't let us see it.
   bool serves(const kube::Resource& resource) const;

@@ -86,6 +86,10 @@ Engine::Engine(Parts parts, Options options)
                                            const Object& object) { notice(id, object); },
               .app_changed = [this](const std::string& app_id) { loop_.app_changed(app_id); },
               .connected = [this] { wake_stalled(); }}),
+      usage_({.cache = cache_,
+              .cluster = parts.cluster,
+              .observer = metrics_.request_observer(),
+              .traefik_metrics_url = options_.traefik_metrics_url}),
       loop_({.database = database_,
              .client = client_,
              .cache = cache_,
@@ -140,6 +144,14 @@ void Engine::notice(const std::string& id, const Object& object) {
 std::optional<Leader::State> Engine::leadership() const {
   if (!leader_) return std::nullopt;
   return leader_->state();
+}
+
+std::optional<Health> Engine::health(const std::string& deployment_id) const {
+  const InformerState pods = cache_.state(kube::pods);
+  const Instant now = std::chrono::floor<Duration>(std::chrono::system_clock::now());
+  const Duration silence =
+      pods.connected ? Duration(0) : std::max(now - pods.last_contact, Duration(0));
+  return health_of(cache_.store(kube::pods).of_deployment(deployment_id), now, silence);
 }
 
 void Engine::work() {

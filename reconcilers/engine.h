@@ -14,6 +14,8 @@
 #include "reconcilers/domain_workers.h"
 #include "reconcilers/leader.h"
 #include "reconcilers/metrics.h"
+#include "reconcilers/pod_health.h"
+#include "reconcilers/usage.h"
 
 namespace berth::reconcilers {
 
@@ -42,6 +44,8 @@ class Engine {
     Patience patience;
     dns::Options dns;  // who is asked about custom domains
     Leader::Options leader;
+    // Traefik's own metrics page, for the requests of deployments; empty: they aren't known.
+    std::string traefik_metrics_url = {};
   };
 
   explicit Engine(Parts parts) : Engine(std::move(parts), Options()) {}
@@ -69,6 +73,10 @@ class Engine {
   std::optional<Leader::State> leadership() const;
   // Ids of deployments that have objects here and no row. Only a command removes them.
   std::set<std::string> orphans() const { return loop_.orphans(); }
+  // What the readiness probe says, as the pods' informer has it. Quick; from any thread.
+  std::optional<Health> health(const std::string& deployment_id) const;
+  // Asks the cluster and Traefik: some seconds at most. From any thread.
+  Usage usage(const deployments::Deployment& deployment) { return usage_.of(deployment); }
   // Whether nothing waits and nobody works; for tests and for a berthd that was told to finish.
   bool is_idle() const {
     return queue_.depth() == 0 && queue_.unfinished().count() == 0 && domains_.is_idle();
@@ -102,6 +110,7 @@ class Engine {
   kube::Client client_;
   Cache cache_;
   KeyedMutex deployments_;
+  UsageReader usage_;
   DeploymentLoop loop_;
   dns::Resolver resolver_;
   DomainLoop domain_loop_;

@@ -46,11 +46,15 @@ Pods sort_out(const Live& live) {
   return pods;
 }
 
+bool is_observed(const Object& deployment) {
+  return number_at(deployment, {"status", "observedGeneration"}) >=
+         number_at(deployment, {"metadata", "generation"});
+}
+
 // The Deployment's controller has seen our last change, and only the newest pods are left.
 bool rollout_is_complete(const Object& deployment) {
   const auto wanted = number_at(deployment, {"spec", "replicas"});
-  return number_at(deployment, {"status", "observedGeneration"}) >=
-             number_at(deployment, {"metadata", "generation"}) &&
+  return is_observed(deployment) &&
          number_at(deployment, {"status", "updatedReplicas"}) == wanted &&
          number_at(deployment, {"status", "replicas"}) == wanted &&
          number_at(deployment, {"status", "readyReplicas"}) >= wanted;
@@ -110,6 +114,29 @@ std::optional<Trouble> creation_trouble(const Object& deployment) {
   return Trouble{quota ? Reason::quota_exceeded : Reason::cluster_refused, message};
 }
 
+// The Deployment's controller has given the rollout up (progressDeadlineSeconds), and the pod
+// itself doesn't say why: an image that is pulled for ever, say. What it says of an older template
+// doesn't count.
+std::optional<Trouble> deadline_trouble(const Object& deployment, PodState::Step step) {
+  const Object& progress = condition(deployment, "Progressing");
+  if (text_at(progress, {"reason"}) != "ProgressDeadlineExceeded" || !is_observed(deployment))
+    return std::nullopt;
+  const std::string message = text_at(progress, {"message"});
+  switch (step) {
+    case PodState::Step::scheduling:
+      return Trouble{Reason::unschedulable, message};
+    case PodState::Step::pulling:
+      return Trouble{Reason::image_pull_failed, message};
+    case PodState::Step::starting:
+      return Trouble{Reason::crash_loop, message};
+    case PodState::Step::probing:
+      return Trouble{Reason::port_not_listening, message};
+    case PodState::Step::ready:
+      break;
+  }
+  return std::nullopt;
+}
+
 Seen observe_without_pod(const Deployment& row, const Live& live, const Pods& pods,
                          const Patience& patience, Instant now) {
   Seen seen;
@@ -145,9 +172,10 @@ Observation observe_ready(const Deployment& row, const Live& live, const Pods& p
 Seen observe_unready(const Deployment& row, const Live& live, const Pods& pods,
                      const Patience& patience, Instant now) {
   const auto events = live.events.find(name_of(*pods.newest));
-  const PodState state =
+  PodState state =
       state_of(*pods.newest, events == live.events.end() ? std::vector<Object>{} : events->second,
                row, patience, now);
+  if (!state.trouble) state.trouble = deadline_trouble(live.deployment, state.step);
   Seen seen;
   seen.look_again = state.look_again;
   seen.observation.phase = to_string(state.step);

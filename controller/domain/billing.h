@@ -42,8 +42,8 @@ void open(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Ti
 // insufficient_balance. What was read of the deployment before is old afterwards.
 void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& deployment_id);
 
-// Its owner stops or deletes it: nothing is renewed, and nothing starts it but its owner. True where it would
-// have started again by itself.
+// Its owner stops or deletes it: nothing is renewed, and nothing starts it but its owner. True
+// where it would have started again by itself.
 bool rest(db::Tx& tx, const std::string& deployment_id);
 
 // Puts it on another tier, with that one's memory and CPU, and settles the price for the rest of

@@ -4,6 +4,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/billing.h"
 #include "controller/domain/custom_domains.h"
+#include "controller/domain/deployment_revisions.h"
 #include "controller/domain/deployment_rows.h"
 #include "controller/domain/deployment_rules.h"
 #include "controller/domain/domain_names.h"
@@ -67,10 +68,11 @@ Next next_of(const Wish& now, const Change& change) {
 void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next) {
   std::vector<std::string> fields = next.container;
   if (next.other_domain) fields.emplace_back("custom_domain");
-  nlohmann::json details = {{"kind", "change"}, {"fields", fields}};
+  nlohmann::json details = {{"kind", to_string(RolloutKind::patch)}, {"fields", fields}};
   if (next.tier)
     details["tier"] = {{"from", next.old_tier}, {"to", next.tier->slug}, {"amount", next.price}};
   const bool rolls_out = !next.container.empty() && row.status != Status::stopped;
+  if (!next.container.empty()) details["generation"] = row.generation + 1;
   write_log(tx, row.id,
             {.action = "deploy",
              .status = rolls_out ? "started" : "succeeded",
@@ -91,6 +93,7 @@ void replace_container(db::Tx& tx, const Deployment& row, const Actor& actor, co
       "phase = '', reason = NULL, cause = NULL, message = NULL, health_status = NULL WHERE id = $1",
       row.id, next.image, next.port, next.health_path, env.keys, env.values, credentials,
       actor.request_id, tx.now());
+  begin_revision(tx, row.id, RolloutKind::patch, actor.user_id);
   tx.notify(db::Topic::deployment, row.id);
 }
 

@@ -1,23 +1,13 @@
 // What the reconcilers read and record.
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
-#include "controller/base/crypto.h"
 #include "controller/base/text.h"
+#include "controller/domain/deployment_revisions.h"
 #include "controller/domain/deployment_rows.h"
 
 namespace berth::deployments {
 namespace {
-
-nlohmann::json opened(const std::string& sealed, const std::string& data_key,
-                      const std::string& context) {
-  const auto bytes = parse_base64(sealed);
-  const auto plain = bytes ? open_sealed(data_key, *bytes, context) : std::nullopt;
-  if (!plain)
-    throw std::runtime_error("a sealed value can't be opened with this data key: " + context);
-  return nlohmann::json::parse(*plain);
-}
 
 bool leaving_holds_name(db::Tx& tx, const Deployment& deployment) {
   return tx.number(
@@ -34,17 +24,31 @@ std::optional<std::string> kept_message(const std::optional<std::string>& messag
   return message ? std::optional(cut(*message, max_message_length)) : std::nullopt;
 }
 
-// The log entry for a move of status, where the move has one.
+// Of a rollout that is on its way: who began it and, at its end, how long it took.
+void add_rollout(nlohmann::json& details, const Revision& rollout, bool ends, Instant now) {
+  details["kind"] = rollout.kind;
+  details["image"] = rollout.image;
+  if (ends)
+    details["duration_seconds"] = std::chrono::duration<double>(now - rollout.started_at).count();
+}
+
+// The log entry for a move of status, where the move has one. What happens to a container after it
+// ran is berth's own to tell: nobody's rollout.
 void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
+  auto rollout = revision_of(tx, row.id, row.generation);
+  if (rollout && rollout->succeeded) rollout.reset();
   nlohmann::json details = {{"generation", row.generation}};
   if (seen.image_digest) details["image_digest"] = *seen.image_digest;
   if (seen.reason) details["reason"] = to_string(*seen.reason);
   if (seen.cause) details["cause"] = to_string(*seen.cause);
   if (const auto message = kept_message(seen.message)) details["message"] = *message;
-  const auto write = [&](const char* status) {
-    write_log(
-        tx, row.id,
-        {.action = "deploy", .status = status, .initiated_by = {}, .details = details.dump()});
+  const auto write = [&](const std::string& status) {
+    if (rollout) add_rollout(details, *rollout, status != "started", tx.now());
+    write_log(tx, row.id,
+              {.action = "deploy",
+               .status = status,
+               .initiated_by = rollout ? rollout->initiated_by : std::nullopt,
+               .details = details.dump()});
   };
   const bool failed = seen.status == Status::errored || seen.reason == Reason::rollout_failed;
   const bool failed_before = row.status == Status::errored || row.reason == Reason::rollout_failed;
@@ -52,6 +56,7 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
     if (!failed_before || row.reason != seen.reason || row.cause != seen.cause) write("failed");
   } else if (seen.status == Status::running && (row.status != Status::running || failed_before)) {
     write("succeeded");
+    revision_succeeded(tx, row.id, seen.image_digest);
   } else if (seen.status == Status::deploying && row.status == Status::pending) {
     write("started");
   }
@@ -69,9 +74,9 @@ std::optional<Wish> wish(db::Tx& tx, const std::string& id, const std::string& d
   auto rows = tx.query("SELECT env_sealed, credentials_sealed FROM deployments WHERE id = $1", id);
   rows.next();
   result.env =
-      opened(rows.text(0), data_key, env_context(id)).get<std::map<std::string, std::string>>();
+      open_json(rows.text(0), data_key, env_context(id)).get<std::map<std::string, std::string>>();
   if (const auto sealed = rows.text_or_null(1)) {
-    const auto plain = opened(*sealed, data_key, credentials_context(id));
+    const auto plain = open_json(*sealed, data_key, credentials_context(id));
     result.registry_credentials =
         RegistryCredentials{.username = plain.at("username"), .password = plain.at("password")};
   }

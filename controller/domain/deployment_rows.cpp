@@ -117,6 +117,15 @@ std::string seal_credentials(const std::string& deployment_id,
   return base64(seal(data_key, plain.dump(), credentials_context(deployment_id)));
 }
 
+nlohmann::json open_json(const std::string& sealed, const std::string& data_key,
+                         const std::string& context) {
+  const auto bytes = parse_base64(sealed);
+  const auto plain = bytes ? open_sealed(data_key, *bytes, context) : std::nullopt;
+  if (!plain)
+    throw std::runtime_error("a sealed value can't be opened with this data key: " + context);
+  return nlohmann::json::parse(*plain);
+}
+
 std::string env_context(const std::string& deployment_id) { return "env:" + deployment_id; }
 std::string credentials_context(const std::string& deployment_id) {
   return "credentials:" + deployment_id;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,10 @@ SealedEnv seal_env(const std::string& deployment_id, const std::map<std::string,
                    const std::string& data_key);
 std::string seal_credentials(const std::string& deployment_id,
                              const RegistryCredentials& credentials, const std::string& data_key);
+
+// What was sealed, opened. Throws std::runtime_error where this key or context doesn't open it.
+nlohmann::json open_json(const std::string& sealed, const std::string& data_key,
+                         const std::string& context);
 
 // AES contexts: a sealed value can't be moved to another row or column.
 std::string env_context(const std::string& deployment_id);

@@ -9,6 +9,7 @@
 #include "controller/domain/apps.h"
 #include "controller/domain/billing.h"
 #include "controller/domain/custom_domains.h"
+#include "controller/domain/deployment_revisions.h"
 #include "controller/domain/deployment_rows.h"
 #include "controller/domain/deployment_rules.h"
 #include "controller/domain/domain_names.h"
@@ -94,13 +95,16 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
   const Deployment deployment = *find(tx, id);
   billing::open(tx, deployment, tier);
   if (order.custom_domain) custom_domains::claim(tx, claimant, *order.custom_domain);
-  write_log(
-      tx, id,
-      {.action = "create",
-       .status = "succeeded",
-       .initiated_by = actor.user_id,
-       .details = nlohmann::json{{"image", order.image}, {"tier", tier.slug}, {"port", order.port}}
-                      .dump()});
+  begin_revision(tx, id, RolloutKind::create, actor.user_id);
+  write_log(tx, id,
+            {.action = "create",
+             .status = "succeeded",
+             .initiated_by = actor.user_id,
+             .details = nlohmann::json{{"image", order.image},
+                                       {"tier", tier.slug},
+                                       {"port", order.port},
+                                       {"generation", deployment.generation}}
+                            .dump()});
   tx.notify(db::Topic::deployment, id);
   return deployment;
 }
@@ -155,10 +159,15 @@ Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_living(tx, actor, id);
   check_not_suspended(deployment);
   billing::resume(tx, actor, id);
+  const Deployment next = change_wish(tx, deployment, actor, Status::deploying);
+  begin_revision(tx, id, RolloutKind::restart, actor.user_id);
   write_log(
       tx, id,
-      {.action = "restart", .status = "started", .initiated_by = actor.user_id, .details = {}});
-  return change_wish(tx, deployment, actor, Status::deploying);
+      {.action = "restart",
+       .status = "started",
+       .initiated_by = actor.user_id,
+       .details = nlohmann::json{{"generation", next.generation}, {"image", next.image}}.dump()});
+  return next;
 }
 
 Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
@@ -169,6 +178,7 @@ Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
       {.action = "destroy", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
   custom_domains::release(tx, id);
   billing::rest(tx, id);
+  forget_revisions(tx, id);
   return change_wish(tx, deployment, actor, Status::destroyed);
 }
 

@@ -1,5 +1,6 @@
 #include "reconcilers/simulated/images.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -24,11 +25,10 @@ constexpr std::array prefixes{Prefix{"missing", ImageBehaviour::missing},
 
 // Where tag or digest begin; the size where there are none.
 size_t end_of_repository(const std::string& image) {
-  const size_t at = image.find('@');
-  if (at != std::string::npos) return at;
-  const size_t slash = image.rfind('/');
+  const size_t at = std::min(image.find('@'), image.size());
+  const size_t slash = image.substr(0, at).rfind('/');
   const size_t colon = image.find(':', slash == std::string::npos ? 0 : slash);
-  return colon == std::string::npos ? image.size() : colon;
+  return std::min(colon, at);
 }
 
 }  // namespace
@@ -56,7 +56,9 @@ std::string full_reference(const std::string& image) {
 
 std::string image_id(const std::string& image) {
   const std::string full = full_reference(image);
-  if (full.find('@') != std::string::npos) return full;
+  // With a digest, a tag beside it is of no meaning.
+  if (const size_t at = full.find('@'); at != std::string::npos)
+    return full.substr(0, end_of_repository(full)) + full.substr(at);
   return full.substr(0, end_of_repository(full)) + "@sha256:" + hex(sha256(full));
 }
 

@@ -14,6 +14,17 @@ using namespace berth::api::test;
 using namespace std::chrono_literals;
 using berth::test::refusal;
 
+Route row(const Access& access) {
+  return {.method = "GET",
+          .path = "/x",
+          .name = "x",
+          .tag = "X",
+          .summary = "X",
+          .access = access,
+          .answer = {200, "HealthResponse"},
+          .run = ReadHandler{}};
+}
+
 // A player of somebody else's app.
 struct Player {
   GateWorld g;
@@ -39,7 +50,9 @@ struct Player {
     if (!token.empty()) request.headers.add("Authorization", credentials);
     return refusal([&] {
       g.world.read([&](db::Tx& tx) {
+        const Route route = row(access);
         Call made = {.http = request,
+                     .route = &route,
                      .request_id = {},
                      .path = {},
                      .body = {},
@@ -142,15 +155,7 @@ TEST_CASE("a session JWT needs no scope where an OAuth token needs one") {
 
 TEST_CASE("the document lists every kind of token that a route takes") {
   const auto security_of = [](const Access& access) {
-    const Route route = {.method = "GET",
-                         .path = "/x",
-                         .name = "x",
-                         .tag = "X",
-                         .summary = "X",
-                         .access = access,
-                         .answer = {200, "HealthResponse"},
-                         .run = ReadHandler{}};
-    return openapi({route}, Environment::production,
+    return openapi({row(access)}, Environment::production,
                    "https://api.example.org")["paths"]["/x"]["get"]["security"];
   };
   CHECK(security_of(jwt_or_play_session()) ==

@@ -299,4 +299,27 @@ TEST_CASE("a new session key logs nobody out") {
   CHECK(f.g.world.keys.session.all()->size() == 2);
 }
 
+TEST_CASE("an app reads the profile of its user with profile:read, and no more than that") {
+  Operator o;
+  const auto player = o.g.world.verified_user("bob");
+  const auto profile =
+      o.g.ask("GET", "/api/external/profile",
+              {bearer(o.g.world.tokens(o.app, player, "profile:read").access_token)});
+  REQUIRE(profile.status == 200);
+  const json& user = profile.body["user"];
+  CHECK(user["id"] == player.id);
+  CHECK(user["username"] == "bob");
+  CHECK(user["tier"] == "free");
+  CHECK(user["tier_emoji"] == "🌱");
+  CHECK(user["created_at"] == to_iso8601(player.created_at));
+  CHECK(user["avatar"].is_null());
+  CHECK(user["friendship_status"].is_null());
+  CHECK(profile.text.find("@") == std::string::npos);
+  const auto other = o.g.world.tokens(o.app, player, "points:read").access_token;
+  CHECK(o.g.ask("GET", "/api/external/profile", {bearer(other)}).error() ==
+        "403 insufficient_scope");
+  CHECK(o.g.ask("GET", "/api/external/profile", {bearer(o.g.world.jwt(player))}).error() ==
+        "401 wrong_token_type");
+}
+
 }  // namespace

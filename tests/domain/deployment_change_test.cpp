@@ -58,7 +58,7 @@ TEST_CASE("what is changed is rolled out, what isn't named stays") {
   CHECK(entry.action == "deploy");
   CHECK(entry.status == "started");
   CHECK(entry.initiated_by == f.ada.id);
-  CHECK(entry.details == R"({"fields":["image","port","env_vars"],"kind":"change"})");
+  CHECK(entry.details == R"({"fields":["image","port","env_vars"],"generation":2,"kind":"patch"})");
 }
 
 TEST_CASE("null takes away") {
@@ -105,7 +105,7 @@ TEST_CASE("a custom domain alone doesn't touch the container") {
   CHECK(changed.custom_domain == "www.example.com");
   CHECK(changed.generation == f.row.generation);
   CHECK(changed.status == Status::running);
-  CHECK(f.logs(f.row.id).back().details == R"({"fields":["custom_domain"],"kind":"change"})");
+  CHECK(f.logs(f.row.id).back().details == R"({"fields":["custom_domain"],"kind":"patch"})");
 }
 
 TEST_CASE("a change is refused for the same reasons as an order") {

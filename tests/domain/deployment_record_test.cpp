@@ -128,7 +128,7 @@ TEST_CASE("a rollout writes started and succeeded, each once") {
   healthy.health_status = "healthy";
   f.record(healthy);
   CHECK(f.history() == "create succeeded, deploy started, deploy succeeded");
-  CHECK_FALSE(f.world.logs(f.row.id).back().initiated_by);
+  CHECK(f.world.logs(f.row.id).back().initiated_by == f.ada.id);
 }
 
 TEST_CASE("a failure is written once for each reason, and so is its end") {

@@ -337,6 +337,29 @@ TEST_CASE("while the old pod serves, a failing rollout is a running deployment w
   CHECK(no.cause == Reason::cluster_refused);
 }
 
+TEST_CASE("a rollout that its controller has given up is in trouble, whatever the pod says") {
+  Pod pod;
+  pod.state = waiting_state("ContainerCreating");
+  Live live{.deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {}};
+  json progress = condition_of("Progressing", "False", 1s, "has timed out progressing");
+  progress["reason"] = "ProgressDeadlineExceeded";
+  live.deployment["status"]["conditions"] = json::array({progress});
+  check_errored(observe(row_in(Status::deploying), live, Patience(), now),
+                Reason::image_pull_failed, "timed out");
+  Pod serving = ready_pod();
+  serving.name = "p-old";
+  serving.of_template = "old";
+  live.pods.push_back(serving.object());
+  const auto seen = observe(row_in(Status::deploying), live, Patience(), now).observation;
+  CHECK(seen.status == Status::running);
+  CHECK(seen.reason == Reason::rollout_failed);
+  CHECK(seen.cause == Reason::image_pull_failed);
+  // What the controller says of the rollout before doesn't count.
+  live.deployment["metadata"]["generation"] = 3;
+  CHECK(observe(row_in(Status::deploying), live, Patience(), now).observation.status ==
+        Status::deploying);
+}
+
 TEST_CASE("an evicted pod doesn't hide the one that replaces it") {
   json evicted = Pod().object();
   evicted["status"]["phase"] = "Failed";

@@ -88,13 +88,12 @@ async function code(client, grantId) {
 
 async function prepare(count) {
   const client = await provider.Client.find(clientId);
-  const codes = [];
-  for (let i = 0; i < count; ++i) {
+  const one = async () => {
     const grant = new provider.Grant({ clientId, accountId: 'ada' });
     grant.addOIDCScope(scope);
-    codes.push(await code(client, await grant.save()));
-  }
-  return codes;
+    return code(client, await grant.save());
+  };
+  return Promise.all(Array.from({ length: count }, one));
 }
 
 const answer = provider.callback();

@@ -32,7 +32,7 @@ launch_traefik() {
   KUBECONFIG=$state/traefik.kubeconfig start traefik "80 443 8082" "$(program traefik)" \
     --entrypoints.web.address=127.0.0.1:80 --entrypoints.websecure.address=127.0.0.1:443 \
     --entrypoints.websecure.http.tls=true --providers.kubernetesingress=true \
-    --providers.kubernetesingress.ingressclass=traefik --ping=true --entrypoints.traefik.address=127.0.0.1:8082 \
+    --providers.kubernetesingress.ingressclass=traefik --ping=true --entrypoints.traefik.address=127.0.0.1:8082 --metrics.prometheus=true \
     --global.checknewversion=false --global.sendanonymoususage=false
 }
 ready_traefik() { answers http://127.0.0.1:8082/ping; }
