@@ -107,7 +107,10 @@ json responses(const Route& route) {
   json& ok = result[std::to_string(route.answer.status)];
   ok = {{"description", "Success."},
         {"content", content(route.answer.content_type, route.answer.schema)}};
+  if (!route.answer.by_accept.empty())
+    ok["content"].update(content(route.answer.by_accept, route.answer.schema));
   if (route.rate.limit > 0) ok["headers"] = rate_headers();
+  if (!route.answer.or_nothing.empty()) result["204"] = {{"description", route.answer.or_nothing}};
   std::map<int, std::set<std::string_view>> by_status;
   for (const Code code : codes_of(route)) by_status[status(code)].insert(name(code));
   for (const auto& [http_status, names] : by_status) {

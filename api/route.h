@@ -136,6 +136,8 @@ struct Answer {
   int status = 200;
   std::string_view schema;  // a name in schemas/*.yaml
   std::string_view content_type = "application/json";
+  std::string_view by_accept = {};   // another content type, for those whose Accept names it
+  std::string_view or_nothing = {};  // when it is 204 instead
 };
 
 struct Route {

@@ -4,6 +4,7 @@
 #include "controller/domain/ad_market.h"
 #include "controller/domain/ad_serving.h"
 #include "controller/domain/campaigns.h"
+#include "controller/domain/holds.h"
 
 namespace berth::reconcilers {
 
@@ -37,8 +38,8 @@ int AdsLoop::repeat(IsDue is_due, Some some) {
 int AdsLoop::run_once() {
   int dealt_with = repeat([](db::Tx& tx) { return campaigns::is_any_over(tx); },
                           [&](db::Tx& tx) { return campaigns::end_some(tx, options_.campaigns); });
-  dealt_with += repeat([](db::Tx& tx) { return ads::is_any_expired(tx); },
-                       [&](db::Tx& tx) { return ads::release_expired(tx, options_.rows); });
+  dealt_with += repeat([](db::Tx& tx) { return holds::is_any_due(tx); },
+                       [&](db::Tx& tx) { return holds::expire(tx, options_.rows); });
   dealt_with += repeat([](db::Tx& tx) { return ads::is_anything_old(tx); },
                        [&](db::Tx& tx) { return ads::remove_old(tx, options_.rows); });
   if (database_.read([](db::Tx& tx) { return ads::is_demand_old(tx); }))

@@ -70,7 +70,6 @@ class Recording {
                 impression->id, tx_.now());
     if (!is_own() && has_seen_enough()) {
       holds::void_hold(tx_, impression->id);
-      tx_.notify(db::Topic::campaign, campaign_.id);
       return unpaid("viewer_cap");
     }
     return served(*impression);

@@ -170,15 +170,19 @@ std::int64_t day_of(Instant at) {
 
 void CampaignIndex::changed(const std::string& campaign_id) {
   const std::lock_guard lock(changes_mutex_);
+  is_fresh_ = false;
   if (is_loaded_) changed_.insert(campaign_id);
 }
 
 void CampaignIndex::refresh(db::Database& database) {
-  {
+  const auto is_fresh = [&] {
     const std::lock_guard lock(changes_mutex_);
-    if (is_loaded_ && changed_.empty()) return;
-  }
+    return is_fresh_;
+  };
+  if (is_fresh()) return;
+  // Whoever comes while another one reads waits for what that one finds.
   const std::lock_guard one_at_a_time(refresh_mutex_);
+  if (is_fresh()) return;
   std::unordered_set<std::string> ids;
   bool all = false;
   {
@@ -199,6 +203,8 @@ void CampaignIndex::refresh(db::Database& database) {
     changed_.merge(ids);
     throw;
   }
+  const std::lock_guard lock(changes_mutex_);
+  is_fresh_ = changed_.empty();
 }
 
 void CampaignIndex::load_all(db::Tx& tx) {
@@ -250,20 +256,6 @@ std::optional<Choice::Offer> CampaignIndex::choose(
 size_t CampaignIndex::size() {
   const std::lock_guard lock(choice_mutex_);
   return choice_.size();
-}
-
-bool is_any_expired(db::Tx& tx) { return holds::is_any_due(tx); }
-
-int release_expired(db::Tx& tx, int limit) {
-  {
-    auto rows = tx.query(
-        "SELECT DISTINCT a.owner FROM (SELECT source_id, purpose FROM ledger_holds WHERE state = "
-        "'open' AND expires_at <= $1 ORDER BY expires_at LIMIT $2) h JOIN ledger_accounts a ON "
-        "a.id = h.source_id WHERE h.purpose = 'impression'",
-        tx.now(), limit);
-    while (rows.next()) tx.notify(db::Topic::campaign, rows.text(0));
-  }
-  return holds::expire(tx, limit);
 }
 
 bool is_anything_old(db::Tx& tx) {

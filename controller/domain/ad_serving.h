@@ -45,6 +45,7 @@ class CampaignIndex {
 
   std::mutex changes_mutex_;
   bool is_loaded_ = false;
+  bool is_fresh_ = false;  // everything that was noted is in the choice
   std::unordered_set<std::string> changed_;
   std::mutex refresh_mutex_;  // so that an older snapshot never comes after a newer one
   std::mutex choice_mutex_;
@@ -68,10 +69,6 @@ struct Served {
 // Throws no_ad_available where no campaign fits; placement_not_found, forbidden, validation_failed
 // where the placement isn't there, is another app's, or of another surface type.
 Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRequest& request);
-
-// Reservations whose time is over go back to their budgets; `limit` at most, returns how many.
-bool is_any_expired(db::Tx& tx);
-int release_expired(db::Tx& tx, int limit);
 
 // A reservation that was never used is known for a day longer, so that its report is told "expired"
 // and not "not_served"; what a viewer saw counts on its day.

@@ -85,6 +85,7 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
     entry(leg.from, -leg.amount);
     entry(leg.to, leg.amount);
     if (leg.to.kind == "app") tx.notify(db::Topic::app_balance, leg.to.owner);
+    if (leg.to.kind == "campaign") tx.notify(db::Topic::campaign, leg.to.owner);
   }
   return id;
 }

@@ -1,7 +1,9 @@
 #include "controller/domain/ad_events.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <map>
+#include <thread>
 
 #include "controller/domain/holds.h"
 #include "tests/domain/ads_world.h"
@@ -265,6 +267,25 @@ TEST_CASE("ads: what was served follows what the app says of its viewer") {
   CHECK(w.serve(w.game, w.viewer, viewing("puzzle", std::nullopt, "AT")).campaign.id ==
         campaign.id);
   CHECK(w.serve(w.game, w.viewer, viewing("puzzle", "gold", "DE")).campaign.id == campaign.id);
+}
+
+TEST_CASE("ads: whoever refreshes sees what was committed, also while others refresh") {
+  AdsWorld w;
+  constexpr int rounds = 20, askers = 8;
+  for (int round = 0; round < rounds; ++round) {
+    ads::CampaignIndex fresh;
+    const auto campaign = w.new_campaign(AdsWorld::order(10'000, 1));
+    std::atomic<int> found = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < askers; ++i)
+      threads.emplace_back([&] {
+        fresh.refresh(w.world.db);
+        if (fresh.size() > 0) ++found;
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(found == askers);
+    w.cancel(campaign.id);
+  }
 }
 
 TEST_CASE("ads: an index that is made anew shows what the tables have") {

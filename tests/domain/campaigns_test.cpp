@@ -135,7 +135,6 @@ TEST_CASE("campaigns: what is reserved may come back, so it isn't exhausted yet"
   w.world.clock.advance(w.rules.reservation_life);
   w.world.write([](db::Tx& tx) { return holds::expire(tx, 100); });
   w.audit();
-  w.index.changed(campaign.id);
   CHECK(w.outcome(campaign.id, "impression", w.serve().impression_token) == "paid");
   CHECK(w.find(campaign.id).status == "exhausted");
 }

@@ -25,8 +25,8 @@ struct Fixture {
     return world.write([&](db::Tx& tx) { return friends::ask(tx, from.id, to.id); });
   }
   using Change = friends::Friendship (*)(db::Tx&, const std::string&, const std::string&);
-  std::string change(Change change, const accounts::User& by, const std::string& id) {
-    return write([&](db::Tx& tx) { change(tx, by.id, id); });
+  std::string change(Change operation, const accounts::User& by, const std::string& id) {
+    return write([&](db::Tx& tx) { operation(tx, by.id, id); });
   }
   std::string between(const accounts::User& one, const accounts::User& other) {
     return world.read([&](db::Tx& tx) {

@@ -116,7 +116,7 @@ TEST_CASE("requests are rejected, withdrawn, and nobody else's") {
   CHECK(ada.api.post(requests, json::object()).code() == "validation_failed");
   CHECK(ada.api.post(requests, {{"user_id", bob.user.id}, {"username", "bob"}}).code() ==
         "validation_failed");
-  for (const std::string bad : {nobody, std::string("x"), std::string("%00")}) {
+  for (const std::string& bad : {nobody, std::string("x"), std::string("%00")}) {
     CHECK(ada.api.post(std::string(requests) + "/" + bad + "/accept").code() ==
           "friendship_not_found");
     CHECK(ada.api.remove("/api/social/friends/" + bad).code() == "friendship_not_found");

@@ -4,6 +4,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/domain/ad_events.h"
 #include "controller/domain/apps.h"
 #include "controller/domain/connections.h"
 #include "controller/domain/expiry.h"
@@ -50,6 +51,7 @@ Economy::Economy(std::uint64_t seed, std::filesystem::path directory)
       clock_(Clock::standing_at(*parse_iso8601("2026-01-31T12:00:00Z"))),
       keys_{.data = std::string(32, 'd'), .session = {{.id = "s", .secret = std::string(32, 's')}}},
       rewards_{.referral = Model::referral,
+               .viewer = Model::viewer_reward,
                .user_daily = Model::user_daily,
                .owner_daily = Model::owner_daily,
                .total_daily = Model::total_daily},
@@ -79,6 +81,10 @@ Economy::~Economy() {
 void Economy::open() {
   const auto file = directory_ / ("berth" + std::to_string(incarnation_) + ".db");
   database_.emplace(file, clock_, db::Options{.readers = 1, .vfs = disk_.name()});
+  index_.emplace();
+  database_->subscribe([this](db::Topic topic, const std::string& id) {
+    if (topic == db::Topic::campaign) index_->changed(id);
+  });
 }
 
 void Economy::fail(const std::string& what) const {
@@ -413,6 +419,99 @@ deployments::Actor Economy::actor_of(const std::string& app) const {
   return {.user_id = model_.apps.at(app).owner, .app_id = app, .request_id = "simulation"};
 }
 
+void Economy::order_campaign() {
+  doing_ = "order a campaign";
+  const auto all = living_apps();
+  if (all.empty()) return;
+  const std::string app = pick(all);
+  const std::int64_t payment = some_amount(), payout = 1 + std::int64_t(below(40));
+  std::string id;
+  attempt(
+      model_.order_campaign(app, payment, payout),
+      [&](db::Tx& tx) {
+        id = campaigns::create(tx, app,
+                               {.name = "Campaign",
+                                .surface_type = "banner",
+                                .total_payment = payment,
+                                .payout_rate = payout})
+                 .id;
+      },
+      [&](Model& model) { model.ordered(id, app, payment, payout); });
+}
+
+void Economy::serve() {
+  doing_ = "serve an ad";
+  const auto users = living_users(), all = living_apps();
+  if (users.empty() || all.empty()) return;
+  const ads::ServeRequest request = {
+      .app_id = pick(all), .user_id = pick(users), .surface_type = "banner"};
+  index_->refresh(*database_);
+  std::optional<ads::Served> served;
+  const auto choose = [&](db::Tx& tx) {
+    try {
+      served = tx.nested([&] { return ads::serve(tx, *index_, ad_rules_, request); });
+    } catch (const Error& error) {
+      if (error.code != Code::no_ad_available) throw;
+    }
+  };
+  attempt("ok", choose, [&](Model& model) {
+    if (!served) return;
+    if (!model.can_serve(served->campaign.id)) fail("a campaign was served that can't be");
+    model.served(served->impression_token, {.campaign = served->campaign.id,
+                                            .app = request.app_id,
+                                            .user = request.user_id,
+                                            .expires_at = to_millis(served->expires_at)});
+  });
+}
+
+void Economy::report() {
+  doing_ = "report an impression";
+  if (model_.impressions.empty()) return;
+  // Mostly a new one, sometimes one that was reported before.
+  auto chosen = model_.impressions.begin();
+  std::advance(chosen, std::ptrdiff_t(below(model_.impressions.size())));
+  for (auto one = model_.impressions.begin(); one != model_.impressions.end() && !one_in(4); ++one)
+    if (!one->second.used) chosen = one;
+  const std::string token = chosen->first;
+  const Model::Impression impression = chosen->second;
+  if (model_.apps.at(impression.app).deleted || model_.users.at(impression.user).deleted) return;
+  Ending outcome;
+  attempt(
+      "ok",
+      [&](db::Tx& tx) {
+        const auto recorded = ads::record(tx, ad_rules_, rewards_,
+                                          {.app_id = impression.app,
+                                           .user_id = impression.user,
+                                           .campaign_id = impression.campaign,
+                                           .event_type = "impression",
+                                           .surface_type = "banner",
+                                           .impression_token = token});
+        outcome = recorded.paid ? "paid" : recorded.unpaid_reason.value_or("counted");
+      },
+      [&](Model& model) {
+        if (const Ending due = model.report(token); due != outcome)
+          fail("an impression is " + outcome + ", and by the model " + due);
+      });
+}
+
+void Economy::cancel_campaign() {
+  doing_ = "cancel a campaign";
+  for (const auto& [id, campaign] : model_.campaigns) {
+    if (!campaign.live || one_in(2)) continue;
+    const std::string chosen = id;
+    const campaigns::Actor actor = {.app_id = campaign.app,
+                                    .user_id = model_.apps.at(campaign.app).owner};
+    std::int64_t refunded = 0;
+    attempt(
+        "ok", [&](db::Tx& tx) { refunded = campaigns::cancel(tx, actor, chosen).refunded; },
+        [&](Model& model) {
+          if (const auto due = model.cancel(chosen); due != refunded)
+            fail("a refund of " + std::to_string(refunded) + ", due " + std::to_string(due));
+        });
+    return;
+  }
+}
+
 void Economy::remove_app() {
   doing_ = "remove an app";
   const auto all = living_apps();
@@ -527,12 +626,17 @@ void Economy::step() {
     unsigned weight;
   };
   static constexpr Choice choices[] = {
-      {&Economy::register_user, 3}, {&Economy::verify_user, 4}, {&Economy::mint, 8},
-      {&Economy::create_app, 3},    {&Economy::connect, 4},     {&Economy::limit_spending, 1},
-      {&Economy::spend, 25},        {&Economy::transfer, 12},   {&Economy::reward, 10},
-      {&Economy::place_hold, 8},    {&Economy::post_hold, 6},   {&Economy::release_hold, 3},
-      {&Economy::deploy, 4},        {&Economy::destroy, 3},     {&Economy::remove_app, 1},
-      {&Economy::remove_user, 1},   {&Economy::pass_time, 4},   {&Economy::kill, 2}};
+      {&Economy::register_user, 3},  {&Economy::verify_user, 4},
+      {&Economy::mint, 8},           {&Economy::create_app, 3},
+      {&Economy::connect, 4},        {&Economy::limit_spending, 1},
+      {&Economy::spend, 25},         {&Economy::transfer, 12},
+      {&Economy::reward, 10},        {&Economy::place_hold, 8},
+      {&Economy::post_hold, 6},      {&Economy::release_hold, 3},
+      {&Economy::order_campaign, 4}, {&Economy::serve, 12},
+      {&Economy::report, 10},        {&Economy::cancel_campaign, 1},
+      {&Economy::deploy, 4},         {&Economy::destroy, 3},
+      {&Economy::remove_app, 1},     {&Economy::remove_user, 1},
+      {&Economy::pass_time, 4},      {&Economy::kill, 2}};
   unsigned all = 0;
   for (const Choice& choice : choices) all += choice.weight;
   if (one_in(12)) arm_fault();

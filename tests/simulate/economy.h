@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controller/db/database.h"
+#include "controller/domain/ad_events.h"
 #include "controller/domain/deployments.h"
 #include "controller/domain/keys.h"
 #include "controller/domain/oauth.h"
@@ -81,6 +82,10 @@ class Economy {
   void release_hold();
   void deploy();
   void destroy();
+  void order_campaign();
+  void serve();
+  void report();
+  void cancel_campaign();
   void remove_app();
   void remove_user();
   void pass_time();
@@ -106,7 +111,9 @@ class Economy {
   accounts::SignupBonus bonus_;
   deployments::Rules rules_;
   oauth::Policy policy_;
+  ads::Rules ad_rules_;
   std::optional<db::Database> database_;
+  std::optional<ads::CampaignIndex> index_;  // lives and dies with the process
   Model model_;
   std::vector<Model> doubts_;
   std::map<std::pair<std::string, std::string>, std::string> grant_ids_;  // app, user

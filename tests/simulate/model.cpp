@@ -112,15 +112,85 @@ bool Model::release(const std::string& id) {
 void Model::expire() {
   for (auto& [id, hold] : holds)
     if (hold.open && hold.expires_at <= now) release(id);
+  for (auto& [token, impression] : impressions)
+    if (impression.expires_at <= now) release_impression(impression);
 }
 
 Ending Model::deploy(const std::string& app) {
   return move(app_account(app), "treasury", tier_cost) ? "ok" : "insufficient_balance";
 }
 
+Ending Model::order_campaign(const std::string& app, std::int64_t payment,
+                             std::int64_t payout) const {
+  if (payment * 9 / 10 < payout) return "validation_failed";
+  return balance(app_account(app)) < payment ? "insufficient_balance" : "ok";
+}
+
+void Model::ordered(const std::string& id, const std::string& app, std::int64_t payment,
+                    std::int64_t payout) {
+  const std::int64_t budget = payment * 9 / 10;
+  move(app_account(app), "campaign:" + id, budget);
+  move(app_account(app), "treasury", payment - budget);
+  campaigns[id] = {.app = app, .payout = payout, .rake = payment - budget};
+}
+
+bool Model::can_serve(const std::string& id) const {
+  const auto campaign = campaigns.find(id);
+  return campaign != campaigns.end() && campaign->second.live &&
+         balance("campaign:" + id) >= campaign->second.payout;
+}
+
+void Model::served(const std::string& token, const Impression& impression) {
+  const std::string source = "campaign:" + impression.campaign;
+  move(source, held(source), campaigns.at(impression.campaign).payout);
+  impressions[token] = impression;
+}
+
+void Model::release_impression(Impression& impression) {
+  if (!impression.reserved) return;
+  impression.reserved = false;
+  const std::string source = "campaign:" + impression.campaign;
+  move(held(source), source, campaigns.at(impression.campaign).payout);
+}
+
+void Model::reward_viewer(Campaign& campaign, const Impression& impression) {
+  const std::string& owner = apps.at(impression.app).owner;
+  if (owner == apps.at(campaign.app).owner || campaign.rewards + viewer_reward > campaign.rake)
+    return;
+  campaign.rewards += reward(impression.user, owner, viewer_reward);
+}
+
+Ending Model::report(const std::string& token) {
+  Impression& impression = impressions.at(token);
+  Campaign& campaign = campaigns.at(impression.campaign);
+  if (impression.used) return "replayed";
+  if (!campaign.live) return "campaign_not_active";
+  if (impression.expires_at <= now) return "expired";
+  impression.used = true;
+  impression.reserved = false;
+  const std::string source = "campaign:" + impression.campaign;
+  move(held(source), app_account(impression.app), campaign.payout);
+  campaign.spent += campaign.payout;
+  if (balance(source) + balance(held(source)) < campaign.payout) cancel(impression.campaign);
+  reward_viewer(campaign, impression);
+  return "paid";
+}
+
+std::int64_t Model::cancel(const std::string& id) {
+  Campaign& campaign = campaigns.at(id);
+  campaign.live = false;
+  for (auto& [token, impression] : impressions)
+    if (impression.campaign == id) release_impression(impression);
+  const std::int64_t left = balance("campaign:" + id);
+  move("campaign:" + id, app_account(campaign.app), left);
+  return left;
+}
+
 Ending Model::remove_app(const std::string& id) {
   App& app = apps.at(id);
   if (!app.deployments.empty()) return "invalid_state";
+  for (const auto& [name, campaign] : campaigns)
+    if (campaign.app == id && campaign.live) return "invalid_state";
   for (auto& [hold, held_by] : holds)
     if (held_by.source == app_account(id)) release(hold);
   move(app_account(id), "treasury", balance(app_account(id)));

@@ -23,6 +23,7 @@ struct Model {
   static constexpr std::int64_t referral = 50, referral_use = 100;
   static constexpr std::int64_t user_daily = 60, owner_daily = 100, total_daily = 200;
   static constexpr std::int64_t tier_cost = 100;
+  static constexpr std::int64_t viewer_reward = 2;
   static constexpr std::int64_t hour = 3'600'000, day = 24 * hour;
 
   struct User {
@@ -38,6 +39,22 @@ struct Model {
     std::string owner;
     bool deleted = false;
     std::set<std::string> deployments;  // that live
+  };
+  struct Campaign {
+    std::string app;
+    std::int64_t payout = 0;
+    std::int64_t rake = 0;
+    std::int64_t spent = 0;
+    std::int64_t rewards = 0;
+    bool live = true;
+  };
+  struct Impression {  // that was served; its payout is reserved
+    std::string campaign;
+    std::string app;
+    std::string user;
+    std::int64_t expires_at = 0;
+    bool used = false;
+    bool reserved = true;
   };
   struct Grant {
     std::optional<std::int64_t> limit;
@@ -57,6 +74,8 @@ struct Model {
   std::map<std::string, App> apps;
   std::map<std::pair<std::string, std::string>, Grant> grants;  // app, user
   std::map<std::string, Hold> holds;
+  std::map<std::string, Campaign> campaigns;
+  std::map<std::string, Impression> impressions;                       // by their tokens
   std::map<std::pair<std::string, std::int64_t>, std::int64_t> given;  // subject, day
   std::map<std::int64_t, std::int64_t> bonuses;                        // day
 
@@ -82,12 +101,24 @@ struct Model {
   bool release(const std::string& id);
   void expire();
   Ending deploy(const std::string& app);
+  Ending order_campaign(const std::string& app, std::int64_t payment, std::int64_t payout) const;
+  void ordered(const std::string& id, const std::string& app, std::int64_t payment,
+               std::int64_t payout);
+  // Whether it may be shown.
+  bool can_serve(const std::string& campaign) const;
+  void served(const std::string& token, const Impression& impression);
+  // What becomes of the report: paid, or why not.
+  Ending report(const std::string& token);
+  // How many points go back.
+  std::int64_t cancel(const std::string& campaign);
   Ending remove_app(const std::string& app);
   void remove_user(const std::string& user);
 
  private:
   bool move(const std::string& from, const std::string& to, std::int64_t amount);
   bool within_caps(const std::string& user, const std::string& owner, std::int64_t amount) const;
+  void release_impression(Impression& impression);
+  void reward_viewer(Campaign& campaign, const Impression& impression);
   void consider_referral(const std::string& app, const std::string& user, std::int64_t amount);
 };
 
