@@ -158,6 +158,7 @@ void World::change(const std::string& id, const std::string& assignments) {
 void World::forget(const std::string& id) {
   act([&](db::Tx& tx) {
     tx.execute("DELETE FROM deploy_logs WHERE deployment_id = $1", id);
+    tx.execute("DELETE FROM deployment_billing WHERE deployment_id = $1", id);
     tx.execute("DELETE FROM deployments WHERE id = $1", id);
   });
 }
