@@ -54,3 +54,16 @@ TEST_CASE("what the container writes is shown, and followed") {
   follower->wait();
   CHECK(ada.berth({"deploy", "logs", "shop", "-f", "--previous"}).code == 2);
 }
+
+TEST_CASE("rollback goes back to the version before") {
+  const Berthd berthd(berth::process::roomy_tier());
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.must({"deploy", "create", "shop", "--image", well, "--wait"});
+  ada.must({"deploy", "update", "shop", "--image", "docker.io/library/hello:2", "--wait"});
+  ada.must({"deploy", "rollback", "shop", "--wait"});
+  // By its digest, so that it is what ran.
+  const json row = ada.must({"deploy", "get", "shop", "-o", "json"}).body();
+  CHECK(row.at("container_image").get<std::string>().starts_with(std::string(well) + "@sha256:"));
+  CHECK(ada.must({"deploy", "metrics", "shop"}).out.find("Restarts:") != std::string::npos);
+}
