@@ -86,7 +86,7 @@ Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
 Page<Item> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {
   static const std::string count = "SELECT count(*) FROM cosmetic_items i WHERE " + fits_filter;
   static const std::string sql = "SELECT " + item_columns + "FROM cosmetic_items i WHERE " +
-                                 fits_filter + "ORDER BY i.id LIMIT $4 OFFSET $5";
+                                 fits_filter + "ORDER BY i.inserted_at, i.rowid LIMIT $4 OFFSET $5";
   Page<Item> result = {.items = {},
                        .page = page.page,
                        .page_size = page.page_size,

@@ -114,7 +114,7 @@ TEST_CASE("PATCH merges variables, takes null for none, and answers both forms")
   CHECK(f.patch(id, {{"env", {{"A", "1"}}}, {"env_vars", {{"A", "1"}}}}).error() ==
         "422 validation_failed");
   CHECK(f.patch(id, {{"port", nullptr}}).error() == "422 validation_failed");
-  CHECK(f.patch(id, {{"tier", "basic"}}).error() == "422 validation_failed");
+  CHECK(f.patch(id, {{"tier", "basic"}}).error() == "403 tier_not_allowed");
   CHECK(f.patch(id, {{"registry_credentials", {{"username", "x"}}}}).error() ==
         "422 validation_failed");
   CHECK(f.patch(id, {{"image", "quay.io/x/y"}}).error() == "422 unsupported_registry");

@@ -66,17 +66,15 @@ BEGIN
     SELECT substr(NEW.username_key, position), NEW.registration_number FROM suffix_positions
     WHERE position < length(NEW.username_key);
 END;
-CREATE TRIGGER username_suffixes_go AFTER UPDATE OF username_key, deleted_at, suspended_at ON users
+-- One trigger for both: SQLite doesn't say in which order two of them run.
+CREATE TRIGGER username_suffixes_change AFTER UPDATE OF username_key, deleted_at, suspended_at ON users
 BEGIN
   DELETE FROM username_suffixes WHERE registration_number = OLD.registration_number
     AND suffix IN (SELECT substr(OLD.username_key, position) FROM suffix_positions);
-END;
-CREATE TRIGGER username_suffixes_come AFTER UPDATE OF username_key, deleted_at, suspended_at ON users
-  WHEN NEW.deleted_at IS NULL AND NEW.suspended_at IS NULL
-BEGIN
   INSERT OR IGNORE INTO username_suffixes (suffix, registration_number)
     SELECT substr(NEW.username_key, position), NEW.registration_number FROM suffix_positions
-    WHERE position < length(NEW.username_key);
+    WHERE position < length(NEW.username_key)
+      AND NEW.deleted_at IS NULL AND NEW.suspended_at IS NULL;
 END;
 
 CREATE TABLE chat_channels (
