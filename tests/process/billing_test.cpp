@@ -62,14 +62,15 @@ struct Platform {
   json get(const std::string& id) { return expect(200, api->get("/api/deploy/apps/" + id)).body; }
   std::vector<std::string> actions(const std::string& id) {
     std::vector<std::string> found;
-    for (const json& entry :
-         expect(200, api->get("/api/deploy/apps/" + id + "/logs")).body.at("logs"))
+    const Answer logs = expect(200, api->get("/api/deploy/apps/" + id + "/logs"));
+    for (const json& entry : logs.body.at("logs"))
       if (entry.at("action") != "deploy") found.push_back(entry.at("action"));
     return found;
   }
   int mails(const std::string& subject) {
     int found = 0;
-    for (const json& mail : expect(200, ask_root("GET", "/outbox")).body.at("messages"))
+    const Answer outbox = expect(200, ask_root("GET", "/outbox"));
+    for (const json& mail : outbox.body.at("messages"))
       found += mail.at("to") == ada.user.email && mail.at("subject") == subject;
     return found;
   }

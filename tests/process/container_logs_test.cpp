@@ -108,6 +108,8 @@ TEST_CASE("a log is followed through restarts of the pod and of berthd, whole an
 TEST_CASE("after a crash the previous run is there, and following goes over it") {
   World w;
   const std::string path = w.run("docker.io/library/crash:1", "errored");
+  // It is started again after a while.
+  REQUIRE(eventually([&] { return w.logs(path, "?previous=true").status == 200; }));
   const Answer previous = expect(200, w.logs(path, "?previous=true"));
   CHECK(previous.text ==
         "simulated container app of image docker.io/library/crash:1\nstarting\n"

@@ -86,6 +86,7 @@ std::vector<Operation> operations_of(const Berthd& berthd) {
                              .method = method,
                              .path = path,
                              .access = access_of(row.at("security")),
+                             .needs_body = false,
                              .body_schema = {},
                              .body_example = {},
                              .responses = row.at("responses")};
@@ -93,6 +94,7 @@ std::vector<Operation> operations_of(const Berthd& berthd) {
                      [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
       if (row.contains("requestBody")) {
         const json& content = row["requestBody"].at("content").at("application/json");
+        operation.needs_body = row["requestBody"].value("required", false);
         operation.body_schema = inlined(content.at("schema"), document);
         operation.body_example = content.at("example");
       }

@@ -16,6 +16,7 @@ struct Operation {
   std::string method;
   std::string path;  // with {placeholders}
   Access access = Access::open;
+  bool needs_body = false;
   json body_schema;   // without references; null where it has no body
   json body_example;  // a body that would do
   json responses;     // by status
