@@ -58,6 +58,8 @@ void EventClient::connect() {
         }
         return !stopping_ && break_ == generation;
       });
+  // Of an answer without a body the library tells nobody before.
+  if (result) last_status_ = result->status;
 }
 
 }  // namespace berth::process

@@ -16,6 +16,17 @@ std::vector<std::string> statuses(const EventClient& client) {
   return all;
 }
 
+// Each event's id and what it says, but for the port, which is another one after a restart.
+std::vector<std::string> without_urls(const std::vector<berth::api::test::ReadEvent>& events) {
+  std::vector<std::string> all;
+  for (const auto& event : events) {
+    json data = json::parse(event.data);
+    data.erase("url");
+    all.push_back(event.id + " " + event.name + " " + data.dump());
+  }
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("a client that comes back with Last-Event-ID misses nothing and gets nothing twice") {
@@ -30,6 +41,7 @@ TEST_CASE("a client that comes back with Last-Event-ID misses nothing and gets n
   client.reconnect();
   expect(200, ada.api.post("/api/deploy/apps/" + id + "/stop"));
   REQUIRE(eventually([&] { return statuses(client).back() == "stopped"; }));
+  REQUIRE(eventually([&] { return client.connections() == 2; }));
 
   berthd.kill();
   berthd.start();
@@ -53,8 +65,7 @@ TEST_CASE("a client that comes back with Last-Event-ID misses nothing and gets n
   const auto again = expect(
       200, ada.api.get("/api/deploy/apps/" + id + "/events", {{"Last-Event-ID", events[0].id}}));
   berth::api::test::EventText text;
-  CHECK(text.read(again.text) ==
-        std::vector<berth::api::test::ReadEvent>(events.begin() + 1, events.end()));
+  CHECK(without_urls(text.read(again.text)) == without_urls({events.begin() + 1, events.end()}));
   CHECK(again.header("Content-Type") == "text/event-stream");
 }
 

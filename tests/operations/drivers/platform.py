@@ -25,6 +25,11 @@ def authorization_server(scene):
     return scene.anybody.get("/.well-known/oauth-authorization-server")
 
 
+@driver("externalProfile")
+def external_profile(scene):
+    return scene.owner_api.get("/api/external/profile")
+
+
 @driver("appBalance")
 def app_balance(scene):
     return scene.owner_api.get("/api/external/app/balance")
