@@ -16,7 +16,7 @@ using namespace berth;
 using namespace berth::test;
 
 constexpr int accounts_of_a_run = 4;
-constexpr int movements_of_a_run = 6;
+constexpr int movements_of_a_run = 3;
 // More operations than a run has: the last rounds see none fail, which ends the test.
 constexpr int most_operations = 400;
 

@@ -8,6 +8,7 @@ import os
 import random
 import re
 import sys
+import uuid
 
 import schemathesis
 
@@ -37,6 +38,7 @@ ENDS_PLAY = {"endPlaySession", "refreshSession"}
 OF_CLIENTS = {"token", "refresh", "introspect", "revoke"}
 
 
+UUID = re.compile("[0-9a-fA-F-]{36}")
 OF_OPERATORS = re.compile("/api/operator/|/api/oauth/(my-)?apps")
 # Whose driver makes what a path's placeholder may name.
 MAKERS = {
@@ -159,6 +161,9 @@ def before_call(context, case, kwargs):
         case.headers = {**(case.headers or {}), **WORLD.credentials(name, case.operation.path, schemes)}
     parameters = case.path_parameters or {}
     for placeholder in parameters:
+        # It also uses ids that it has seen in answers.
+        if streams(case.operation) and UUID.fullmatch(str(parameters[placeholder])):
+            parameters[placeholder] = str(uuid.UUID(int=RANDOM.getrandbits(128), version=4))
         known = WORLD.ids(name, case.operation.path, placeholder)
         if known and not streams(case.operation) and RANDOM.random() < REAL_IDS:
             parameters[placeholder] = RANDOM.choice(known)
