@@ -28,7 +28,7 @@ for (const authentication of [client.ClientSecretBasic, client.ClientSecretPost]
     expectedState,
   })
   assert.equal(tokens.scope, app.scope)
-  assert.equal(tokens.expiresIn(), 3600)
+  assert.equal(tokens.expires_in, 3600)
   const called = await client.fetchProtectedResource(
     config, tokens.access_token, new URL('/api/deploy/apps', base), 'GET')
   assert.equal(called.status, 200)
