@@ -559,7 +559,9 @@ void Economy::settle_doubts() {
         model_ = doubt;
         return;
       }
-    fail("after the kill, " + difference(tx, model_));
+    std::string others;
+    for (const Model& doubt : doubts_) others += "; or else " + difference(tx, doubt);
+    fail("after the kill, " + difference(tx, model_) + others);
   });
   doubts_.clear();
 }
@@ -608,7 +610,7 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
     return "there are other users than in the model";
   if (tx.number("SELECT (SELECT count(*) FROM apps WHERE deleted_at IS NULL) + "
                 "(SELECT count(*) FROM deployments WHERE status <> 'destroyed')") != apps)
-    return "there are other apps or deployments than in the model";
+    return "there are other apps or deployments than " + std::to_string(apps) + " in the model";
   return "";
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/simulate/economy.h"
+#include "tests/simulate/fixed_random.h"
 
 namespace berth::simulate {
 namespace {
@@ -50,6 +51,7 @@ class Directory {
 };
 
 Result run(std::uint64_t seed, const Task& task) {
+  fix_random(seed);
   const Directory directory(task.directory);
   Result result = {.seed = seed, .counts = {}, .broken = {}};
   Economy economy(seed, directory.path());
