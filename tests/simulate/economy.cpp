@@ -255,6 +255,8 @@ void Economy::limit_spending() {
   const Consent consent = living[below(living.size())];
   const std::optional<std::int64_t> limit =
       one_in(3) ? std::nullopt : std::optional(std::int64_t(below(300)));
+  // The same once more changes no page, so that a failed commit would not be overwritten.
+  if (limit == model_.grants.at({consent.app, consent.user}).limit) return;
   attempt(
       "ok",
       [&](db::Tx& tx) { connections::set_daily_spend_limit(tx, consent.user, consent.app, limit); },
