@@ -141,20 +141,24 @@ void Leader::take(Moment began) {
       if (error.status != 404 && error.status != 409) throw;
     }
   }
-  look_and_take();
-  if (known_ && holder_of(*known_) == identity_) succeeded(began);
+  if (look_and_take()) succeeded(began);
 }
 
-void Leader::look_and_take() {
+bool Leader::look_and_take() {
   auto live = client_.get(kube::leases, name_space_, name_);
+  bool written = false;
   try {
     if (!live) {
       known_.reset();
       see(client_.create(next_version(identity_)));
-      return;
+      written = true;
+    } else {
+      see(std::move(*live));
+      if (may_be_taken()) {
+        see(client_.update(next_version(identity_)));
+        written = true;
+      }
     }
-    see(std::move(*live));
-    if (may_be_taken()) see(client_.update(next_version(identity_)));
   } catch (const kube::ApiError& error) {
     if (error.status != 409) throw;
     // Somebody was faster; who it was is seen the next time.
@@ -162,6 +166,7 @@ void Leader::look_and_take() {
   if (leading_ && known_ && holder_of(*known_) != identity_) ended("somebody else holds it");
   const std::lock_guard lock(mutex_);
   last_error_.clear();
+  return written;
 }
 
 bool Leader::may_be_taken() const {

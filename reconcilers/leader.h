@@ -69,7 +69,8 @@ class Leader {
   void attempt();
   void take(Moment began);
   void renew_known();
-  void look_and_take();
+  // Whether the Lease was written: one that only names this process still may be on its end.
+  bool look_and_take();
   bool may_be_taken() const;
   void see(kube::Object lease);
   kube::Object next_version(const std::string& holder) const;
