@@ -30,6 +30,7 @@ class TestCluster {
   kube::Kubeconfig config() const {
     return simulated_ ? config_of(*simulated_) : kube::load_kubeconfig(file());
   }
+  static bool is_real() { return file() != nullptr; }
 
  private:
   static const char* file() { return std::getenv("BERTH_TEST_KUBECONFIG"); }

@@ -1,8 +1,11 @@
 #include "tests/reconcilers/world.h"
 
+#include <iostream>
+
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/db/copy.h"
+#include "tests/reconcilers/cluster.h"
 
 namespace berth::reconcilers::test {
 namespace {
@@ -30,20 +33,35 @@ std::vector<tiers::Tier> test_tiers() {
 World::World(kube::Kubeconfig cluster, std::string instance)
     : cluster_(std::move(cluster)),
       client_(cluster_),
+      shared_(!instance.empty()),
       settings_{.instance = instance.empty() ? "test-" + hex(random_bytes(6)) : std::move(instance),
                 .apps_domain = rules.apps_domain,
                 .ingress_class = "traefik",
                 .wildcard_tls_secret = {}},
       database_(std::make_unique<db::Database>(file(), clock_)) {
-  options.patience = {.scheduling = std::chrono::seconds(1),
-                      .listening = std::chrono::seconds(1),
-                      .after_crash = std::chrono::seconds(1),
-                      .creating = std::chrono::seconds(1)};
+  // Kubernetes' times are whole seconds: one of them may have been over at once.
+  options.patience = {.scheduling = std::chrono::seconds(2),
+                      .listening = std::chrono::seconds(2),
+                      .after_crash = std::chrono::seconds(2),
+                      .creating = std::chrono::seconds(2)};
   listen();
   act([](db::Tx& tx) { tiers::seed(tx, test_tiers()); });
 }
 
-World::~World() { sleep(); }
+World::~World() {
+  sleep();
+  if (!shared_ && TestCluster::is_real()) remove_namespaces();
+}
+
+// A node has room for so many pods, and the cluster outlives the test.
+void World::remove_namespaces() {
+  try {
+    for (const Object& space : objects(kube::namespaces))
+      client_.remove(kube::namespaces, "", name_of(space));
+  } catch (const kube::ApiError& failure) {
+    std::cerr << "namespaces of " << settings_.instance << " are left: " << failure.what() << "\n";
+  }
+}
 
 std::filesystem::path World::file() const { return folder_ / "berth.db"; }
 

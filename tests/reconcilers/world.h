@@ -70,11 +70,13 @@ class World {
   void act(const std::function<void(db::Tx&)>& work);
   std::filesystem::path file() const;
   void listen();
+  void remove_namespaces();
 
   const berth::test::TempDir folder_;
   Clock clock_;
   kube::Kubeconfig cluster_;
   kube::Client client_;
+  const bool shared_;  // the instance is another world's too
   manifests::Settings settings_;
   std::unique_ptr<db::Database> database_;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();

@@ -161,8 +161,18 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def helm(cls, command, *words, **options):
-        return run(cls.cluster.state / "tools/helm", "--kubeconfig", cls.cluster.admin, command, "--namespace", NAMESPACE,
-                   *words, **options)
+        try:
+            return run(cls.cluster.state / "tools/helm", "--kubeconfig", cls.cluster.admin, command, "--namespace", NAMESPACE,
+                       *words, **options)
+        except RuntimeError as failure:
+            raise RuntimeError(f"{failure}\n{cls.state_of_pod()}") from failure
+
+    @classmethod
+    def state_of_pod(cls):
+        """What helm's "not ready" doesn't say: why."""
+        said = [cls.cluster.kubectl("-n", NAMESPACE, *words, check=False) for words in (
+            ("describe", "pod", f"{RELEASE}-0"), ("logs", INSTALLED, "--tail=20"), ("logs", INSTALLED, "--tail=20", "--previous"))]
+        return "\n".join(said)
 
     @classmethod
     def values_file(cls, **more):
