@@ -22,14 +22,14 @@ std::optional<std::int64_t> day_in_query(const Call& call, const char* name) {
   if (!text) return std::nullopt;
   const auto at = text->size() == 10 ? parse_iso8601(*text + "T00:00:00Z") : std::nullopt;
   if (!at) throw invalid_field(name, "must be a date such as 2026-01-31");
-  return ads::day_of(*at);
+  return utc_day(*at);
 }
 
 struct Window {
   std::int64_t first, last;
 };
 Window window_of(const Call& call, Instant now) {
-  Window window = {.first = 0, .last = day_in_query(call, "to").value_or(ads::day_of(now))};
+  Window window = {.first = 0, .last = day_in_query(call, "to").value_or(utc_day(now))};
   window.first = day_in_query(call, "from").value_or(window.last - default_analytics_days + 1);
   if (window.first > window.last) throw invalid_field("from", "must not be after to");
   if (window.last - window.first >= max_analytics_days)

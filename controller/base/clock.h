@@ -40,5 +40,9 @@ std::optional<Instant> parse_iso8601(std::string_view text);
 
 inline std::int64_t to_millis(Instant at) { return at.time_since_epoch().count(); }
 inline Instant from_millis(std::int64_t millis) { return Instant(Duration(millis)); }
+// Days since 1970 in UTC: what daily limits and sums count by.
+inline std::int64_t utc_day(Instant at) {
+  return std::chrono::floor<std::chrono::days>(at).time_since_epoch().count();
+}
 
 }  // namespace berth

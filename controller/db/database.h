@@ -27,7 +27,15 @@ namespace berth::db {
 // custom_domain: the id is that of the deployment, too. app_balance: an app's account was credited.
 // chat: the id is that of the channel. deployment: what is wanted of it changed; deployment_seen:
 // what was seen of it.
-enum class Topic { deployment, deployment_seen, custom_domain, app_balance, webhook, campaign, chat };
+enum class Topic {
+  deployment,
+  deployment_seen,
+  custom_domain,
+  app_balance,
+  webhook,
+  campaign,
+  chat
+};
 
 // One connection with its prepared statements. Used by one thread at a time.
 class Connection {

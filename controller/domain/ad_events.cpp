@@ -111,7 +111,8 @@ class Recording {
     return tx_.number(
                "SELECT impressions FROM ad_views WHERE user_id = $1 AND day = $2 AND campaign_id = "
                "$3",
-               report_.user_id, day_of(tx_.now()), campaign_.id) >= rules_.viewer_daily_impressions;
+               report_.user_id, utc_day(tx_.now()),
+               campaign_.id) >= rules_.viewer_daily_impressions;
   }
 
   // An operator that shows his own campaign without having been served pays himself.
@@ -139,7 +140,7 @@ class Recording {
     tx_.execute(
         "INSERT INTO ad_views (user_id, day, campaign_id, impressions) VALUES ($1, $2, $3, 1) "
         "ON CONFLICT (user_id, day, campaign_id) DO UPDATE SET impressions = impressions + 1",
-        report_.user_id, day_of(tx_.now()), campaign_.id);
+        report_.user_id, utc_day(tx_.now()), campaign_.id);
     if (impression.campaign_placement_id) deliver(*impression.campaign_placement_id);
     Outcome outcome = {.impression = impression, .in_demand = !is_own()};
     if (!is_own()) outcome.viewer_reward = reward();
@@ -220,13 +221,13 @@ void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign
       "INSERT INTO ad_days (campaign_id, day, impressions, clicks, spend) VALUES ($1, $2, $3, $4, "
       "$5) ON CONFLICT (campaign_id, day) DO UPDATE SET impressions = impressions + "
       "excluded.impressions, clicks = clicks + excluded.clicks, spend = spend + excluded.spend",
-      campaign.id, day_of(tx.now()), impressions, 1 - impressions,
+      campaign.id, utc_day(tx.now()), impressions, 1 - impressions,
       impressions * campaign.payout_rate);
   if (outcome.in_demand)
     tx.execute(
         "INSERT INTO ad_demand_days (surface_type, day, impressions) VALUES ($1, $2, 1) "
         "ON CONFLICT (surface_type, day) DO UPDATE SET impressions = impressions + 1",
-        campaign.surface_type, day_of(tx.now()));
+        campaign.surface_type, utc_day(tx.now()));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ std::vector<Rate> measured(db::Tx& tx) {
     counts.push_back(tx.number(
         "SELECT coalesce(sum(impressions), 0) FROM ad_demand_days WHERE surface_type = $1 AND "
         "day > $2",
-        rate.surface_type, day_of(tx.now()) - demand_window_days));
+        rate.surface_type, utc_day(tx.now()) - demand_window_days));
     total += counts.back();
   }
   for (size_t i = 0; i < all.size(); ++i) {

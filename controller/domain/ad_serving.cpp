@@ -110,7 +110,7 @@ std::unordered_set<std::string> seen_enough(db::Tx& tx, const Rules& rules,
   std::unordered_set<std::string> campaigns;
   auto rows = tx.query(
       "SELECT campaign_id FROM ad_views WHERE user_id = $1 AND day = $2 AND impressions >= $3",
-      user_id, day_of(tx.now()), rules.viewer_daily_impressions);
+      user_id, utc_day(tx.now()), rules.viewer_daily_impressions);
   while (rows.next()) campaigns.insert(rows.text(0));
   return campaigns;
 }
@@ -163,10 +163,6 @@ std::optional<Served> reserve(db::Tx& tx, const Rules& rules, const ServeRequest
 }
 
 }  // namespace
-
-std::int64_t day_of(Instant at) {
-  return std::chrono::floor<std::chrono::days>(at).time_since_epoch().count();
-}
 
 void CampaignIndex::changed(const std::string& campaign_id) {
   const std::lock_guard lock(changes_mutex_);
@@ -262,14 +258,14 @@ bool is_anything_old(db::Tx& tx) {
   return tx.number(
              "SELECT EXISTS (SELECT 1 FROM ad_views WHERE day < $1) OR EXISTS (SELECT 1 FROM "
              "ad_impressions WHERE used_at IS NULL AND expires_at <= $2)",
-             day_of(tx.now()), tx.now() - told_for) > 0;
+             utc_day(tx.now()), tx.now() - told_for) > 0;
 }
 
 int remove_old(db::Tx& tx, int limit) {
   const int views = tx.execute(
       "DELETE FROM ad_views WHERE (user_id, day, campaign_id) IN (SELECT user_id, day, campaign_id "
       "FROM ad_views WHERE day < $1 LIMIT $2)",
-      day_of(tx.now()), limit);
+      utc_day(tx.now()), limit);
   return views + tx.execute(
                      "DELETE FROM ad_impressions WHERE id IN (SELECT id FROM ad_impressions WHERE "
                      "used_at IS NULL AND expires_at <= $1 LIMIT $2)",

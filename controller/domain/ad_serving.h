@@ -76,7 +76,4 @@ inline constexpr Duration told_for = std::chrono::hours(24);
 bool is_anything_old(db::Tx& tx);
 int remove_old(db::Tx& tx, int limit);  // of each; returns how many rows
 
-// Days since 1970 in UTC.
-std::int64_t day_of(Instant at);
-
 }  // namespace berth::ads

@@ -11,10 +11,6 @@ namespace {
 
 constexpr size_t flushed_at_once = 500;  // rows in one transaction: some milliseconds
 
-std::int64_t day_of(Instant at) {
-  return std::chrono::floor<std::chrono::days>(at).time_since_epoch().count();
-}
-
 const std::string select_connections =
     "SELECT g.id, g.app_id, a.app_name, a.app_description, a.logo_url, g.scopes, g.connected_at, "
     "g.last_used_at, g.daily_spend_limit, g.spent_day, g.spent_on_day "
@@ -23,7 +19,7 @@ const std::string of_user =
     "WHERE g.user_id = $1 AND g.revoked_at IS NULL AND g.scopes <> '' AND a.deleted_at IS NULL ";
 
 Connection connection_of(const db::Query& row, Instant now) {
-  const bool spent_today = row.integer_or_null(9) == day_of(now);
+  const bool spent_today = row.integer_or_null(9) == utc_day(now);
   return {.grant_id = row.text(0),
           .app_id = row.text(1),
           .app_name = row.text(2),
@@ -80,7 +76,7 @@ void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount
       "spent_on_day = CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 "
       "WHERE id = $1 AND (daily_spend_limit IS NULL OR "
       "CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 <= daily_spend_limit)",
-      grant_id, day_of(tx.now()), amount);
+      grant_id, utc_day(tx.now()), amount);
   if (counted == 0)
     throw Error(Code::spend_limit_reached,
                 "the user lets this app spend no more today; the day ends at midnight UTC");

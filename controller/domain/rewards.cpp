@@ -11,10 +11,6 @@ namespace {
 std::atomic<std::uint64_t> refused_when_empty = 0;
 std::atomic<bool> is_empty = false;
 
-std::int64_t day_of(Instant at) {
-  return std::chrono::floor<std::chrono::days>(at).time_since_epoch().count();
-}
-
 struct Cap {
   std::string subject;
   std::int64_t most;
@@ -33,7 +29,7 @@ Refusal refused_by_caps(db::Tx& tx, const std::vector<Cap>& all, std::int64_t am
   for (const Cap& cap : all) {
     const std::int64_t given =
         tx.number("SELECT points FROM reward_days WHERE subject = $1 AND day = $2", cap.subject,
-                  day_of(tx.now()));
+                  utc_day(tx.now()));
     if (amount > cap.most - given) return cap.refusal;
   }
   return Refusal::none;
@@ -44,7 +40,7 @@ void count(db::Tx& tx, const std::vector<Cap>& all, std::int64_t amount) {
     tx.execute(
         "INSERT INTO reward_days (subject, day, points) VALUES ($1, $2, $3) "
         "ON CONFLICT (subject, day) DO UPDATE SET points = points + excluded.points",
-        cap.subject, day_of(tx.now()), amount);
+        cap.subject, utc_day(tx.now()), amount);
 }
 
 void note_empty(const Reward& reward) {

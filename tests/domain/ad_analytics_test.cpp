@@ -41,8 +41,8 @@ TEST_CASE("ad analytics: a recount of the events gives the same, for any window"
   w.rules.viewer_daily_impressions = 4;
   const auto campaign = w.new_campaign(AdsWorld::order(300, 10));
   take_steps(w, campaign.id, random);
-  const std::int64_t today = ads::day_of(w.world.clock.now());
-  const std::int64_t first_day = ads::day_of(campaign.inserted_at) - 1;
+  const std::int64_t today = utc_day(w.world.clock.now());
+  const std::int64_t first_day = utc_day(campaign.inserted_at) - 1;
   w.world.read([&](db::Tx& tx) {
     CHECK(ads::sum(ads::days(tx, campaign.id, first_day, today)).impressions > 0);
     for (std::int64_t first = first_day; first <= today; ++first)
