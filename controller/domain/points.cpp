@@ -87,22 +87,23 @@ std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipie
 
 Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& filter,
                     const PageRequest& page) {
+  static const std::string postings =
+      "FROM ledger_postings p JOIN ledger_transactions t ON t.id = p.transaction_id ";
   static const std::string matching =
-      "FROM ledger_postings p JOIN ledger_transactions t ON t.id = p.transaction_id "
       "WHERE p.account_id = $1 AND ($2 IS NULL OR t.kind = $2) "
       "AND ($3 IS NULL OR (p.amount > 0) = $3) AND ($4 IS NULL OR t.at >= $4) "
       "AND ($5 IS NULL OR t.at < $5)";
-  static const std::string count = "SELECT count(*) " + matching;
+  static const std::string count = "SELECT count(*) " + postings + matching;
   // The other side is the posting of the same size and the other sign.
   static const std::string select =
       "SELECT t.id, t.kind, p.amount, t.memo, o.kind, o.owner, coalesce(u.username, a.app_name), "
       "t.at " +
-      matching.substr(0, matching.find("WHERE")) +
+      postings +
       "LEFT JOIN ledger_accounts o ON o.id = (SELECT q.account_id FROM ledger_postings q "
       "WHERE q.transaction_id = p.transaction_id AND q.amount = -p.amount ORDER BY q.id LIMIT 1) "
       "LEFT JOIN users u ON o.kind = 'user' AND u.id = o.owner AND u.deleted_at IS NULL "
       "LEFT JOIN apps a ON o.kind = 'app' AND a.id = o.owner AND a.deleted_at IS NULL " +
-      matching.substr(matching.find("WHERE")) + " ORDER BY p.id DESC LIMIT $6 OFFSET $7";
+      matching + " ORDER BY p.id DESC LIMIT $6 OFFSET $7";
   const std::optional<bool> incoming =
       filter.direction ? std::optional(*filter.direction == Direction::in) : std::nullopt;
   Page<Entry> result = {
