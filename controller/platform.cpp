@@ -306,7 +306,10 @@ void Platform::tell(db::Topic topic, const std::string& id) {
     // Another wish is another status, too.
     events_->wake(db::Topic::deployment_seen, id);
   }
-  webhooks_->wake();
+  // What is delivered comes by webhooks::emit, or by the triggers on deployments.
+  if (topic == db::Topic::webhook || topic == db::Topic::deployment ||
+      topic == db::Topic::deployment_seen || topic == db::Topic::custom_domain)
+    webhooks_->wake();
 }
 
 void Platform::answer(const api::Request& request, api::Response& response) {

@@ -9,25 +9,15 @@
 namespace berth::reconcilers {
 
 AdsLoop::AdsLoop(db::Database& database, Options options)
-    : database_(database), options_(options) {}
-
-AdsLoop::~AdsLoop() { stop(); }
-
-void AdsLoop::start() {
-  thread_ = std::thread([this] { work(); });
-}
-
-void AdsLoop::stop() {
-  if (!thread_.joinable()) return;
-  stopping_.request_stop();
-  thread_.join();
-}
+    : database_(database),
+      options_(options),
+      rounds_([this] { run_and_log(); }, {.interval = options.interval}) {}
 
 // Looks before it writes: an empty transaction would take the writer from somebody.
 template <typename IsDue, typename Some>
 int AdsLoop::repeat(IsDue is_due, Some some) {
   int dealt_with = 0;
-  while (!stopping_.stop_requested() && database_.read(is_due)) {
+  while (!rounds_.stopping() && database_.read(is_due)) {
     const int count = database_.write(some);
     if (count == 0) break;
     dealt_with += count;
@@ -47,16 +37,12 @@ int AdsLoop::run_once() {
   return dealt_with;
 }
 
-void AdsLoop::work() {
-  while (!stopping_.stop_requested()) {
-    try {
-      run_once();
-    } catch (const std::exception& failure) {
-      // The next round tries again.
-      log::warning("what is due of ads can't be done", {{"error", failure.what()}});
-    }
-    std::unique_lock lock(mutex_);
-    wakes_.wait_for(lock, stopping_.get_token(), options_.interval, [] { return false; });
+void AdsLoop::run_and_log() {
+  try {
+    run_once();
+  } catch (const std::exception& failure) {
+    // The next round tries again.
+    log::warning("what is due of ads can't be done", {{"error", failure.what()}});
   }
 }
 

@@ -1,12 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <stop_token>
-#include <thread>
 
 #include "controller/db/database.h"
+#include "reconcilers/repeating.h"
 
 namespace berth::reconcilers {
 
@@ -26,12 +23,9 @@ class AdsLoop {
 
   explicit AdsLoop(db::Database& database) : AdsLoop(database, Options()) {}
   AdsLoop(db::Database& database, Options options);
-  ~AdsLoop();  // stops
-  AdsLoop(const AdsLoop&) = delete;
-  AdsLoop& operator=(const AdsLoop&) = delete;
 
-  void start();
-  void stop();  // returns when the transaction that runs has ended
+  void start() { rounds_.start(); }
+  void stop() { rounds_.stop(); }  // returns when the transaction that runs has ended
 
   // Everything that is due. Returns how many campaigns, reservations and rows it dealt with. Writes
   // nothing where nothing is due. Throws Error unavailable.
@@ -40,14 +34,11 @@ class AdsLoop {
  private:
   template <typename IsDue, typename Some>
   int repeat(IsDue is_due, Some some);
-  void work();
+  void run_and_log();
 
   db::Database& database_;
   const Options options_;
-  std::mutex mutex_;
-  std::condition_variable_any wakes_;
-  std::stop_source stopping_;
-  std::thread thread_;
+  Repeating rounds_;  // the last member: it ends before what it uses
 };
 
 }  // namespace berth::reconcilers

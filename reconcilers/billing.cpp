@@ -14,24 +14,17 @@ constexpr Duration retry = std::chrono::minutes(1);
 }  // namespace
 
 BillingLoop::BillingLoop(db::Database& database, std::string data_key, Options options)
-    : database_(database), data_key_(std::move(data_key)), options_(options) {}
-
-BillingLoop::~BillingLoop() { stop(); }
-
-void BillingLoop::start() {
-  thread_ = std::thread([this] { work(); });
-}
-
-void BillingLoop::stop() {
-  if (!thread_.joinable()) return;
-  stopping_.request_stop();
-  thread_.join();
-}
+    : database_(database),
+      data_key_(std::move(data_key)),
+      options_(options),
+      rounds_([this] { run_and_log(); }, {.interval = options.poll, .rest = options.rest}) {}
 
 void BillingLoop::credited(const std::string& app_id) {
-  const std::lock_guard lock(mutex_);
-  credited_.insert(app_id);
-  wakes_.notify_all();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!credited_.insert(app_id).second) return;  // it is awaited already
+  }
+  rounds_.wake();
 }
 
 std::set<std::string> BillingLoop::take_credited() {
@@ -53,7 +46,7 @@ int BillingLoop::run_once() {
 
 int BillingLoop::look_at_due() {
   int looked = 0;
-  while (!stopping_.stop_requested()) {
+  while (!rounds_.stopping()) {
     const auto ids = database_.read([&](db::Tx& tx) { return billing::due(tx, options_.batch); });
     if (ids.empty()) break;
     look_at(ids);
@@ -65,7 +58,7 @@ int BillingLoop::look_at_due() {
 int BillingLoop::look_at_debts(const std::string& app_id) {
   int looked = 0;
   std::string last;
-  while (!stopping_.stop_requested()) {
+  while (!rounds_.stopping()) {
     const auto ids = database_.read(
         [&](db::Tx& tx) { return billing::in_debt(tx, app_id, last, options_.batch); });
     if (ids.empty()) break;
@@ -88,15 +81,6 @@ void BillingLoop::look_at(const std::vector<std::string>& ids) {
       }
     }
   });
-}
-
-void BillingLoop::work() {
-  while (!stopping_.stop_requested()) {
-    run_and_log();
-    std::unique_lock lock(mutex_);
-    wakes_.wait_for(lock, stopping_.get_token(), options_.poll,
-                    [this] { return !credited_.empty(); });
-  }
 }
 
 void BillingLoop::run_and_log() {

@@ -1,16 +1,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <set>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "controller/db/database.h"
+#include "reconcilers/repeating.h"
 
 namespace berth::reconcilers {
 
@@ -27,6 +24,8 @@ class BillingLoop {
     // All that is in debt is looked at so often, so that a lost word about a credit, or a lower
     // price, costs a minute.
     std::chrono::milliseconds sweep = std::chrono::minutes(1);
+    // Apps are credited with each spending: what comes within so long shares a look.
+    std::chrono::milliseconds rest = std::chrono::milliseconds(100);
     // Deployments of one transaction: it holds up the other writes for some milliseconds.
     int batch = 50;
   };
@@ -34,12 +33,9 @@ class BillingLoop {
   BillingLoop(db::Database& database, std::string data_key)
       : BillingLoop(database, std::move(data_key), Options()) {}
   BillingLoop(db::Database& database, std::string data_key, Options options);
-  ~BillingLoop();  // stops
-  BillingLoop(const BillingLoop&) = delete;
-  BillingLoop& operator=(const BillingLoop&) = delete;
 
-  void start();
-  void stop();  // returns when the batch that runs has ended
+  void start() { rounds_.start(); }
+  void stop() { rounds_.stop(); }  // returns when the batch that runs has ended
 
   // The app's account was credited (db::Topic::app_balance). Quick, from any thread.
   void credited(const std::string& app_id);
@@ -51,7 +47,6 @@ class BillingLoop {
  private:
   using SteadyClock = std::chrono::steady_clock;
 
-  void work();
   void run_and_log();
   int look_at_debts(const std::string& app_id);  // empty: of all
   int look_at_due();
@@ -63,10 +58,8 @@ class BillingLoop {
   const Options options_;
   SteadyClock::time_point next_sweep_ = SteadyClock::time_point::min();
   std::mutex mutex_;
-  std::condition_variable_any wakes_;
   std::set<std::string> credited_;  // ids of apps
-  std::stop_source stopping_;
-  std::thread thread_;
+  Repeating rounds_;                // the last member: it ends before what it uses
 };
 
 }  // namespace berth::reconcilers

@@ -6,18 +6,15 @@
 namespace berth::reconcilers {
 
 ExpiryLoop::ExpiryLoop(db::Database& database, connections::UseLog& uses, Options options)
-    : database_(database), uses_(uses), options_(options) {}
+    : database_(database),
+      uses_(uses),
+      options_(options),
+      rounds_([this] { run_and_log(); }, {.interval = options.interval}) {}
 
 ExpiryLoop::~ExpiryLoop() { stop(); }
 
-void ExpiryLoop::start() {
-  thread_ = std::thread([this] { work(); });
-}
-
 void ExpiryLoop::stop() {
-  if (!thread_.joinable()) return;
-  stopping_.request_stop();
-  thread_.join();
+  if (!rounds_.stop()) return;
   try {
     uses_.flush(database_);
   } catch (const std::exception& failure) {
@@ -28,7 +25,7 @@ void ExpiryLoop::stop() {
 int ExpiryLoop::run_once() {
   int removed = 0;
   // Looks before it writes: an empty transaction would take the writer from somebody.
-  while (!stopping_.stop_requested() &&
+  while (!rounds_.stopping() &&
          database_.read([](db::Tx& tx) { return expiry::is_anything_due(tx); })) {
     const int some =
         database_.write([&](db::Tx& tx) { return expiry::remove_some(tx, options_.batch); });
@@ -36,14 +33,6 @@ int ExpiryLoop::run_once() {
     removed += some;
   }
   return removed;
-}
-
-void ExpiryLoop::work() {
-  while (!stopping_.stop_requested()) {
-    run_and_log();
-    std::unique_lock lock(mutex_);
-    wakes_.wait_for(lock, stopping_.get_token(), options_.interval, [] { return false; });
-  }
 }
 
 void ExpiryLoop::run_and_log() {

@@ -1,13 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <stop_token>
-#include <thread>
 
 #include "controller/db/database.h"
 #include "controller/domain/connections.h"
+#include "reconcilers/repeating.h"
 
 namespace berth::reconcilers {
 
@@ -29,7 +26,7 @@ class ExpiryLoop {
   ExpiryLoop(const ExpiryLoop&) = delete;
   ExpiryLoop& operator=(const ExpiryLoop&) = delete;
 
-  void start();
+  void start() { rounds_.start(); }
   // Returns when the batch that runs has ended; what was last used is written.
   void stop();
 
@@ -38,16 +35,12 @@ class ExpiryLoop {
   int run_once();
 
  private:
-  void work();
   void run_and_log();
 
   db::Database& database_;
   connections::UseLog& uses_;
   const Options options_;
-  std::mutex mutex_;
-  std::condition_variable_any wakes_;
-  std::stop_source stopping_;
-  std::thread thread_;
+  Repeating rounds_;  // the last member: it ends before what it uses
 };
 
 }  // namespace berth::reconcilers

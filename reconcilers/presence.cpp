@@ -4,23 +4,8 @@
 
 namespace berth::reconcilers {
 
-void PresenceLoop::start() {
-  thread_ = std::thread([this] { work(); });
-}
-
 void PresenceLoop::stop() {
-  if (!thread_.joinable()) return;
-  stopping_.request_stop();
-  thread_.join();
-  flush_and_log();
-}
-
-void PresenceLoop::work() {
-  while (!stopping_.stop_requested()) {
-    flush_and_log();
-    std::unique_lock lock(mutex_);
-    wakes_.wait_for(lock, stopping_.get_token(), interval, [] { return false; });
-  }
+  if (rounds_.stop()) flush_and_log();
 }
 
 void PresenceLoop::flush_and_log() {

@@ -1,14 +1,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
-#include <stop_token>
-#include <thread>
 
 #include "controller/db/database.h"
 #include "controller/domain/presence.h"
+#include "reconcilers/repeating.h"
 
 namespace berth::reconcilers {
 
@@ -20,25 +17,23 @@ class PresenceLoop {
   static constexpr std::chrono::seconds interval{10};
 
   PresenceLoop(db::Database& database, std::shared_ptr<presence::Board> board)
-      : database_(database), board_(std::move(board)) {}
+      : database_(database),
+        board_(std::move(board)),
+        rounds_([this] { flush_and_log(); }, {.interval = interval}) {}
   ~PresenceLoop() { stop(); }
   PresenceLoop(const PresenceLoop&) = delete;
   PresenceLoop& operator=(const PresenceLoop&) = delete;
 
-  void start();
+  void start() { rounds_.start(); }
   // Returns when everything is written.
   void stop();
 
  private:
-  void work();
   void flush_and_log();
 
   db::Database& database_;
   const std::shared_ptr<presence::Board> board_;
-  std::mutex mutex_;
-  std::condition_variable_any wakes_;
-  std::stop_source stopping_;
-  std::thread thread_;
+  Repeating rounds_;  // the last member: it ends before what it uses
 };
 
 }  // namespace berth::reconcilers

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "controller/domain/chat.h"
-#include "controller/domain/holds.h"
 #include "controller/domain/token_rows.h"
 
 namespace berth::expiry {
@@ -50,10 +49,6 @@ constexpr std::string_view due_reward_days = "SELECT 1 FROM reward_days WHERE da
 constexpr std::string_view remove_reward_days =
     "DELETE FROM reward_days WHERE (subject, day) IN "
     "(SELECT subject, day FROM reward_days WHERE day < $1 LIMIT $2)";
-
-std::int64_t yesterday(Instant now) {
-  return std::chrono::floor<std::chrono::days>(now).time_since_epoch().count() - 1;
-}
 
 // Tokens of a family that may live on without them. A refresh token's row is needed while the token
 // could be replayed, consumed or not: that is until its time is over.
@@ -159,7 +154,7 @@ int remove_grants(db::Tx& tx, int limit) {
 bool is_anything_due(db::Tx& tx) {
   for (const Plain& rows : plain_rows)
     if (tx.number(rows.due, tx.now() - rows.kept) > 0) return true;
-  if (tx.number(due_reward_days, yesterday(tx.now())) > 0 || holds::is_any_due(tx)) return true;
+  if (tx.number(due_reward_days, utc_day(tx.now()) - 1) > 0) return true;
   for (const TokenTable& table : token_tables)
     if (tx.number(table.due, tx.now() - table.kept) > 0) return true;
   return !ids(tx, due_families, tx.now() - told_for, 1).empty() ||
@@ -172,8 +167,7 @@ int remove_some(db::Tx& tx, int limit) {
   for (const Plain& rows : plain_rows)
     if (removed < limit) removed += tx.execute(rows.remove, tx.now() - rows.kept, limit - removed);
   if (removed < limit)
-    removed += tx.execute(remove_reward_days, yesterday(tx.now()), limit - removed);
-  if (removed < limit) removed += holds::expire(tx, limit - removed);
+    removed += tx.execute(remove_reward_days, utc_day(tx.now()) - 1, limit - removed);
   for (const TokenTable& table : token_tables)
     if (removed < limit) removed += remove_tokens(tx, table, limit - removed);
   if (removed < limit) removed += revoke_grants_of_deleted_apps(tx, limit - removed);

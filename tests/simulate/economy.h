@@ -24,6 +24,9 @@ struct Broken : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Of an id such as user:<id>, as the model names its accounts.
+ledger::Account account_of(const std::string& id);
+
 struct Counts {
   int steps = 0;
   int answered = 0;  // as the model said

@@ -1,0 +1,463 @@
+// What users, operators and the loops ask of berthd in the simulation, each beside the model.
+#include "controller/base/crypto.h"
+#include "controller/base/error.h"
+#include "controller/domain/ad_events.h"
+#include "controller/domain/apps.h"
+#include "controller/domain/connections.h"
+#include "controller/domain/expiry.h"
+#include "controller/domain/holds.h"
+#include "controller/domain/points.h"
+#include "controller/domain/user_admin.h"
+#include "tests/simulate/economy.h"
+
+namespace berth::simulate {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view redirect_uri = "https://game.example.org/callback";
+constexpr std::string_view verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+constexpr Duration hold_life = 10min;
+constexpr int batch = 1'000;  // more than a run ever has
+
+}  // namespace
+
+template <typename Work, typename Same>
+void Economy::attempt(const Ending& expected, Work&& work, Same&& same) {
+  Ending ending = "ok";
+  bool ran = false, wrote = false;
+  try {
+    database_->write([&](db::Tx& tx) {
+      const auto before = tx.number("SELECT total_changes()");
+      work(tx);
+      wrote = tx.number("SELECT total_changes()") > before;
+      ran = true;
+    });
+  } catch (const Error& error) {
+    ending = name(error.code);
+  }
+  if (ending == name(Code::unavailable)) {
+    if (disk_.failures() == 0) fail("refused as unavailable, and the disk is well");
+    ++counts_.faults;
+    if (!ran) return;
+    doubts_.push_back(model_);
+    same(doubts_.back());
+    return;
+  }
+  if (ending != expected) fail("ended with " + ending + " and not with " + expected);
+  ++counts_.answered;
+  if (ending != "ok") return;
+  // What the disk took now stands where the failed commit stood.
+  if (wrote) doubts_.clear();
+  same(model_);
+}
+
+void Economy::register_user() {
+  doing_ = "register";
+  const auto users = living_users();
+  const std::string username = "user" + std::to_string(++named_);
+  std::string code, referrer;
+  if (!users.empty() && one_in(2)) {
+    referrer = pick(users);
+    code = database_->read([&](db::Tx& tx) { return accounts::find(tx, referrer)->referral_code; });
+  }
+  std::string made;
+  const auto make = [&](db::Tx& tx) {
+    made = accounts::register_user(tx,
+                                   {.email = username + "@example.org",
+                                    .username = username,
+                                    .password_hash = "none",
+                                    .referral_code = code},
+                                   bonus_, keys_, "https://api.example.org")
+               .id;
+  };
+  attempt("ok", make, [&](Model& model) {
+    const auto number = std::int64_t(model.users.size()) + 1;
+    model.users[made] = {.number = number, .referred_by = referrer};
+  });
+}
+
+void Economy::verify_user() {
+  doing_ = "verify";
+  const auto users = living_users();
+  if (users.empty()) return;
+  const std::string user = pick(users);
+  attempt(
+      "ok", [&](db::Tx& tx) { accounts::mark_verified(tx, user, bonus_); },
+      [&](Model& model) { model.verify(user); });
+}
+
+void Economy::mint() {
+  doing_ = "mint";
+  std::vector<std::string> accounts = {"treasury", "treasury"};
+  for (const auto& id : living_users()) accounts.push_back("user:" + id);
+  for (const auto& id : living_apps()) accounts.push_back("app:" + id);
+  const std::string account = pick(accounts);
+  const std::int64_t amount = some_amount();
+  Model after = model_;
+  const Ending expected = after.mint(account, amount);
+  attempt(
+      expected, [&](db::Tx& tx) { ledger::mint(tx, account_of(account), amount, "simulation"); },
+      [&](Model& model) { model = after; });
+}
+
+void Economy::create_app() {
+  doing_ = "create an app";
+  std::vector<std::string> owners;
+  for (const auto& id : living_users())
+    if (model_.users.at(id).verified) owners.push_back(id);
+  if (owners.empty() || living_apps().size() >= 6) return;
+  const std::string owner = pick(owners);
+  std::string made;
+  const auto make = [&](db::Tx& tx) {
+    const apps::App app = apps::create(tx, owner,
+                                       {.app_name = "App",
+                                        .app_description = "",
+                                        .logo_url = {},
+                                        .website_url = {},
+                                        .redirect_uris = {std::string(redirect_uri)},
+                                        .allowed_scopes = {Scope::points_spend}})
+                              .app;
+    apps::approve(tx, apps::request_scopes(tx, app, {Scope::points_spend}).id, "simulation");
+    made = app.id;
+  };
+  attempt("ok", make, [&](Model& model) { model.apps[made].owner = owner; });
+}
+
+void Economy::connect() {
+  doing_ = "connect";
+  const auto users = living_users(), all = living_apps();
+  if (users.empty() || all.empty()) return;
+  const std::string user_id = pick(users), app_id = pick(all);
+  const auto consent = [&](db::Tx& tx) {
+    const apps::App app = *apps::find(tx, app_id);
+    const auto code = oauth::authorize(tx, *accounts::find(tx, user_id),
+                                       {.client_id = app.client_id,
+                                        .redirect_uri = std::string(redirect_uri),
+                                        .response_type = "code",
+                                        .scope = "points:spend",
+                                        .code_challenge = base64url(sha256(verifier)),
+                                        .code_challenge_method = "S256"});
+    const auto tokens = oauth::exchange_code(tx, app, code.value().code, std::string(redirect_uri),
+                                             std::string(verifier), policy_);
+    grant_ids_[{app_id, user_id}] =
+        oauth::check_access_token(tx, tokens.value().access_token).grant_id;
+  };
+  attempt("ok", consent, [&](Model& model) { model.grants.try_emplace({app_id, user_id}); });
+}
+
+std::vector<Economy::Consent> Economy::living_consents() const {
+  std::vector<Consent> living;
+  for (const auto& [key, grant] : model_.grants)
+    if (!model_.apps.at(key.first).deleted && !model_.users.at(key.second).deleted)
+      living.push_back({.app = key.first, .user = key.second});
+  return living;
+}
+
+void Economy::limit_spending() {
+  doing_ = "limit spending";
+  const auto living = living_consents();
+  if (living.empty()) return;
+  const Consent consent = living[below(living.size())];
+  const std::optional<std::int64_t> limit =
+      one_in(3) ? std::nullopt : std::optional(std::int64_t(below(300)));
+  // The same once more changes no page, so that a failed commit would not be overwritten.
+  if (limit == model_.grants.at({consent.app, consent.user}).limit) return;
+  attempt(
+      "ok",
+      [&](db::Tx& tx) { connections::set_daily_spend_limit(tx, consent.user, consent.app, limit); },
+      [&](Model& model) {
+        model.grants.at({consent.app, consent.user}).limit = limit;
+      });
+}
+
+void Economy::spend() {
+  doing_ = "spend";
+  const auto living = living_consents();
+  if (living.empty()) return;
+  const Consent consent = living[below(living.size())];
+  const std::int64_t amount = some_amount();
+  Model after = model_;
+  const Ending expected = after.spend(consent.app, consent.user, amount);
+  const auto pay = [&](db::Tx& tx) {
+    points::spend(tx,
+                  {.grant_id = grant_ids_.at({consent.app, consent.user}),
+                   .user_id = consent.user,
+                   .app_id = consent.app,
+                   .amount = amount,
+                   .description = ""},
+                  rewards_);
+  };
+  attempt(expected, pay, [&](Model& model) { model = after; });
+}
+
+void Economy::transfer() {
+  doing_ = "transfer";
+  const auto users = living_users();
+  if (users.empty()) return;
+  const std::string from = pick(users), to = pick(users);
+  const std::int64_t amount = some_amount();
+  Model after = model_;
+  const Ending expected = after.transfer(from, to, amount);
+  attempt(
+      expected,
+      [&](db::Tx& tx) { points::transfer(tx, from, {.user_id = to, .username = {}}, amount, ""); },
+      [&](Model& model) { model = after; });
+}
+
+void Economy::reward() {
+  doing_ = "reward";
+  const auto users = living_users(), all = living_apps();
+  if (users.empty()) return;
+  const std::string user = pick(users);
+  const std::string owner = all.empty() || one_in(3) ? "" : model_.apps.at(pick(all)).owner;
+  const auto amount = std::int64_t(1 + below(30));
+  Model after = model_;
+  const std::int64_t due = after.reward(user, owner, amount);
+  std::int64_t paid = 0;
+  const auto pay = [&](db::Tx& tx) {
+    paid = rewards::pay(tx, rewards_,
+                        {.kind = rewards::Kind::session,
+                         .user_id = user,
+                         .app_owner_id = owner.empty() ? std::nullopt : std::optional(owner),
+                         .amount = amount,
+                         .memo = ""})
+               .points;
+  };
+  attempt("ok", pay, [&](Model& model) {
+    if (paid != due)
+      fail("paid a reward of " + std::to_string(paid) + ", due " + std::to_string(due));
+    model = after;
+  });
+}
+
+void Economy::place_hold() {
+  doing_ = "place a hold";
+  const auto all = living_apps();
+  if (all.empty()) return;
+  const std::string source = "app:" + pick(all);
+  const std::int64_t amount = some_amount();
+  std::optional<holds::Hold> hold;
+  const auto place = [&](db::Tx& tx) {
+    hold = holds::place(tx, {.source = account_of(source),
+                             .amount = amount,
+                             .purpose = "simulation",
+                             .life = hold_life});
+  };
+  attempt("ok", place, [&](Model& model) {
+    if (hold.has_value() != model.place(source, amount))
+      fail("a hold that should not be, or none that should");
+    if (hold) model.placed(hold->id, source, amount, hold_life.count());
+  });
+}
+
+std::string Economy::pick_hold() {
+  auto hold = model_.holds.begin();
+  std::advance(hold, std::ptrdiff_t(below(model_.holds.size())));
+  return hold->first;
+}
+
+void Economy::post_hold() {
+  doing_ = "post a hold";
+  const auto users = living_users();
+  if (model_.holds.empty() || users.empty()) return;
+  const std::string id = pick_hold(), to = "user:" + pick(users);
+  bool posted = false;
+  attempt(
+      "ok",
+      [&](db::Tx& tx) {
+        posted = holds::post(tx, id, account_of(to), "simulation", "").has_value();
+      },
+      [&](Model& model) {
+        if (model.post(id, to) != posted) fail("a hold was posted, or not, against the model");
+      });
+}
+
+void Economy::release_hold() {
+  doing_ = "release a hold";
+  if (model_.holds.empty()) return;
+  const std::string id = pick_hold();
+  bool released = false;
+  attempt(
+      "ok", [&](db::Tx& tx) { released = holds::void_hold(tx, id); },
+      [&](Model& model) {
+        if (model.release(id) != released) fail("a hold was released, or not, against the model");
+      });
+}
+
+void Economy::deploy() {
+  doing_ = "deploy";
+  const auto all = living_apps();
+  if (all.empty()) return;
+  const std::string app = pick(all);
+  const deployments::Order order = {.name = "app" + std::to_string(++named_),
+                                    .image = "ghcr.io/acme/web:1",
+                                    .tier = "paid",
+                                    .custom_domain = {},
+                                    .health_path = {},
+                                    .env = {},
+                                    .registry_credentials = {}};
+  Model after = model_;
+  const Ending expected = after.deploy(app);
+  std::string id;
+  attempt(
+      expected,
+      [&](db::Tx& tx) {
+        id = deployments::create(tx, actor_of(app), order, rules_, keys_.data).id;
+      },
+      [&](Model& model) {
+        model = after;
+        model.apps.at(app).deployments.insert(id);
+      });
+}
+
+void Economy::destroy() {
+  doing_ = "destroy";
+  for (const auto& [app, state] : model_.apps) {
+    if (state.deployments.empty() || one_in(2)) continue;
+    const std::string id = *state.deployments.begin(), app_id = app;
+    attempt(
+        "ok", [&](db::Tx& tx) { deployments::destroy(tx, actor_of(app_id), id); },
+        [&](Model& model) { model.apps.at(app_id).deployments.erase(id); });
+    return;
+  }
+}
+
+deployments::Actor Economy::actor_of(const std::string& app) const {
+  return {.user_id = model_.apps.at(app).owner, .app_id = app, .request_id = "simulation"};
+}
+
+void Economy::order_campaign() {
+  doing_ = "order a campaign";
+  const auto all = living_apps();
+  if (all.empty()) return;
+  const std::string app = pick(all);
+  const std::int64_t payment = some_amount(), payout = 1 + std::int64_t(below(40));
+  std::string id;
+  attempt(
+      model_.order_campaign(app, payment, payout),
+      [&](db::Tx& tx) {
+        id = campaigns::create(tx, app,
+                               {.name = "Campaign",
+                                .surface_type = "banner",
+                                .total_payment = payment,
+                                .payout_rate = payout})
+                 .id;
+      },
+      [&](Model& model) { model.ordered(id, app, payment, payout); });
+}
+
+void Economy::serve() {
+  doing_ = "serve an ad";
+  const auto users = living_users(), all = living_apps();
+  if (users.empty() || all.empty()) return;
+  const ads::ServeRequest request = {
+      .app_id = pick(all), .user_id = pick(users), .surface_type = "banner"};
+  index_->refresh(*database_);
+  std::optional<ads::Served> served;
+  const auto choose = [&](db::Tx& tx) {
+    try {
+      served = tx.nested([&] { return ads::serve(tx, *index_, ad_rules_, request); });
+    } catch (const Error& error) {
+      if (error.code != Code::no_ad_available) throw;
+    }
+  };
+  attempt("ok", choose, [&](Model& model) {
+    if (!served) return;
+    if (!model.can_serve(served->campaign.id)) fail("a campaign was served that can't be");
+    model.served(served->impression_token, {.campaign = served->campaign.id,
+                                            .app = request.app_id,
+                                            .user = request.user_id,
+                                            .expires_at = to_millis(served->expires_at)});
+  });
+}
+
+void Economy::report() {
+  doing_ = "report an impression";
+  if (model_.impressions.empty()) return;
+  // Mostly a new one, sometimes one that was reported before.
+  auto chosen = model_.impressions.begin();
+  std::advance(chosen, std::ptrdiff_t(below(model_.impressions.size())));
+  for (auto one = model_.impressions.begin(); one != model_.impressions.end() && !one_in(4); ++one)
+    if (!one->second.used) chosen = one;
+  const std::string token = chosen->first;
+  const Model::Impression impression = chosen->second;
+  if (model_.apps.at(impression.app).deleted || model_.users.at(impression.user).deleted) return;
+  Ending outcome;
+  attempt(
+      "ok",
+      [&](db::Tx& tx) {
+        const auto recorded = ads::record(tx, ad_rules_, rewards_,
+                                          {.app_id = impression.app,
+                                           .user_id = impression.user,
+                                           .campaign_id = impression.campaign,
+                                           .event_type = "impression",
+                                           .surface_type = "banner",
+                                           .impression_token = token});
+        outcome = recorded.paid ? "paid" : recorded.unpaid_reason.value_or("counted");
+      },
+      [&](Model& model) {
+        if (const Ending due = model.report(token); due != outcome)
+          fail("an impression is " + outcome + ", and by the model " + due);
+      });
+}
+
+void Economy::cancel_campaign() {
+  doing_ = "cancel a campaign";
+  for (const auto& [id, campaign] : model_.campaigns) {
+    if (!campaign.live || one_in(2)) continue;
+    const std::string chosen = id;
+    const campaigns::Actor actor = {.app_id = campaign.app,
+                                    .user_id = model_.apps.at(campaign.app).owner};
+    std::int64_t refunded = 0;
+    attempt(
+        "ok", [&](db::Tx& tx) { refunded = campaigns::cancel(tx, actor, chosen).refunded; },
+        [&](Model& model) {
+          if (const auto due = model.cancel(chosen); due != refunded)
+            fail("a refund of " + std::to_string(refunded) + ", due " + std::to_string(due));
+        });
+    return;
+  }
+}
+
+void Economy::remove_app() {
+  doing_ = "remove an app";
+  const auto all = living_apps();
+  if (all.empty()) return;
+  const std::string app = pick(all);
+  Model after = model_;
+  const Ending expected = after.remove_app(app);
+  attempt(
+      expected, [&](db::Tx& tx) { apps::remove(tx, *apps::find(tx, app)); },
+      [&](Model& model) { model = after; });
+}
+
+void Economy::remove_user() {
+  doing_ = "remove a user";
+  const auto users = living_users();
+  if (users.empty()) return;
+  const std::string user = pick(users);
+  Model after = model_;
+  Ending expected = "ok";
+  for (const auto& [id, app] : model_.apps)
+    if (app.owner == user && !app.deleted && after.remove_app(id) != "ok")
+      expected = "invalid_state";
+  if (expected == "ok") after.remove_user(user);
+  attempt(
+      expected, [&](db::Tx& tx) { accounts::delete_account(tx, *accounts::find(tx, user)); },
+      [&](Model& model) { model = after; });
+}
+
+void Economy::pass_time() {
+  doing_ = "pass time";
+  const std::int64_t jumps[] = {1'000, 60'000, Model::hour, Model::day, 10 * Model::day};
+  clock_.advance(std::chrono::milliseconds(jumps[below(std::size(jumps))]));
+  model_.now = to_millis(clock_.now());
+  for (Model& doubt : doubts_) doubt.now = model_.now;
+  attempt(
+      "ok", [&](db::Tx& tx) { holds::expire(tx, batch); }, [&](Model& model) { model.expire(); });
+  attempt(
+      "ok", [&](db::Tx& tx) { expiry::remove_some(tx, batch); }, [](Model&) {});
+}
+
+}  // namespace berth::simulate
