@@ -15,19 +15,13 @@ using Days = std::vector<std::int64_t>;
 constexpr auto day = 24h;
 constexpr auto month = 30 * day;
 
-struct Fixture : BillingWorld {
+struct Fixture : PaidDeployment {
   tiers::Tier large = [this] {
     tiers::Tier tier = paid_tier("large", 3 * price);
     tier.memory_limit_mb = 2'048;
     tier.cpu_limit_millicores = 2'000;
     return new_tier(tier);
   }();
-  deployments::Deployment row = [this] {
-    give(price);
-    return running();
-  }();
-  std::string id = row.id;
-  Status status() { return find_deployment(id).status; }
 };
 
 TEST_CASE("a larger tier costs the difference for the rest of the period, rounded up") {

@@ -16,14 +16,7 @@ using Days = std::vector<std::int64_t>;
 constexpr auto day = 24h;
 constexpr auto month = 30 * day;
 
-struct Fixture : BillingWorld {
-  deployments::Deployment row = [this] {
-    give(price);
-    return running();
-  }();
-  std::string id = row.id;
-  Status status() { return find_deployment(id).status; }
-};
+using Fixture = PaidDeployment;
 
 TEST_CASE("each period is charged once, when it begins") {
   Fixture f;

@@ -146,4 +146,14 @@ struct BillingWorld : World {
   }
 };
 
+// One deployment that runs, its first period paid.
+struct PaidDeployment : BillingWorld {
+  deployments::Deployment row = [this] {
+    give(price);
+    return running();
+  }();
+  std::string id = row.id;
+  deployments::Status status() { return find_deployment(id).status; }
+};
+
 }  // namespace berth::test

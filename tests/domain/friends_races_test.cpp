@@ -2,6 +2,7 @@
 #include <atomic>
 #include <barrier>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <thread>
 
 #include "controller/domain/blocks.h"
@@ -96,30 +97,31 @@ TEST_CASE("of many who accept at once on two devices one does") {
   }
 }
 
-TEST_CASE("of accept and withdraw one wins, and the end is the winner's") {
+// Bob accepts while somebody ends the request another way: one of all wins, and the end is his.
+void check_one_wins(const char* other_end,
+                    const std::function<void(db::Tx&, const Fixture&, const std::string&)>& other) {
   Fixture f;
   for (int round = 0; round < rounds; ++round) {
     f.start_anew();
     const std::string id = f.ask(f.ada, f.bob);
     const Outcome outcome = race(
         f.world, {"409 invalid_state"}, [&](db::Tx& tx) { friends::accept(tx, f.bob.id, id); },
-        [&](db::Tx& tx) { friends::withdraw(tx, f.ada.id, id); });
+        [&](db::Tx& tx) { other(tx, f, id); });
     REQUIRE(outcome.first + outcome.second == 1);
-    REQUIRE(f.status() == (outcome.first == 1 ? "accepted" : "removed"));
+    REQUIRE(f.status() == (outcome.first == 1 ? "accepted" : other_end));
   }
 }
 
+TEST_CASE("of accept and withdraw one wins, and the end is the winner's") {
+  check_one_wins("removed", [](db::Tx& tx, const Fixture& f, const std::string& id) {
+    friends::withdraw(tx, f.ada.id, id);
+  });
+}
+
 TEST_CASE("of accept and reject one wins, and the end is the winner's") {
-  Fixture f;
-  for (int round = 0; round < rounds; ++round) {
-    f.start_anew();
-    const std::string id = f.ask(f.ada, f.bob);
-    const Outcome outcome = race(
-        f.world, {"409 invalid_state"}, [&](db::Tx& tx) { friends::accept(tx, f.bob.id, id); },
-        [&](db::Tx& tx) { friends::reject(tx, f.bob.id, id); });
-    REQUIRE(outcome.first + outcome.second == 1);
-    REQUIRE(f.status() == (outcome.first == 1 ? "accepted" : "rejected"));
-  }
+  check_one_wins("rejected", [](db::Tx& tx, const Fixture& f, const std::string& id) {
+    friends::reject(tx, f.bob.id, id);
+  });
 }
 
 TEST_CASE("whoever accepts beside a block, nobody is friends with whom he blocks") {

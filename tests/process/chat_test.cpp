@@ -7,18 +7,7 @@ using namespace berth::process;
 
 namespace {
 
-const std::string nobody = "01936f5e-7c1a-7000-8000-000000000001";
 constexpr const char* channels = "/api/social/chat/channels";
-
-struct Person {
-  User user;
-  Client api;
-};
-Person person(const Berthd& berthd, const std::string& name) {
-  User user = log_in(berthd, register_user(berthd, name));
-  std::string jwt = user.jwt;
-  return {std::move(user), Client(berthd, std::move(jwt))};
-}
 
 // A lobby that these have joined.
 std::string lobby(std::vector<Person*> people) {

@@ -261,4 +261,15 @@ Flags roomy_tier() {
           "max-deployments: 1000, auto-approve: true}]"};
 }
 
+void advance(const Berthd& berthd, int seconds) {
+  expect(200,
+         Client(berthd).post("/api/internal/clock", {{"advance_seconds", seconds}}, admin(berthd)));
+}
+
+Person person(const Berthd& berthd, const std::string& username) {
+  User user = log_in(berthd, register_user(berthd, username));
+  std::string jwt = user.jwt;
+  return {std::move(user), Client(berthd, std::move(jwt))};
+}
+
 }  // namespace berth::process

@@ -128,6 +128,17 @@ json wait_until_status(Client& api, const std::string& id, const std::string& st
 // The page that is served at the deployment's host name.
 Answer page_of(const Berthd& berthd, const std::string& name);
 
+// Moves berthd's clock ahead.
+void advance(const Berthd& berthd, int seconds);
+// An id of the right form that is nobody's.
+inline const std::string nobody = "01936f5e-7c1a-7000-8000-000000000001";
+
+struct Person {
+  User user;
+  Client api;  // with the session
+};
+Person person(const Berthd& berthd, const std::string& username);
+
 // The other port: /metrics, /livez, /readyz.
 Answer ask_metrics(const Berthd& berthd, const std::string& path);
 

@@ -9,8 +9,6 @@ using namespace berth::process;
 
 namespace {
 
-const std::string nobody = "01936f5e-7c1a-7000-8000-000000000001";
-
 struct Platform {
   Berthd berthd{Flags{"--rate-limits", "off"}};
   User ada = register_verified_user(berthd, "ada");

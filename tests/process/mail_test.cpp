@@ -71,12 +71,6 @@ double metric(const Berthd& berthd, const std::string& name) {
   return -1;
 }
 
-// So that what is put off comes at once.
-void advance(const Berthd& berthd, int seconds) {
-  expect(200,
-         Client(berthd).post("/api/internal/clock", {{"advance_seconds", seconds}}, admin(berthd)));
-}
-
 bool is_sent(const Berthd& berthd, const User& user) {
   return eventually([&] { return !row_of(berthd, user.email).at("sent_at").is_null(); });
 }

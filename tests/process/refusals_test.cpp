@@ -9,8 +9,6 @@ using Catch::Contains;
 
 namespace {
 
-const std::string nobody = "01936f5e-7c1a-7000-8000-000000000001";
-
 // Checks of any 401 for a token (RFC 9728, section 5.1).
 void check_challenge(const Berthd& berthd, const Answer& answer) {
   CHECK(answer.status == 401);

@@ -8,18 +8,7 @@ using namespace berth::process;
 
 namespace {
 
-const std::string nobody = "01936f5e-7c1a-7000-8000-000000000001";
 constexpr const char* requests = "/api/social/friends/requests";
-
-struct Person {
-  User user;
-  Client api;
-};
-Person person(const Berthd& berthd, const std::string& name) {
-  User user = log_in(berthd, register_user(berthd, name));
-  std::string jwt = user.jwt;
-  return {std::move(user), Client(berthd, std::move(jwt))};
-}
 
 std::string ask(Person& from, const Person& to) {
   return expect(201, from.api.post(requests, {{"user_id", to.user.id}})).body.at("friendship_id");
@@ -27,11 +16,6 @@ std::string ask(Person& from, const Person& to) {
 
 Answer put(Client& api, const std::string& path, const json& body) {
   return api.ask({.method = "PUT", .path = path, .body = body.dump()});
-}
-
-void advance(const Berthd& berthd, int seconds) {
-  expect(200,
-         Client(berthd).post("/api/internal/clock", {{"advance_seconds", seconds}}, admin(berthd)));
 }
 
 std::string names(const Answer& found) {

@@ -60,11 +60,6 @@ json newest(const Berthd& berthd, const Operator& ada, const std::string& webhoo
       .at(0);
 }
 
-void advance(const Berthd& berthd, int seconds) {
-  expect(200,
-         Client(berthd).post("/api/internal/clock", {{"advance_seconds", seconds}}, admin(berthd)));
-}
-
 }  // namespace
 
 TEST_CASE("a receiver is told of each status in order, also what happened while it was ill") {
