@@ -5,7 +5,6 @@
 #include "api/authenticate.h"
 #include "api/client_address.h"
 #include "api/errors.h"
-#include "api/idempotency.h"
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
@@ -221,17 +220,21 @@ void Gate::read_body(const Passage& passage, Call& call) const {
 }
 
 Reply Gate::write(const Passage& passage, const Call& call) const {
-  return services_.db.write([&](db::Tx& tx) { return write_once(tx, passage, call); });
+  const Route& route = *passage.route;
+  const std::string_view key = passage.request.headers.get("Idempotency-Key");
+  if (route.idempotency == Idempotency::ignored || key.empty())
+    return services_.db.write([&](db::Tx& tx) {
+      return std::get<WriteHandler>(route.run).run(tx, call, services_);
+    });
+  const idempotency::Slot slot = idempotency::slot(call, route, key);
+  return services_.db.write([&](db::Tx& tx) { return write_once(tx, passage, call, slot); });
 }
 
 // In the write transaction: the answer that was kept for this key, or a new one, kept with the
 // effect.
-Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call) const {
-  const Route& route = *passage.route;
-  const Write handler = std::get<WriteHandler>(route.run).run;
-  const std::string_view key = passage.request.headers.get("Idempotency-Key");
-  if (route.idempotency == Idempotency::ignored || key.empty()) return handler(tx, call, services_);
-  const idempotency::Slot slot = idempotency::slot(call, route, key);
+Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
+                       const idempotency::Slot& slot) const {
+  const Write handler = std::get<WriteHandler>(passage.route->run).run;
   if (auto kept = idempotency::find(tx, slot)) return *kept;
   Reply reply;
   try {

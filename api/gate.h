@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "api/http.h"
+#include "api/idempotency.h"
 #include "api/metrics.h"
 #include "api/rate_limit.h"
 #include "api/router.h"
@@ -29,7 +30,8 @@ class Gate {
   void take_rate(Passage& passage, const Call& call);
   void read_body(const Passage& passage, Call& call) const;
   Reply write(const Passage& passage, const Call& call) const;
-  Reply write_once(db::Tx& tx, const Passage& passage, const Call& call) const;
+  Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,
+                   const idempotency::Slot& slot) const;
   Reply refused(const Passage& passage, const Reply& reply) const;
   Reply reply_to_error(const Passage& passage, const Error& error) const;
   bool is_admin(const Request& request) const;

@@ -13,7 +13,9 @@ namespace berth::db {
 namespace {
 
 constexpr int busy_timeout_ms = 5'000;     // somebody looks into the file with the sqlite3 tool
-constexpr int checkpoint_pages = 1'000;    // SQLite's own default: about 4 MB of WAL
+// About 16 MB of WAL. Four times SQLite's own default: pages that each write changes, as those of a
+// much used account, go to the database file a quarter as often.
+constexpr int checkpoint_pages = 4'000;
 constexpr size_t max_idle_statements = 4;  // of one text on one connection
 
 // The faults that the disk or the machine cause, as against mistakes in our SQL.
@@ -32,11 +34,18 @@ bool is_environmental(int sqlite_code) {
   }
 }
 
-// Before the first connection: SQLite would count each allocation under one mutex for all threads
-// (malloc.html, section 4.1). Without effect where SQLite is in use already.
-void keep_no_memory_statistics() {
-  static const int code = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  static_cast<void>(code);
+// Before the first connection, and without effect where SQLite is in use already. SQLite would
+// count each allocation under one mutex for all threads (malloc.html, section 4.1), and would write
+// what a savepoint may have to bring back into a temporary file, from 64 KiB on and then for every
+// savepoint (c3ref/c_config_covering_index_scan.html, SQLITE_CONFIG_STMTJRNL_SPILL): it stays in
+// memory, where a write that touches many pages needs as much as they are.
+void configure_sqlite() {
+  static const bool done = [] {
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1);
+    return true;
+  }();
+  static_cast<void>(done);
 }
 
 std::exception_ptr unavailable() {
@@ -114,7 +123,7 @@ void Query::bind(int number, std::nullopt_t) { statement_->bind(index_of(number)
 
 Database::Database(const std::filesystem::path& file, const Clock& clock, Options options)
     : file_(file), clock_(clock), options_(std::move(options)) {
-  keep_no_memory_statistics();
+  configure_sqlite();
   make_private(file);
   writer_ = std::make_unique<Connection>(
       file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, options_.vfs);
@@ -232,40 +241,45 @@ void Database::subscribe(std::function<void(Topic, const std::string&)> subscrib
 }
 
 void Database::submit(std::function<void(Tx&)> work) {
-  Job job{.work = std::move(work), .notes = {}, .failure = {}, .mutex = {}, .done_changed = {}};
+  Job job{.work = std::move(work), .notes = {}, .failure = {}};
+  std::shared_ptr<Group> group;
   {
     const std::lock_guard lock(queue_mutex_);
-    if (stopping_ || queue_.size() >= options_.max_waiting) std::rethrow_exception(unavailable());
-    queue_.push_back(&job);
+    if (stopping_ || waiting_ >= options_.max_waiting) std::rethrow_exception(unavailable());
+    if (queue_.empty() || queue_.back()->jobs.size() >= options_.max_group)
+      queue_.push_back(std::make_shared<Group>());
+    group = queue_.back();
+    group->jobs.push_back(&job);
+    ++waiting_;
   }
   queue_changed_.notify_one();
-  std::unique_lock lock(job.mutex);
-  job.done_changed.wait(lock, [&] { return job.done; });
+  std::unique_lock lock(group->mutex);
+  group->over_changed.wait(lock, [&] { return group->over; });
   if (job.failure) std::rethrow_exception(job.failure);
 }
 
-void Database::finish(Job& job) {
-  // Under the lock: the waiting thread owns the job and may end it as soon as it sees `done`.
-  const std::lock_guard lock(job.mutex);
-  job.done = true;
-  job.done_changed.notify_one();
+// The writes that wait; null where there are none and berthd ends.
+std::shared_ptr<Database::Group> Database::next_group() {
+  std::unique_lock lock(queue_mutex_);
+  queue_changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+  if (queue_.empty()) return nullptr;
+  auto group = std::move(queue_.front());
+  queue_.pop_front();
+  waiting_ -= group->jobs.size();
+  return group;
 }
 
 void Database::writer_loop() {
-  std::vector<Job*> group;
-  for (;;) {
+  while (const auto group = next_group()) {
+    std::span<Job* const> left = group->jobs;
+    while (!left.empty()) left = left.subspan(run_jobs(left));
     {
-      std::unique_lock lock(queue_mutex_);
-      queue_changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      const size_t count = std::min(queue_.size(), options_.max_group);
-      group.assign(queue_.begin(), queue_.begin() + long(count));
-      queue_.erase(queue_.begin(), queue_.begin() + long(count));
+      const std::lock_guard lock(group->mutex);
+      group->over = true;
     }
-    while (!group.empty()) {
-      const size_t finished = run_group(group);
-      group.erase(group.begin(), group.begin() + long(finished));
-    }
+    // Behind the lock: whoever is woken takes the mutex at once.
+    group->over_changed.notify_all();
+    if (!last_commit_failed_ && wal_pages_ >= checkpoint_pages) checkpoint();
   }
 }
 
@@ -309,26 +323,27 @@ bool Database::run_job(Job& job, Instant now) {
   }
 }
 
-// Runs writes from the front of `group` in one transaction and answers them. Returns how many it
-// answered: all, or fewer where SQLite rolled the transaction back (SQLITE_FULL, SQLITE_IOERR,
-// SQLITE_NOMEM do so despite savepoints, lang_transaction.html), and the rest needs another one.
-size_t Database::run_group(std::vector<Job*>& group) {
+// Runs writes from the front of `jobs` in one transaction. Returns for how many of them it is known
+// how they ended: all, or fewer where SQLite rolled the transaction back (SQLITE_FULL,
+// SQLITE_IOERR, SQLITE_NOMEM do so despite savepoints, lang_transaction.html), and the rest needs
+// another one.
+size_t Database::run_jobs(std::span<Job* const> jobs) {
   size_t ran = 0;
   bool stored = false;
   bool commit_may_be_in_wal = false;
   try {
-    writer_->raw().exec("BEGIN IMMEDIATE");
+    Query(*writer_, "BEGIN IMMEDIATE").run();
     const Instant now = clock_.now();
     bool whole = true;
-    while (whole && ran < group.size()) whole = run_job(*group[ran++], now);
+    while (whole && ran < jobs.size()) whole = run_job(*jobs[ran++], now);
     if (whole) {
-      writer_->raw().exec("COMMIT");
+      Query(*writer_, "COMMIT").run();
       stored = true;
     }
   } catch (const SQLite::Exception& failure) {
     log::error("a commit failed",
                {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
-    if (ran == 0) ran = group.size();  // not even begun: each of them would fail alike
+    if (ran == 0) ran = jobs.size();  // not even begun: each of them would fail alike
     if ((failure.getErrorCode() & 0xff) == SQLITE_IOERR) commit_may_be_in_wal = true;
   }
   last_commit_failed_ = !stored;
@@ -340,14 +355,11 @@ size_t Database::run_group(std::vector<Job*>& group) {
     roll_back();
     if (commit_may_be_in_wal) overwrite_wal_end(writer_->raw(), clock_.now());
   }
-  for (size_t i = 0; i < ran; ++i) {
-    Job& job = *group[i];
-    if (!stored && !job.failure) job.failure = unavailable();
-    if (stored && !job.failure && subscriber_)
-      for (const auto& [topic, id] : job.notes) subscriber_(topic, id);
+  for (Job* job : jobs.first(ran)) {
+    if (!stored && !job->failure) job->failure = unavailable();
+    if (stored && !job->failure && subscriber_)
+      for (const auto& [topic, id] : job->notes) subscriber_(topic, id);
   }
-  for (size_t i = 0; i < ran; ++i) finish(*group[i]);
-  if (stored && wal_pages_ >= checkpoint_pages) checkpoint();
   return ran;
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -244,18 +245,24 @@ class Database {
     std::function<void(Tx&)> work;
     std::vector<std::pair<Topic, std::string>> notes;
     std::exception_ptr failure;
+  };
+
+  // Writes that are answered together: to wake their threads takes one call of the system. Belongs
+  // to the queue or the writer, and to those who wait for it.
+  struct Group {
+    std::vector<Job*> jobs;  // under queue_mutex_ while it is in the queue, then the writer's
     std::mutex mutex;
-    std::condition_variable done_changed;
-    bool done = false;
+    std::condition_variable over_changed;
+    bool over = false;
   };
 
   void submit(std::function<void(Tx&)> work);
   void writer_loop();
-  size_t run_group(std::vector<Job*>& group);
+  std::shared_ptr<Group> next_group();
+  size_t run_jobs(std::span<Job* const> jobs);
   bool run_job(Job& job, Instant now);
   bool group_is_lost();
   void roll_back();
-  void finish(Job& job);
   void begin_epoch();
   void checkpoint();
 
@@ -267,7 +274,8 @@ class Database {
 
   std::mutex queue_mutex_;
   std::condition_variable queue_changed_;
-  std::deque<Job*> queue_;
+  std::deque<std::shared_ptr<Group>> queue_;  // all but the last are full
+  size_t waiting_ = 0;                        // writes in the queue
   bool stopping_ = false;
   std::atomic<bool> last_commit_failed_ = false;
   std::atomic<std::uint64_t> commits_ = 0;

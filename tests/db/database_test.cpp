@@ -76,7 +76,7 @@ TEST_CASE("the WAL starts again at its beginning, also while others read all the
     f.database().write([&](db::Tx& tx) { put(tx, "large", std::to_string(i) + large); });
   over = true;
   for (std::thread& thread : threads) thread.join();
-  // About 4 MB are the rule; a reader in an unlucky moment makes it longer for a while.
+  // About 16 MB are the rule; a reader in an unlucky moment makes it longer for a while.
   CHECK(std::filesystem::file_size(f.file.string() + "-wal") < written / 2);
 }
 
