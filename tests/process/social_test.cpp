@@ -18,6 +18,26 @@ Answer put(Client& api, const std::string& path, const json& body) {
   return api.ask({.method = "PUT", .path = path, .body = body.dump()});
 }
 
+void mint(const Berthd& berthd, const json& account, int amount) {
+  expect(201, Client(berthd).post("/api/internal/points/mint",
+                                  {{"account", account}, {"amount", amount}, {"reason", "test"}},
+                                  admin(berthd)));
+}
+
+std::string free_hat(const Berthd& berthd) {
+  const json hat = {
+      {"name", "Hat"}, {"category", "hat"}, {"rarity", "common"}, {"price_points", 0}};
+  return expect(201, Client(berthd).post("/api/internal/cosmetics", hat, admin(berthd)))
+      .body.at("cosmetic")
+      .at("id");
+}
+
+Answer transfer(Person& from, json body) {
+  body["amount"] = 1;
+  if (!body.contains("description")) body["description"] = "listen to me";
+  return from.api.post("/api/points/transfer", body);
+}
+
 std::string names(const Answer& found) {
   std::string text;
   for (const json& user : found.body.at("users"))
@@ -112,6 +132,8 @@ TEST_CASE("a block works both ways everywhere") {
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
   const std::string old = ask(bob, ada);
+  const std::string gift = "/api/cosmetics/" + free_hat(berthd) + "/gift";
+  for (const Person* one : {&ada, &bob}) mint(berthd, {{"kind", "user"}, {"id", one->user.id}}, 10);
   expect(200, put(bob.api, "/api/social/tables/t1/presence", json::object()));
   expect(200, put(ada.api, "/api/social/tables/t1/presence", json::object()));
   CHECK(ada.api.get("/api/social/tables/t1/presence").body["total"] == 2);
@@ -133,9 +155,22 @@ TEST_CASE("a block works both ways everywhere") {
     CHECK(one->api.post(requests, {{"user_id", id}}).code() == "user_not_found");
     CHECK(one->api.post(requests, {{"username", other->user.username}}).code() == "user_not_found");
     CHECK(one->api.get("/api/social/tables/t1/presence").body["total"] == 1);
+    CHECK(one->api.get("/api/avatars/" + id).code() == "user_not_found");
+    CHECK(one->api.post(gift, {{"to_user_id", id}}).code() == "user_not_found");
+    const Answer by_id = transfer(*one, {{"to_user_id", id}});
+    CHECK(by_id.code() == "user_not_found");
+    CHECK(transfer(*one, {{"to_username", other->user.username}}).body == by_id.body);
+    // As for somebody who isn't there at all, and refused no earlier.
+    CHECK(transfer(*one, {{"to_user_id", nobody}}).body == by_id.body);
+    CHECK(transfer(*one, {{"to_user_id", id}, {"to_username", other->user.username}}).code() ==
+          "validation_failed");
+    CHECK(transfer(*one, {{"to_user_id", id}, {"description", std::string(201, 'x')}}).code() ==
+          "validation_failed");
   }
   CHECK(bob.api.remove("/api/social/blocks/" + ada.user.id).code() == "user_not_found");
   expect(200, ada.api.remove("/api/social/blocks/" + bob.user.id));
+  expect(201, bob.api.post(gift, {{"to_user_id", ada.user.id}}));
+  expect(200, transfer(bob, {{"to_username", "ada"}}));
   CHECK(ada.api.remove("/api/social/blocks/" + bob.user.id).code() == "user_not_found");
   CHECK(bob.api.get("/api/social/users/" + ada.user.id).body["user"]["friendship_status"] ==
         "removed");
@@ -242,10 +277,7 @@ TEST_CASE("an app plays for its user, and doesn't learn addresses") {
 TEST_CASE("live minutes earn points from the treasury") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada", {"profile:read"});
-  expect(201, Client(berthd).post(
-                  "/api/internal/points/mint",
-                  {{"account", {{"kind", "treasury"}}}, {"amount", 1'000}, {"reason", "test"}},
-                  admin(berthd)));
+  mint(berthd, {{"kind", "treasury"}}, 1'000);
   Client app(berthd, ada.tokens.session_token);
   const auto points = [&] {
     return Client(berthd, ada.user.jwt).get("/api/auth/me").body["user"]["points"];
