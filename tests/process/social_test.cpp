@@ -300,6 +300,26 @@ TEST_CASE("live minutes earn points from the treasury") {
 
 TEST_CASE("a deleted account is nobody's friend and isn't found") {
   const Berthd berthd({"--rate-limits", "off"});
+TEST_CASE("a session without a heartbeat ends by itself, and opens nothing any more") {
+  const Berthd berthd({"--rate-limits", "off"});
+  Operator ada = operator_with_token(berthd, "ada", {"profile:read"});
+  Client app(berthd, ada.tokens.session_token);
+  expect(200, app.post("/api/sessions/heartbeat"));
+  advance(berthd, 29 * 60);
+  expect(200, app.post("/api/sessions/heartbeat"));
+  advance(berthd, 29 * 60);
+  CHECK(app.get("/api/sessions/status").body["session_active"] == true);
+  expect(200, app.get("/api/social/friends"));
+  advance(berthd, 60);
+  const json status = expect(200, app.get("/api/sessions/status")).body;
+  CHECK(status.at("session_active") == false);
+  CHECK(status.at("is_alive") == false);
+  for (const char* late : {"/api/sessions/heartbeat", "/api/sessions/refresh"})
+    CHECK(app.post(late).code() == "invalid_state");
+  CHECK(app.get("/api/social/friends").code() == "token_revoked");
+  expect(200, app.post("/api/sessions/end"));
+}
+
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
   const std::string id = ask(bob, ada);
