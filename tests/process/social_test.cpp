@@ -209,8 +209,10 @@ TEST_CASE("presence is online for a minute, and last_seen outlasts a restart") {
   expect(200, put(ada.api, "/api/social/presence", {{"status", "offline"}}));
   CHECK(bob.api.get(adas).body["presence"]["status"] == "offline");
   CHECK(put(ada.api, "/api/social/presence", {{"status", "away"}}).code() == "validation_failed");
-  CHECK(put(ada.api, "/api/social/presence", {{"lobby", std::string(129, 'x')}}).code() ==
-        "validation_failed");
+  for (const char* field : {"current_game", "lobby"})
+    for (const std::string& bad :
+         {std::string(129, 'x'), std::string("a\0b", 3), std::string("two\nlines")})
+      CHECK(put(ada.api, "/api/social/presence", {{field, bad}}).code() == "validation_failed");
   CHECK(ada.api.get("/api/social/presence/" + nobody).code() == "user_not_found");
 }
 
@@ -298,8 +300,6 @@ TEST_CASE("live minutes earn points from the treasury") {
   CHECK(app.post("/api/sessions/heartbeat").body["points_earned"] == 3);
 }
 
-TEST_CASE("a deleted account is nobody's friend and isn't found") {
-  const Berthd berthd({"--rate-limits", "off"});
 TEST_CASE("a session without a heartbeat ends by itself, and opens nothing any more") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada", {"profile:read"});
@@ -320,6 +320,8 @@ TEST_CASE("a session without a heartbeat ends by itself, and opens nothing any m
   expect(200, app.post("/api/sessions/end"));
 }
 
+TEST_CASE("a deleted account is nobody's friend and isn't found") {
+  const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
   const std::string id = ask(bob, ada);
