@@ -77,7 +77,7 @@ std::vector<Route> play_session_routes() {
        .path = "/api/sessions/heartbeat",
        .name = "sessionHeartbeat",
        .tag = "Sessions",
-       .summary = "The user is still there",
+       .summary = "The user is still there; without one for 30 minutes the session ends",
        .access = play_session(),
        .rate = often,
        .answer = {200, "SessionStatus"},

@@ -4,6 +4,7 @@
 #include "api/encode_profile.h"
 #include "api/encode_user.h"
 #include "api/handlers.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/blocks.h"
 #include "controller/domain/friends.h"
 #include "controller/domain/presence.h"
@@ -44,6 +45,14 @@ json encode(const presence::AtTable& seat) {
 presence::Going going(const json& body) {
   return body.value("status", "online") == "offline" ? presence::Going::leaves
                                                      : presence::Going::stays;
+}
+
+// What others are shown beside a name.
+std::optional<std::string> line(const json& body, const char* field) {
+  auto text = text_or_nothing(body, field);
+  if (text && has_controls(*text, Lines::one))
+    throw invalid_field(field, "must be one line without control characters");
+  return text;
 }
 
 const std::string& table_id(const Call& call) {
@@ -158,10 +167,10 @@ Reply unblock_user(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply set_presence(db::Tx& tx, const Call& call, const Services& services) {
-  services.presence->set(call.user->id,
-                         {.current_game = text_or_nothing(call.body, "current_game"),
-                          .lobby = text_or_nothing(call.body, "lobby")},
-                         going(call.body), tx.now());
+  services.presence->set(
+      call.user->id,
+      {.current_game = line(call.body, "current_game"), .lobby = line(call.body, "lobby")},
+      going(call.body), tx.now());
   return encode(services.presence->of(tx, call.user->id));
 }
 

@@ -7,7 +7,9 @@
 #include <unicode/uspoof.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 namespace berth {
@@ -118,19 +120,34 @@ std::u32string letters_like(UChar32 character) {
   return own;
 }
 
-// White letters in black squares and circles, which Unicode doesn't decompose.
+// White letters in black squares and circles, and those that flags are made of, which Unicode
+// doesn't decompose.
 UChar32 out_of_its_frame(UChar32 character) {
-  for (const UChar32 first : {0x1F150, 0x1F170})
+  for (const UChar32 first : {0x1F150, 0x1F170, 0x1F1E6})
     if (character >= first && character < first + 26) return 'a' + (character - first);
   return character;
+}
+
+// Phonetic letters in the form of small capitals, which are no capitals of anything in Unicode.
+UChar32 out_of_small_capitals(UChar32 character) {
+  constexpr std::string_view prefix = "LATIN LETTER SMALL CAPITAL ";
+  std::array<char, 128> name{};  // Unicode's names are shorter
+  UErrorCode status = U_ZERO_ERROR;
+  const int32_t length = u_charName(character, U_UNICODE_CHAR_NAME, name.data(),
+                                    static_cast<int32_t>(name.size()), &status);
+  check(status, "ICU's names");
+  const bool one_letter =
+      size_t(length) == prefix.size() + 1 && std::string_view(name.data()).starts_with(prefix);
+  return one_letter ? u_tolower(name[prefix.size()]) : character;
 }
 
 std::u32string folded(UChar32 character) {
   static const icu::Normalizer2& compatible =
       normalizer(&icu::Normalizer2::getNFKCCasefoldInstance);
   static const icu::Normalizer2& apart = normalizer(&icu::Normalizer2::getNFDInstance);
+  const UChar32 bare = out_of_small_capitals(out_of_its_frame(character));
   const icu::UnicodeString plain =
-      normalized(apart, normalized(compatible, icu::UnicodeString(out_of_its_frame(character))));
+      normalized(apart, normalized(compatible, icu::UnicodeString(bare)));
   std::u32string letters;
   for (int32_t at = 0; at < plain.length(); at = plain.moveIndex32(at, 1))
     if (!is_accent(plain.char32At(at))) letters += letters_like(plain.char32At(at));

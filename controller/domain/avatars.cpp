@@ -3,6 +3,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/cosmetics.h"
 
 namespace berth::avatars {
@@ -21,11 +22,11 @@ void touch(db::Tx& tx, const std::string& user_id) {
 }
 
 void check_display_name(const std::string& name) {
-  if (name.empty() || characters(name) > max_display_name_length)
+  if (is_blank(name) || characters(name) > max_display_name_length)
     throw invalid_field("display_name", "must have 1 to 20 characters");
-  for (const char c : name)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      throw invalid_field("display_name", "must not have control characters");
+  if (has_controls(name, Lines::one))
+    throw invalid_field("display_name",
+                        "must not have control characters, line ends or overrides of direction");
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include "controller/domain/page.h"
 
 // Who wants nothing to do with whom. A block works both ways: the two don't find each other, ask
-// each other, see each other or read each other, and neither is told that there is one: to each,
-// the other isn't there. Functions throw berth::Error.
+// each other, see each other, read each other or send each other points, and neither is told that
+// there is one: to each, the other isn't there. Functions throw berth::Error.
 namespace berth::blocks {
 
 // Lists and checks go through all of them.

@@ -7,22 +7,19 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/audit.h"
 
 namespace berth::chat {
 namespace {
 
 void check_body(const std::string& body) {
-  const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
-  if (std::ranges::all_of(body, is_blank)) throw invalid_field("body", "must not be empty");
+  if (is_blank(body)) throw invalid_field("body", "must not be empty");
   if (characters(body) > max_body_characters)
     throw invalid_field("body",
                         "must have at most " + std::to_string(max_body_characters) + " characters");
-  const auto is_control = [](unsigned char c) {
-    return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
-  };
-  if (std::ranges::any_of(body, is_control))
-    throw invalid_field("body", "must not have control characters");
+  if (has_controls(body, Lines::several))
+    throw invalid_field("body", "must not have control characters or overrides of direction");
 }
 
 void check_rate(db::Tx& tx, const std::string& user_id) {

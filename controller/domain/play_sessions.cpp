@@ -15,13 +15,23 @@ using oauth::after_holder;
 db::Query find_row(db::Tx& tx, const std::string& token) {
   static const std::string sql = "SELECT " + oauth::holder_columns +
                                  ", t.id, t.expires_at, t.last_heartbeat_at, t.ended_at, "
-                                 "t.points_earned, t.token_hash FROM play_sessions t " +
+                                 "t.points_earned, t.token_hash, t.started_at FROM play_sessions "
+                                 "t " +
                                  oauth::holder_joins + "WHERE t.token_hash = $1";
   return tx.query(sql, token_hash(token));
 }
 
-Session session_of(const db::Query& row) {
+// When a session ends by itself.
+Instant end_without_heartbeat(Instant started_at, std::optional<Instant> last_heartbeat_at) {
+  return last_heartbeat_at.value_or(started_at) + ends_after;
+}
+
+Session session_of(const db::Query& row, Instant now) {
   const oauth::Holder holder = oauth::holder_of(row);
+  const auto last_heartbeat_at = row.instant_or_null(after_holder + 2);
+  auto ended_at = row.instant_or_null(after_holder + 3);
+  const Instant end = end_without_heartbeat(row.instant(after_holder + 6), last_heartbeat_at);
+  if (!ended_at && end <= now) ended_at = end;
   return {.id = row.text(after_holder),
           .token_hash = row.text(after_holder + 5),
           .user_id = holder.user_id,
@@ -29,8 +39,8 @@ Session session_of(const db::Query& row) {
           .grant_id = holder.grant_id,
           .family_end = holder.family_end,
           .expires_at = row.instant(after_holder + 1),
-          .last_heartbeat_at = row.instant_or_null(after_holder + 2),
-          .ended_at = row.instant_or_null(after_holder + 3),
+          .last_heartbeat_at = last_heartbeat_at,
+          .ended_at = ended_at,
           .points_earned = row.integer(after_holder + 4)};
 }
 
@@ -50,11 +60,14 @@ struct LiveTime {
 // As it is in this transaction: `session` was read before it, and another heartbeat may have come.
 LiveTime live_time(db::Tx& tx, const Session& session) {
   auto rows = tx.query(
-      "SELECT last_heartbeat_at, unpaid_ms, points_earned FROM play_sessions "
+      "SELECT last_heartbeat_at, unpaid_ms, points_earned, started_at FROM play_sessions "
       "WHERE id = $1 AND ended_at IS NULL",
       session.id);
   if (!rows.next()) throw Error(Code::invalid_state, "the session has ended");
-  return {.last_heartbeat_at = rows.instant_or_null(0),
+  const auto last_heartbeat_at = rows.instant_or_null(0);
+  if (end_without_heartbeat(rows.instant(3), last_heartbeat_at) <= tx.now())
+    throw Error(Code::invalid_state, "the session has ended for want of a heartbeat");
+  return {.last_heartbeat_at = last_heartbeat_at,
           .unpaid = Duration(rows.integer(1)),
           .points_earned = rows.integer(2)};
 }
@@ -94,14 +107,14 @@ Token start(db::Tx& tx, const std::string& family_id, Instant family_end) {
 Session check(db::Tx& tx, const std::string& token) {
   auto rows = find_row(tx, token);
   if (!rows.next()) throw Error(Code::invalid_token, "the session token is unknown");
-  Session session = session_of(rows);
+  Session session = session_of(rows, tx.now());
   oauth::check_holder(rows, session.expires_at, tx.now());
   return session;
 }
 
 std::optional<Session> find(db::Tx& tx, const std::string& token) {
   auto rows = find_row(tx, token);
-  return rows.next() ? std::optional(session_of(rows)) : std::nullopt;
+  return rows.next() ? std::optional(session_of(rows, tx.now())) : std::nullopt;
 }
 
 Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rules) {
@@ -129,7 +142,8 @@ Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rule
 
 Token refresh(db::Tx& tx, const Session& session) {
   Token token = new_token(tx.now(), session.family_end);
-  if (tx.execute("UPDATE play_sessions SET token_hash = $2, expires_at = $3 "
+  if (session.ended_at ||
+      tx.execute("UPDATE play_sessions SET token_hash = $2, expires_at = $3 "
                  "WHERE id = $1 AND token_hash = $4 AND ended_at IS NULL",
                  session.id, token_hash(token.token), token.expires_at, session.token_hash) == 0)
     throw Error(Code::invalid_state, "the session has ended, or its token was refreshed already");
@@ -138,7 +152,7 @@ Token refresh(db::Tx& tx, const Session& session) {
 
 void end(db::Tx& tx, const Session& session) {
   tx.execute("UPDATE play_sessions SET ended_at = coalesce(ended_at, $2) WHERE id = $1", session.id,
-             tx.now());
+             session.ended_at.value_or(tx.now()));
 }
 
 }  // namespace berth::play

@@ -14,6 +14,9 @@ namespace berth::play {
 inline constexpr Duration token_lifetime = std::chrono::hours(24);
 // Like presence: nobody is there who wasn't heard of for so long.
 inline constexpr Duration alive_for = std::chrono::seconds(60);
+// A session without a heartbeat for so long ends by itself: longer than a telephone stays in a
+// pocket between two looks at a game.
+inline constexpr Duration ends_after = std::chrono::minutes(30);
 
 struct Token {
   std::string token;
@@ -29,7 +32,7 @@ struct Session {
   Instant family_end;
   Instant expires_at;
   std::optional<Instant> last_heartbeat_at;
-  std::optional<Instant> ended_at;
+  std::optional<Instant> ended_at;  // by itself, too
   std::int64_t points_earned = 0;
 };
 inline bool is_alive(const Session& session, Instant now) {

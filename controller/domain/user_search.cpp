@@ -49,14 +49,14 @@ std::vector<Found> search(db::Tx& tx, const std::string& user_id, std::string_vi
   const std::string part = accounts::folded(query);
   Results results(tx, user_id);
   results.take(
-      tx.query("SELECT id, username FROM users WHERE username_key >= $1 AND username_key < $2 "
+      tx.query("SELECT id, username FROM users INDEXED BY users_searchable "
+               "WHERE username_key >= $1 AND username_key < $2 "
                "AND deleted_at IS NULL AND suspended_at IS NULL ORDER BY username_key LIMIT $3",
                part, after_all(part), max_looked_at));
   if (!results.full())
     results.take(tx.query(
-        "SELECT u.id, u.username FROM username_suffixes s "
-        "CROSS JOIN users u ON u.registration_number = s.registration_number "
-        "WHERE s.suffix >= $1 AND s.suffix < $2 ORDER BY s.suffix, s.registration_number LIMIT $3",
+        "SELECT user_id, username FROM username_suffixes WHERE suffix >= $1 AND suffix < $2 "
+        "ORDER BY suffix, user_id LIMIT $3",
         part, after_all(part), max_looked_at));
   return std::move(results).get();
 }

@@ -78,6 +78,26 @@ TEST_CASE("our own migrations have numbers that count up from 1") {
   CHECK(number > 0);
 }
 
+TEST_CASE("names that were there before the index of search held them are in it") {
+  Fixture f;
+  std::vector<EmbeddedFile> before = db::migrations::files();
+  std::erase_if(before,
+                [](const EmbeddedFile& file) { return file.name >= "0016_user_search.sql"; });
+  db::migrate(f.database, now, before);
+  const std::string add =
+      "INSERT INTO users (id, email, email_key, username, username_key, password_hash, "
+      "referral_code, registration_number, signup_multiplier, suspended_at, created_at, "
+      "updated_at) VALUES ";
+  f.database.exec(add + "('1', '1', '1', 'Anna', 'anna', '', '1', 1, 1, NULL, 0, 0)");
+  f.database.exec(add + "('2', '2', '2', 'Gone', 'gone', '', '2', 2, 1, 5, 0, 0)");
+  db::migrate(f.database, now);
+  f.database.exec(add + "('3', '3', '3', 'Bob', 'bob', '', '3', 3, 1, NULL, 0, 0)");
+  const auto rows = f.database.execAndGet(
+      "SELECT group_concat(suffix || ' ' || user_id || ' ' || username, '; ') FROM "
+      "(SELECT * FROM username_suffixes ORDER BY suffix)");
+  CHECK(rows.getString() == "na 1 Anna; nna 1 Anna; ob 3 Bob");
+}
+
 TEST_CASE("all of our tables are STRICT") {
   Fixture f;
   db::migrate(f.database, now);

@@ -73,7 +73,8 @@ TEST_CASE("a display name has at most 20 characters, whatever their bytes") {
   CHECK(w.avatar().display_name == name);
   CHECK(w.rename(name + "x") == "422 validation_failed");
   CHECK(w.rename("") == "422 validation_failed");
-  CHECK(w.rename("a\nb") == "422 validation_failed");
+  for (const char* bad : {"  ", "\u200b", "a\nb", "a\tb", "a\u2028b", "a\u0085b", "\u202eada"})
+    CHECK(w.rename(bad) == "422 validation_failed");
   CHECK(w.avatar().display_name == name);
 }
 

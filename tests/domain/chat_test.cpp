@@ -122,7 +122,9 @@ TEST_CASE("a message has bounds") {
   Fixture f;
   for (const std::string& body :
        {std::string(), std::string(" \n\t"), std::string(1'001, 'x'), std::string("a\0b", 3),
-        std::string("a\x1b[2J"), std::string("a\x7f")}) {
+        std::string("a\x1b[2J"), std::string("a\x7f"), std::string("a\u0085b"),
+        // Nothing to be seen; and what is read in another order than it is filtered in.
+        std::string("\u00a0\u200b\u3000"), std::string("\u202etihs")}) {
     INFO(body.size());
     CHECK(f.sending(f.ada, body) == "422 validation_failed");
   }
@@ -130,6 +132,7 @@ TEST_CASE("a message has bounds") {
   for (int i = 0; i < 1'000; ++i) wide += "é";
   CHECK(f.sending(f.ada, wide) == "");
   CHECK(f.sending(f.ada, "two\nlines\tand a tab") == "");
+  CHECK(f.sending(f.ada, "שלום\u200f 👩\u200d💻") == "");
 }
 
 TEST_CASE("a sender has a limit over all channels, by time") {

@@ -64,10 +64,44 @@ TEST_CASE("an ended session is seen, and nothing more can be done with it") {
         "409 invalid_state");
 }
 
+TEST_CASE("a session without a heartbeat ends by itself") {
+  Fixture f;
+  const auto beat = [&] {
+    return f.write([&](db::Tx& tx) { play::heartbeat(tx, play::check(tx, f.token), {}); });
+  };
+  const auto refresh = [&] {
+    return f.write([&](db::Tx& tx) { play::refresh(tx, play::check(tx, f.token)); });
+  };
+  SECTION("from its start on") {}
+  SECTION("from the last one on") {
+    f.world.clock.advance(play::ends_after - 1ms);
+    CHECK(beat() == "");
+  }
+  f.world.clock.advance(play::ends_after - 1ms);
+  CHECK_FALSE(f.session(f.token).ended_at);
+  const auto before = f.session(f.token);
+  f.world.clock.advance(1ms);
+  CHECK(f.session(f.token).ended_at == f.world.clock.now());
+  CHECK(beat() == "409 invalid_state");
+  CHECK(refresh() == "409 invalid_state");
+  // It was read before, and has ended meanwhile.
+  CHECK(f.write([&](db::Tx& tx) { play::heartbeat(tx, before, {}); }) == "409 invalid_state");
+  const auto end = f.world.clock.now();
+  f.world.clock.advance(1h);
+  CHECK(f.write([&](db::Tx& tx) { play::end(tx, play::check(tx, f.token)); }) == "");
+  CHECK(f.session(f.token).ended_at == end);
+}
+
 TEST_CASE("a refreshed session goes on under its new token alone") {
   Fixture f;
+  const auto keep_alive = [&](const std::string& token, Duration time) {
+    for (Duration passed{}; passed < time; passed += 15min) {
+      f.world.write([&](db::Tx& tx) { play::heartbeat(tx, play::check(tx, token), {}); });
+      f.world.clock.advance(15min);
+    }
+  };
+  keep_alive(f.token, 23h);
   const auto before = f.session(f.token);
-  f.world.clock.advance(23h);
   const auto next = f.world.write([&](db::Tx& tx) { return play::refresh(tx, before); });
   CHECK(next.token.starts_with("st_live_"));
   CHECK(next.expires_at == f.world.clock.now() + 24h);
@@ -75,7 +109,7 @@ TEST_CASE("a refreshed session goes on under its new token alone") {
   CHECK(f.session(next.token).id == before.id);
   // Of two that checked the same token, one refreshes.
   CHECK(f.write([&](db::Tx& tx) { play::refresh(tx, before); }) == "409 invalid_state");
-  f.world.clock.advance(24h);
+  keep_alive(next.token, 24h);
   CHECK(f.check(next.token) == "401 token_expired");
 }
 

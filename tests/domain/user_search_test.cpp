@@ -113,6 +113,9 @@ TEST_CASE("a new name is found, the old one isn't") {
   CHECK(f.search("be").empty());
   CHECK(f.search("terw") == "Afterwards");
   CHECK(f.search("aft") == "Afterwards");
+  f.world.write([&](db::Tx& tx) { accounts::rename(tx, user.id, "afterWARDS"); });
+  CHECK(f.search("aft") == "afterWARDS");
+  CHECK(f.search("terw") == "afterWARDS");
 }
 
 TEST_CASE("whatever is searched for, it is what is in the names") {

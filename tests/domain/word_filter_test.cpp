@@ -20,12 +20,12 @@ bool only_asterisks(const std::string& text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c == '*'; });
 }
 
-const std::vector<std::string> ways_to_write_s = {"s",  "S", "5", "ѕ", "ş",
-                                                  "ｓ", "𝐬", "ⓢ", "🆂", "ſ"};
-const std::vector<std::string> ways_to_write_h = {"h", "H", "һ", "ĥ", "ｈ", "н", "ℋ"};
-const std::vector<std::string> ways_to_write_i = {"i", "I", "1", "!", "l",
-                                                  "|", "ı", "í", "і", "ｉ"};
-const std::vector<std::string> ways_to_write_t = {"t", "T", "7", "т", "ţ", "ｔ", "𝓽"};
+const std::vector<std::string> ways_to_write_s = {"s", "S", "5", "ѕ", "ş", "ｓ",
+                                                  "𝐬", "ⓢ", "🆂", "ſ", "ꜱ"};
+const std::vector<std::string> ways_to_write_h = {"h", "H", "һ", "ĥ", "ｈ", "н", "ℋ", "ʜ"};
+const std::vector<std::string> ways_to_write_i = {"i", "I", "1", "!",  "l", "|",
+                                                  "ı", "í", "і", "ｉ", "ɪ"};
+const std::vector<std::string> ways_to_write_t = {"t", "T", "7", "т", "ţ", "ｔ", "𝓽", "ᴛ"};
 const std::vector<std::string> between = {
     "", "", "", ".", "-", "_", "*", "\u200b", "\u00ad", "\u0301", "\u2060", "...", "\u200d"};
 
@@ -53,11 +53,13 @@ TEST_CASE("word filter: a listed word becomes asterisks, the rest stays") {
 
 TEST_CASE("word filter: disguises") {
   CHECK(filtered("SHIT Shit sHiT") == "**** **** ****");
-  CHECK(filtered("ѕһіт") == "****");            // Cyrillic
-  CHECK(filtered("ｓｈｉｔ") == "****");        // full width
-  CHECK(filtered("𝓼𝓱𝓲𝓽") == "****");            // mathematical
-  CHECK(filtered("ⓢⓗⓘⓣ") == "****");            // in circles
-  CHECK(filtered("🅂🄷🄸🅃 🆂🅷🅸🆃") == "**** ****");  // in squares
+  CHECK(filtered("ѕһіт") == "****");                // Cyrillic
+  CHECK(filtered("ｓｈｉｔ") == "****");            // full width
+  CHECK(filtered("𝓼𝓱𝓲𝓽") == "****");                // mathematical
+  CHECK(filtered("ⓢⓗⓘⓣ") == "****");                // in circles
+  CHECK(filtered("🅂🄷🄸🅃 🆂🅷🅸🆃") == "**** ****");      // in squares
+  CHECK(filtered("🇸🇭🇮🇹 shit🇩🇪") == "**** ****🇩🇪");  // of flags
+  CHECK(filtered("ꜱʜɪᴛ sʜɪᴛ") == "**** ****");      // small capitals
   CHECK(filtered("şĥíţ") == "****");
   CHECK(filtered("s\u0336h\u0336i\u0336t\u0336") == "****");  // struck through
   CHECK(filtered("5h1t $h!t sh|t 5h17") == "**** **** **** ****");

@@ -18,6 +18,26 @@ Answer put(Client& api, const std::string& path, const json& body) {
   return api.ask({.method = "PUT", .path = path, .body = body.dump()});
 }
 
+void mint(const Berthd& berthd, const json& account, int amount) {
+  expect(201, Client(berthd).post("/api/internal/points/mint",
+                                  {{"account", account}, {"amount", amount}, {"reason", "test"}},
+                                  admin(berthd)));
+}
+
+std::string free_hat(const Berthd& berthd) {
+  const json hat = {
+      {"name", "Hat"}, {"category", "hat"}, {"rarity", "common"}, {"price_points", 0}};
+  return expect(201, Client(berthd).post("/api/internal/cosmetics", hat, admin(berthd)))
+      .body.at("cosmetic")
+      .at("id");
+}
+
+Answer transfer(Person& from, json body) {
+  body["amount"] = 1;
+  if (!body.contains("description")) body["description"] = "listen to me";
+  return from.api.post("/api/points/transfer", body);
+}
+
 std::string names(const Answer& found) {
   std::string text;
   for (const json& user : found.body.at("users"))
@@ -112,6 +132,8 @@ TEST_CASE("a block works both ways everywhere") {
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
   const std::string old = ask(bob, ada);
+  const std::string gift = "/api/cosmetics/" + free_hat(berthd) + "/gift";
+  for (const Person* one : {&ada, &bob}) mint(berthd, {{"kind", "user"}, {"id", one->user.id}}, 10);
   expect(200, put(bob.api, "/api/social/tables/t1/presence", json::object()));
   expect(200, put(ada.api, "/api/social/tables/t1/presence", json::object()));
   CHECK(ada.api.get("/api/social/tables/t1/presence").body["total"] == 2);
@@ -133,9 +155,22 @@ TEST_CASE("a block works both ways everywhere") {
     CHECK(one->api.post(requests, {{"user_id", id}}).code() == "user_not_found");
     CHECK(one->api.post(requests, {{"username", other->user.username}}).code() == "user_not_found");
     CHECK(one->api.get("/api/social/tables/t1/presence").body["total"] == 1);
+    CHECK(one->api.get("/api/avatars/" + id).code() == "user_not_found");
+    CHECK(one->api.post(gift, {{"to_user_id", id}}).code() == "user_not_found");
+    const Answer by_id = transfer(*one, {{"to_user_id", id}});
+    CHECK(by_id.code() == "user_not_found");
+    CHECK(transfer(*one, {{"to_username", other->user.username}}).body == by_id.body);
+    // As for somebody who isn't there at all, and refused no earlier.
+    CHECK(transfer(*one, {{"to_user_id", nobody}}).body == by_id.body);
+    CHECK(transfer(*one, {{"to_user_id", id}, {"to_username", other->user.username}}).code() ==
+          "validation_failed");
+    CHECK(transfer(*one, {{"to_user_id", id}, {"description", std::string(201, 'x')}}).code() ==
+          "validation_failed");
   }
   CHECK(bob.api.remove("/api/social/blocks/" + ada.user.id).code() == "user_not_found");
   expect(200, ada.api.remove("/api/social/blocks/" + bob.user.id));
+  expect(201, bob.api.post(gift, {{"to_user_id", ada.user.id}}));
+  expect(200, transfer(bob, {{"to_username", "ada"}}));
   CHECK(ada.api.remove("/api/social/blocks/" + bob.user.id).code() == "user_not_found");
   CHECK(bob.api.get("/api/social/users/" + ada.user.id).body["user"]["friendship_status"] ==
         "removed");
@@ -174,8 +209,10 @@ TEST_CASE("presence is online for a minute, and last_seen outlasts a restart") {
   expect(200, put(ada.api, "/api/social/presence", {{"status", "offline"}}));
   CHECK(bob.api.get(adas).body["presence"]["status"] == "offline");
   CHECK(put(ada.api, "/api/social/presence", {{"status", "away"}}).code() == "validation_failed");
-  CHECK(put(ada.api, "/api/social/presence", {{"lobby", std::string(129, 'x')}}).code() ==
-        "validation_failed");
+  for (const char* field : {"current_game", "lobby"})
+    for (const std::string& bad :
+         {std::string(129, 'x'), std::string("a\0b", 3), std::string("two\nlines")})
+      CHECK(put(ada.api, "/api/social/presence", {{field, bad}}).code() == "validation_failed");
   CHECK(ada.api.get("/api/social/presence/" + nobody).code() == "user_not_found");
 }
 
@@ -242,10 +279,7 @@ TEST_CASE("an app plays for its user, and doesn't learn addresses") {
 TEST_CASE("live minutes earn points from the treasury") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada", {"profile:read"});
-  expect(201, Client(berthd).post(
-                  "/api/internal/points/mint",
-                  {{"account", {{"kind", "treasury"}}}, {"amount", 1'000}, {"reason", "test"}},
-                  admin(berthd)));
+  mint(berthd, {{"kind", "treasury"}}, 1'000);
   Client app(berthd, ada.tokens.session_token);
   const auto points = [&] {
     return Client(berthd, ada.user.jwt).get("/api/auth/me").body["user"]["points"];
@@ -264,6 +298,26 @@ TEST_CASE("live minutes earn points from the treasury") {
   advance(berthd, 31);
   CHECK(app.get("/api/sessions/status").body["is_alive"] == false);
   CHECK(app.post("/api/sessions/heartbeat").body["points_earned"] == 3);
+}
+
+TEST_CASE("a session without a heartbeat ends by itself, and opens nothing any more") {
+  const Berthd berthd({"--rate-limits", "off"});
+  Operator ada = operator_with_token(berthd, "ada", {"profile:read"});
+  Client app(berthd, ada.tokens.session_token);
+  expect(200, app.post("/api/sessions/heartbeat"));
+  advance(berthd, 29 * 60);
+  expect(200, app.post("/api/sessions/heartbeat"));
+  advance(berthd, 29 * 60);
+  CHECK(app.get("/api/sessions/status").body["session_active"] == true);
+  expect(200, app.get("/api/social/friends"));
+  advance(berthd, 60);
+  const json status = expect(200, app.get("/api/sessions/status")).body;
+  CHECK(status.at("session_active") == false);
+  CHECK(status.at("is_alive") == false);
+  for (const char* late : {"/api/sessions/heartbeat", "/api/sessions/refresh"})
+    CHECK(app.post(late).code() == "invalid_state");
+  CHECK(app.get("/api/social/friends").code() == "token_revoked");
+  expect(200, app.post("/api/sessions/end"));
 }
 
 TEST_CASE("a deleted account is nobody's friend and isn't found") {
