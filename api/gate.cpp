@@ -223,9 +223,8 @@ Reply Gate::write(const Passage& passage, const Call& call) const {
   const Route& route = *passage.route;
   const std::string_view key = passage.request.headers.get("Idempotency-Key");
   if (route.idempotency == Idempotency::ignored || key.empty())
-    return services_.db.write([&](db::Tx& tx) {
-      return std::get<WriteHandler>(route.run).run(tx, call, services_);
-    });
+    return services_.db.write(
+        [&](db::Tx& tx) { return std::get<WriteHandler>(route.run).run(tx, call, services_); });
   const idempotency::Slot slot = idempotency::slot(call, route, key);
   return services_.db.write([&](db::Tx& tx) { return write_once(tx, passage, call, slot); });
 }
