@@ -38,7 +38,10 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
   auto rollout = revision_of(tx, row.id, row.generation);
   if (rollout && rollout->succeeded) rollout.reset();
   nlohmann::json details = {{"generation", row.generation}};
-  if (seen.image_digest) details["image_digest"] = *seen.image_digest;
+  // Where the new container fails, what was seen is the old one, which serves on.
+  const bool serves_on = seen.reason == Reason::rollout_failed;
+  if (seen.image_digest)
+    details[serves_on ? "serving_image_digest" : "image_digest"] = *seen.image_digest;
   if (seen.reason) details["reason"] = to_string(*seen.reason);
   if (seen.cause) details["cause"] = to_string(*seen.cause);
   if (const auto message = kept_message(seen.message)) details["message"] = *message;
@@ -50,7 +53,7 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
                .initiated_by = rollout ? rollout->initiated_by : std::nullopt,
                .details = details.dump()});
   };
-  const bool failed = seen.status == Status::errored || seen.reason == Reason::rollout_failed;
+  const bool failed = seen.status == Status::errored || serves_on;
   const bool failed_before = row.status == Status::errored || row.reason == Reason::rollout_failed;
   if (failed) {
     if (!failed_before || row.reason != seen.reason || row.cause != seen.cause) write("failed");

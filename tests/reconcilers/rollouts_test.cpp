@@ -84,6 +84,9 @@ TEST_CASE("a broken change is rolled back to the digest that ran, and the page i
            row.cause == Reason::crash_loop && row.message;
   }));
   CHECK(tenant.cluster.page("shop.apps.example").status == 200);
+  CHECK(tenant.last_entry()["reason"] == "rollout_failed");
+  CHECK(tenant.last_entry()["serving_image_digest"] == digest);
+  CHECK_FALSE(tenant.last_entry().contains("image_digest"));
   tenant.roll_back();
   CHECK(tenant.runs_image("ghcr.io/acme/web:1" + hash));
   CHECK(tenant.world.row(tenant.id).image_digest == digest);
