@@ -152,16 +152,31 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
   }
   if (tx.number("SELECT count(*) FROM ledger_accounts WHERE balance <> 0") != known)
     return "an account has points that the model doesn't know";
-  std::int64_t users = 0, apps = 0;
-  for (const auto& [id, user] : model.users) users += user.deleted ? 0 : user.verified ? 2 : 1;
-  for (const auto& [id, app] : model.apps)
-    apps += app.deleted ? 0 : 1 + std::int64_t(app.deployments.size());
-  if (tx.number("SELECT count(*) + count(email_verified_at) FROM users WHERE deleted_at IS NULL") !=
-      users)
-    return "there are other users than in the model";
-  if (tx.number("SELECT (SELECT count(*) FROM apps WHERE deleted_at IS NULL) + "
-                "(SELECT count(*) FROM deployments WHERE status <> 'destroyed')") != apps)
-    return "there are other apps or deployments than " + std::to_string(apps) + " in the model";
+  // Each by its name: as many others would do for a number.
+  std::string users, apps;
+  for (const auto& [id, user] : model.users)
+    if (!user.deleted) users += id + (user.verified ? " verified, " : ", ");
+  for (const auto& [id, app] : model.apps) {
+    if (app.deleted) continue;
+    apps += id + ", ";
+    for (const std::string& deployment : app.deployments) apps += id + " " + deployment + ", ";
+  }
+  const auto lines = [&](std::string_view sql) {
+    std::string all;
+    for (auto rows = tx.query(sql); rows.next();) all += rows.text(0) + ", ";
+    return all;
+  };
+  if (const auto there =
+          lines("SELECT id || iif(email_verified_at IS NULL, '', ' verified') FROM users "
+                "WHERE deleted_at IS NULL ORDER BY id");
+      there != users)
+    return "the users are " + there + "and by the model " + users;
+  if (const auto there =
+          lines("SELECT id FROM apps WHERE deleted_at IS NULL UNION ALL "
+                "SELECT app_id || ' ' || id FROM deployments WHERE status <> 'destroyed' "
+                "ORDER BY 1");
+      there != apps)
+    return "the apps and deployments are " + there + "and by the model " + apps;
   return "";
 }
 
