@@ -104,6 +104,22 @@ std::string own_path(const Request& request) {
 
 }  // namespace
 
+Asking asking_in(const Visit& visit, const std::string& next) {
+  const size_t query = next.find('?');
+  const auto sent = query == std::string::npos
+                        ? std::nullopt
+                        : parse_form(std::string_view(next).substr(query + 1));
+  if (!sent || !sent->contains("client_id")) return {};
+  try {
+    const Question question = question_of(*sent);
+    const apps::App app =
+        visit.services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
+    return {.app_name = app.app_name, .form_target = form_target(question.request.redirect_uri)};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 Page show_consent(Visit& visit) {
   const Services& services = visit.services;
   const Query& query = visit.http.query;

@@ -5,7 +5,6 @@
 #include "api/pages/page.h"
 #include "api/sign_in.h"
 #include "controller/base/crypto.h"
-#include "controller/domain/apps.h"
 #include "controller/domain/sessions.h"
 
 namespace berth::api::pages {
@@ -38,19 +37,18 @@ Page login_page(const Visit& visit, const std::string& next, const std::string& 
   page.values.set("next", next);
   page.values.set("email", email);
   page.values.set("register_link", with_parameter("/register", "next", next));
-  if (const size_t query = next.find('?'); query != std::string::npos)
-    if (const auto parameters = parse_form(std::string_view(next).substr(query + 1)))
-      if (const auto id = parameters->find("client_id"); id != parameters->end())
-        visit.services.db.read([&](db::Tx& tx) {
-          if (const auto app = apps::find_by_client_id(tx, id->second))
-            page.values.set("app_name", app->app_name);
-        });
+  // A refusal goes to the app at once, as the answer to this form.
+  const Asking asking = asking_in(visit, next);
+  page.form_target = asking.form_target;
+  if (!asking.app_name.empty()) page.values.set("app_name", asking.app_name);
   return page;
 }
 
 Page code_page(const Visit& visit, const std::string& user_id) {
   Page page = {.title = "Second factor", .content = "login_code"};
-  page.values.set("next", safe_next(visit.field("next")));
+  const std::string next = safe_next(visit.field("next"));
+  page.form_target = asking_in(visit, next).form_target;
+  page.values.set("next", next);
   page.values.set("pending", pending_of(visit, user_id));
   return page;
 }

@@ -68,6 +68,14 @@ std::string safe_next(const std::string& next);
 std::string with_parameter(const std::string& path, std::string_view name, std::string_view value);
 // "21 November 2026, 14:05 UTC"
 std::string in_words(Instant at);
+// What the authorization in `next` (see safe_next) asks for, and where it may lead: the name of the
+// app, and its redirect URI as the source that form-action takes. Empty where `next` is none, or
+// is broken: that is said there.
+struct Asking {
+  std::string app_name;
+  std::string form_target;
+};
+Asking asking_in(const Visit& visit, const std::string& next);
 // What an app may do with the scope, for the user.
 std::string_view in_words(Scope scope);
 // A list for a template: name and words of each.

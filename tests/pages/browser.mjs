@@ -141,6 +141,19 @@ test('what the app asks wrongly goes to the app, unless it isn’t known to be t
   assert.equal(app.came.length, 0);
 });
 
+test('a refusal behind the login goes to the app, too', async () => {
+  const page = await visitor();
+  await page.goto(app.authorization(platform.base, operator.app.client_id, { scope: 'points:spend' }));
+  await page.waitForURL('**/login?**');
+  await fill(page, { 'Email address': ada.email, Password: ada.password });
+  await press(page, 'Log in');
+  await page.waitForURL(`${app.redirectUri}**`);
+  assert.equal(app.came.pop().parameters.error, 'invalid_scope');
+  const evil = app.authorization(platform.base, operator.app.client_id, { redirect_uri: 'https://evil.example.org/' });
+  const answer = await fetch(`${platform.base}/login?next=${encodeURIComponent(evil.slice(platform.base.length))}`);
+  assert.match(answer.headers.get('content-security-policy'), /form-action 'self'$/);
+});
+
 test('TOTP is enrolled, asked for, and replaced by a recovery code', async () => {
   const page = await visitor();
   await logIn(page);
