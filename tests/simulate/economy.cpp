@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/domain/ledger_audit.h"
 #include "controller/domain/tiers.h"
@@ -102,11 +103,27 @@ std::vector<std::string> Economy::living_apps() const {
   return ids;
 }
 
+// With what two doubts may have alike but for its name: as many holds, campaigns and impressions of
+// the same amounts.
+bool Economy::fits(db::Tx& tx, const Model& model) const {
+  const auto is_there = [&](std::string_view sql, const std::string& name) {
+    return tx.number(sql, name) == 1;
+  };
+  for (const auto& [id, hold] : model.holds)
+    if (hold.open && !is_there("SELECT count(*) FROM ledger_holds WHERE id = $1", id)) return false;
+  for (const auto& [id, campaign] : model.campaigns)
+    if (!is_there("SELECT count(*) FROM campaigns WHERE id = $1", id)) return false;
+  for (const auto& [token, impression] : model.impressions)
+    if (!is_there("SELECT count(*) FROM ad_impressions WHERE token_hash = $1", token_hash(token)))
+      return false;
+  return difference(tx, model).empty();
+}
+
 void Economy::settle_doubts() {
   database_->read([&](db::Tx& tx) {
-    if (difference(tx, model_).empty()) return;
+    if (fits(tx, model_)) return;
     for (const Model& doubt : doubts_)
-      if (difference(tx, doubt).empty()) {
+      if (fits(tx, doubt)) {
         model_ = doubt;
         return;
       }

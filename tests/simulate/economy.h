@@ -101,6 +101,7 @@ class Economy {
   void settle_doubts();
   // Empty where the balances are as in the model.
   std::string difference(db::Tx& tx, const Model& model) const;
+  bool fits(db::Tx& tx, const Model& model) const;
   void look_at_everything();
   [[noreturn]] void fail(const std::string& what) const;
 
