@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "controller/base/error.h"
+#include "controller/domain/ledger.h"
 #include "controller/domain/token_rows.h"
 
 namespace berth::connections {
@@ -73,10 +74,10 @@ void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_i
 void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {
   const int counted = tx.execute(
       "UPDATE grants SET spent_day = $2, "
-      "spent_on_day = CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 "
+      "spent_on_day = min(CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3, $4) "
       "WHERE id = $1 AND (daily_spend_limit IS NULL OR "
       "CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 <= daily_spend_limit)",
-      grant_id, utc_day(tx.now()), amount);
+      grant_id, utc_day(tx.now()), amount, ledger::max_points);
   if (counted == 0)
     throw Error(Code::spend_limit_reached,
                 "the user lets this app spend no more today; the day ends at midnight UTC");
