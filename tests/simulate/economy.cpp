@@ -104,7 +104,7 @@ std::vector<std::string> Economy::living_apps() const {
 }
 
 // With what two doubts may have alike but for its name: as many holds, campaigns and impressions of
-// the same amounts.
+// the same amounts; and limits of spending.
 bool Economy::fits(db::Tx& tx, const Model& model) const {
   const auto is_there = [&](std::string_view sql, const std::string& name) {
     return tx.number(sql, name) == 1;
@@ -115,6 +115,12 @@ bool Economy::fits(db::Tx& tx, const Model& model) const {
     if (!is_there("SELECT count(*) FROM campaigns WHERE id = $1", id)) return false;
   for (const auto& [token, impression] : model.impressions)
     if (!is_there("SELECT count(*) FROM ad_impressions WHERE token_hash = $1", token_hash(token)))
+      return false;
+  for (const auto& [key, grant] : model.grants)
+    if (!model.apps.at(key.first).deleted && !model.users.at(key.second).deleted &&
+        tx.number("SELECT count(*) FROM grants WHERE app_id = $1 AND user_id = $2 "
+                  "AND daily_spend_limit IS $3",
+                  key.first, key.second, grant.limit) != 1)
       return false;
   return difference(tx, model).empty();
 }
