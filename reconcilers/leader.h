@@ -68,7 +68,6 @@ class Leader {
   void run(const std::stop_token& stop);
   void attempt();
   void take(Moment began);
-  void renew_known();
   // Whether the Lease was written: one that only names this process still may be on its end.
   bool look_and_take();
   bool may_be_taken() const;
