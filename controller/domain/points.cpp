@@ -4,7 +4,9 @@
 #include "controller/base/log.h"
 #include "controller/domain/account_rows.h"
 #include "controller/domain/apps.h"
+#include "controller/domain/blocks.h"
 #include "controller/domain/connections.h"
+#include "controller/domain/user_search.h"
 
 namespace berth::points {
 namespace {
@@ -41,18 +43,15 @@ void consider_referral(db::Tx& tx, const Spending& spending, const rewards::Rule
                tx.now());
 }
 
-std::string find_recipient(db::Tx& tx, const Recipient& to) {
+std::string find_recipient(db::Tx& tx, const std::string& from_user_id, const Recipient& to) {
   if (to.user_id.has_value() == to.username.has_value())
     throw Error(Code::validation_failed, "one of to_user_id and to_username is needed",
                 {{"to_user_id", {"or to_username is needed, not both"}}});
-  auto rows = to.user_id ? tx.query("SELECT id FROM users WHERE id = $1 AND deleted_at IS NULL",
-                                    *to.user_id)
-                         : tx.query(
-                               "SELECT id FROM users WHERE username_key = $1 "
-                               "AND deleted_at IS NULL",
-                               accounts::folded(*to.username));
-  if (!rows.next()) throw Error(Code::user_not_found, "there is no such user");
-  return rows.text(0);
+  const auto named = to.username ? user_search::find(tx, *to.username) : std::nullopt;
+  if (to.username && !named) throw Error(Code::user_not_found, "there is no such user");
+  const std::string id = named ? named->id : *to.user_id;
+  blocks::require_visible(tx, from_user_id, id);
+  return id;
 }
 
 }  // namespace
@@ -72,7 +71,7 @@ std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& r
 
 std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipient& to,
                       std::int64_t amount, const std::string& description) {
-  const std::string recipient = find_recipient(tx, to);
+  const std::string recipient = find_recipient(tx, from_user_id, to);
   if (recipient == from_user_id)
     throw invalid_field(to.user_id ? "to_user_id" : "to_username", "must be somebody else");
   const ledger::Account from = ledger::user_account(from_user_id);

@@ -35,7 +35,8 @@ struct Recipient {  // one of them
 };
 // From one user to another; returns the balance of the first after it. Throws validation_failed
 // where it is to oneself, or where not exactly one of the recipient's names is there;
-// user_not_found; insufficient_balance.
+// user_not_found, also over a block: a transfer has a description, and nothing is said that way,
+// either; insufficient_balance.
 std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipient& to,
                       std::int64_t amount, const std::string& description);
 
