@@ -144,6 +144,8 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   if (!tenant.ready) return wait_for_namespace(row);
   Applier::Result result = tenant.result;
   const std::vector<Object> desired = manifests::of_deployment(wish, parts_.settings);
+  if (is_too_early(row.id, desired))
+    return Outcome::waiting("the container that serves is too new", look_again);
   std::vector<Object> applicable = desired;
   const auto certificate_at = certificates_.admit(row, applicable);
   result.add(applier_.apply(applicable));
@@ -236,12 +238,24 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
   return removed;
 }
 
-Live DeploymentLoop::look(const std::string& id) {
+bool DeploymentLoop::is_too_early(const std::string& id, const std::vector<Object>& desired) {
+  const Live live = known(id);
+  return std::ranges::any_of(desired, [&](const Object& object) {
+    return text_at(object, {"kind"}) == kube::deployments.kind && must_wait(live, object);
+  });
+}
+
+Live DeploymentLoop::known(const std::string& id) {
   Live live;
   const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
   if (!deployments.empty()) live.deployment = *deployments.front();
   for (const ObjectPtr& pod : parts_.cache.store(kube::pods).of_deployment(id))
     live.pods.push_back(*pod);
+  return live;
+}
+
+Live DeploymentLoop::look(const std::string& id) {
+  Live live = known(id);
   auto asked = pods_with_questions(live);
   asked.resize(std::min(asked.size(), max_pods_asked));
   for (const std::string& pod : asked) {

@@ -16,6 +16,11 @@ std::string template_of(const Object& pod) {
   return text_at(pod, {"metadata", "annotations", manifests::template_annotation});
 }
 
+std::string template_wanted_by(const Object& deployment) {
+  return text_at(deployment,
+                 {"spec", "template", "metadata", "annotations", manifests::template_annotation});
+}
+
 // The pods that count: of the newest template, and those that it replaces.
 struct Pods {
   const Object* newest = nullptr;   // null: not made yet
@@ -30,9 +35,7 @@ bool is_better(const Object& candidate, const Object& known) {
 }
 
 Pods sort_out(const Live& live) {
-  const std::string wanted =
-      text_at(live.deployment,
-              {"spec", "template", "metadata", "annotations", manifests::template_annotation});
+  const std::string wanted = template_wanted_by(live.deployment);
   Pods pods;
   for (const Object& pod : live.pods) {
     if (is_being_deleted(pod)) continue;
@@ -239,6 +242,16 @@ Observation waiting(const Deployment& row, const std::string& phase) {
     seen.message = row.message;
   }
   return seen;
+}
+
+bool must_wait(const Live& live, const Object& desired) {
+  const std::string current = template_wanted_by(live.deployment);
+  if (current.empty() || template_wanted_by(desired) == current) return false;
+  if (number_at(desired, {"spec", "replicas"}) == 0) return false;
+  if (number_at(live.deployment, {"status", "availableReplicas"}) > 0) return false;
+  return std::ranges::any_of(live.pods, [&](const Object& pod) {
+    return is_ready(pod) && !is_being_deleted(pod) && template_of(pod) != current;
+  });
 }
 
 std::vector<std::string> pods_with_questions(const Live& live) {

@@ -107,6 +107,25 @@ TEST_CASE("the old container serves until the new one has been well for a moment
   CHECK(pod["containers"][0]["readinessProbe"]["periodSeconds"] == probe_period.count());
 }
 
+// The controller ends what isn't available first, and what serves isn't until minReadySeconds are
+// over.
+TEST_CASE(
+    "changes that follow each other at once leave a container that has just started serving") {
+  Tenant tenant;
+  const auto pods = [&] { return tenant.world.objects(kube::pods, tenant.id).size(); };
+  for (const char* image : {"ghcr.io/acme/web:2", "ghcr.io/acme/web:3"}) {
+    tenant.patch(image);
+    REQUIRE(eventually([&] { return pods() > 1; }));
+  }
+  int gone = 0;
+  REQUIRE(eventually([&] {
+    gone += tenant.cluster.page("shop.apps.example").status == 200 ? 0 : 1;
+    const auto row = tenant.world.row(tenant.id);
+    return row.status == Status::running && row.image == "ghcr.io/acme/web:3" && pods() == 1;
+  }));
+  CHECK(gone == 0);
+}
+
 TEST_CASE("health is what the probe says now, without a write") {
   Tenant tenant;
   REQUIRE(tenant.world.settles());
