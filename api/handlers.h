@@ -175,6 +175,7 @@ Reply container_log(const Call& call, const Services& services);
 Reply list_webhooks(db::Tx& tx, const Call& call, const Services& services);
 Reply create_webhook(db::Tx& tx, const Call& call, const Services& services);
 Reply change_webhook(db::Tx& tx, const Call& call, const Services& services);
+Reply rotate_webhook_secret(db::Tx& tx, const Call& call, const Services& services);
 Reply delete_webhook(db::Tx& tx, const Call& call, const Services& services);
 Reply test_webhook(db::Tx& tx, const Call& call, const Services& services);
 Reply list_deliveries(db::Tx& tx, const Call& call, const Services& services);

@@ -31,6 +31,14 @@ json encode(const webhooks::Delivery& delivery) {
           {"error", or_null(delivery.error)}};
 }
 
+Reply with_secret(int status, const webhooks::WebhookWithSecret& made) {
+  json body = encode(made.webhook);
+  body["secret"] = made.secret;
+  return {.status = status,
+          .body = {{"webhook", std::move(body)}},
+          .headers = {{"Cache-Control", "no-store"}}};
+}
+
 webhooks::Schemes schemes(const Services& services) {
   return services.environment == Environment::production ? webhooks::Schemes::only_https
                                                          : webhooks::Schemes::http_too;
@@ -52,14 +60,9 @@ Reply list_webhooks(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply create_webhook(db::Tx& tx, const Call& call, const Services& services) {
-  const webhooks::WebhookWithSecret made =
-      webhooks::create(tx, app_of(tx, call).id, call.body.at("url"), call.body.at("events"),
-                       schemes(services), services.keys.data);
-  json body = encode(made.webhook);
-  body["secret"] = made.secret;
-  return {.status = 201,
-          .body = {{"webhook", std::move(body)}},
-          .headers = {{"Cache-Control", "no-store"}}};
+  return with_secret(
+      201, webhooks::create(tx, app_of(tx, call).id, call.body.at("url"), call.body.at("events"),
+                            schemes(services), services.keys.data));
 }
 
 Reply change_webhook(db::Tx& tx, const Call& call, const Services& services) {
@@ -68,6 +71,10 @@ Reply change_webhook(db::Tx& tx, const Call& call, const Services& services) {
     change.events = events->get<std::vector<std::string>>();
   return {.body = {{"webhook", encode(webhooks::change(tx, webhook_of(tx, call), change,
                                                        schemes(services)))}}};
+}
+
+Reply rotate_webhook_secret(db::Tx& tx, const Call& call, const Services& services) {
+  return with_secret(200, webhooks::rotate_secret(tx, webhook_of(tx, call), services.keys.data));
 }
 
 Reply delete_webhook(db::Tx& tx, const Call& call, const Services&) {

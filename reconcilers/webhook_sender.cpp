@@ -38,14 +38,22 @@ struct WebhookSender::Transfer {
     return transfer.received > read_over_bytes ? 0 : count;
   }
 
+  std::string words_for(CURLcode code) const {
+    // Which address it was is nothing that its owner should learn from us.
+    if (closed_address) return "its host has no public address";
+    if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
+      return "its answer is no HTTP/1.1";
+    return curl_easy_strerror(code);
+  }
+
   WebhookAnswer answer(CURLcode code) const {
     long status = 0;
     curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
     WebhookAnswer answer{.key = request.key};
-    const bool cut_off = code == CURLE_WRITE_ERROR && received > read_over_bytes;
-    if (code != CURLE_OK && !cut_off) {
-      // Which address it was is nothing that its owner should learn from us.
-      answer.error = closed_address ? "its host has no public address" : curl_easy_strerror(code);
+    // Behind the head comes nothing that matters, and it may never end.
+    const bool has_head = code == CURLE_OK || received > 0;
+    if (!has_head) {
+      answer.error = words_for(code);
       return answer;
     }
     answer.status = int(status);

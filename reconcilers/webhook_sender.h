@@ -31,8 +31,8 @@ struct WebhookAnswer {
 // POSTs that run beside each other on one thread, so that a slow receiver holds up nobody. A 2xx is
 // taken; everything else isn't, redirects among it, which aren't followed: they would be a way
 // around the check of the address, which is made at each connect, on what the name resolved to.
-// Bodies of answers are read over. No proxy, no connection that was used before. Not thread-safe
-// but for wake().
+// Bodies of answers are read over, and nothing depends on how they end. No proxy, no connection
+// that was used before. Not thread-safe but for wake().
 class WebhookSender {
  public:
   // From the first look-up to the answer's end.

@@ -21,6 +21,11 @@ prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry) 
       .Register(registry);
 }
 
+void count_down(std::map<std::string, int>& counts, const std::string& key) {
+  const auto count = counts.find(key);
+  if (--count->second == 0) counts.erase(count);
+}
+
 }  // namespace
 
 std::string webhook_body(const webhooks::Attempt& attempt) {
@@ -93,14 +98,20 @@ void WebhookLoop::begin_due() {
       options_.most_under_way - std::min(options_.most_under_way, sender_.under_way());
   if (room == 0) return;
   const auto due = parts_.database.read([&](db::Tx& tx) {
-    return webhooks::due(tx, int(options_.most_under_way), options_.most_of_one);
+    return webhooks::due(tx, {.of_all = int(options_.most_under_way),
+                              .of_owner = options_.most_of_owner,
+                              .of_webhook = options_.most_of_one});
   });
   std::vector<webhooks::Due> chosen;
   std::map<std::string, int> of_one = of_one_;
+  std::map<std::string, int> of_owner = of_owner_;
   for (const webhooks::Due& one : due) {
     if (chosen.size() == room) break;
-    if (under_way_.contains(one.id) || of_one[one.webhook_id] >= options_.most_of_one) continue;
+    if (under_way_.contains(one.id) || of_one[one.webhook_id] >= options_.most_of_one ||
+        of_owner[one.owner_id] >= options_.most_of_owner)
+      continue;
     ++of_one[one.webhook_id];
+    ++of_owner[one.owner_id];
     chosen.push_back(one);
   }
   if (chosen.empty()) return;
@@ -113,6 +124,7 @@ void WebhookLoop::begin_due() {
   for (const webhooks::Attempt& attempt : attempts) {
     sender_.send(request_of(attempt));
     ++of_one_[attempt.webhook_id];
+    ++of_owner_[attempt.owner_id];
     under_way_.emplace(attempt.id, attempt);
   }
 }
@@ -151,8 +163,8 @@ void WebhookLoop::settle(const std::vector<WebhookAnswer>& answers) {
   std::vector<webhooks::Attempt> attempts;
   for (const WebhookAnswer& answer : answers) {
     attempts.push_back(std::move(under_way_.extract(answer.key).mapped()));
-    const auto count = of_one_.find(attempts.back().webhook_id);
-    if (--count->second == 0) of_one_.erase(count);
+    count_down(of_one_, attempts.back().webhook_id);
+    count_down(of_owner_, attempts.back().owner_id);
   }
   const auto settled = parts_.database.write([&](db::Tx& tx) {
     std::vector<webhooks::Settled> all;

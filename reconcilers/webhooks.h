@@ -18,7 +18,8 @@
 
 namespace berth::reconcilers {
 
-// Delivers what waits for webhooks: many at a time, few of one webhook, one of a subject. What
+// Delivers what waits for webhooks: many at a time, some of one owner, few of one webhook, one of a
+// subject. What
 // isn't taken with a 2xx is tried again, later and later. A delivery is marked after the receiver
 // took it: berthd that dies in between sends it once more, with the same event id.
 class WebhookLoop {
@@ -39,6 +40,8 @@ class WebhookLoop {
     Duration longest_retry = std::chrono::hours(1);
     // Dead receivers take ten seconds each: there is room for many of them.
     size_t most_under_way = 128;
+    // One owner's receivers, ten of each app, may all be dead: the others' don't wait for them.
+    int most_of_owner = 32;
     int most_of_one = 4;
     std::chrono::milliseconds time_limit = WebhookSender::time_limit;
     // What becomes due by the time alone waits this long at most before it is seen.
@@ -78,6 +81,7 @@ class WebhookLoop {
   std::mt19937 random_{std::random_device{}()};
   std::map<std::int64_t, webhooks::Attempt> under_way_;  // by the delivery's row
   std::map<std::string, int> of_one_;                    // how many of them, by webhook
+  std::map<std::string, int> of_owner_;                  // and by the owner of its app
   std::atomic<bool> looked_ = false;                     // nobody woke it since it looked
   std::jthread thread_;
 };

@@ -78,18 +78,23 @@ Delivery test(db::Tx& tx, const Webhook& webhook) {
   return delivery_of(rows);
 }
 
-std::vector<Due> due(db::Tx& tx, int most, int most_of_one) {
+std::vector<Due> due(db::Tx& tx, const Shares& most) {
   std::vector<Due> found;
   auto rows = tx.query(
-      "SELECT id, webhook_id, subject FROM (SELECT d.id, d.webhook_id, d.subject, "
-      "d.next_attempt_at, row_number() OVER (PARTITION BY d.webhook_id ORDER BY d.id) AS place "
-      "FROM webhook_deliveries d WHERE d.state = 'waiting' AND d.next_attempt_at <= $1 "
-      "AND NOT EXISTS (SELECT 1 FROM webhook_deliveries earlier WHERE earlier.webhook_id = "
-      "d.webhook_id AND earlier.subject = d.subject AND earlier.state = 'waiting' AND "
-      "earlier.id < d.id)) WHERE place <= $2 ORDER BY next_attempt_at, id LIMIT $3",
-      tx.now(), most_of_one, most);
+      "SELECT id, webhook_id, owner_id, subject FROM (SELECT *, row_number() OVER (PARTITION BY "
+      "owner_id ORDER BY next_attempt_at, id) AS turn FROM (SELECT d.id, d.webhook_id, a.owner_id, "
+      "d.subject, d.next_attempt_at, row_number() OVER (PARTITION BY d.webhook_id ORDER BY d.id) "
+      "AS place FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id JOIN apps a ON "
+      "a.id = w.app_id WHERE d.state = 'waiting' AND d.next_attempt_at <= $1 AND NOT EXISTS "
+      "(SELECT 1 FROM webhook_deliveries earlier WHERE earlier.webhook_id = d.webhook_id AND "
+      "earlier.subject = d.subject AND earlier.state = 'waiting' AND earlier.id < d.id)) WHERE "
+      "place <= $2) WHERE turn <= $3 ORDER BY turn, next_attempt_at, id LIMIT $4",
+      tx.now(), most.of_webhook, most.of_owner, most.of_all);
   while (rows.next())
-    found.push_back({.id = rows.integer(0), .webhook_id = rows.text(1), .subject = rows.text(2)});
+    found.push_back({.id = rows.integer(0),
+                     .webhook_id = rows.text(1),
+                     .owner_id = rows.text(2),
+                     .subject = rows.text(3)});
   return found;
 }
 
@@ -106,8 +111,9 @@ std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, st
   if (counted != 1) return std::nullopt;
   auto rows = tx.query(
       "SELECT d.uuid, d.webhook_id, w.url, w.secret_sealed, e.uuid, e.type, e.data, e.at, "
-      "d.attempts, d.subject FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id "
-      "JOIN app_events e ON e.id = d.event_id WHERE d.id = $1",
+      "d.attempts, d.subject, a.owner_id FROM webhook_deliveries d JOIN webhooks w ON w.id = "
+      "d.webhook_id JOIN apps a ON a.id = w.app_id JOIN app_events e ON e.id = d.event_id WHERE "
+      "d.id = $1",
       id);
   rows.next();
   put_off(tx, rows.text(1), rows.text(9), retry_at);
@@ -122,6 +128,7 @@ std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, st
   return Attempt{.id = id,
                  .delivery_id = rows.text(0),
                  .webhook_id = rows.text(1),
+                 .owner_id = rows.text(10),
                  .url = rows.text(2),
                  .secret = *secret,
                  .event_id = rows.text(4),

@@ -1,6 +1,8 @@
 #include "controller/domain/webhooks.h"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <set>
 
 #include "controller/base/crypto.h"
@@ -19,6 +21,34 @@ Webhook webhook_of(const db::Query& row) {
           .events = nlohmann::json::parse(row.text(3)).get<std::vector<std::string>>(),
           .created_at = row.instant(4),
           .updated_at = row.instant(5)};
+}
+
+std::string new_secret() { return random_token("whsec_"); }
+
+std::string sealed(const std::string& secret, const std::string& webhook_id,
+                   const std::string& data_key) {
+  return base64(seal(data_key, secret, "webhook:" + webhook_id));
+}
+
+// Nothing, or a colon and a port.
+bool is_port(std::string_view text) {
+  if (text.empty()) return true;
+  int port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data() + 1, end, port);
+  return text.front() == ':' && error == std::errc() && read == end && port >= 1 && port <= 65535;
+}
+
+// A name or an address, as far as it can be told without asking anybody.
+bool is_host(std::string_view text) {
+  const bool in_brackets = text.size() > 2 && text.front() == '[' && text.back() == ']';
+  if (in_brackets) return text.find_first_not_of("0123456789abcdefABCDEF:.", 1) == text.size() - 1;
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '_' || c == '.';
+  };
+  return !text.empty() && std::ranges::all_of(text, is_plain) &&
+         std::isalnum(static_cast<unsigned char>(text.front())) &&
+         text.find("..") == std::string_view::npos;
 }
 
 void check_url(const std::string& url, Schemes schemes) {
@@ -50,7 +80,10 @@ std::optional<std::string> refuse_url(const std::string& url, Schemes schemes) {
   const size_t start = url.find("//") + 2;
   const std::string authority = url.substr(start, url.find_first_of("/?", start) - start);
   if (authority.find('@') != std::string::npos) return "must not have a user";
-  if (authority.empty() || authority.starts_with(':')) return "must have a host";
+  const size_t colon = authority.find(':', authority.find(']') + 1);
+  if (!is_host(authority.substr(0, colon))) return "must have a host: a name or an address";
+  if (!is_port(authority.substr(std::min(colon, authority.size()))))
+    return "must have a port from 1 to 65535, or none";
   return std::nullopt;
 }
 
@@ -63,12 +96,11 @@ WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::strin
     throw Error(Code::invalid_state,
                 "an app has at most " + std::to_string(max_per_app) + " webhooks");
   const std::string id = new_uuid(tx.now());
-  const std::string secret = random_token("whsec_");
+  const std::string secret = new_secret();
   tx.execute(
       "INSERT INTO webhooks (id, app_id, url, secret_sealed, events, created_at, updated_at) "
       "VALUES ($1, $2, $3, $4, $5, $6, $6)",
-      id, app_id, url, base64(seal(data_key, secret, "webhook:" + id)),
-      nlohmann::json(events).dump(), tx.now());
+      id, app_id, url, sealed(secret, id, data_key), nlohmann::json(events).dump(), tx.now());
   return {.webhook = get(tx, app_id, id), .secret = secret};
 }
 
@@ -96,6 +128,13 @@ Webhook change(db::Tx& tx, const Webhook& webhook, const Change& change, Schemes
              change.url.value_or(webhook.url),
              nlohmann::json(change.events.value_or(webhook.events)).dump(), tx.now());
   return get(tx, webhook.app_id, webhook.id);
+}
+
+WebhookWithSecret rotate_secret(db::Tx& tx, const Webhook& webhook, const std::string& data_key) {
+  const std::string secret = new_secret();
+  tx.execute("UPDATE webhooks SET secret_sealed = $2, updated_at = $3 WHERE id = $1", webhook.id,
+             sealed(secret, webhook.id, data_key), tx.now());
+  return {.webhook = get(tx, webhook.app_id, webhook.id), .secret = secret};
 }
 
 void remove(db::Tx& tx, const Webhook& webhook) {

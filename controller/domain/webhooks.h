@@ -58,12 +58,14 @@ WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::strin
 // Throws webhook_not_found.
 Webhook get(db::Tx& tx, const std::string& app_id, const std::string& id);
 Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& page);
-// What isn't set stays; the secret always does. What waits goes to the new URL.
+// What isn't set stays; so does the secret. What waits goes to the new URL.
 struct Change {
   std::optional<std::string> url;
   std::optional<std::vector<std::string>> events;
 };
 Webhook change(db::Tx& tx, const Webhook& webhook, const Change& change, Schemes schemes);
+// A new secret: every attempt from now on is signed with it, also of what waits.
+WebhookWithSecret rotate_secret(db::Tx& tx, const Webhook& webhook, const std::string& data_key);
 // With everything that waits for it.
 void remove(db::Tx& tx, const Webhook& webhook);
 
@@ -95,16 +97,23 @@ Delivery test(db::Tx& tx, const Webhook& webhook);
 struct Due {
   std::int64_t id = 0;
   std::string webhook_id;
+  std::string owner_id;  // of its app
   std::string subject;
 };
-// What can be sent now: the first of each subject, at most `most_of_one` of one webhook, those that
-// wait longest first.
-std::vector<Due> due(db::Tx& tx, int most, int most_of_one);
+struct Shares {
+  int of_all = 0;
+  int of_owner = 0;
+  int of_webhook = 0;
+};
+// What can be sent now: the first of each subject, at most so many; each owner in turn, of one
+// those that wait longest first.
+std::vector<Due> due(db::Tx& tx, const Shares& most);
 
 struct Attempt {
   std::int64_t id = 0;
   std::string delivery_id;
   std::string webhook_id;
+  std::string owner_id;
   std::string url;
   std::string secret;
   std::string event_id;

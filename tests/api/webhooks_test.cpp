@@ -1,4 +1,6 @@
 // Webhooks over the API: who may, what is shown, and what is refused.
+#include "controller/domain/webhooks.h"
+
 #include <catch2/catch.hpp>
 
 #include "tests/api/gate_world.h"
@@ -46,6 +48,32 @@ TEST_CASE("a webhook's secret is shown once, and never stored as it is") {
   CHECK(stored.find(secret) == std::string::npos);
   CHECK(f.op.g.ask("DELETE", one, {f.jwt}).status == 200);
   CHECK(f.op.g.ask("DELETE", one, {f.jwt}).error() == "404 webhook_not_found");
+}
+
+TEST_CASE("a webhook gets a new secret, and keeps everything else") {
+  Fixture f;
+  json before = f.create().body["webhook"];
+  const std::string one = f.path + "/" + before["id"].get<std::string>();
+  const accounts::User eve = f.op.g.world.verified_user("eve");
+  CHECK(f.op.g.ask("POST", one + "/rotate-secret", {bearer(f.op.g.world.jwt(eve))}).error() ==
+        "403 forbidden");
+  const Answered rotated = f.op.g.ask("POST", one + "/rotate-secret", {f.jwt});
+  REQUIRE(rotated.status == 200);
+  CHECK(rotated.header("Cache-Control") == "no-store");
+  const json after = rotated.body["webhook"];
+  CHECK(after["secret"].get<std::string>().starts_with("whsec_"));
+  CHECK(after["secret"] != before["secret"]);
+  before["secret"] = after["secret"];
+  before["updated_at"] = after["updated_at"];
+  CHECK(after == before);
+
+  CHECK(f.op.g.ask("POST", one + "/test", {f.jwt}).status == 202);
+  const auto attempt = f.op.g.world.write([&](db::Tx& tx) {
+    const auto due = webhooks::due(tx, {.of_all = 1, .of_owner = 1, .of_webhook = 1});
+    return webhooks::begin_attempt(tx, f.op.g.world.keys.data, due.at(0).id, tx.now());
+  });
+  REQUIRE(attempt);
+  CHECK(attempt->secret == after["secret"]);
 }
 
 TEST_CASE("a test call leaves a delivery to look at") {

@@ -190,7 +190,10 @@ TEST_CASE("campaigns: webhooks are told of each end, and how it came") {
   });
   const auto told = [&] {
     std::string text;
-    for (const auto& due : w.world.read([](db::Tx& tx) { return webhooks::due(tx, 100, 100); })) {
+    const auto waiting = w.world.read([](db::Tx& tx) {
+      return webhooks::due(tx, {.of_all = 100, .of_owner = 100, .of_webhook = 100});
+    });
+    for (const auto& due : waiting) {
       const auto attempt = w.world.write([&](db::Tx& tx) {
         return webhooks::begin_attempt(tx, w.world.keys.data, due.id, tx.now() + 1min);
       });

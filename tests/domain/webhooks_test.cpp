@@ -1,5 +1,6 @@
 #include "controller/domain/webhooks.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "controller/base/id.h"
@@ -31,7 +32,9 @@ struct Fixture {
     });
   }
   std::vector<webhooks::Due> due(int most_of_one = 4) {
-    return world.read([&](db::Tx& tx) { return webhooks::due(tx, 100, most_of_one); });
+    return world.read([&](db::Tx& tx) {
+      return webhooks::due(tx, {.of_all = 100, .of_owner = 100, .of_webhook = most_of_one});
+    });
   }
   webhooks::Attempt begin(const webhooks::Due& due) {
     return world
@@ -53,13 +56,33 @@ struct Fixture {
 
 TEST_CASE("what a webhook's URL may be") {
   for (const char* fine :
-       {"https://a.example.org", "https://a.example.org:8443/x?y=1", "https://[2001:db8::1]/"})
+       {"https://a.example.org", "https://a.example.org:8443/x?y=1", "https://[2001:db8::1]/",
+        "https://[2001:db8::1]:65535", "https://my_hooks.example.org./?x"})
     CHECK_FALSE(webhooks::refuse_url(fine, Schemes::only_https));
   CHECK_FALSE(webhooks::refuse_url("http://127.0.0.1:1/", Schemes::http_too));
-  for (const char* wrong :
-       {"", "http://a.example.org/", "ftp://a.example.org/", "https://", "https:///x",
-        "https://:443/", "https://user:secret@a.example.org/", "https://a.example.org/#x",
-        "https://a.example.org/ x", "https://a.example.org\\@b/", "//a.example.org/"})
+  for (const char* wrong : {"",
+                            "http://a.example.org/",
+                            "ftp://a.example.org/",
+                            "https://",
+                            "https:///x",
+                            "https://:443/",
+                            "https://user:secret@a.example.org/",
+                            "https://a.example.org/#x",
+                            "https://a.example.org/ x",
+                            "https://a.example.org\\@b/",
+                            "//a.example.org/",
+                            "https://a.example.org:/",
+                            "https://a.example.org:0/",
+                            "https://a.example.org:65536/",
+                            "https://a.example.org:+1/",
+                            "https://a.example.org:http/",
+                            "https://[::1",
+                            "https://[]/",
+                            "https://[::1]x/",
+                            "https://[::1%25lo]/",
+                            "https://.../",
+                            "https://%zz/",
+                            "https://a..example.org/"})
     CHECK(webhooks::refuse_url(wrong, Schemes::only_https));
   CHECK(webhooks::refuse_url("https://a.example.org/" + std::string(2048, 'x'), Schemes::http_too));
 }
@@ -116,6 +139,25 @@ TEST_CASE("nothing overtakes what is about the same, and other subjects don't wa
     CHECK(f.settle(attempt, f.taken) == webhooks::Settled::delivered);
   }
   CHECK(order == std::vector{1, 2, 4});
+}
+
+TEST_CASE("owners take turns, and one has his share") {
+  Fixture f;
+  for (int i = 0; i < 3; ++i) f.add();
+  for (int i = 0; i < 3; ++i) f.emit("s" + std::to_string(i), i);
+  const accounts::User eve = f.world.verified_user("eve");
+  f.app = f.world.new_app(eve).app;
+  const webhooks::Webhook hers = f.add();
+  f.emit("hers", 1);
+  const auto of = [&](const webhooks::Shares& most) {
+    return f.world.read([&](db::Tx& tx) { return webhooks::due(tx, most); });
+  };
+  const auto all = of({.of_all = 100, .of_owner = 5, .of_webhook = 2});
+  REQUIRE(all.size() == 6);
+  CHECK(std::ranges::count(all, eve.id, &webhooks::Due::owner_id) == 1);
+  const auto two = of({.of_all = 2, .of_owner = 5, .of_webhook = 2});
+  REQUIRE(two.size() == 2);
+  CHECK(std::ranges::count(two, hers.id, &webhooks::Due::webhook_id) == 1);
 }
 
 TEST_CASE("an attempt counts before it is made, and a receiver that is well gets all at once") {

@@ -108,16 +108,17 @@ struct Fixture {
   apps::App app = world.new_app(owner).app;
   std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
   Reach reach = Reach::private_too;
+  WebhookLoop::Options options;
   std::unique_ptr<WebhookLoop> loop;
 
-  webhooks::WebhookWithSecret add(const std::string& url) {
+  webhooks::WebhookWithSecret add(const std::string& url) { return add(app, url); }
+  webhooks::WebhookWithSecret add(const apps::App& of, const std::string& url) {
     return world.write([&](db::Tx& tx) {
-      return webhooks::create(tx, app.id, url, {"billing.failed"}, webhooks::Schemes::http_too,
+      return webhooks::create(tx, of.id, url, {"billing.failed"}, webhooks::Schemes::http_too,
                               world.keys.data);
     });
   }
   void start(std::chrono::milliseconds time_limit = 5s) {
-    WebhookLoop::Options options;
     options.first_retry = 100ms;
     options.longest_retry = 1s;
     options.time_limit = time_limit;
@@ -133,9 +134,10 @@ struct Fixture {
         options);
     loop->start();
   }
-  void emit(const std::string& subject, int number) {
+  void emit(const std::string& subject, int number) { emit(app, subject, number); }
+  void emit(const apps::App& about, const std::string& subject, int number) {
     world.write([&](db::Tx& tx) {
-      webhooks::emit(tx, app.id, "billing.failed", subject, {{"number", number}});
+      webhooks::emit(tx, about.id, "billing.failed", subject, {{"number", number}});
     });
     if (loop) loop->wake();
   }
@@ -228,6 +230,49 @@ TEST_CASE("slow and dead receivers hold up nobody else") {
     for (const Received& got : slow.received()) numbers.insert(got.number());
     return numbers.size() == 20;
   }));
+}
+
+TEST_CASE("an owner whose receivers are all slow holds up no other owner") {
+  Fixture f;
+  f.options.most_under_way = 8;
+  f.options.most_of_owner = 4;
+  Receiver slow, well;
+  slow.hold(true);
+  const accounts::User eve = f.world.verified_user("eve");
+  for (int app = 0; app < 2; ++app) {
+    const apps::App hers = f.world.new_app(eve).app;
+    for (int i = 0; i < 3; ++i) f.add(hers, slow.url());
+    for (int i = 0; i < 4; ++i) f.emit(hers, "of eve " + std::to_string(4 * app + i), i);
+  }
+  f.add(well.url());
+  f.start(patience);
+  REQUIRE(slow.wait_for_questions(4));
+  for (int i = 0; i < 4; ++i) f.emit("s" + std::to_string(i), i);
+  REQUIRE(f.eventually([&] { return well.received().size() == 4; }));
+  CHECK(slow.asked() == 4);
+  slow.hold(false);
+  REQUIRE(f.eventually([&] { return slow.received().size() == 24; }));
+}
+
+TEST_CASE("an answer counts as soon as its head is there, however its body goes on") {
+  Fixture f;
+  httplib::Server server;
+  server.Post("/", [](const httplib::Request&, httplib::Response& answer) {
+    answer.set_chunked_content_provider("text/plain", [](size_t, httplib::DataSink& sink) {
+      std::this_thread::sleep_for(10ms);
+      return sink.write("x", 1);
+    });
+  });
+  const int port = server.bind_to_any_port("127.0.0.1");
+  std::jthread thread([&] { server.listen_after_bind(); });
+  const auto made = f.add("http://127.0.0.1:" + std::to_string(port) + "/");
+  f.start(300ms);
+  f.emit("s", 1);
+  CHECK(f.eventually([&] { return f.deliveries(made.webhook)[0].state == "delivered"; }));
+  CHECK(f.deliveries(made.webhook)[0].attempts == 1);
+  CHECK(f.deliveries(made.webhook)[0].response_status == 200);
+  f.loop.reset();
+  server.stop();
 }
 
 TEST_CASE("a receiver that doesn't answer in time is tried again") {

@@ -38,6 +38,11 @@ def delete_webhook(scene):
     return scene.operator.delete(f"{hooks(scene)}/{new_hook(scene).expect(201).id}")
 
 
+@driver("rotateWebhookSecret")
+def rotate_webhook_secret(scene):
+    return scene.operator.post(f"{hooks(scene)}/{new_hook(scene).expect(201).id}/rotate-secret")
+
+
 @driver("testWebhook")
 def test_webhook(scene):
     return scene.operator.post(hook(scene, "/test"))
