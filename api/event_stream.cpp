@@ -88,6 +88,12 @@ class Follower {
   bool behind_ = false;
 };
 
+Error full(Code code, const std::string& message) {
+  Error refusal(code, message);
+  refusal.retry_after = heartbeat_interval;
+  return refusal;
+}
+
 std::string holder_of(const Call& call) {
   if (call.caller) return call.caller->user_id;
   if (call.play) return call.play->user_id;
@@ -161,11 +167,11 @@ EventHub::Permit::Permit(EventHub& hub, std::string holder)
     : hub_(hub), holder_(std::move(holder)) {
   const std::lock_guard lock(hub_.mutex_);
   if (hub_.streams_ >= hub_.limits_.streams)
-    throw Error(Code::unavailable, "too many streams are open right now; try again later");
+    throw full(Code::unavailable, "too many streams are open right now; try again later");
   std::size_t& held = hub_.holders_[holder_];
   if (held >= hub_.limits_.streams_of_one)
-    throw Error(Code::rate_limited, "at most " + std::to_string(hub_.limits_.streams_of_one) +
-                                        " streams of one user may be open at once");
+    throw full(Code::rate_limited, "at most " + std::to_string(hub_.limits_.streams_of_one) +
+                                       " streams of one user may be open at once");
   ++held;
   ++hub_.streams_;
 }

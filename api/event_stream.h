@@ -105,7 +105,8 @@ class EventHub {
     const std::string holder_;
   };
 
-  // Throws rate_limited where `holder` has too many streams, unavailable where all have.
+  // Throws rate_limited where `holder` has too many streams, unavailable where all have; both with
+  // the time after which connections that nobody holds any more have been noticed.
   std::unique_ptr<Permit> admit(const std::string& holder) {
     return std::make_unique<Permit>(*this, holder);
   }

@@ -92,7 +92,9 @@ TEST_CASE("one user's streams are bounded") {
   Fixture f;
   std::vector<Response> open;
   for (int i = 0; i < 32; ++i) open.push_back(f.open());
-  CHECK(f.op.g.ask("GET", f.path, {f.op.token}).error() == "429 rate_limited");
+  const Answered refused = f.op.g.ask("GET", f.path, {f.op.token});
+  CHECK(refused.error() == "429 rate_limited");
+  CHECK(refused.header("Retry-After") == "15");
   open.pop_back();
   CHECK(f.open().status == 200);
 }
