@@ -76,9 +76,7 @@ void suspend(db::Tx& tx, Account& account, const std::string& data_key) {
       "UPDATE deployments SET status = 'stopped', generation = generation + 1, phase = '', reason "
       "= NULL, cause = NULL, message = $2, health_status = NULL, stopped_at = $3, request_id = $4, "
       "updated_at = $3 WHERE id = $1",
-      account.id,
-      "the points for the next 30 days are missing; it starts again as soon as they are there",
-      tx.now(), request_of_loop);
+      account.id, points_missing, tx.now(), request_of_loop);
   account.wish = deployments::Status::stopped;
   account.status = Status::suspended;
   account.warned_at.reset();

@@ -30,6 +30,9 @@ enum class Status {
   exempt,     // its tier costs nothing
 };
 std::string_view to_string(Status status);
+// What the owner of one that is suspended is told.
+inline constexpr const char* points_missing =
+    "the points for the next 30 days are missing; it starts again as soon as they are there";
 Status parse_status(std::string_view text);  // throws std::invalid_argument
 
 // ---- What the API does, in the transaction of the change ---------------------------------------

@@ -49,8 +49,10 @@ Deployment reactivate(db::Tx& tx, const AdminAction& action, const std::string& 
   tx.execute(
       "UPDATE deployments SET suspended_at = NULL, status = $2, stopped_at = CASE WHEN $2 = "
       "'stopped' THEN stopped_at END, generation = generation + 1, phase = '', reason = NULL, "
-      "message = NULL, request_id = $3, updated_at = $4 WHERE id = $1",
-      id, to_string(starts ? Status::deploying : Status::stopped), action.request_id, tx.now());
+      "message = CASE WHEN billing_status = 'suspended' THEN $5 END, request_id = $3, updated_at = "
+      "$4 WHERE id = $1",
+      id, to_string(starts ? Status::deploying : Status::stopped), action.request_id, tx.now(),
+      billing::points_missing);
   log(tx, id, "reactivate", "reactivated_by_admin");
   audit::record(tx, action.admin, "deployment.reactivate", id);
   tx.notify(db::Topic::deployment, id);

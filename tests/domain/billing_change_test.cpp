@@ -197,11 +197,14 @@ TEST_CASE("reactivated without points it waits for them") {
   Fixture f;
   f.suspend(f.id);
   f.run_until(f.start + month + 5 * day);
-  CHECK(f.reactivate(f.id).status == Status::stopped);
+  const deployments::Deployment waiting = f.reactivate(f.id);
+  CHECK(waiting.status == Status::stopped);
+  CHECK(waiting.message == billing::points_missing);
   CHECK(f.billing_of(f.id) == "suspended");
   f.give(price);
   f.run();
   CHECK(f.status() == Status::deploying);
+  CHECK_FALSE(f.find_deployment(f.id).message);
   CHECK(f.charges(f.id) == Days{0, 30});
 }
 
