@@ -102,7 +102,8 @@ Trouble silent_trouble(const deployments::Deployment& deployment,
                        const std::vector<Object>& events) {
   std::string message = deployment.health_path
                             ? "GET " + *deployment.health_path + " on port " +
-                                  std::to_string(deployment.port) + " does not answer 2xx"
+                                  std::to_string(deployment.port) +
+                                  " does not answer with a status from 200 to 399"
                             : "nothing listens on port " + std::to_string(deployment.port);
   if (const std::string words = newest_event(events, "Unhealthy"); !words.empty())
     message += ": " + words;

@@ -215,7 +215,7 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id) {
     return row.auto_approve && row.monthly_cost_points == 0;
   });
   if (tier == tiers.end() || !app) {
-    result.reasons.emplace_back("there is no free tier");
+    result.reasons.emplace_back(name(Code::tier_not_found));
     return result;
   }
   result.tier = tier->slug;

@@ -237,6 +237,9 @@ TEST_CASE("the sandbox says whether one more free deployment may be had") {
   CHECK_FALSE(allowance().eligible);
   CHECK(allowance().used == 1);
   CHECK(allowance().reasons == std::vector<std::string>{"deployment_limit_reached"});
+  f.world.write([](db::Tx& tx) { tx.execute("UPDATE deploy_tiers SET auto_approve = 0"); });
+  CHECK_FALSE(allowance().eligible);
+  CHECK(allowance().reasons == std::vector<std::string>{"tier_not_found"});
 }
 
 }  // namespace

@@ -56,6 +56,17 @@ TEST_CASE("each reason of a deployment is explained") {
   CHECK(explained("Why isn't it running?") == names);
 }
 
+TEST_CASE("each reason of an entry about money or admins is explained") {
+  CHECK(explained("Why was it suspended, or started again?") ==
+        std::set<std::string>{"insufficient_balance", "paid", "suspended_by_admin",
+                              "reactivated_by_admin"});
+}
+
+TEST_CASE("each reason of the sandbox's status is explained") {
+  CHECK(explained("Why can't I have a free deployment?") ==
+        std::set<std::string>{"deployment_limit_reached", "tier_not_found"});
+}
+
 TEST_CASE("each reason of a custom domain is explained") {
   CHECK(explained("Why isn't my domain served?") == all_of<custom_domains::Reason>());
 }
