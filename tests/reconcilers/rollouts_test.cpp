@@ -23,11 +23,11 @@ const deployments::Rules rules = {
     .registries = {"ghcr.io"}, .apps_domain = "apps.example", .base_host = "berth.example"};
 
 struct Tenant {
-  simulated::Cluster cluster{quick()};
+  simulated::Cluster cluster;
   World world{config_of(cluster)};
   std::string id;
 
-  Tenant() {
+  explicit Tenant(const simulated::Options& options = quick()) : cluster(options) {
     world.wake();
     id = world.deploy(world.new_app());
     REQUIRE(world.is(id, Status::running));
@@ -111,7 +111,9 @@ TEST_CASE("the old container serves until the new one has been well for a moment
 // over.
 TEST_CASE(
     "changes that follow each other at once leave a container that has just started serving") {
-  Tenant tenant;
+  simulated::Options options = quick();
+  options.timing.second = std::chrono::milliseconds(500);  // minReadySeconds: 1.5 s
+  Tenant tenant(options);
   const auto pods = [&] { return tenant.world.objects(kube::pods, tenant.id).size(); };
   for (const char* image : {"ghcr.io/acme/web:2", "ghcr.io/acme/web:3"}) {
     tenant.patch(image);

@@ -112,3 +112,15 @@ class Rollouts(World):
         self.assertGreater(metrics()["memory"], 100_000)
         self.assertGreaterEqual(metrics()["cpu"], 0)
         print(f"      {metrics()}", flush=True)
+
+    def test_07_changes_in_the_middle_of_another_drop_no_request(self):
+        """Also where the container that serves has just started: it isn't "available" yet."""
+        shop = self.deployed("hasty")
+        with Visitors("hasty") as visitors:
+            self.change(shop, image=f"{REGISTRY}/hello:2")
+            time.sleep(1)
+            self.change(shop, env_vars={"COLOR": "red"})
+            time.sleep(1)
+            self.settled(shop, lambda: self.ada.restart(shop))
+            self.settled(shop, lambda: self.change(shop, image=f"{REGISTRY}/wrong-port:1", port=3999))
+        visitors.check(self, FIRST, SECOND)
