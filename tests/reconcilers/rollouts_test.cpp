@@ -113,6 +113,7 @@ TEST_CASE(
     "changes that follow each other at once leave a container that has just started serving") {
   simulated::Options options = quick();
   options.timing.second = std::chrono::milliseconds(500);  // minReadySeconds: 1.5 s
+  options.timing.probe = std::chrono::milliseconds(500);   // until an heir serves
   Tenant tenant(options);
   const auto pods = [&] { return tenant.world.objects(kube::pods, tenant.id).size(); };
   for (const char* image : {"ghcr.io/acme/web:2", "ghcr.io/acme/web:3"}) {
