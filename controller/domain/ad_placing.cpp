@@ -75,6 +75,19 @@ void check_allocation(db::Tx& tx, const campaigns::Campaign& campaign,
                             std::to_string(placed.allocated_budget / campaign.payout_rate));
 }
 
+// What doesn't fit into the choice would never be served.
+void check_audiences(const campaigns::Campaign& campaign, const CampaignPlacement& placed,
+                     const Segment& added) {
+  std::vector<Segment> segments = {added};
+  for (const PlacementSegment& one : placed.segments) segments.push_back(one.segment);
+  const Targeting targeting =
+      campaign.targeting_metadata ? parse_targeting(*campaign.targeting_metadata) : Targeting();
+  if (count_audiences(targeting, targeting_of(segments)) > max_audiences)
+    throw invalid_field("segment_type",
+                        "would make more than " + std::to_string(max_audiences) +
+                            " combinations with the other segments and the campaign's targeting");
+}
+
 const std::string select_segments =
     "SELECT id, app_id, name, game_type, play_tier, geography, metadata, inserted_at FROM "
     "audience_segments ";
@@ -184,7 +197,7 @@ CampaignPlacement remove_placement(db::Tx& tx, const campaigns::Actor& actor,
 PlacementSegment add_segment(db::Tx& tx, const campaigns::Actor& actor,
                              const std::string& campaign_id, const std::string& id,
                              const Segment& segment) {
-  get_living(tx, actor, campaign_id);
+  const auto campaign = get_living(tx, actor, campaign_id);
   const CampaignPlacement placed = find(tx, campaign_id, id);
   if (std::ranges::find(attributes, segment.type) == attributes.end())
     throw invalid_field("segment_type", "must be game_type, play_tier or geography");
@@ -192,6 +205,7 @@ PlacementSegment add_segment(db::Tx& tx, const campaigns::Actor& actor,
     throw invalid_field("segment_value", "is required");
   if (std::int64_t(placed.segments.size()) >= max_placement_segments)
     throw invalid_field("segment_type", "would be one segment too many");
+  check_audiences(campaign, placed, segment);
   const PlacementSegment added = {.id = new_uuid(tx.now()),
                                   .campaign_placement_id = placed.id,
                                   .segment = segment,

@@ -62,9 +62,7 @@ Targeting parse_targeting(const std::string& metadata) {
     if (value == object.end() || value->is_null()) continue;
     targeting[i] = exact_values(*value, "targeting_metadata." + std::string(attributes[i]));
   }
-  size_t count = 1;
-  for (const auto& tests : targeting) count *= std::max<size_t>(1, tests.size());
-  if (count > max_audiences)
+  if (count_audiences(targeting, {}) > max_audiences)
     throw invalid_field("targeting_metadata", "has too many combinations of values");
   return targeting;
 }
@@ -81,6 +79,12 @@ Targeting targeting_of(const std::vector<Segment>& segments) {
         {.kind = kind, .value = kind == Test::Kind::any ? "" : segment.value});
   }
   return targeting;
+}
+
+size_t count_audiences(const Targeting& one, const Targeting& other) {
+  size_t count = 1;
+  for (size_t i = 0; i < attributes.size(); ++i) count *= both(one[i], other[i]).size();
+  return count;
 }
 
 std::vector<Audience> audiences(const Targeting& one, const Targeting& other) {

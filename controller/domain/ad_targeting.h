@@ -45,8 +45,10 @@ struct Segment {     // of a placement
 // Segments of one type are alternatives; segments of several types have to fit all.
 Targeting targeting_of(const std::vector<Segment>& segments);
 
+// How many audiences these make together.
+size_t count_audiences(const Targeting& one, const Targeting& other);
 // Everything that fits both, as audiences of which one has to fit; none where nothing can. More
-// than max_audiences are left out.
+// than max_audiences are left out: whoever stores a targeting counts them before.
 std::vector<Audience> audiences(const Targeting& one, const Targeting& other);
 
 bool fits(const Test& test, const std::optional<std::string>& value);

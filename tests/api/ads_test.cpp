@@ -252,6 +252,28 @@ TEST_CASE("ads api: placements of a campaign, their budget and their segments") 
   CHECK(f.serve().status == 200);  // it is placed nowhere, and so shown everywhere
 }
 
+TEST_CASE("ads api: more segments than are looked at are refused, not left out") {
+  Fixture f;
+  json order = Fixture::order();
+  order["targeting_metadata"] = {{"geography", {"DE", "AT"}}};
+  const json campaign = f.create(order);
+  const std::string placements =
+      "/api/v1/ads/campaigns/" + campaign["id"].get<std::string>() + "/placements";
+  const auto placed = f.ask(f.manage, "POST", placements,
+                            {{"ad_placement_id", f.placement()["id"]}, {"allocated_budget", 900}});
+  const std::string segments =
+      placements + "/" + placed.body["placement"]["id"].get<std::string>() + "/segments";
+  const auto add = [&](const char* type, const std::string& value) {
+    return f.ask(f.manage, "POST", segments, {{"segment_type", type}, {"segment_value", value}});
+  };
+  for (int i = 0; i < 8; ++i) CHECK(add("game_type", "g" + std::to_string(i)).status == 201);
+  for (int i = 0; i < 4; ++i) CHECK(add("play_tier", "p" + std::to_string(i)).status == 201);
+  // 2 x 8 x 4 = 64: each of them is served.
+  CHECK(add("play_tier", "p4").error() == "422 validation_failed");
+  CHECK(f.serve("&game_type=g7&play_tier=p3&geography=AT").status == 200);
+  CHECK(add("play_tier", "p3").status == 201);  // the same once more is no combination more
+}
+
 TEST_CASE("ads api: named audiences") {
   Fixture f;
   CHECK(f.ask(f.manage, "POST", "/api/v1/ads/segments", {{"name", "Nobody"}}).error() ==
