@@ -10,7 +10,6 @@
 namespace berth::api {
 namespace {
 
-constexpr std::int64_t max_analytics_days = 366;
 constexpr std::int64_t default_analytics_days = 30;
 
 std::string date_text(std::int64_t day) {
@@ -25,6 +24,7 @@ std::optional<std::int64_t> day_in_query(const Call& call, const char* name) {
   return utc_day(*at);
 }
 
+// However long: days on which nothing happened aren't answered.
 struct Window {
   std::int64_t first, last;
 };
@@ -32,9 +32,6 @@ Window window_of(const Call& call, Instant now) {
   Window window = {.first = 0, .last = day_in_query(call, "to").value_or(utc_day(now))};
   window.first = day_in_query(call, "from").value_or(window.last - default_analytics_days + 1);
   if (window.first > window.last) throw invalid_field("from", "must not be after to");
-  if (window.last - window.first >= max_analytics_days)
-    throw invalid_field(
-        "from", "must be less than " + std::to_string(max_analytics_days) + " days before to");
   return window;
 }
 
