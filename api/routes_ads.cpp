@@ -62,6 +62,7 @@ std::vector<Route> campaign_routes() {
        .answer = {200, "CampaignEnvelope"},
        .errors = {Code::campaign_not_found, Code::forbidden, Code::invalid_state,
                   Code::insufficient_balance},
+       .idempotency = Idempotency::kept,  // a payment moves points each time
        .run = WriteHandler{change_campaign}},
       {.method = "DELETE",
        .path = "/api/external/campaigns/{id}",

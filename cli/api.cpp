@@ -98,7 +98,8 @@ HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key
   HttpRequest request = {
       .method = call.method, .url = call.path, .headers = {"Accept: application/json"}};
   if (call.as != As::nobody) request.headers.push_back(authorization(call.as));
-  if (call.method == "POST") request.headers.push_back("Idempotency-Key: " + idempotency_key);
+  if (call.method == "POST" || call.method == "PUT")
+    request.headers.push_back("Idempotency-Key: " + idempotency_key);
   if (!call.body.is_null()) {
     request.headers.emplace_back("Content-Type: application/json");
     request.body = call.body.dump();

@@ -4,6 +4,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/ad_targeting.h"
 #include "controller/domain/holds.h"
 #include "controller/domain/webhooks.h"
@@ -45,7 +46,9 @@ Campaign campaign_of(const db::Query& row) {
 }
 
 Error has_ended(const Campaign& campaign) {
-  return Error(Code::invalid_state, "the campaign is " + campaign.status);
+  // One whose ends_at has come is over before the loop comes by.
+  return Error(Code::invalid_state, campaign.is_live() ? "the campaign has ended"
+                                                       : "the campaign is " + campaign.status);
 }
 
 // The app's points to the campaign and the treasury: one transaction of the ledger.
@@ -62,15 +65,19 @@ void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment) {
 }
 
 void check(const Order& order, Instant now) {
+  // Apps that show the ad are given it.
+  if (is_blank(order.name) || has_controls(order.name, Lines::one))
+    throw invalid_field("name", "must be one line that can be seen, without control characters");
   if (!is_surface_type(order.surface_type))
     throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
   if (budget_of(order.total_payment) < order.payout_rate)
     throw invalid_field("total_payment", "must be large enough for one impression: its budget of " +
                                              std::to_string(budget_of(order.total_payment)) +
                                              " is below payout_rate");
-  if (order.ends_at && *order.ends_at <= order.starts_at.value_or(now))
+  if (order.ends_at && *order.ends_at <= now)
+    throw invalid_field("ends_at", "must be in the future");
+  if (order.ends_at && order.starts_at && *order.ends_at <= *order.starts_at)
     throw invalid_field("ends_at", "must be after starts_at");
-  if (order.ends_at && *order.ends_at <= now) throw invalid_field("ends_at", "must be in future");
   if (order.targeting_metadata) ads::parse_targeting(*order.targeting_metadata);
 }
 

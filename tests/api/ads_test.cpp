@@ -202,6 +202,53 @@ TEST_CASE("ads api: a repeated report with an Idempotency-Key is one report") {
   CHECK(f.ask(f.manage, "GET", f.path(campaign)).body["campaign"]["spent"] == 10);
 }
 
+TEST_CASE("ads api: a repeated top-up with an Idempotency-Key is one top-up") {
+  Fixture f;
+  const json campaign = f.create(Fixture::order());
+  const std::vector<Header> headers = {f.manage, {"Idempotency-Key", "one"}};
+  const auto top_up = [&](int points) {
+    return f.g.ask("PUT", f.path(campaign), headers, json{{"additional_payment", points}}.dump());
+  };
+  const auto first = top_up(100);
+  CHECK(first.body["campaign"]["budget"] == 990);
+  CHECK(top_up(100).text == first.text);
+  CHECK(top_up(200).error() == "409 idempotency_conflict");
+  CHECK(f.ask(f.manage, "GET", f.path(campaign)).body["campaign"]["total_payment_made"] == 1'100);
+}
+
+TEST_CASE("ads api: refusals say what is wrong") {
+  Fixture f;
+  const auto said = [](const Answered& answered) {
+    return answered.body["error"]["message"].get<std::string>();
+  };
+  json order = Fixture::order();
+  order["ends_at"] = "2020-01-01T00:00:00Z";
+  CHECK(said(f.ask(f.manage, "POST", "/api/external/campaigns", order)) ==
+        "ends_at must be in the future");
+  order["ends_at"] = to_iso8601(f.g.world.clock.now() + 1min);
+  const json campaign = f.create(order);
+  f.g.world.clock.advance(1min);
+  // The loop hasn't come by.
+  CHECK(said(f.ask(f.manage, "PUT", f.path(campaign), {{"status", "paused"}})) ==
+        "the campaign has ended");
+  CHECK(f.ask(f.manage, "DELETE", f.path(campaign)).body["campaign"]["end_reason"] == "ended");
+  CHECK(said(f.ask(f.manage, "DELETE", f.path(campaign))) == "the campaign is cancelled");
+}
+
+TEST_CASE("ads api: a campaign's name is a line that can be seen") {
+  Fixture f;
+  const auto named = [&](const std::string& name) {
+    json order = Fixture::order();
+    order["name"] = name;
+    return f.ask(f.manage, "POST", "/api/external/campaigns", order).status;
+  };
+  CHECK(named("Frühling \u2600") == 201);
+  CHECK(named("  ") == 422);
+  CHECK(named(std::string("a\0b", 3)) == 422);
+  CHECK(named("\x1b[2Jgone") == 422);
+  CHECK(named("two\nlines") == 422);
+}
+
 TEST_CASE("ads api: placements of a campaign, their budget and their segments") {
   Fixture f;
   const json lobby = f.placement();
