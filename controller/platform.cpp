@@ -256,7 +256,7 @@ class Platform {
   api::LoginThrottle login_throttle_;
   connections::UseLog uses_;
   reconcilers::ExpiryLoop expiry_{database_, uses_};
-  reconcilers::AdsLoop ads_{database_};
+  reconcilers::AdsLoop ads_{database_, campaign_index_};
   const api::Services services_ = services();
   api::HttpMetrics http_metrics_{*registry_};
   api::Gate gate_{services_, http_metrics_};

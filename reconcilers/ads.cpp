@@ -8,8 +8,9 @@
 
 namespace berth::reconcilers {
 
-AdsLoop::AdsLoop(db::Database& database, Options options)
+AdsLoop::AdsLoop(db::Database& database, ads::CampaignIndex& index, Options options)
     : database_(database),
+      index_(index),
       options_(options),
       rounds_([this] { run_and_log(); }, {.interval = options.interval}) {}
 
@@ -34,6 +35,7 @@ int AdsLoop::run_once() {
                        [&](db::Tx& tx) { return ads::remove_old(tx, options_.rows); });
   if (database_.read([](db::Tx& tx) { return ads::is_demand_old(tx); }))
     database_.write([](db::Tx& tx) { ads::recompute_demand(tx); });
+  index_.refresh(database_);
   return dealt_with;
 }
 

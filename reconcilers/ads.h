@@ -3,14 +3,16 @@
 #include <chrono>
 
 #include "controller/db/database.h"
+#include "controller/domain/ad_serving.h"
 #include "reconcilers/repeating.h"
 
 namespace berth::reconcilers {
 
 // What time alone does to ads: campaigns whose ends_at has come end and give back their rest,
 // reservations that nobody reported go back to their budgets, demand is counted anew, and rows that
-// nobody needs go. No payment depends on when it does so. For the composition root: make it,
-// start() and stop() it, once.
+// nobody needs go; and what changed of many campaigns comes into memory before the next request for
+// an ad has to wait for that. No payment depends on when it does so. For the composition root: make
+// it, start() and stop() it, once.
 class AdsLoop {
  public:
   struct Options {
@@ -21,8 +23,9 @@ class AdsLoop {
     int rows = 200;
   };
 
-  explicit AdsLoop(db::Database& database) : AdsLoop(database, Options()) {}
-  AdsLoop(db::Database& database, Options options);
+  AdsLoop(db::Database& database, ads::CampaignIndex& index)
+      : AdsLoop(database, index, Options()) {}
+  AdsLoop(db::Database& database, ads::CampaignIndex& index, Options options);
 
   void start() { rounds_.start(); }
   void stop() { rounds_.stop(); }  // returns when the transaction that runs has ended
@@ -37,6 +40,7 @@ class AdsLoop {
   void run_and_log();
 
   db::Database& database_;
+  ads::CampaignIndex& index_;
   const Options options_;
   Repeating rounds_;  // the last member: it ends before what it uses
 };

@@ -17,7 +17,7 @@ TEST_CASE("ads loop: campaigns whose time is over end, however many, and then it
   order.ends_at = w.world.clock.now() + 1h;
   for (int i = 0; i < 10; ++i) w.new_campaign(order);
   const auto stays = w.new_campaign();
-  reconcilers::AdsLoop loop(w.world.db, {.interval = 1h, .campaigns = 3, .rows = 100});
+  reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
   CHECK(loop.run_once() == 0);
   w.world.clock.advance(1h);
   CHECK(loop.run_once() == 10);
@@ -32,7 +32,7 @@ TEST_CASE("ads loop: reservations that nobody reported go back, and can be serve
   AdsWorld w;
   w.rules.viewer_daily_impressions = 1'000;
   const auto campaign = w.new_campaign(AdsWorld::order(12, 10));  // one impression
-  reconcilers::AdsLoop loop(w.world.db, {.interval = 1h, .campaigns = 3, .rows = 100});
+  reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
   w.serve();
   CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
   w.world.clock.advance(w.rules.reservation_life);
@@ -43,7 +43,7 @@ TEST_CASE("ads loop: reservations that nobody reported go back, and can be serve
 
 TEST_CASE("ads loop: demand follows paid impressions, and only those of the window") {
   AdsWorld w;
-  reconcilers::AdsLoop loop(w.world.db, {.interval = 1h, .campaigns = 3, .rows = 100});
+  reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
   const auto rate = [&] {
     return w.world.read([](db::Tx& tx) { return ads::rate_of(tx, "banner"); });
   };
@@ -71,12 +71,22 @@ TEST_CASE("ads loop: demand follows paid impressions, and only those of the wind
   CHECK(rate().popularity == 100);
 }
 
+TEST_CASE("ads loop: what was created is in memory before anybody asks for an ad") {
+  AdsWorld w;
+  reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
+  loop.run_once();
+  for (int i = 0; i < 10; ++i) w.new_campaign();
+  CHECK(w.index.size() == 0);
+  loop.run_once();
+  CHECK(w.index.size() == 10);
+}
+
 TEST_CASE("ads loop: runs by itself") {
   AdsWorld w;
   campaigns::Order order = AdsWorld::order();
   order.ends_at = w.world.clock.now() + 1h;
   const auto campaign = w.new_campaign(order);
-  reconcilers::AdsLoop loop(w.world.db, {.interval = 5ms, .campaigns = 3, .rows = 100});
+  reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 5ms, .campaigns = 3, .rows = 100});
   loop.start();
   w.world.clock.advance(1h);
   const auto until = std::chrono::steady_clock::now() + 30s;
