@@ -10,7 +10,8 @@ namespace {
 // From so many refusals in one choice on, they are remembered: a handful costs less than being
 // wrong for a moment.
 constexpr size_t many_refusals = 16;
-constexpr int max_rounds = 4;  // of as many offers as a choice makes
+constexpr std::int64_t owners_part = 4;  // a quarter of what a campaign can still pay
+constexpr int max_rounds = 4;            // of as many offers as a choice makes
 constexpr Duration full_for = std::chrono::seconds(1);
 constexpr size_t most_full = 10'000;  // apps, and campaigns of an app, that are remembered
 
@@ -119,12 +120,20 @@ bool has_room(db::Tx& tx, const Rules& rules, const campaigns::Campaign& campaig
               const std::string& app_id) {
   const std::int64_t open = campaign.reserved / campaign.payout_rate;
   if (open >= rules.open_per_campaign) return false;
+  const std::int64_t of_app = tx.number(
+      "SELECT count(*) FROM (SELECT 1 FROM ad_impressions WHERE campaign_id = $1 AND app_id = $2 "
+      "AND used_at IS NULL AND expires_at > $3 LIMIT $4)",
+      campaign.id, app_id, tx.now(), rules.open_per_app);
+  if (of_app >= rules.open_per_app) return false;
   const std::int64_t payable = (campaign.remaining + campaign.reserved) / campaign.payout_rate;
-  const std::int64_t most = std::min(rules.open_per_app, std::max<std::int64_t>(1, payable / 4));
-  return tx.number(
-             "SELECT count(*) FROM (SELECT 1 FROM ad_impressions WHERE campaign_id = $1 AND "
-             "app_id = $2 AND used_at IS NULL AND expires_at > $3 LIMIT $4)",
-             campaign.id, app_id, tx.now(), most) < most;
+  const std::int64_t share = std::max<std::int64_t>(1, payable / owners_part);
+  // Of all apps of its owner; where all that is open is less, there is nothing to count.
+  return open < share ||
+         tx.number(
+             "SELECT count(*) FROM ad_impressions WHERE campaign_id = $1 AND app_id IN (SELECT id "
+             "FROM apps WHERE owner_id = (SELECT owner_id FROM apps WHERE id = $2)) AND used_at IS "
+             "NULL AND expires_at > $3",
+             campaign.id, app_id, tx.now()) < share;
 }
 
 bool placement_has_room(db::Tx& tx, const std::string& campaign_placement_id) {

@@ -18,8 +18,9 @@ struct Rules {  // configuration: key `ads`
   // Paid impressions of one campaign to one viewer on a UTC day; no more are served or paid then.
   std::int64_t viewer_daily_impressions = 100;
   Duration reservation_life = std::chrono::minutes(10);
-  // Open reservations, so that serving can't lock a budget: of one app on one campaign (and no more
-  // than a quarter of what that one can still pay, though one at least), and of one campaign.
+  // Open reservations, so that serving can't lock a budget: of one app on one campaign, and of one
+  // campaign. The apps of one owner together have a quarter at most of what it can still pay,
+  // though one.
   std::int64_t open_per_app = 100;
   std::int64_t open_per_campaign = 1'000;
 };

@@ -194,6 +194,21 @@ TEST_CASE("ad abuse: serving without reporting locks a quarter of a budget at mo
   CHECK(w.serve().campaign.id == campaign.id);
 }
 
+TEST_CASE("ad abuse: several apps of one owner lock a quarter of a budget at most, together") {
+  AdsWorld w;
+  const auto campaign = w.new_campaign();  // 90 impressions
+  constexpr int apps = 4;
+  int reserved = 0;
+  for (int i = 0; i < apps; ++i) {
+    const auto app = w.world.new_app(w.publisher).app;
+    while (w.refused(app, w.viewer).empty()) ++reserved;
+  }
+  CHECK(reserved == 22);
+  CHECK(w.find(campaign.id).reserved == 220);
+  const auto other = w.world.new_app(w.viewer).app;
+  CHECK(w.serve(other, w.publisher).campaign.id == campaign.id);
+}
+
 TEST_CASE("ad abuse: reservations of an app and of a campaign have a bound") {
   AdsWorld w;
   w.rules.open_per_app = 3;
