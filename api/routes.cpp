@@ -201,7 +201,8 @@ std::vector<Route> internal_routes() {
        .path = "/api/internal/apps/{id}/suspend",
        .name = "suspendApp",
        .tag = "Internal",
-       .summary = "Suspend an app: it gets no tokens, and those that are out don't work",
+       .summary = "Suspend an app: it gets no tokens, those that are out don't work, and its "
+                  "campaigns aren't shown",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,

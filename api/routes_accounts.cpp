@@ -288,7 +288,8 @@ std::vector<Route> user_admin_routes() {
        .path = "/api/internal/users/{id}/suspend",
        .name = "suspendUser",
        .tag = "Internal",
-       .summary = "Suspend an account: its sessions and tokens stop working",
+       .summary = "Suspend an account: its sessions and tokens stop working, and the campaigns of "
+                  "its apps aren't shown",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,

@@ -16,19 +16,30 @@ constexpr Duration full_for = std::chrono::seconds(1);
 constexpr size_t most_full = 10'000;  // apps, and campaigns of an app, that are remembered
 
 // Of the tier that the app was promoted to, else of the first one that anybody gets.
-constexpr std::string_view reach_sql =
-    "SELECT t.ad_reach_multiplier FROM deploy_tiers t JOIN apps a ON a.id = $1 "
-    "WHERE t.slug = a.promoted_tier OR (a.promoted_tier IS NULL AND t.auto_approve = 1) "
-    "ORDER BY t.position LIMIT 1";
+constexpr std::string_view advertiser_sql =
+    "SELECT coalesce(t.ad_reach_multiplier, '1'), "
+    "a.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL "
+    "FROM apps a JOIN users u ON u.id = a.owner_id LEFT JOIN deploy_tiers t "
+    "ON t.slug = a.promoted_tier OR (a.promoted_tier IS NULL AND t.auto_approve = 1) "
+    "WHERE a.id = $1 ORDER BY t.position LIMIT 1";
 
-double reach_of(db::Tx& tx, const std::string& app_id) {
-  auto rows = tx.query(reach_sql, app_id);
-  if (!rows.next()) return 1;
+struct Advertiser {  // an app with campaigns
+  double reach = 1;
+  bool is_suspended = false;  // or its owner is
+};
+
+double reach_of(const std::string& multiplier) {
   try {
-    return std::max(0.0, std::stod(rows.text(0)));
+    return std::max(0.0, std::stod(multiplier));
   } catch (const std::logic_error&) {
     return 1;
   }
+}
+
+Advertiser advertiser_of(db::Tx& tx, const std::string& app_id) {
+  auto rows = tx.query(advertiser_sql, app_id);
+  if (!rows.next()) return {};
+  return {.reach = reach_of(rows.text(0)), .is_suspended = rows.flag(1)};
 }
 
 std::vector<Segment> segments_of(db::Tx& tx, const std::string& campaign_placement_id) {
@@ -63,7 +74,7 @@ std::vector<Choice::Slot> slots_of(db::Tx& tx, const std::string& campaign_id,
   return slots;
 }
 
-Choice::Campaign candidate_of(db::Tx& tx, const campaigns::Campaign& campaign) {
+Choice::Campaign candidate_of(db::Tx& tx, const campaigns::Campaign& campaign, double reach) {
   const Targeting targeting =
       campaign.targeting_metadata ? parse_targeting(*campaign.targeting_metadata) : Targeting();
   const std::int64_t gone = campaign.budget - campaign.remaining;
@@ -71,10 +82,12 @@ Choice::Campaign candidate_of(db::Tx& tx, const campaigns::Campaign& campaign) {
           .owner_id = campaign.owner_id,
           .surface_type = campaign.surface_type,
           .payout_rate = campaign.payout_rate,
-          .reach = reach_of(tx, campaign.app_id),
+          .reach = reach,
           .impressions = campaign.budget / campaign.payout_rate,
           .used = gone / campaign.payout_rate,
-          .starts_at = campaign.starts_at.value_or(campaign.inserted_at),
+          // A start in the past would be time that the plan is behind, and so weight for nothing.
+          .starts_at =
+              std::max(campaign.starts_at.value_or(campaign.inserted_at), campaign.inserted_at),
           .ends_at = campaign.ends_at,
           .slots = slots_of(tx, campaign.id, targeting)};
 }
@@ -223,12 +236,14 @@ void CampaignIndex::load_all(db::Tx& tx) {
 
 void CampaignIndex::load(db::Tx& tx, const std::string& id) {
   const auto campaign = campaigns::find(tx, id);
-  if (!campaign || campaign->status != "active" || campaign->is_over(tx.now())) {
+  const bool is_active = campaign && campaign->status == "active" && !campaign->is_over(tx.now());
+  const Advertiser advertiser = is_active ? advertiser_of(tx, campaign->app_id) : Advertiser();
+  if (!is_active || advertiser.is_suspended) {
     const std::lock_guard lock(choice_mutex_);
     choice_.remove(id);
     return;
   }
-  const Choice::Campaign candidate = candidate_of(tx, *campaign);
+  const Choice::Campaign candidate = candidate_of(tx, *campaign, advertiser.reach);
   const std::lock_guard lock(choice_mutex_);
   choice_.put(candidate, tx.now());
 }

@@ -66,6 +66,7 @@ App suspend(db::Tx& tx, const std::string& app_id, const std::string& actor) {
       "AND deleted_at IS NULL",
       app_id, tx.now());
   App app = changed(tx, app_id, rows);
+  campaigns::app_changed(tx, app_id);
   audit::record(tx, actor, "app.suspend", app_id);
   return app;
 }
@@ -75,6 +76,7 @@ App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor) 
       "UPDATE apps SET suspended_at = NULL, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL",
       app_id, tx.now());
   App app = changed(tx, app_id, rows);
+  campaigns::app_changed(tx, app_id);
   audit::record(tx, actor, "app.reactivate", app_id);
   return app;
 }

@@ -122,6 +122,10 @@ std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason
   return left;
 }
 
+void notify_all(db::Tx& tx, db::Query rows) {
+  while (rows.next()) tx.notify(db::Topic::campaign, rows.text(0));
+}
+
 }  // namespace
 
 bool is_surface_type(std::string_view text) {
@@ -244,9 +248,19 @@ bool has_live(db::Tx& tx, const std::string& app_id) {
 }
 
 void app_changed(db::Tx& tx, const std::string& app_id) {
-  auto rows = tx.query(
-      "SELECT id FROM campaigns WHERE app_id = $1 AND status IN ('active', 'paused')", app_id);
-  while (rows.next()) tx.notify(db::Topic::campaign, rows.text(0));
+  notify_all(tx, tx.query("SELECT id FROM campaigns WHERE app_id = $1 AND status IN ('active', "
+                          "'paused')",
+                          app_id));
+}
+
+void owner_changed(db::Tx& tx, const std::string& owner_id) {
+  notify_all(tx, tx.query("SELECT id FROM campaigns WHERE app_id IN (SELECT id FROM apps WHERE "
+                          "owner_id = $1) AND status IN ('active', 'paused')",
+                          owner_id));
+}
+
+void tiers_changed(db::Tx& tx) {
+  notify_all(tx, tx.query("SELECT id FROM campaigns WHERE status IN ('active', 'paused')"));
 }
 
 }  // namespace berth::campaigns

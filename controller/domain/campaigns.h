@@ -100,7 +100,10 @@ int end_some(db::Tx& tx, int limit);
 
 // Whether the app has campaigns that are active or paused.
 bool has_live(db::Tx& tx, const std::string& app_id);
-// The app's weight in the choice may have changed.
+// Whether, or with what weight, the campaigns of this app, of this owner's apps or of all that live
+// are shown may have changed.
 void app_changed(db::Tx& tx, const std::string& app_id);
+void owner_changed(db::Tx& tx, const std::string& owner_id);
+void tiers_changed(db::Tx& tx);
 
 }  // namespace berth::campaigns

@@ -3,6 +3,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/billing.h"
+#include "controller/domain/campaigns.h"
 
 namespace berth::tiers {
 namespace {
@@ -101,6 +102,7 @@ Tier update(db::Tx& tx, const Tier& tier) {
       tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
       tier.ad_reach_multiplier);
   billing::tier_changed(tx, tier.id);
+  campaigns::tiers_changed(tx);
   return *find(tx, tier.id);
 }
 

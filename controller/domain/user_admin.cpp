@@ -5,6 +5,7 @@
 #include "controller/domain/apps.h"
 #include "controller/domain/audit.h"
 #include "controller/domain/avatars.h"
+#include "controller/domain/campaigns.h"
 #include "controller/domain/learning.h"
 #include "controller/domain/ledger.h"
 #include "controller/domain/social_life.h"
@@ -90,6 +91,7 @@ User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
 User suspend(db::Tx& tx, const std::string& id, const std::string& actor) {
   if (!get(tx, id).suspended) {
     tx.execute("UPDATE users SET suspended_at = $2, updated_at = $2 WHERE id = $1", id, tx.now());
+    campaigns::owner_changed(tx, id);
     audit::record(tx, actor, "user.suspend", id);
   }
   return get(tx, id);
@@ -98,6 +100,7 @@ User suspend(db::Tx& tx, const std::string& id, const std::string& actor) {
 User reactivate(db::Tx& tx, const std::string& id, const std::string& actor) {
   if (get(tx, id).suspended) {
     tx.execute("UPDATE users SET suspended_at = NULL, updated_at = $2 WHERE id = $1", id, tx.now());
+    campaigns::owner_changed(tx, id);
     audit::record(tx, actor, "user.reactivate", id);
   }
   return get(tx, id);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "controller/domain/holds.h"
+#include "controller/domain/user_admin.h"
 #include "tests/domain/ads_world.h"
 
 namespace {
@@ -282,6 +283,71 @@ TEST_CASE("ads: what was served follows what the app says of its viewer") {
   CHECK(w.serve(w.game, w.viewer, viewing("puzzle", std::nullopt, "AT")).campaign.id ==
         campaign.id);
   CHECK(w.serve(w.game, w.viewer, viewing("puzzle", "gold", "DE")).campaign.id == campaign.id);
+}
+
+TEST_CASE("ads: a start in the past is no time that the plan is behind") {
+  AdsWorld w;
+  campaigns::Order order = AdsWorld::order(1'000, 1);  // 900 impressions
+  order.starts_at = w.world.clock.now() - 24h * 365;
+  order.ends_at = w.world.clock.now() + 24h;
+  w.new_campaign(order);
+  int shown = 0;
+  for (; w.refused(w.game, w.viewer).empty(); ++shown) CHECK(shown < 45);
+  CHECK(shown == 45);  // 5 % ahead of an even day that begins now
+}
+
+TEST_CASE("ads: another reach of the tier counts at once") {
+  AdsWorld w;
+  for (int i = 0; i < 2; ++i) w.new_campaign(AdsWorld::order(1'000'000, 10));
+  const auto promoted = w.world.new_app(w.advertiser).app;
+  w.world.write([&](db::Tx& tx) { apps::promote(tx, promoted.id, "basic", "admin"); });
+  w.fund(promoted, 1'000'000);
+  const auto favoured = w.create(promoted, AdsWorld::order(1'000'000, 10));
+  const auto shown = [&] {
+    int count = 0;
+    for (int i = 0; i < 60; ++i) {
+      const auto served = w.serve();
+      if (served.campaign.id == favoured.id) ++count;
+      w.record(w.report(served.campaign.id));
+    }
+    return count;
+  };
+  const auto set_reach = [&](const std::string& reach) {
+    w.world.write([&](db::Tx& tx) {
+      tiers::Tier tier = *tiers::find_by_slug(tx, "basic");
+      tier.ad_reach_multiplier = reach;
+      tiers::update(tx, tier);
+    });
+  };
+  set_reach("1");
+  CHECK(shown() == 20);
+  set_reach("4");
+  CHECK(shown() == 40);
+}
+
+TEST_CASE("ads: campaigns of a suspended app or owner aren't shown; what was served is paid") {
+  AdsWorld w;
+  const auto campaign = w.new_campaign();
+  const bool by_owner = GENERATE(false, true);
+  const auto served = w.serve();
+  w.world.write([&](db::Tx& tx) {
+    if (by_owner)
+      accounts::suspend(tx, w.advertiser.id, "admin");
+    else
+      apps::suspend(tx, w.brand.id, "admin");
+  });
+  CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
+  ads::CampaignIndex fresh;
+  fresh.refresh(w.world.db);
+  CHECK(fresh.size() == 0);
+  CHECK(w.outcome(campaign.id, "impression", served.impression_token) == "paid");
+  w.world.write([&](db::Tx& tx) {
+    if (by_owner)
+      accounts::reactivate(tx, w.advertiser.id, "admin");
+    else
+      apps::reactivate(tx, w.brand.id, "admin");
+  });
+  CHECK(w.serve().campaign.id == campaign.id);
 }
 
 TEST_CASE("ads: whoever refreshes sees what was committed, also while others refresh") {
