@@ -33,12 +33,14 @@ using Flags = std::shared_ptr<CampaignFlags>;
 
 constexpr const char* path = "/api/external/campaigns";
 
-const std::vector<Column> fields = {{"Name", "name"},          {"Id", "id"},
-                                    {"Status", "status"},      {"Surface", "surface_type"},
-                                    {"Budget", "budget"},      {"Spent", "spent"},
-                                    {"Payout", "payout_rate"}, {"Paid", "total_payment_made"},
-                                    {"Rake", "rake_amount"},   {"Starts", "starts_at"},
-                                    {"Ends", "ends_at"},       {"Targeting", "targeting_metadata"},
+const std::vector<Column> fields = {{"Name", "name"},           {"Id", "id"},
+                                    {"Status", "status"},       {"Surface", "surface_type"},
+                                    {"Budget", "budget"},       {"Spent", "spent"},
+                                    {"Payout", "payout_rate"},  {"Paid", "total_payment_made"},
+                                    {"Rake", "rake_amount"},    {"Reserved", "reserved"},
+                                    {"Remaining", "remaining"}, {"Refunded", "refunded"},
+                                    {"Ended by", "end_reason"}, {"Starts", "starts_at"},
+                                    {"Ends", "ends_at"},        {"Targeting", "targeting_metadata"},
                                     {"Created", "inserted_at"}};
 
 const json& inner(const json& body) {

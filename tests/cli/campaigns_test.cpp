@@ -40,6 +40,9 @@ TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
   CHECK(ada.berth({"campaigns", "cancel", "Spring"}).code == 2);
   CHECK(ada.must({"campaigns", "cancel", "Spring", "--yes"}).out ==
         "Cancelled; 1800 points came back.\n");
+  const std::string end = ada.must({"campaigns", "show", id}).out;
+  CHECK(end.find("Refunded:   1800\n") != std::string::npos);
+  CHECK(end.find("Ended by:   cancelled\n") != std::string::npos);
   CHECK(ada.berth({"campaigns", "pause", id}).code == 6);
 }
 
