@@ -139,6 +139,21 @@ TEST_CASE("campaigns: what is reserved may come back, so it isn't exhausted yet"
   CHECK(w.find(campaign.id).status == "exhausted");
 }
 
+TEST_CASE("campaigns: the last points don't exhaust it while others are reserved") {
+  AdsWorld w;
+  const auto campaign = w.new_campaign(AdsWorld::order(23, 10));  // 20: two impressions
+  const auto other = w.world.new_app(w.viewer).app;
+  const auto first = w.serve();
+  const auto second = w.serve(other, w.publisher);
+  CHECK(w.outcome(campaign.id, "impression", first.impression_token) == "paid");
+  CHECK(w.find(campaign.id).status == "active");
+  ads::Report report = w.report(campaign.id, "impression", second.impression_token);
+  report.app_id = other.id;
+  report.user_id = w.publisher.id;
+  CHECK(w.outcome(report) == "paid");
+  CHECK(w.find(campaign.id).status == "exhausted");
+}
+
 TEST_CASE("campaigns: ends_at ends it, and gives back the rest") {
   AdsWorld w;
   campaigns::Order order = AdsWorld::order();
