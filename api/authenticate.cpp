@@ -1,7 +1,6 @@
 #include "api/authenticate.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace berth::api {
 namespace {
@@ -95,16 +94,15 @@ Bearer by_session_or_access_token(db::Tx& tx, const std::string& token, const Ac
 
 }  // namespace
 
-std::string bearer_token(const Request& request) {
-  constexpr std::string_view scheme = "bearer ";
+std::optional<std::string_view> credentials(const Request& request, std::string_view scheme) {
   const std::string_view value = request.headers.get("Authorization");
-  if (value.size() <= scheme.size()) return {};
-  const bool is_bearer =
-      std::equal(scheme.begin(), scheme.end(), value.begin(), [](char expected, char given) {
-        return expected == std::tolower(static_cast<unsigned char>(given));
-      });
-  return is_bearer ? std::string(value.substr(value.find_first_not_of(' ', scheme.size() - 1)))
-                   : std::string();
+  const size_t end = std::min(value.find(' '), value.size());
+  if (!same_name(value.substr(0, end), scheme)) return std::nullopt;
+  return value.substr(std::min(value.find_first_not_of(' ', end), value.size()));
+}
+
+std::string bearer_token(const Request& request) {
+  return std::string(credentials(request, "Bearer").value_or(""));
 }
 
 std::string scope_names(const std::vector<Scope>& scopes) {

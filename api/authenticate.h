@@ -2,12 +2,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/route.h"
 
 namespace berth::api {
 
+// What stands behind the scheme in Authorization, in whatever case the scheme was written (RFC
+// 9110, section 11.1). Nothing where there is another scheme or none.
+std::optional<std::string_view> credentials(const Request& request, std::string_view scheme);
 // What stands behind "Bearer" (RFC 6750, section 2.1); empty where there is nothing of the kind.
 std::string bearer_token(const Request& request);
 

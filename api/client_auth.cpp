@@ -1,5 +1,6 @@
 #include "api/client_auth.h"
 
+#include "api/authenticate.h"
 #include "api/encode.h"
 #include "controller/base/crypto.h"
 
@@ -13,9 +14,9 @@ struct ClientCredentials {
 
 // HTTP Basic, whose two parts are form-encoded (RFC 6749, section 2.3.1).
 std::optional<ClientCredentials> basic_credentials(const Request& request) {
-  const std::string_view header = request.headers.get("Authorization");
-  if (!header.starts_with("Basic ") && !header.starts_with("basic ")) return std::nullopt;
-  const auto plain = parse_base64(header.substr(6));
+  const auto encoded = credentials(request, "Basic");
+  if (!encoded) return std::nullopt;
+  const auto plain = parse_base64(*encoded);
   const size_t colon = plain ? plain->find(':') : std::string::npos;
   if (colon == std::string::npos)
     throw Error(Code::invalid_client, "the Basic credentials can't be read");

@@ -31,6 +31,13 @@ bool is_below_internal(std::string_view path) {
          (path.size() == internal_prefix.size() || path[internal_prefix.size()] == '/');
 }
 
+// Whether it is the form's media type; parameters may stand behind it (RFC 9110, section 8.3.1).
+bool is_form_type(std::string_view content_type) {
+  constexpr std::string_view form = "application/x-www-form-urlencoded";
+  const size_t end = content_type.find_first_of("; \t");
+  return same_name(content_type.substr(0, end), form);
+}
+
 void check_query(const Route& route, const Call& call) {
   for (const Param& param : route.query)
     if (param.required && !call.query(param.name))
@@ -182,9 +189,8 @@ void Gate::read_body(const Passage& passage, Call& call) const {
   if (route.body_kind == Body::none) return;
   const Request& request = passage.request;
   const bool oauth = is_oauth(route.shape);
-  const bool is_form =
-      route.body_kind == Body::json_or_form && !request.body.starts_with('{') &&
-      request.headers.get("Content-Type").starts_with("application/x-www-form-urlencoded");
+  const bool is_form = route.body_kind == Body::json_or_form && !request.body.starts_with('{') &&
+                       is_form_type(request.headers.get("Content-Type"));
   if (is_form) {
     const auto form = parse_form(request.body);
     if (!form) throw Error(Code::invalid_request, "the form can't be decoded");
@@ -256,12 +262,11 @@ Reply Gate::refused(const Passage& passage, const Reply& reply) const {
 }
 
 Reply Gate::reply_to_error(const Passage& passage, const Error& error) const {
-  const std::string_view credentials = passage.request.headers.get("Authorization");
   const Challenge challenge = {
       .base_url = services_.base_url,
       .with_credentials = !bearer_token(passage.request).empty(),
-      .basic = error.code == Code::invalid_client &&
-               (credentials.starts_with("Basic ") || credentials.starts_with("basic ")),
+      .basic =
+          error.code == Code::invalid_client && credentials(passage.request, "Basic").has_value(),
       .scope = passage.route == nullptr ? "" : scope_names(passage.route->access.any_of)};
   return reply_to(error, passage.shape, challenge);
 }

@@ -7,10 +7,6 @@
 namespace berth::api {
 namespace {
 
-bool same_name(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -19,6 +15,10 @@ int hex_digit(char c) {
 }
 
 }  // namespace
+
+bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
 
 std::optional<std::string_view> Headers::find(std::string_view name) const {
   const auto found = std::ranges::find_if(

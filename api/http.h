@@ -39,6 +39,9 @@ class Headers {
   std::vector<Field> fields_;
 };
 
+// Names of fields, schemes of credentials and media types compare like this, without case.
+bool same_name(std::string_view a, std::string_view b);
+
 // Decoded names and values. A name that was sent twice is in it twice, in its order.
 using Query = std::multimap<std::string, std::string, std::less<>>;
 

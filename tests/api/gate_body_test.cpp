@@ -79,6 +79,22 @@ TEST_CASE("tokens are had with a form as well as with JSON, and are never cached
   CHECK_FALSE(by_json.body.contains("session_token"));
 }
 
+TEST_CASE("a form is one in whatever case its media type is written, and with parameters") {
+  Fixture f;
+  for (const char* type :
+       {"Application/X-WWW-Form-Urlencoded", "application/x-www-form-urlencoded ;charset=UTF-8",
+        "application/x-www-form-urlencoded;charset=UTF-8"}) {
+    INFO(type);
+    CHECK(f.g.ask("POST", "/api/oauth/token", {{"Content-Type", type}},
+                  "grant_type=client_credentials&" + f.credentials)
+              .status == 200);
+  }
+  for (const char* type : {"text/plain", "application/x-www-form-urlencoded2", ""})
+    CHECK(f.g.ask("POST", "/api/oauth/token", {{"Content-Type", type}},
+                  "grant_type=client_credentials&" + f.credentials)
+              .error() == "400 invalid_request");
+}
+
 TEST_CASE("each refusal of the token endpoint is OAuth's") {
   Fixture f;
   CHECK(f.token_form("grant_type=password&" + f.credentials).error() ==
@@ -116,6 +132,29 @@ TEST_CASE("a client may come with Basic, and is then asked for Basic") {
   CHECK(f.g.ask("POST", "/api/oauth/token", {form, {"Authorization", "Basic ***"}}, body).error() ==
         "401 invalid_client");
   CHECK(f.g.ask("POST", "/api/oauth/token", {form, right}, body).status == 200);
+}
+
+TEST_CASE("the scheme of Basic is written in any case, and refused as Basic") {
+  Fixture f;
+  const std::string id = f.registered.app.client_id;
+  const std::string body = "grant_type=client_credentials";
+  for (const char* scheme : {"basic ", "BASIC ", "bAsIc ", "Basic  "}) {
+    INFO(scheme);
+    const auto with = [&](const std::string& secret) {
+      return f.g.ask("POST", "/api/oauth/token",
+                     {form, {"Authorization", scheme + base64(id + ":" + secret)}}, body);
+    };
+    CHECK(with(f.registered.client_secret).status == 200);
+    CHECK(with("wrong").header("WWW-Authenticate").starts_with("Basic realm=\"berth\""));
+  }
+  // Nothing behind the scheme, or another scheme that begins like it.
+  CHECK(f.g.ask("POST", "/api/oauth/token", {form, {"Authorization", "Basic"}}, body)
+            .header("WWW-Authenticate")
+            .starts_with("Basic realm"));
+  const auto other = f.g.ask(
+      "POST", "/api/oauth/token",
+      {form, {"Authorization", "Basics " + base64(id + ":" + f.registered.client_secret)}}, body);
+  CHECK(other.error() == "401 invalid_client");
 }
 
 TEST_CASE("a replay is refused, and what it revokes stays revoked") {
