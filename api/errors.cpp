@@ -59,7 +59,6 @@ json body_for(const Error& error, ErrorBody body) {
 
 ErrorBody body_of(Shape shape, int status) {
   if (status == 413 || status == 431 || status >= 500) return ErrorBody::framework;
-  if (is_oauth(shape) && status == 429) return ErrorBody::nested;
   if (shape == Shape::oauth) return ErrorBody::oauth;
   if (shape == Shape::oauth_and_message) return ErrorBody::oauth_and_message;
   if (shape == Shape::simple && (status == 401 || status == 403)) return ErrorBody::simple;

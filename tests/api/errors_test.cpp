@@ -50,6 +50,8 @@ TEST_CASE("which body an error has follows from its operation and its status") {
   CHECK(body_of(Shape::nested, 401) == ErrorBody::nested);
   CHECK(body_of(Shape::oauth, 400) == ErrorBody::oauth);
   CHECK(body_of(Shape::oauth, 401) == ErrorBody::oauth);
+  CHECK(body_of(Shape::oauth, 429) == ErrorBody::oauth);
+  CHECK(body_of(Shape::oauth_and_message, 429) == ErrorBody::oauth_and_message);
   for (const Shape shape : {Shape::nested, Shape::oauth, Shape::oauth_and_message, Shape::simple}) {
     for (const int status : {413, 431, 500, 503})
       CHECK(body_of(shape, status) == ErrorBody::framework);

@@ -101,13 +101,18 @@ TEST_CASE("limits can be switched off, and /health has none") {
   for (int i = 0; i < 100; ++i) CHECK(on.g.ask("GET", "/health").status == 200);
 }
 
-TEST_CASE("a limited OAuth call has the nested body") {
+TEST_CASE("a limited OAuth call has OAuth's body, as its other refusals") {
   Fixture f;
   Answered last;
   for (int i = 0; i <= 300; ++i)
     last = f.g.ask("POST", "/api/oauth/token/verify", {}, R"({"token": "x"})");
   CHECK(last.error() == "429 rate_limited");
-  CHECK(last.body["error"]["message"].is_string());
+  CHECK(last.body["error_description"].is_string());
+  CHECK_FALSE(last.header("Retry-After").empty());
+  for (int i = 0; i <= 300; ++i)
+    last = f.g.ask("POST", "/api/auth/refresh", {}, R"({"refresh_token": "x"})");
+  CHECK(last.error() == "429 rate_limited");
+  CHECK(last.body["error_description"] == last.body["message"]);
 }
 
 }  // namespace
