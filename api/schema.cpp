@@ -303,6 +303,28 @@ Details Validator::check(const json& value) const {
   return wrong;
 }
 
+namespace {
+
+// Refuses a name that an object has twice: readers differ in which of the values counts (RFC 8259,
+// section 4), and whoever stands before us may have read the other.
+class UniqueNames {
+ public:
+  bool operator()(int, json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start)
+      open_.emplace_back();
+    else if (event == json::parse_event_t::object_end)
+      open_.pop_back();
+    else if (event == json::parse_event_t::key && !open_.back().insert(parsed).second)
+      throw Error(Code::invalid_json, parsed.get<std::string>() + " is there more than once");
+    return true;
+  }
+
+ private:
+  std::vector<std::set<std::string>> open_;  // the names in each object that isn't complete yet
+};
+
+}  // namespace
+
 json parse_body(std::string_view text) {
   int depth = 0;
   bool in_string = false;
@@ -326,7 +348,7 @@ json parse_body(std::string_view text) {
   if (text.find('\0') != std::string_view::npos)
     throw Error(Code::invalid_json, "the body is not valid JSON");
   try {
-    return json::parse(text);
+    return json::parse(text, UniqueNames());
   } catch (const json::exception&) {
     throw Error(Code::invalid_json, "the body is not valid JSON");
   }

@@ -39,7 +39,8 @@ TEST_CASE("what can't be read is invalid_json, nested or in OAuth's words") {
   Fixture f;
   for (const std::string& body :
        {std::string(), std::string("{"), std::string("{\"a\": \"\xff\"}"),
-        std::string("{\"a\": 1e400}"), std::string(33, '[') + std::string(33, ']')}) {
+        std::string("{\"a\": 1e400}"), std::string(R"({"tier": "free", "tier": "basic"})"),
+        std::string(33, '[') + std::string(33, ']')}) {
     INFO(body);
     CHECK(f.g.ask("POST", "/api/deploy/apps", {f.token}, body).error() == "400 invalid_json");
     const auto token = f.g.ask("POST", "/api/oauth/token", {}, body);

@@ -145,6 +145,16 @@ TEST_CASE("what isn't JSON is refused") {
   }
 }
 
+TEST_CASE("a name that an object has twice is refused, at any depth; in two objects it isn't") {
+  for (const char* text :
+       {R"({"a": 1, "a": 1})", R"({"a": 1, "b": {}, "a": 2})", R"([{"a": 1, "a": 2}])",
+        R"({"b": {"a": 1, "a": 2}})", R"({"a": 1, "\u0061": 2})"}) {
+    INFO(text);
+    CHECK(refused(text) == Code::invalid_json);
+  }
+  CHECK_NOTHROW(parse_body(R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}], "A": "a"})"));
+}
+
 TEST_CASE("32 levels are read, and 33 aren't") {
   const auto nested = [](size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
