@@ -89,13 +89,25 @@ std::vector<std::string> ids(db::Tx& tx, std::string_view sql, const Values&... 
   return found;
 }
 
-int remove_family(db::Tx& tx, const std::string& id) {
+// What hangs on a family. One that is refreshed all the time has hundreds of thousands of tokens.
+constexpr std::array family_rows = {
+    "DELETE FROM authorization_codes WHERE rowid IN "
+    "(SELECT rowid FROM authorization_codes WHERE family_id = $1 LIMIT $2)",
+    "DELETE FROM access_tokens WHERE token_hash IN "
+    "(SELECT token_hash FROM access_tokens WHERE family_id = $1 LIMIT $2)",
+    "DELETE FROM refresh_tokens WHERE token_hash IN "
+    "(SELECT token_hash FROM refresh_tokens WHERE family_id = $1 LIMIT $2)",
+    "DELETE FROM play_sessions WHERE id IN "
+    "(SELECT id FROM play_sessions WHERE family_id = $1 LIMIT $2)",
+};
+
+// The family itself goes with the last of its rows.
+int remove_family(db::Tx& tx, const std::string& id, int limit) {
   int removed = 0;
-  removed += tx.execute("DELETE FROM authorization_codes WHERE family_id = $1", id);
-  removed += tx.execute("DELETE FROM access_tokens WHERE family_id = $1", id);
-  removed += tx.execute("DELETE FROM refresh_tokens WHERE family_id = $1", id);
-  removed += tx.execute("DELETE FROM play_sessions WHERE family_id = $1", id);
-  return removed + tx.execute("DELETE FROM token_families WHERE id = $1", id);
+  for (const char* remove : family_rows)
+    if (removed < limit) removed += tx.execute(remove, id, limit - removed);
+  if (removed < limit) removed += tx.execute("DELETE FROM token_families WHERE id = $1", id);
+  return removed;
 }
 
 // A family without tokens can't get new ones, long before its own end.
@@ -120,14 +132,14 @@ int remove_tokens(db::Tx& tx, const TokenTable& table, int limit) {
   int removed = 0;
   for (const std::string& key : keys) removed += tx.execute(table.remove, key);
   for (const std::string& family : families)
-    if (is_empty(tx, family)) removed += remove_family(tx, family);
+    if (is_empty(tx, family)) removed += remove_family(tx, family, limit);
   return removed;
 }
 
 int remove_families(db::Tx& tx, int limit) {
   int removed = 0;
   for (const std::string& id : ids(tx, due_families, tx.now() - told_for, limit)) {
-    removed += remove_family(tx, id);
+    removed += remove_family(tx, id, limit - removed);
     if (removed >= limit) break;
   }
   return removed;

@@ -19,7 +19,7 @@ inline constexpr Duration holds_kept_for = std::chrono::hours(24);
 
 // Whether remove_some() would find anything. Writes nothing.
 bool is_anything_due(db::Tx& tx);
-// Removes rows that are due, `limit` at most but for the tokens of a family, which go with it.
+// Removes rows that are due, `limit` at most but for families whose last tokens are among them.
 // Returns how many; fewer than `limit` where nothing is left.
 int remove_some(db::Tx& tx, int limit);
 

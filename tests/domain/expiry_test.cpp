@@ -108,6 +108,31 @@ TEST_CASE("a family that nobody refreshes goes with its last token, before its o
   CHECK(f.sizes() == Fixture::Sizes{{"grants", 1}});
 }
 
+TEST_CASE("a family with many tokens goes in small batches, too") {
+  Fixture f;
+  f.remove();
+  std::string token = f.world.tokens(f.app, f.bob).refresh_token;
+  constexpr int refreshes = 100;
+  for (int i = 0; i < refreshes; ++i) token = f.world.refresh(f.app, token).value().refresh_token;
+  f.world.write([&](db::Tx& tx) { oauth::revoke(tx, f.app, token); });
+  f.world.clock.advance(59min);
+  CHECK_FALSE(f.is_due());
+  f.world.clock.advance(1min);
+  constexpr int limit = 7;
+  int removed = 0;
+  while (f.is_due()) {
+    const int some = f.world.write([](db::Tx& tx) { return expiry::remove_some(tx, limit); });
+    REQUIRE(some > 0);
+    REQUIRE(some <= limit);
+    removed += some;
+    CHECK(refusal_of(f.world.refresh(f.app, token)) == "401 invalid_grant");
+  }
+  CHECK(removed > 2 * refreshes);
+  const auto left = f.sizes();
+  for (const char* table : {"token_families", "access_tokens", "refresh_tokens", "play_sessions"})
+    CHECK_FALSE(left.contains(table));
+}
+
 TEST_CASE("a session that is refreshed keeps its family, and what keeps it ends with it") {
   Fixture f;
   std::string token = *f.world.tokens(f.app, f.bob).session_token;
