@@ -212,10 +212,13 @@ void take_cluster(Config& config, const std::string& text) {
 
 void take_base_url(Config& config, const std::string& text) {
   if (text.empty()) return;
-  const bool scheme = text.starts_with("http://") || text.starts_with("https://");
-  if (!scheme || text.find_first_of("?# \"'<>", 0) != std::string::npos)
-    want("an http or https URL without a query");
-  config.base_url = text.ends_with('/') ? text.substr(0, text.size() - 1) : text;
+  const std::string url = text.ends_with('/') ? text.substr(0, text.size() - 1) : text;
+  const bool scheme = url.starts_with("http://") || url.starts_with("https://");
+  const std::string host = scheme ? url.substr(url.find("://") + 3) : "";
+  // Pages, cookies and discovery documents stand at the root of their host (RFC 8414, section 3.1).
+  if (host.empty() || host.find_first_of("/@?# \"'<>\\") != std::string::npos)
+    want("an http or https URL of a host, without a path and a query");
+  config.base_url = url;
 }
 
 std::string part_of(CURLU* url, CURLUPart part, unsigned flags) {
