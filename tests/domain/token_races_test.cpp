@@ -1,4 +1,4 @@
-// Many who want the same thing at once. BERTH_RACE_FAMILIES=1000 makes it many more.
+// Many who want the same thing at once. A test of ctest has BERTH_RACE_FAMILIES=1000, besides.
 #include <atomic>
 #include <barrier>
 #include <catch2/catch.hpp>
@@ -70,7 +70,7 @@ std::vector<oauth::Tokens> one_winner_of_each(const std::vector<std::string>& pr
   return won;
 }
 
-TEST_CASE("of 32 refreshes with one token one wins, and its tokens work") {
+TEST_CASE("of 32 refreshes with one token one wins, and its tokens work", "[token_races]") {
   Fixture f;
   const int count = families();
   std::vector<std::string> tokens;
@@ -83,7 +83,8 @@ TEST_CASE("of 32 refreshes with one token one wins, and its tokens work") {
   }
 }
 
-TEST_CASE("of 32 exchanges of one code one wins, and loses what it got to the others' replay") {
+TEST_CASE("of 32 exchanges of one code one wins, and loses what it got to the others' replay",
+          "[token_races]") {
   Fixture f;
   const int count = std::max(1, families() / 4);
   std::vector<std::string> codes;
@@ -96,7 +97,8 @@ TEST_CASE("of 32 exchanges of one code one wins, and loses what it got to the ot
   }
 }
 
-TEST_CASE("after a revocation was answered no token of the family works, whoever refreshed") {
+TEST_CASE("after a revocation was answered no token of the family works, whoever refreshed",
+          "[token_races]") {
   Fixture f;
   const int count = families();
   std::vector<std::string> first;
