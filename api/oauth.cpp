@@ -58,20 +58,7 @@ const char* name_of(oauth::TokenFacts::Kind kind) {
 }  // namespace
 
 Reply authorize(db::Tx& tx, const Call& call, const Services& services) {
-  const auto parameter = [&](const char* name) {
-    if (call.http.query.count(name) > 1)
-      throw Error(Code::invalid_request, std::string(name) + " is there more than once");
-    return call.query(name).value_or("");
-  };
-  const oauth::AuthorizationRequest request = {
-      .client_id = parameter("client_id"),
-      .redirect_uri = parameter("redirect_uri"),
-      .response_type = parameter("response_type"),
-      .response_mode = parameter("response_mode"),
-      .scope = parameter("scope"),
-      .code_challenge = parameter("code_challenge"),
-      .code_challenge_method = parameter("code_challenge_method")};
-  const std::string state = parameter("state");
+  const auto [request, state] = authorization_question(call.http.query);
   const auto code = oauth::authorize(tx, *call.user, request);
   // What goes to the redirect URI, by hand or by `redirect_to`.
   RedirectParameters answer;
@@ -79,7 +66,7 @@ Reply authorize(db::Tx& tx, const Call& call, const Services& services) {
     answer.emplace_back("code", code->code);
   else
     answer.emplace_back("error", name(code.error().code));
-  if (call.query("state")) answer.emplace_back("state", state);
+  if (state) answer.emplace_back("state", *state);
   answer.emplace_back("iss", services.base_url);
   Reply reply = {.body = {{"redirect_uri", request.redirect_uri},
                           {"redirect_to", redirect_to(request.redirect_uri, answer)}}};

@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "controller/base/error.h"
+
 namespace berth::api {
 namespace {
 
@@ -19,6 +21,30 @@ std::string percent_encode(std::string_view text) {
 }
 
 }  // namespace
+
+AuthorizationQuestion authorization_question(const Query& query) {
+  for (const char* name : {"client_id", "redirect_uri"})
+    if (query.count(name) > 1)
+      throw Error(Code::invalid_request, std::string(name) + " is there more than once");
+  AuthorizationQuestion question;
+  oauth::AuthorizationRequest& request = question.request;
+  const auto value = [&](const char* name) {
+    const auto found = query.find(name);
+    if (query.count(name) > 1) request.repeated = name;
+    return found == query.end() ? std::string() : found->second;
+  };
+  request.client_id = value("client_id");
+  request.redirect_uri = value("redirect_uri");
+  request.response_type = value("response_type");
+  request.response_mode = value("response_mode");
+  request.scope = value("scope");
+  request.code_challenge = value("code_challenge");
+  request.code_challenge_method = value("code_challenge_method");
+  const std::string state = value("state");
+  // One that is there twice has no value to send back.
+  if (query.count("state") == 1) question.state = state;
+  return question;
+}
 
 std::string redirect_to(std::string_view uri, const RedirectParameters& parameters) {
   std::string target(uri);

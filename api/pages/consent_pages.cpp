@@ -12,40 +12,16 @@ constexpr std::array parameters = {
     "response_type", "client_id",      "redirect_uri",          "scope",
     "state",         "code_challenge", "code_challenge_method", "response_mode"};
 
-// The parameters of the question, once as the browser brought them, once as our own form did.
-struct Question {
-  oauth::AuthorizationRequest request;
-  std::optional<std::string> state;
-};
-
-Question question_of(const Query& query) {
-  const auto value = [&](const char* name) {
-    if (query.count(name) > 1)
-      throw Error(Code::invalid_request, std::string(name) + " is there more than once");
-    const auto found = query.find(name);
-    return found == query.end() ? std::string() : found->second;
-  };
-  Question question = {.request = {.client_id = value("client_id"),
-                                   .redirect_uri = value("redirect_uri"),
-                                   .response_type = value("response_type"),
-                                   .response_mode = value("response_mode"),
-                                   .scope = value("scope"),
-                                   .code_challenge = value("code_challenge"),
-                                   .code_challenge_method = value("code_challenge_method")},
-                       .state = {}};
-  if (query.contains("state")) question.state = value("state");
-  return question;
-}
-
 // To the app's redirect URI, which is registered, with the answer, the state and who answers
 // (RFC 9207).
-Page back_to_app(const Visit& visit, const Question& question, RedirectParameters answer) {
+Page back_to_app(const Visit& visit, const AuthorizationQuestion& question,
+                 RedirectParameters answer) {
   if (question.state) answer.emplace_back("state", *question.state);
   answer.emplace_back("iss", visit.services.base_url);
   return go_to(redirect_to(question.request.redirect_uri, answer));
 }
 
-Page error_to_app(const Visit& visit, const Question& question, const Error& error) {
+Page error_to_app(const Visit& visit, const AuthorizationQuestion& question, const Error& error) {
   return back_to_app(
       visit, question,
       {{"error", std::string(name(error.code))}, {"error_description", error.what()}});
@@ -76,7 +52,7 @@ std::string destination(const std::string& redirect_uri) {
   return authority == std::string::npos ? "the app on this device" : target.substr(authority + 3);
 }
 
-Page consent_page(const Visit& visit, const Question& question, const Query& as_sent,
+Page consent_page(const Visit& visit, const AuthorizationQuestion& question, const Query& as_sent,
                   const apps::App& app, const ScopeSet& scopes) {
   Page page = {.title = "Allow access?", .content = "consent"};
   page.form_target = form_target(question.request.redirect_uri);
@@ -111,7 +87,7 @@ Asking asking_in(const Visit& visit, const std::string& next) {
                         : parse_form(std::string_view(next).substr(query + 1));
   if (!sent || !sent->contains("client_id")) return {};
   try {
-    const Question question = question_of(*sent);
+    const AuthorizationQuestion question = authorization_question(*sent);
     const apps::App app =
         visit.services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
     return {.app_name = app.app_name, .form_target = form_target(question.request.redirect_uri)};
@@ -124,7 +100,7 @@ Page show_consent(Visit& visit) {
   const Services& services = visit.services;
   const Query& query = visit.http.query;
   try {
-    const Question question = question_of(query);
+    const AuthorizationQuestion question = authorization_question(query);
     const apps::App app =
         services.db.read([&](db::Tx& tx) { return oauth::asking_app(tx, question.request); });
     if (!visit.visitor) return go_to(with_parameter("/login", "next", own_path(visit.http)));
@@ -139,7 +115,7 @@ Page show_consent(Visit& visit) {
 Page decide_consent(Visit& visit) {
   const Services& services = visit.services;
   try {
-    const Question question = question_of(visit.form);
+    const AuthorizationQuestion question = authorization_question(visit.form);
     services.db.read([&](db::Tx& tx) { oauth::asking_app(tx, question.request); });
     if (visit.field("decision") != "allow")
       return back_to_app(visit, question, {{"error", "access_denied"}});

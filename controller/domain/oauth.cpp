@@ -80,6 +80,8 @@ apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request) {
 std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts::User& user,
                                             const AuthorizationRequest& request) {
   if (app.suspended) return refused(Code::unauthorized_client, "the app is suspended");
+  if (!request.repeated.empty())
+    return refused(Code::invalid_request, request.repeated + " is there more than once");
   if (request.response_type.empty())
     return refused(Code::invalid_request, "response_type is required");
   if (request.response_type != "code")

@@ -36,6 +36,9 @@ struct AuthorizationRequest {
   std::string scope;               // separated by spaces or pluses
   std::string code_challenge;
   std::string code_challenge_method;
+  // A parameter that is there more than once, if there is one: it can't be either of the first two,
+  // which say where a refusal may go.
+  std::string repeated = {};
 };
 
 // The app that asks. Throws invalid_request where client_id is unknown or redirect_uri isn't

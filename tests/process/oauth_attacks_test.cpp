@@ -371,8 +371,22 @@ TEST_CASE("a parameter that is there twice is refused") {
     Form twice = authorization(p.app, "profile:read", challenge);
     if (std::string(name) == "state") twice.emplace("state", "a");
     twice.emplace(name, "b");
-    CHECK(p.authorize(twice).code() == "invalid_request");
+    const Answer refused = p.authorize(twice);
+    INFO(name);
+    CHECK(refused.code() == "invalid_request");
+    CHECK(!refused.body.contains("state"));
+    // The app learns of it, where there is no doubt who that is (RFC 6749, section 4.1.2.1).
+    if (std::string(name) != "client_id")
+      CHECK_THAT(refused.body.at("redirect_to").get<std::string>(),
+                 Catch::StartsWith(p.app.redirect_uri + "?error=invalid_request&iss="));
+    else
+      check_not_redirected(refused);
   }
+  const std::string twice = R"({"grant_type": "client_credentials", "client_id": ")" +
+                            p.app.client_id + R"(", "client_secret": ")" + p.app.client_secret +
+                            R"(", "client_id": "client_other"})";
+  CHECK(p.anybody.ask({.method = "POST", .path = "/api/oauth/token", .body = twice}).code() ==
+        "invalid_request");
 }
 
 TEST_CASE("a client authenticates in one way") {

@@ -106,6 +106,23 @@ TEST_CASE("4.2 no page tells another site what stands in its address") {
   }
 }
 
+TEST_CASE(
+    "4.11 nobody is sent to an app before he has logged in, whatever is wrong with the link") {
+  Platform p;
+  const std::string path = p.authorization_path();
+  for (const char* wrong :
+       {"&scope=deploy:manage", "&response_mode=fragment", "&state=a&state=b"}) {
+    const Answer answer = p.browser.open(path + wrong);
+    INFO(wrong);
+    CHECK(answer.status == 303);
+    CHECK_THAT(answer.header("Location"), Catch::StartsWith("/login?next="));
+  }
+  p.browser.log_in(p.ada);
+  const Answer refused = expect(303, p.browser.open(path + "&scope=deploy:manage"));
+  CHECK_THAT(refused.header("Location"),
+             Catch::StartsWith(p.app.redirect_uri + "?error=invalid_request&"));
+}
+
 TEST_CASE("4.16 clickjacking: nothing that a browser shows can be framed") {
   Platform p;
   for (const Answer& answer : p.answers()) {
