@@ -42,13 +42,18 @@ std::string host_of(const std::string& authority) {
   return has_port ? authority.substr(0, colon) : authority;
 }
 
-// Nothing, or a colon and 1 to 5 digits.
+// Nothing, or a colon and a number from 1 to 65535.
 bool has_plain_port(const std::string& authority) {
   constexpr size_t max_port_digits = 5;
-  const std::string port = authority.substr(host_of(authority).size());
-  return port.empty() || (port.size() > 1 && port.size() <= 1 + max_port_digits &&
-                          std::all_of(port.begin() + 1, port.end(),
-                                      [](unsigned char c) { return std::isdigit(c); }));
+  constexpr int max_port = 65535;
+  std::string port = authority.substr(host_of(authority).size());
+  if (port.empty()) return true;
+  port.erase(0, 1);
+  if (port.empty() || port.size() > max_port_digits ||
+      !std::ranges::all_of(port, [](unsigned char c) { return std::isdigit(c); }))
+    return false;
+  const int number = std::stoi(port);
+  return number >= 1 && number <= max_port;
 }
 
 bool is_loopback(const std::string& host) {
@@ -69,7 +74,7 @@ std::optional<std::string> refuse_redirect_uri(const std::string& text) {
   if (!uri) return "must be an absolute URI";
   if (uri->authority.find('@') != std::string::npos) return "must not have user information";
   const std::string host = host_of(uri->authority);
-  if (!has_plain_port(uri->authority)) return "must have a number as its port";
+  if (!has_plain_port(uri->authority)) return "must have a number from 1 to 65535 as its port";
   if (uri->scheme == "https")
     return host.empty() ? std::optional<std::string>("must name a host") : std::nullopt;
   if (uri->scheme == "http")

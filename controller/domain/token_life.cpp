@@ -117,7 +117,10 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   try {
     check_holder(rows, rows.instant(after_holder + 1), tx.now());
   } catch (const Error& refusal) {
-    return bad_refresh(refusal.what());
+    // What the others are told, to refresh, is what failed here.
+    return bad_refresh(refusal.code == Code::token_expired
+                           ? "the refresh token has expired; ask the user again"
+                           : refusal.what());
   }
   ScopeSet scopes = holder.scopes;
   if (scope) {

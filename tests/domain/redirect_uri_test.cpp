@@ -56,6 +56,8 @@ TEST_CASE("redirect URIs that may not") {
                                 "http://127.0.0.1:evil/cb",
                                 "https://game.example.org:/cb",
                                 "https://game.example.org:123456/",
+                                "https://game.example.org:65536/",
+                                "http://127.0.0.1:0/",
                                 "http://localhost:3000:4000/",
                                 "1.2:/x",
                                 " https://game.example.org/",
@@ -84,7 +86,7 @@ TEST_CASE("a redirect URI has to be one that the app registered, exactly") {
 
 TEST_CASE("only a loopback address that was registered without a port has any port") {
   apps::App app;
-  app.redirect_uris = {"http://127.0.0.1/cb", "http://[::1]/cb?x=1"};
+  app.redirect_uris = {"http://127.0.0.1/cb", "http://[::1]/cb?x=1", "http://localhost/cb"};
   for (const char* uri : {"http://127.0.0.1/cb", "http://127.0.0.1:1/cb",
                           "http://127.0.0.1:65535/cb", "http://[::1]:5000/cb?x=1"}) {
     INFO(uri);
@@ -94,7 +96,8 @@ TEST_CASE("only a loopback address that was registered without a port has any po
        {"http://localhost:5000/cb", "http://127.0.0.1:5000/other", "http://127.0.0.1:5000/cb?x=1",
         "https://127.0.0.1:5000/cb", "http://[::1]:5000/cb", "http://127.0.0.2:5000/cb",
         "http://127.0.0.1:5000@evil.org/cb", "http://127.0.0.1:evil.org/cb", "http://127.0.0.1:/cb",
-        "http://127.0.0.1:5000/cb#x", "http://127.0.0.1.evil.org:5000/cb"}) {
+        "http://127.0.0.1:0/cb", "http://127.0.0.1:65536/cb", "http://127.0.0.1:5000/cb#x",
+        "http://127.0.0.1.evil.org:5000/cb"}) {
     INFO(uri);
     CHECK_FALSE(apps::is_registered(app, uri));
   }

@@ -113,6 +113,9 @@ TEST_CASE("a family ends after its life, however often it was refreshed") {
   token = f.world.refresh(f.app, token).value().refresh_token;
   f.world.clock.advance(1ms);
   CHECK(f.refresh(token) == refused);
+  // Not that it should be refreshed.
+  CHECK(f.world.refresh(f.app, token).error().what() ==
+        std::string("the refresh token has expired; ask the user again"));
 }
 
 }  // namespace
