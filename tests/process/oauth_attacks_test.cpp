@@ -257,7 +257,13 @@ TEST_CASE("4.15 a client can't pass for a user") {
   const json grant = {{"grant_type", "client_credentials"},
                       {"client_id", p.app.client_id},
                       {"client_secret", p.app.client_secret}};
-  json money = grant;
+  // Not even where the app may ask users for it: its owner hasn't consented as one.
+  const App shop = create_app(p.berthd, p.ada, {"points:spend"});
+  approve(p.berthd, p.ada, shop, {"points:spend"});
+  json money = {{"grant_type", "client_credentials"},
+                {"client_id", shop.client_id},
+                {"client_secret", shop.client_secret}};
+  CHECK(expect(200, p.token(money)).body.at("scope") == "profile:read points:read");
   money["scope"] = "points:spend";
   CHECK(p.token(money).code() == "invalid_scope");
   const std::string token = expect(200, p.token(grant)).body.at("access_token");

@@ -106,6 +106,23 @@ TEST_CASE("4.2 no page tells another site what stands in its address") {
   }
 }
 
+TEST_CASE("4.4 mix-up: whatever the pages send to an app names its issuer") {
+  Platform p;
+  p.browser.log_in(p.ada);
+  expect(200, p.browser.open(p.authorization_path()));
+  Form form = authorization(p.app, "profile:read", challenge);
+  form.emplace("decision", "allow");
+  const Answer allowed = expect(303, p.browser.send("/consent", form));
+  form.erase("decision");
+  form.emplace("decision", "deny");
+  const Answer denied = expect(303, p.browser.send("/consent", form));
+  const Answer broken = expect(303, p.browser.open(p.authorization_path() + "&response_mode=x"));
+  const std::string issuer = "&iss=" + p.berthd.base_url();  // httplib decodes Location
+  CHECK_THAT(allowed.header("Location"), Contains("code=") && Contains(issuer));
+  CHECK_THAT(denied.header("Location"), Contains("error=access_denied") && Contains(issuer));
+  CHECK_THAT(broken.header("Location"), Contains("error=invalid_request") && Contains(issuer));
+}
+
 TEST_CASE(
     "4.11 nobody is sent to an app before he has logged in, whatever is wrong with the link") {
   Platform p;
