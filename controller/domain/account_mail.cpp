@@ -6,6 +6,8 @@
 namespace berth::accounts {
 namespace {
 
+constexpr Duration counted_time = std::chrono::hours(1);
+
 struct Purpose {
   const char* name;    // in the row
   const char* prefix;  // of the token
@@ -46,10 +48,20 @@ std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose 
   return user_id;
 }
 
+std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
+                                         EmailPurpose purpose) {
+  auto rows = tx.query(
+      "SELECT created_at FROM email_tokens WHERE user_id = $1 AND purpose = $2 AND created_at > $3 "
+      "ORDER BY created_at LIMIT 1",
+      user_id, about(purpose).name, tx.now() - counted_time);
+  if (!rows.next()) return std::chrono::seconds(0);
+  return std::chrono::ceil<std::chrono::seconds>(rows.instant(0) + counted_time - tx.now());
+}
+
 int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purpose) {
   return int(tx.number(
       "SELECT count(*) FROM email_tokens WHERE user_id = $1 AND purpose = $2 AND created_at > $3",
-      user_id, about(purpose).name, tx.now() - std::chrono::hours(1)));
+      user_id, about(purpose).name, tx.now() - counted_time));
 }
 
 outbox::Letter verification_letter(const User& user, const std::string& base_url,

@@ -19,6 +19,9 @@ std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose
 // The same, and the token is used up: of two at once, one gets it.
 std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose);
 int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
+// Until mails_of_last_hour() is one less; 0 where it is 0.
+std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
+                                         EmailPurpose purpose);
 
 outbox::Letter verification_letter(const User& user, const std::string& base_url,
                                    const std::string& token);

@@ -8,6 +8,7 @@
 #include "controller/base/id.h"
 #include "controller/base/log.h"
 #include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/account_mail.h"
 #include "controller/domain/account_rows.h"
 #include "controller/domain/ledger.h"
@@ -36,9 +37,19 @@ std::string new_referral_code() {
   return code;
 }
 
+// As it is stored: codes are read out and typed.
+std::string typed_code(const std::string& code) {
+  std::string result;
+  for (const char c : code)
+    if (c != ' ') result += char(std::toupper(static_cast<unsigned char>(c)));
+  return result;
+}
+
 std::optional<std::string> referrer(db::Tx& tx, const std::optional<std::string>& code) {
-  if (!code || code->empty()) return std::nullopt;
-  auto rows = tx.query("SELECT id FROM users WHERE referral_code = $1", *code);
+  const std::string typed = typed_code(code.value_or(""));
+  if (typed.empty()) return std::nullopt;
+  auto rows =
+      tx.query("SELECT id FROM users WHERE referral_code = $1 AND deleted_at IS NULL", typed);
   if (!rows.next()) throw invalid_field("referral_code", "is unknown");
   return rows.text(0);
 }
@@ -50,7 +61,9 @@ void refuse_taken(db::Tx& tx, const Registration& registration) {
   if (tx.number("SELECT count(*) FROM users WHERE username_key = $1",
                 folded(registration.username)) > 0)
     taken["username"] = {"has already been taken"};
-  if (!taken.empty()) throw Error(Code::validation_failed, "email or username are taken", taken);
+  if (taken.size() > 1)
+    throw Error(Code::validation_failed, "email and username have already been taken", taken);
+  if (!taken.empty()) throw invalid_field(taken.begin()->first, taken.begin()->second.front());
 }
 
 void send_verification(db::Tx& tx, const User& user, const Keys& keys,
@@ -116,6 +129,7 @@ void check_email(std::string_view email) {
   const auto refuse = [](const char* reason) { return invalid_field("email", reason); };
   if (email.size() > max_email_length) throw refuse("must have at most 254 characters");
   if (std::ranges::any_of(email, is_control_or_space)) throw refuse("must not have spaces");
+  if (has_controls(email, Lines::one)) throw refuse("must not have control characters");
   const size_t at = email.rfind('@');
   if (at == std::string_view::npos || at == 0)
     throw refuse("must be an address like name@example.org");
@@ -209,13 +223,19 @@ void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
                          const std::string& base_url) {
   if (user.email_verified) throw Error(Code::invalid_state, "the address is verified");
   if (mails_of_last_hour(tx, user.id, EmailPurpose::verify_email) >=
-      max_verification_mails_per_hour)
-    throw Error(Code::rate_limited, "enough mails were sent; look into your mailbox, or wait");
+      max_verification_mails_per_hour) {
+    Error refusal(Code::rate_limited, "enough mails were sent; look into your mailbox, or wait");
+    refusal.retry_after = until_one_mail_less(tx, user.id, EmailPurpose::verify_email);
+    throw refusal;
+  }
   send_verification(tx, user, keys, base_url);
 }
 
 std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
-  auto rows = tx.query("SELECT id, password_hash FROM users WHERE email_key = $1", folded(email));
+  // The keys of deleted accounts are made of their ids, which others know.
+  auto rows =
+      tx.query("SELECT id, password_hash FROM users WHERE email_key = $1 AND deleted_at IS NULL",
+               folded(email));
   if (!rows.next()) return std::nullopt;
   return Credentials{.user_id = rows.text(0), .password_hash = rows.text(1)};
 }

@@ -1,6 +1,8 @@
 #include "controller/domain/accounts.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <set>
 
 #include "controller/domain/outbox.h"
@@ -55,7 +57,7 @@ TEST_CASE("email addresses look like addresses") {
         std::string("ada@ex..org"), std::string("a b@example.org"),
         std::string("ada@example.org\r\nBcc: x@y.org"), std::string("<ada@example.org>"),
         std::string("a,b@example.org"), std::string("ada@ex_ample.org"),
-        std::string("ada@example.org\0", 16), long_one}) {
+        std::string("ada@example.org\0", 16), std::string("ada@\u202egro.elpmaxe"), long_one}) {
     INFO(bad);
     CHECK(details([&] { accounts::check_email(bad); }).contains("email"));
   }
@@ -109,9 +111,13 @@ TEST_CASE("a referral code counts for the one who gave it") {
   const auto ada = world.new_user("ada");
   world.new_user("bob", ada.referral_code);
   world.new_user("eve", "");
+  std::string read_out = " " + ada.referral_code.substr(0, 5) + " " + ada.referral_code.substr(5);
+  std::ranges::transform(read_out, read_out.begin(),
+                         [](unsigned char c) { return std::tolower(c); });
+  world.new_user("tim", read_out);
   CHECK(refusal([&] { world.new_user("mal", "NOSUCHCODE"); }) == "422 validation_failed");
   CHECK(details([&] { world.new_user("mal", "NOSUCHCODE"); }).contains("referral_code"));
-  CHECK(world.read([&](db::Tx& tx) { return accounts::stats(tx, ada.id).direct_referrals; }) == 1);
+  CHECK(world.read([&](db::Tx& tx) { return accounts::stats(tx, ada.id).direct_referrals; }) == 2);
 }
 
 TEST_CASE("the mailed token verifies the address once") {

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/passwords.h"
 #include "controller/domain/two_factor.h"
 #include "tests/domain/world.h"
 
@@ -95,6 +96,8 @@ TEST_CASE("a deleted account leaves no name, and the ledger goes on") {
   world.read([&](db::Tx& tx) {
     CHECK_FALSE(accounts::find(tx, ruth.id));
     CHECK_FALSE(accounts::credentials(tx, ruth.email));
+    // What stands in the place of her address is made of her id, which others know.
+    CHECK_FALSE(accounts::credentials(tx, "deleted:" + ruth.id));
     CHECK(
         tx.number("SELECT count(*) FROM users WHERE id = $1 AND (instr(email || email_key || "
                   "username || username_key || referral_code, 'ruth') > 0 OR password_hash <> '')",
@@ -106,6 +109,11 @@ TEST_CASE("a deleted account leaves no name, and the ledger goes on") {
     CHECK(tx.number("SELECT count(*) FROM ledger_postings WHERE account_id = $1",
                     ledger::user_account(ruth.id).id()) == 2);
     CHECK(tx.number("SELECT sum(balance) FROM ledger_accounts") == 0);
+  });
+  CHECK(refusal([&] { world.new_user("mal", "deleted:" + ruth.id); }) == "422 validation_failed");
+  world.write([&](db::Tx& tx) {
+    accounts::request_reset(tx, "deleted:" + ruth.id, world.keys, "https://api.example.org");
+    CHECK(tx.number("SELECT count(*) FROM email_tokens WHERE user_id = $1", ruth.id) == 0);
   });
   // Name and address are free again; the registration number isn't.
   CHECK(world.new_user("ruth").registration_number == 3);
