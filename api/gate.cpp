@@ -8,6 +8,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
+#include "controller/domain/sessions.h"
 
 namespace berth::api {
 namespace {
@@ -164,7 +165,8 @@ Reply Gate::run(Passage& passage, Call& call) {
   return write(passage, call);
 }
 
-// Counts per grant, per user, or per address, whichever the route knows.
+// Counts per grant, per user, or per address, whichever the route knows. Who has one IPv6 address
+// has 2^64 of them, so those count by their network.
 void Gate::take_rate(Passage& passage, const Call& call) {
   const Route& route = *passage.route;
   if (!services_.rate_limits || route.rate.limit == 0) return;
@@ -176,7 +178,7 @@ void Gate::take_rate(Passage& passage, const Call& call) {
   else if (call.user)
     key += " user " + call.user->id;
   else
-    key += " address " + call.address;
+    key += " address " + accounts::network_of(call.address);
   passage.rate = limiter_.take(key, route.rate, std::chrono::steady_clock::now());
   if (!passage.rate->allowed)
     throw Error(Code::rate_limited,

@@ -73,8 +73,10 @@ std::string network_of(std::string_view address) {
   in6_addr bytes{};
   const std::string text(address);
   if (inet_pton(AF_INET6, text.c_str(), &bytes) != 1) return text;
-  for (size_t i = 8; i < 16; ++i) bytes.s6_addr[i] = 0;
   char printed[INET6_ADDRSTRLEN] = {};
+  if (IN6_IS_ADDR_V4MAPPED(&bytes))  // else all of them would be one network
+    return inet_ntop(AF_INET, &bytes.s6_addr[12], printed, sizeof printed);
+  for (size_t i = 8; i < 16; ++i) bytes.s6_addr[i] = 0;
   inet_ntop(AF_INET6, &bytes, printed, sizeof printed);
   return std::string(printed) + "/64";
 }

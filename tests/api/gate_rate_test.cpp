@@ -92,6 +92,10 @@ TEST_CASE("open operations count per address, and X-Forwarded-For only from trus
   CHECK(remaining("10.0.0.1", "203.0.113.9,192.0.2.1,  10.0.0.2") == "54");
   CHECK(remaining("10.0.0.1", "") == "59");
   CHECK(remaining("192.0.2.2", "192.0.2.1") == "59");
+  // Who has one IPv6 address has all of its network.
+  CHECK(remaining("2001:db8:1:2::1", "") == "59");
+  CHECK(remaining("2001:db8:1:2::2", "") == "58");
+  CHECK(remaining("2001:db8:1:3::1", "") == "59");
 }
 
 TEST_CASE("limits can be switched off, and /health has none") {
