@@ -58,11 +58,10 @@ Reply enable_totp(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply disable_totp(const Call& call, const Services& services) {
-  confirm_password(*call.user, call.body.at("password"), call.address, services);
-  const std::string code = call.body.at("code");
-  services.db.write([&](db::Tx& tx) {
-    two_factor::disable(tx, *call.user, code, services.keys, services.base_url);
-  });
+  disable_totp(
+      *call.user,
+      {.password = call.body.at("password"), .code = call.body.at("code"), .address = call.address},
+      services);
   return message("login no longer asks for a code");
 }
 

@@ -137,4 +137,21 @@ std::string confirm_password(const accounts::User& user, const std::string& pass
   return found.hash;
 }
 
+void disable_totp(const accounts::User& user, const SecondFactorOff& wanted,
+                  const Services& services) {
+  confirm_password(user, wanted.password, wanted.address, services);
+  const auto counted =
+      services.db.read([&](db::Tx& tx) { return attempt_on(tx, user, wanted.address); });
+  Try one_try(counted, Secret::code, services);
+  try {
+    services.db.write([&](db::Tx& tx) {
+      two_factor::disable(tx, user, wanted.code, services.keys, services.base_url);
+    });
+  } catch (const Error& error) {
+    if (error.code != Code::invalid_totp) one_try.was_no_failure();
+    throw;
+  }
+  one_try.was_no_failure();
+}
+
 }  // namespace berth::api

@@ -35,6 +35,16 @@ struct CodeSignIn {
 };
 SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services);
 
+// Turns the second factor off. A code is guessed no faster here than at login. Throws
+// invalid_credentials, invalid_state, invalid_totp, rate_limited.
+struct SecondFactorOff {
+  std::string password;
+  std::string code;
+  std::string address;
+};
+void disable_totp(const accounts::User& user, const SecondFactorOff& wanted,
+                  const Services& services);
+
 // The hash of the user's password, where `password` is it. For what a session alone doesn't allow.
 // Throws invalid_credentials, rate_limited.
 std::string confirm_password(const accounts::User& user, const std::string& password,

@@ -69,11 +69,11 @@ Page disable_totp(Visit& visit) {
   const Services& services = visit.services;
   return unless_refused(
       [&] {
-        confirm_password(visit.user(), visit.field("password"), visit.address, services);
-        services.db.write([&](db::Tx& tx) {
-          two_factor::disable(tx, visit.user(), visit.field("code"), services.keys,
-                              services.base_url);
-        });
+        api::disable_totp(visit.user(),
+                          {.password = visit.field("password"),
+                           .code = visit.field("code"),
+                           .address = visit.address},
+                          services);
         return message("The second factor is off", {"Login asks for your password alone."},
                        "/account", "Back to the account");
       },

@@ -228,6 +228,39 @@ TEST_CASE("the password is asked for again with the same care") {
             .status == 429);
 }
 
+TEST_CASE("a code is guessed no faster where the second factor is turned off than at login") {
+  Fixture f;
+  f.register_user("ada");
+  const std::string jwt = f.log_in("ada");
+  const auto [secret, recovery] = f.enable_totp(jwt);
+  f.g.services.rate_limits = true;
+  const auto disable = [&](const std::string& code) {
+    return f.post("/api/auth/totp/disable", {{"password", password}, {"code", code}}, jwt);
+  };
+  for (int i = 0; i < 9; ++i) CHECK(disable("000000").error() == "401 invalid_totp");
+  CHECK(f.try_login("ada", password, {{"totp_code", "000000"}}).error() == "401 invalid_totp");
+  const auto refused = f.try_login("ada", password, {{"totp_code", recovery[0]}});
+  CHECK(refused.error() == "429 rate_limited");
+  CHECK(refused.has("Retry-After"));
+}
+
+TEST_CASE("a code of the second factor that turns it off is no failure") {
+  Fixture f;
+  f.register_user("ada");
+  const std::string jwt = f.log_in("ada");
+  f.g.services.rate_limits = true;
+  for (int i = 0; i < 4; ++i) {
+    const auto [secret, recovery] = f.enable_totp(jwt);
+    const json wrong = {{"password", password}, {"code", "000000"}};
+    const json right = {{"password", password}, {"code", recovery[0]}};
+    CHECK(f.post("/api/auth/totp/disable", wrong, jwt).error() == "401 invalid_totp");
+    CHECK(f.post("/api/auth/totp/disable", right, jwt).status == 200);
+  }
+  for (int i = 0; i < 6; ++i)
+    CHECK(f.try_login("ada", "wrong horse battery").error() == "401 invalid_credentials");
+  CHECK(f.try_login("ada").error() == "429 rate_limited");
+}
+
 TEST_CASE("an account is renamed and deleted by its owner") {
   Fixture f;
   f.register_user("ada");
@@ -255,7 +288,10 @@ TEST_CASE("a verification mail can be had again, five times an hour") {
   const std::string jwt = f.log_in("ada");
   for (int i = 0; i < 4; ++i)
     CHECK(f.post("/api/auth/resend-verification", nullptr, jwt).status == 200);
-  CHECK(f.post("/api/auth/resend-verification", nullptr, jwt).error() == "429 rate_limited");
+  f.g.world.clock.advance(10min);
+  const auto refused = f.post("/api/auth/resend-verification", nullptr, jwt);
+  CHECK(refused.error() == "429 rate_limited");
+  CHECK(refused.header("Retry-After") == "3000");
   CHECK(f.post("/api/auth/verify-email", {{"token", f.mailed_token("ev_")}}).status == 200);
   CHECK(f.post("/api/auth/resend-verification", nullptr, jwt).error() == "409 invalid_state");
 }
