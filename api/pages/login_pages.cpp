@@ -5,6 +5,7 @@
 #include "api/pages/page.h"
 #include "api/sign_in.h"
 #include "controller/base/crypto.h"
+#include "controller/domain/passwords.h"
 #include "controller/domain/sessions.h"
 
 namespace berth::api::pages {
@@ -13,10 +14,13 @@ namespace {
 constexpr Duration pending_lifetime = std::chrono::minutes(5);
 
 // Whose password was right a moment ago, sealed for the second step: the password itself is never
-// sent back. It is bound to the browser's form cookie.
-std::string pending_of(const Visit& visit, const std::string& user_id) {
+// sent back. It is bound to the browser's form cookie, and to the password's hash, so that it ends
+// with the password.
+std::string pending_of(const Visit& visit, const accounts::Credentials& account) {
   const nlohmann::json content = {
-      {"user", user_id}, {"until", to_millis(visit.services.clock.now() + pending_lifetime)}};
+      {"user", account.user_id},
+      {"password", hex(sha256(account.password_hash))},
+      {"until", to_millis(visit.services.clock.now() + pending_lifetime)}};
   return base64(seal(visit.services.keys.data, content.dump(), "login:" + visit.form_id));
 }
 
@@ -29,7 +33,10 @@ std::optional<std::string> pending_user(const Visit& visit) {
   const auto content = nlohmann::json::parse(*text);
   if (content.at("until").get<std::int64_t>() <= to_millis(visit.services.clock.now()))
     return std::nullopt;
-  return content.at("user").get<std::string>();
+  const std::string user_id = content.at("user");
+  const std::string hash =
+      visit.services.db.read([&](db::Tx& tx) { return accounts::password_hash_of(tx, user_id); });
+  return hex(sha256(hash)) == content.at("password") ? std::optional(user_id) : std::nullopt;
 }
 
 Page login_page(const Visit& visit, const std::string& next, const std::string& email) {
@@ -44,12 +51,12 @@ Page login_page(const Visit& visit, const std::string& next, const std::string& 
   return page;
 }
 
-Page code_page(const Visit& visit, const std::string& user_id) {
+Page code_page(const Visit& visit, const std::string& pending) {
   Page page = {.title = "Second factor", .content = "login_code"};
   const std::string next = safe_next(visit.field("next"));
   page.form_target = asking_in(visit, next).form_target;
   page.values.set("next", next);
-  page.values.set("pending", pending_of(visit, user_id));
+  page.values.set("pending", pending);
   return page;
 }
 
@@ -93,7 +100,7 @@ Page log_in(Visit& visit) {
   }
   const auto account =
       visit.services.db.read([&](db::Tx& tx) { return accounts::credentials(tx, email); });
-  return account ? code_page(visit, account->user_id) : go_to("/login");
+  return account ? code_page(visit, pending_of(visit, *account)) : go_to("/login");
 }
 
 Page log_in_by_code(Visit& visit) {
@@ -109,7 +116,8 @@ Page log_in_by_code(Visit& visit) {
                                              .user_agent = visit.user_agent()},
                                             visit.services));
       },
-      [&] { return code_page(visit, *user_id); });
+      // As it came: a wrong code makes it no younger.
+      [&] { return code_page(visit, visit.field("pending")); });
 }
 
 Page log_out(Visit& visit) {

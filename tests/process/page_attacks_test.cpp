@@ -1,10 +1,12 @@
 // Attacks on the hosted pages, by the sections of RFC 9700 that need a browser: what a browser is
 // told, and what it is refused. tests/pages tries some of them with a real one.
 #include <catch2/catch.hpp>
+#include <ctime>
 #include <regex>
 
 #include "controller/base/crypto.h"
 #include "tests/process/oauth.h"
+#include "tests/totp.h"
 
 using namespace berth;
 using namespace berth::process;
@@ -180,6 +182,40 @@ TEST_CASE("a form that another site sends changes nothing") {
   CHECK(p.browser.send("/account/username", rename).status == 200);
   CHECK(expect(200, Client(p.berthd, p.ada.jwt).get("/api/auth/me")).body["user"]["username"] ==
         "eve");
+}
+
+TEST_CASE("a login that waits for its code ends with the password, and after five minutes") {
+  Platform p;
+  Client client(p.berthd, p.ada.jwt);
+  const std::string secret = expect(200, client.post("/api/auth/totp/setup")).body.at("secret");
+  const json code = {{"code", berth::test::totp(secret, std::time(nullptr))}};
+  const json enabled = expect(200, client.post("/api/auth/totp/enable", code)).body;
+  const auto recovery_code = [&](size_t number) { return enabled["recovery_codes"][number]; };
+  const auto pending_in = [](const Answer& answer) {
+    std::smatch found;
+    REQUIRE(std::regex_search(answer.text, found, std::regex("name=\"pending\" value=\"([^\"]+)")));
+    return found[1].str();
+  };
+  const auto begin = [&] {
+    p.browser.open("/login");
+    const Form login = {{"email", p.ada.email}, {"password", p.ada.password}};
+    return pending_in(expect(200, p.browser.send("/login", login)));
+  };
+  const auto go_on = [&](const std::string& pending, const std::string& with) {
+    return p.browser.send("/login/code", {{"pending", pending}, {"code", with}});
+  };
+  std::string pending = begin();
+  advance(p.berthd, 200);
+  pending = pending_in(expect(422, go_on(pending, "000000")));
+  advance(p.berthd, 200);
+  CHECK_THAT(expect(422, go_on(pending, recovery_code(0))).text, Contains("too long"));
+
+  pending = begin();
+  const json change = {{"current_password", p.ada.password}, {"new_password", "four other words"}};
+  expect(200, client.post("/api/auth/change-password", change));
+  CHECK_THAT(expect(422, go_on(pending, recovery_code(0))).text, Contains("start again"));
+  p.ada.password = "four other words";
+  CHECK(go_on(begin(), recovery_code(0)).status == 303);
 }
 
 TEST_CASE("consent can't be forged") {
