@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/domain/chat.h"
+#include "controller/domain/sessions.h"
 #include "controller/domain/token_rows.h"
 
 namespace berth::expiry {
@@ -30,6 +31,9 @@ constexpr std::array plain_rows = {
     Plain{Duration(0), "SELECT 1 FROM email_tokens WHERE expires_at <= $1 LIMIT 1",
           "DELETE FROM email_tokens WHERE rowid IN "
           "(SELECT rowid FROM email_tokens WHERE expires_at <= $1 LIMIT $2)"},
+    Plain{accounts::networks_known_for, "SELECT 1 FROM login_networks WHERE last_at <= $1 LIMIT 1",
+          "DELETE FROM login_networks WHERE (user_id, network) IN "
+          "(SELECT user_id, network FROM login_networks WHERE last_at <= $1 LIMIT $2)"},
     Plain{answers_kept_for, "SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1",
           "DELETE FROM idempotency_keys WHERE (principal, method, path, key) IN "
           "(SELECT principal, method, path, key FROM idempotency_keys "

@@ -4,8 +4,8 @@
 #include "controller/db/database.h"
 
 // Rows that nobody can use any more: codes, tokens, families, consents, sessions, mailed links,
-// kept answers, holds, old chat. What decides about their use looks at the clock; removing them is
-// for the size of the tables alone, which stay as large as what is alive.
+// known networks, kept answers, holds, old chat. What decides about their use looks at the clock;
+// removing them is for the size of the tables alone, which stay as large as what is alive.
 namespace berth::expiry {
 
 // How long a token's row outlives the token, so that its bearer is told "expired" or "revoked" and

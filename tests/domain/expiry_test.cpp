@@ -5,6 +5,7 @@
 #include <map>
 
 #include "controller/domain/connections.h"
+#include "controller/domain/sessions.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -25,9 +26,9 @@ struct Fixture {
   Sizes sizes() {
     return world.read([&](db::Tx& tx) {
       Sizes all;
-      for (const char* table :
-           {"authorization_codes", "access_tokens", "refresh_tokens", "play_sessions",
-            "token_families", "grants", "sessions", "email_tokens", "idempotency_keys"}) {
+      for (const char* table : {"authorization_codes", "access_tokens", "refresh_tokens",
+                                "play_sessions", "token_families", "grants", "sessions",
+                                "email_tokens", "idempotency_keys", "login_networks"}) {
         const std::string sql = "SELECT count(*) FROM " + std::string(table);
         if (const auto rows = tx.number(sql); rows > 0) all[table] = rows;
       }
@@ -72,6 +73,8 @@ TEST_CASE("everything that ended is removed, in batches of any size") {
     }
     f.world.write([&](db::Tx& tx) {
       oauth::client_credentials(tx, f.app, {});
+      accounts::remember_network(tx, f.ada.id, "192.0.2.1");
+      accounts::remember_network(tx, f.bob.id, "192.0.2.1");
       tx.execute(
           "INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, "
           "body, created_at) VALUES ('p', 'POST', '/', 'k', 'h', 200, '{}', $1)",
