@@ -17,6 +17,9 @@ Page requests_page(const Visit& visit) {
       Values entry(Values::type::object);
       entry.set("id", request.id);
       entry.set("app_name", app ? app->app_name : "an app that is gone");
+      if (const auto owner = app ? accounts::find(tx, app->owner_id) : std::nullopt)
+        entry.set("owner", owner->username);
+      if (app && app->website_url) entry.set("website", *app->website_url);
       if (app && !app->app_description.empty()) entry.set("app_description", app->app_description);
       entry.set("since", in_words(request.inserted_at));
       entry.set("scopes", scope_values(request.requested));

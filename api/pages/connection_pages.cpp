@@ -1,9 +1,31 @@
 // The apps that have access to the visitor's account.
+#include <charconv>
+
 #include "api/pages/page.h"
 #include "controller/domain/connections.h"
+#include "controller/domain/ledger.h"
 
 namespace berth::api::pages {
 namespace {
+
+Values spending(const connections::Connection& connection) {
+  const auto& limit = connection.daily_spend_limit;
+  Values values(Values::type::object);
+  values.set("limit", limit ? std::to_string(*limit) : std::string());
+  values.set("today", std::to_string(connection.spent_today));
+  return values;
+}
+
+// Empty: no limit.
+std::optional<std::int64_t> typed_limit(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  std::int64_t limit = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (error != std::errc() || end != text.data() + text.size() || limit < 0 ||
+      limit > ledger::max_points)
+    throw invalid_field("daily_spend_limit", "must be a whole number of points, or empty");
+  return limit;
+}
 
 Page connections_page(const Visit& visit) {
   Page page = {.title = "Connected apps", .content = "connected_apps"};
@@ -18,6 +40,7 @@ Page connections_page(const Visit& visit) {
       entry.set("scopes", scope_values(connection.scopes));
       entry.set("since", in_words(connection.connected_at));
       if (connection.last_used) entry.set("last_used", in_words(*connection.last_used));
+      if (connection.scopes.has(Scope::points_spend)) entry.set("spending", spending(connection));
       list.push_back(entry);
     }
     if (connected.items.empty()) page.values.set("none", Values(Values::type::bool_true));
@@ -29,6 +52,20 @@ Page connections_page(const Visit& visit) {
 }  // namespace
 
 Page show_connected_apps(Visit& visit) { return connections_page(visit); }
+
+Page limit_app(Visit& visit) {
+  return unless_refused(
+      [&] {
+        const auto limit = typed_limit(visit.field("daily_spend_limit"));
+        visit.services.db.write([&](db::Tx& tx) {
+          connections::set_daily_spend_limit(tx, visit.user().id, visit.field("app_id"), limit);
+        });
+        Page page = connections_page(visit);
+        page.values.set("done", limit ? "The limit is set." : "There is no limit any more.");
+        return page;
+      },
+      [&] { return connections_page(visit); });
+}
 
 Page disconnect_app(Visit& visit) {
   return unless_refused(

@@ -1,5 +1,6 @@
 #include "api/pages/page.h"
 
+#include <algorithm>
 #include <cctype>
 #include <chrono>
 
@@ -41,6 +42,10 @@ Page refused(Page page, const Error& error) {
   // 401 would ask the browser for credentials of its own.
   page.status = status(error.code) == 401 ? 422 : status(error.code);
   std::string text = error.what();
+  // A field's name as people write it: "referral code".
+  if (const auto field = error.details.begin();
+      field != error.details.end() && text.starts_with(field->first))
+    std::replace(text.begin(), text.begin() + std::ptrdiff_t(field->first.size()), '_', ' ');
   if (!text.empty()) text[0] = char(std::toupper(static_cast<unsigned char>(text[0])));
   page.values.set("error", text + ".");
   page.retry_after = error.retry_after;

@@ -7,13 +7,14 @@
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
+#include "controller/domain/sessions.h"
 
 namespace berth::api::pages {
 namespace {
 
 enum class Who { anybody, user, admin };
 
-const Rate shown = per_minute(120);  // pages that one address may look at
+const Rate shown = per_minute(120);  // pages that one network may look at
 const Rate sent = per_minute(20);    // forms of one kind
 
 bool is_utf8(const Query& query) {
@@ -75,6 +76,7 @@ const Pages::Row* Pages::find(const Request& request) {
       {"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, show_consent},
       {"POST", "/consent", "page_consent", Who::user, decide_consent},
       {"GET", "/connected-apps", "page_connected_apps", Who::user, show_connected_apps},
+      {"POST", "/connected-apps/limit", "page_limit_app", Who::user, limit_app},
       {"POST", "/connected-apps/disconnect", "page_disconnect", Who::user, disconnect_app},
       {"GET", "/admin/scope-requests", "page_scope_requests", Who::admin, show_scope_requests},
       {"POST", "/admin/scope-requests/approve", "page_approve", Who::admin, approve_scopes},
@@ -209,7 +211,8 @@ void Pages::serve(const Row& row, const Request& request, Response& response) {
   Page page;
   const bool is_form = request.method == "POST";
   const Rate rate = is_form ? sent : shown;
-  const std::string key = std::string(row.name) + (is_form ? " sent " : " shown ") + visit.address;
+  const std::string key = std::string(row.name) + (is_form ? " sent " : " shown ") +
+                          accounts::network_of(visit.address);
   const auto verdict = limiter_.take(key, rate, std::chrono::steady_clock::now());
   if (is_form)
     if (auto form = parse_form(request.body); form && is_utf8(*form)) visit.form = std::move(*form);

@@ -79,7 +79,10 @@ test('register, verify by the mailed link, consent, and back to the app with a c
   await press(page, 'Create the account');
   assert.match(await page.getByRole('alert').innerText(), /guessed first/);
   await look(page, 'register');
-  await fill(page, { Password: ada.password });
+  await fill(page, { Password: ada.password, 'Referral code (if a friend gave you one)': 'nosuchcode' });
+  await press(page, 'Create the account');
+  assert.equal(await page.getByRole('alert').innerText(), 'Referral code is unknown.');
+  await fill(page, { Password: ada.password, 'Referral code (if a friend gave you one)': '' });
   await press(page, 'Create the account');
   assert.equal(await heading(page), 'Look into your mailbox');
   const mail = await platform.mail(ada.email, 'ev_');
@@ -236,10 +239,35 @@ test('an admin decides about scope requests; nobody else sees them', async () =>
   await page.goto(`${platform.base}/account`);
   await page.getByRole('link', { name: 'Scope requests' }).click();
   await look(page, 'scope-requests');
+  assert.match(await page.locator('main').innerText(), /By olga/);
   await press(page, 'Approve the request of');
   assert.ok((await page.locator('main').innerText()).includes('No request waits'));
   await page.goto(app.authorization(platform.base, operator.app.client_id, { scope: 'points:spend' }));
   assert.ok((await page.locator('main').innerText()).includes('spend your points'));
+  await press(page, 'Allow');
+  await page.waitForURL(`${app.redirectUri}**`);
+  app.came.pop();
+});
+
+test('what an app may spend in a day is limited by its user', async () => {
+  const page = await visitor();
+  await logIn(page);
+  await page.goto(`${platform.base}/connected-apps`);
+  const limit = page.getByLabel('Points that it may spend in a day');
+  assert.equal(await limit.inputValue(), '');
+  await limit.fill('250');
+  await press(page, 'Set the limit of Space');
+  assert.equal(await page.getByRole('status').innerText(), 'The limit is set.');
+  assert.equal(await limit.inputValue(), '250');
+  await look(page, 'connected-apps-limit');
+  await limit.evaluate((field) => field.removeAttribute('pattern')); // as another client would send it
+  await limit.fill('-1');
+  await press(page, 'Set the limit of Space');
+  assert.match(await page.getByRole('alert').innerText(), /^Daily spend limit must be a whole number/);
+  assert.equal(await limit.inputValue(), '250');
+  await limit.fill('');
+  await press(page, 'Set the limit of Space');
+  assert.equal(await page.getByRole('status').innerText(), 'There is no limit any more.');
 });
 
 test('everything works without scripts, and with the keyboard alone', async () => {
