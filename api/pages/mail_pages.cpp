@@ -13,6 +13,17 @@ Page token_page(std::string title, std::string_view content, const std::string& 
   return page;
 }
 
+bool is_about_token(const Error& error) { return error.details.contains("token"); }
+
+Page dead_link(const std::string& what_to_do, const std::string& link,
+               const std::string& link_text) {
+  Page page = message("This link doesn’t work any more",
+                      {"It was used, or it is too old, or a part of it is missing.", what_to_do},
+                      link, link_text);
+  page.status = 422;
+  return page;
+}
+
 Page forgot_page(const std::string& email) {
   Page page = {.title = "Forgotten password", .content = "forgot_password"};
   page.values.set("email", email);
@@ -26,9 +37,15 @@ Page show_verification(Visit& visit) {
 }
 
 Page verify_email(Visit& visit) {
-  visit.services.db.write([&](db::Tx& tx) {
-    accounts::verify_email(tx, visit.field("token"), visit.services.signup_bonus);
-  });
+  try {
+    visit.services.db.write([&](db::Tx& tx) {
+      accounts::verify_email(tx, visit.field("token"), visit.services.signup_bonus);
+    });
+  } catch (const Error& error) {
+    if (!is_about_token(error)) throw;
+    return dead_link("If your address isn’t verified yet, your account sends you another mail.",
+                     "/account", "To your account");
+  }
   return message("Your address is verified", {"Thank you."}, "/account", "To your account");
 }
 
@@ -51,15 +68,17 @@ Page show_reset_password(Visit& visit) {
 
 Page reset_password(Visit& visit) {
   const std::string token = visit.field("token");
-  return unless_refused(
-      [&] {
-        api::reset_password(token, visit.field("password"), visit.services);
-        Page page = message("The password is changed", {"You are logged out everywhere."}, "/login",
-                            "Log in");
-        page.session = "";
-        return page;
-      },
-      [&] { return token_page("Choose a new password", "reset_password", token); });
+  try {
+    api::reset_password(token, visit.field("password"), visit.services);
+  } catch (const Error& error) {
+    if (is_about_token(error))
+      return dead_link("Ask for another mail.", "/forgot-password", "Forgotten password");
+    return refused(token_page("Choose a new password", "reset_password", token), error);
+  }
+  Page page =
+      message("The password is changed", {"You are logged out everywhere."}, "/login", "Log in");
+  page.session = "";
+  return page;
 }
 
 }  // namespace berth::api::pages

@@ -91,6 +91,10 @@ test('register, verify by the mailed link, consent, and back to the app with a c
   await look(mailbox, 'verify-email');
   await press(mailbox, 'Verify my address');
   assert.equal(await heading(mailbox), 'Your address is verified');
+  await mailbox.goto(mail.link);
+  await press(mailbox, 'Verify my address');
+  assert.equal(await heading(mailbox), 'This link doesn’t work any more');
+  await look(mailbox, 'dead-link');
   await page.getByRole('link', { name: 'Log in' }).click();
   await fill(page, { 'Email address': ada.email, Password: ada.password });
   await press(page, 'Log in');
@@ -116,6 +120,24 @@ test('register, verify by the mailed link, consent, and back to the app with a c
     },
   });
   assert.match(tokens.access_token, /^at_live_/);
+});
+
+test('names of one long word fit on a telephone', async () => {
+  const long = await platform.operator('w'.repeat(32), {
+    app_name: 'W'.repeat(60),
+    app_description: 'w'.repeat(300),
+    redirect_uris: [app.redirectUri],
+    allowed_scopes: ['profile:read'],
+  });
+  const page = await visitor();
+  await page.goto(app.authorization(platform.base, long.app.client_id, { scope: 'profile:read' }));
+  await look(page, 'login-long');
+  await fill(page, { 'Email address': long.email, Password: long.password });
+  await press(page, 'Log in');
+  assert.equal(await heading(page), 'Allow access?');
+  await look(page, 'consent-long');
+  await page.goto(`${platform.base}/account`);
+  await look(page, 'account-long');
 });
 
 test('refusal leads back to the app without a code', async () => {
@@ -205,12 +227,19 @@ test('a forgotten password is replaced by mail, and other sessions end', async (
   await fill(page, { 'Email address': ada.email });
   await look(page, 'forgot-password');
   await press(page, 'Send the mail');
-  await page.goto((await platform.mail(ada.email, 'pr_')).link);
+  const { link } = await platform.mail(ada.email, 'pr_');
+  await page.goto(link);
   await look(page, 'reset-password');
   ada.password = 'another five random words';
   await fill(page, { 'New password': ada.password });
   await press(page, 'Change the password');
   assert.equal(await heading(page), 'The password is changed');
+  await page.goto(link);
+  await fill(page, { 'New password': ada.password });
+  await press(page, 'Change the password');
+  assert.equal(await heading(page), 'This link doesn’t work any more');
+  await page.getByRole('link', { name: 'Forgotten password' }).click();
+  assert.equal(await heading(page), 'Forgotten password');
   await elsewhere.goto(`${platform.base}/account`);
   assert.equal(await heading(elsewhere), 'Log in');
   await logIn(page);
