@@ -82,19 +82,20 @@ MailLoop::ServerState MailLoop::send(const std::string& id) {
     return outbox::begin_attempt(tx, parts_.data_key, id, tx.now() + delay_before(before + 1));
   });
   if (!attempt) return ServerState::well;
+  const std::string to = with_ascii_domain(attempt->letter.to);
   std::string text;
   try {
     text = compose({.id = attempt->id,
                     .from = parts_.from,
-                    .to = attempt->letter.to,
+                    .to = to,
                     .subject = attempt->letter.subject,
                     .body = attempt->letter.body,
                     .date = attempt->created_at});
   } catch (const std::invalid_argument& refusal) {
     return settle(*attempt, {.verdict = MailVerdict::refused, .words = refusal.what()});
   }
-  return settle(*attempt, client_.send(parts_.from.address, attempt->letter.to, text,
-                                       [this] { return may_go_on(); }));
+  return settle(*attempt,
+                client_.send(parts_.from.address, to, text, [this] { return may_go_on(); }));
 }
 
 MailLoop::ServerState MailLoop::settle(const outbox::Attempt& attempt, const MailAnswer& answer) {

@@ -1,7 +1,11 @@
 #include "controller/base/mail_text.h"
 
+#include <unicode/uidna.h>
+
 #include <algorithm>
+#include <array>
 #include <ctime>
+#include <memory>
 #include <stdexcept>
 
 #include "controller/base/crypto.h"
@@ -139,6 +143,23 @@ std::optional<Mailbox> parse_mailbox(std::string_view text) {
                .address = std::string(text.substr(open + 1, text.size() - open - 2))};
   }
   return is_address(mailbox.address) ? std::optional(mailbox) : std::nullopt;
+}
+
+std::string with_ascii_domain(const std::string& address) {
+  const size_t at = address.rfind('@');
+  if (at == std::string::npos || is_ascii(std::string_view(address).substr(at))) return address;
+  UErrorCode error = U_ZERO_ERROR;
+  const std::unique_ptr<UIDNA, decltype(&uidna_close)> rules(
+      uidna_openUTS46(UIDNA_NONTRANSITIONAL_TO_ASCII | UIDNA_CHECK_BIDI | UIDNA_USE_STD3_RULES,
+                      &error),
+      uidna_close);
+  std::array<char, max_address> ascii{};
+  UIDNAInfo info = UIDNA_INFO_INITIALIZER;
+  const auto length =
+      uidna_nameToASCII_UTF8(rules.get(), address.data() + at + 1, int32_t(address.size() - at - 1),
+                             ascii.data(), int32_t(ascii.size()), &info, &error);
+  if (U_FAILURE(error) || info.errors != 0 || size_t(length) > ascii.size()) return address;
+  return address.substr(0, at + 1) + std::string(ascii.data(), size_t(length));
 }
 
 std::string compose(const MailText& mail) {

@@ -17,6 +17,11 @@ struct Mailbox {
 // it is none of them, or has control characters.
 std::optional<Mailbox> parse_mailbox(std::string_view text);
 
+// The address with its domain in ASCII (RFC 5891, section 4), as the DNS has it and as servers take
+// it that don't know RFC 6531: ann@bücher.example is ann@xn--bcher-kva.example. As it is where the
+// domain has no such form.
+std::string with_ascii_domain(const std::string& address);
+
 struct MailText {
   std::string id;  // of the Message-ID: the same each time that this mail is sent
   Mailbox from;

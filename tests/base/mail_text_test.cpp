@@ -186,4 +186,16 @@ TEST_CASE("names are quoted where that is needed") {
   CHECK(field(compose(sent), "From") == "<no-reply@berth.example>");
 }
 
+TEST_CASE("a domain is sent as the DNS has it") {
+  CHECK(with_ascii_domain("ann@bücher.example") == "ann@xn--bcher-kva.example");
+  CHECK(with_ascii_domain("zoë@BÜCHER.example") == "zoë@xn--bcher-kva.example");
+  CHECK(with_ascii_domain("zoë@example.org") == "zoë@example.org");
+  CHECK(with_ascii_domain("Ada@Example.org") == "Ada@Example.org");
+  // What has no such form stays as it is.
+  for (const std::string& odd :
+       {std::string("ann@bü cher.example"), "ann@" + std::string(250, 'a') + "ü",
+        std::string("ann"), std::string()})
+    CHECK(with_ascii_domain(odd) == odd);
+}
+
 }  // namespace

@@ -112,6 +112,17 @@ TEST_CASE("a mail arrives as it was meant, whoever reads it") {
   CHECK_THAT(berthd.log_text(), !Contains("ada@example.org"));
 }
 
+TEST_CASE("a domain with other letters than ASCII is written as the DNS has it") {
+  const MailServer server;
+  const Berthd berthd(server.berthd());
+  expect(201, Client(berthd).post("/api/auth/register", {{"email", "ann@bücher.example"},
+                                                         {"username", "ann"},
+                                                         {"password", "five random words"}}));
+  REQUIRE(eventually([&] { return server.messages().size() == 1; }));
+  CHECK(server.messages()[0].at("to") == json::array({"ann@xn--bcher-kva.example"}));
+  CHECK(row_of(berthd, "ann@bücher.example").at("failed_at").is_null());
+}
+
 TEST_CASE("the owner of an app is written what was decided about its scopes") {
   const MailServer server;
   Berthd berthd(server.berthd());
