@@ -34,6 +34,12 @@ constexpr std::array plain_rows = {
     Plain{accounts::networks_known_for, "SELECT 1 FROM login_networks WHERE last_at <= $1 LIMIT 1",
           "DELETE FROM login_networks WHERE (user_id, network) IN "
           "(SELECT user_id, network FROM login_networks WHERE last_at <= $1 LIMIT $2)"},
+    // Without a mail server nobody else takes them away: the mail loop has tried the others.
+    Plain{unsent_mail_kept_for,
+          "SELECT 1 FROM outbox WHERE sent_at IS NULL AND failed_at IS NULL AND "
+          "next_attempt_at = 0 AND created_at <= $1 LIMIT 1",
+          "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE sent_at IS NULL AND "
+          "failed_at IS NULL AND next_attempt_at = 0 AND created_at <= $1 LIMIT $2)"},
     Plain{answers_kept_for, "SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1",
           "DELETE FROM idempotency_keys WHERE (principal, method, path, key) IN "
           "(SELECT principal, method, path, key FROM idempotency_keys "

@@ -4,8 +4,9 @@
 #include "controller/db/database.h"
 
 // Rows that nobody can use any more: codes, tokens, families, consents, sessions, mailed links,
-// known networks, kept answers, holds, old chat. What decides about their use looks at the clock;
-// removing them is for the size of the tables alone, which stay as large as what is alive.
+// known networks, unsent mail, kept answers, holds, old chat. What decides about their use looks at
+// the clock; removing them is for the size of the tables alone, which stay as large as what is
+// alive.
 namespace berth::expiry {
 
 // How long a token's row outlives the token, so that its bearer is told "expired" or "revoked" and
@@ -13,6 +14,9 @@ namespace berth::expiry {
 inline constexpr Duration told_for = std::chrono::hours(1);
 // How long the first answer to a request with an Idempotency-Key is kept.
 inline constexpr Duration answers_kept_for = std::chrono::hours(24);
+
+// How long mail stays that nobody tried to send: in development, people read it there.
+inline constexpr Duration unsent_mail_kept_for = std::chrono::days(90);
 
 // How long a hold's row is kept after it was closed.
 inline constexpr Duration holds_kept_for = std::chrono::hours(24);

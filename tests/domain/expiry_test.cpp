@@ -202,4 +202,19 @@ TEST_CASE("what a deleted app was given goes") {
   });
 }
 
+TEST_CASE("mail that nobody sends goes after 90 days") {
+  Fixture f;
+  const auto mails = [&] {
+    return f.world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM outbox"); });
+  };
+  const auto before = mails();
+  REQUIRE(before > 0);
+  f.world.clock.advance(std::chrono::days(90) - 1ms);
+  f.remove();
+  CHECK(mails() == before);
+  f.world.clock.advance(1ms);
+  f.remove(1);
+  CHECK(mails() == 0);
+}
+
 }  // namespace
