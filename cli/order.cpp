@@ -58,10 +58,8 @@ std::string interpolated(const std::string& text, const std::string& where) {
   return result;
 }
 
-// A scalar as the text that was meant; YAML makes numbers and booleans of some.
 std::string scalar(const json& value, const std::string& where) {
   if (value.is_string()) return interpolated(value.get<std::string>(), where);
-  if (value.is_number() || value.is_boolean()) return value.dump();
   throw Failure(Exit::usage, where + " has to be a text");
 }
 
@@ -78,8 +76,12 @@ bool is_known(const std::string& key) {
          std::ranges::any_of(fields, [&](const Field& field) { return key == field.order; });
 }
 
-json parse_order(const json& entry, const std::string& where) {
-  if (!entry.is_object()) throw Failure(Exit::usage, where + " has to be a deployment");
+// `texts` is the entry with its scalars as they were written: variables are texts, and 1.10 isn't
+// 1.1.
+json parse_order(const json& entry, const json& texts, const std::string& where) {
+  if (!entry.is_object())
+    throw Failure(Exit::usage, where + " holds no deployment",
+                  "It needs a name and an image; `berth man` shows an example.");
   json order = json::object();
   for (const auto& [given, value] : entry.items()) {
     const std::string key = given == "env" ? "env_vars" : given;
@@ -90,12 +92,21 @@ json parse_order(const json& entry, const std::string& where) {
           "The keys are name, image, tier, port, custom_domain, health_path, env_vars and "
           "registry_credentials.");
     const bool holds_texts = key == "env_vars" || key == "registry_credentials";
-    order[key] = holds_texts ? texts_in(value, where + "." + key) : value;
+    order[key] = holds_texts ? texts_in(texts.at(given), where + "." + key) : value;
   }
   for (const char* needed : {"name", "image"})
     if (!order.contains(needed) || !order.at(needed).is_string())
       throw Failure(Exit::usage, where + ": " + needed + " is missing or no text");
   return order;
+}
+
+bool is_same(const Field& field, const json& wanted, const json& there) {
+  if (std::string_view(field.order) != "custom_domain" || !wanted.is_string() || !there.is_string())
+    return wanted == there;
+  // Host names know no case; the server keeps them in lower case.
+  return std::ranges::equal(
+      wanted.get<std::string>(), there.get<std::string>(),
+      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
 std::vector<std::string> keys_of(const json& live) {
@@ -158,7 +169,8 @@ json parse_env_file(const std::string& text, const std::string& source) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     if (line.ends_with('\r')) line.pop_back();
-    if (line.find_first_not_of(" \t") == std::string::npos || line.starts_with('#')) continue;
+    const size_t start = line.find_first_not_of(" \t");
+    if (start == std::string::npos || line[start] == '#') continue;
     const size_t equals = line.find('=');
     if (equals == std::string::npos || !is_name(line.substr(0, equals)))
       throw Failure(Exit::usage, source + ", line " + std::to_string(number) + " isn't KEY=VALUE");
@@ -172,20 +184,27 @@ json parse_env_file(const std::string& text, const std::string& source) {
 
 std::vector<json> parse_orders(const std::string& text, const std::string& source) {
   json content;
+  json texts;
   try {
     content = parse_yaml(text, source);
+    texts = parse_yaml(text, source, Scalars::texts);
+    if (yaml_documents(text, source) > 1)
+      throw Failure(Exit::usage, source + " holds several documents",
+                    "Several deployments stand in one, in a list under `deployments`.");
+  } catch (const Failure&) {
+    throw;
   } catch (const std::runtime_error& error) {
     throw Failure(Exit::usage, error.what());
   }
   const bool is_list = content.is_object() && content.contains("deployments");
-  if (!is_list) return {parse_order(content, source)};
+  if (!is_list) return {parse_order(content, texts, source)};
   if (content.size() != 1 || !content.at("deployments").is_array() ||
       content.at("deployments").empty())
     throw Failure(Exit::usage, source + ": deployments has to be a list, and stand alone");
   std::vector<json> orders;
   for (const json& entry : content.at("deployments")) {
-    orders.push_back(
-        parse_order(entry, source + ", deployment " + std::to_string(orders.size() + 1)));
+    orders.push_back(parse_order(entry, texts.at("deployments").at(orders.size()),
+                                 source + ", deployment " + std::to_string(orders.size() + 1)));
     for (size_t i = 0; i + 1 < orders.size(); ++i)
       if (orders[i].at("name") == orders.back().at("name"))
         throw Failure(Exit::usage, source + ": " + shown(orders[i].at("name")) + " is there twice");
@@ -201,7 +220,7 @@ Plan plan_for(const json& order, const json& live) {
                .body = json::object()};
   for (const Field& field : fields) {
     const auto wanted = order.find(field.order);
-    if (wanted == order.end() || *wanted == live.value(field.live, json())) continue;
+    if (wanted == order.end() || is_same(field, *wanted, live.value(field.live, json()))) continue;
     plan.body[field.order] = *wanted;
     plan.changes.push_back({field.order, shown(live.value(field.live, json())), shown(*wanted)});
   }

@@ -17,8 +17,8 @@ std::pair<std::string, std::string> parse_env(const std::string& text);
 json parse_env_file(const std::string& text, const std::string& source);
 
 // Deployments of a berth.yaml as bodies of POST /api/deploy/apps. Either one deployment at the top
-// level, or a list under `deployments`. Keys: those of the request (name, image, tier, port,
-// custom_domain, health_path, env_vars or env, registry_credentials). In env_vars and
+// level, or a list under `deployments`; of one document. Keys: those of the request (name, image,
+// tier, port, custom_domain, health_path, env_vars or env, registry_credentials). In env_vars and
 // registry_credentials ${NAME} stands for a variable of our own environment and $$ for a $. Throws
 // Failure usage with source and key.
 std::vector<json> parse_orders(const std::string& text, const std::string& source);

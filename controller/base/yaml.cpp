@@ -39,11 +39,21 @@ std::optional<std::int64_t> integer(const std::string& text) {
   return whole<std::int64_t>(without_plus(text));
 }
 
-json scalar(const YAML::Node& node) {
+// An alias to what it stands in has no end, and aliases of aliases grow as fast as they like.
+constexpr int deepest = 64;
+constexpr size_t most_nodes = 1'000'000;
+
+struct Reading {
+  Scalars scalars;
+  size_t nodes = 0;
+};
+
+json scalar(const YAML::Node& node, Scalars scalars) {
   const std::string& text = node.Scalar();
   if (node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str") return text;  // quoted
   if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL")
     return nullptr;
+  if (scalars == Scalars::texts) return text;
   if (text == "true" || text == "True" || text == "TRUE") return true;
   if (text == "false" || text == "False" || text == "FALSE") return false;
   if (const auto number = integer(text)) return *number;
@@ -54,27 +64,37 @@ json scalar(const YAML::Node& node) {
   return text;
 }
 
-json convert(const YAML::Node& node) {
+json convert(const YAML::Node& node, Reading& reading, int depth);
+
+json map_of(const YAML::Node& node, Reading& reading, int depth) {
+  json object = json::object();
+  json merged = json::object();
+  for (const auto& entry : node) {
+    const std::string& key = entry.first.Scalar();
+    if (key == "<<")
+      merged = convert(entry.second, reading, depth);
+    else if (object.contains(key))
+      throw YAML::Exception(entry.first.Mark(), "the key " + key + " is there twice");
+    else
+      object[key] = convert(entry.second, reading, depth);
+  }
+  merged.update(object);  // what stands here wins over what is merged in
+  return merged;
+}
+
+json convert(const YAML::Node& node, Reading& reading, int depth) {
+  if (depth > deepest || ++reading.nodes > most_nodes)
+    throw YAML::Exception(node.Mark(), "this is too deep or, by its aliases, too much");
   switch (node.Type()) {
     case YAML::NodeType::Scalar:
-      return scalar(node);
+      return scalar(node, reading.scalars);
     case YAML::NodeType::Sequence: {
       json list = json::array();
-      for (const auto& item : node) list.push_back(convert(item));
+      for (const auto& item : node) list.push_back(convert(item, reading, depth + 1));
       return list;
     }
-    case YAML::NodeType::Map: {
-      json object = json::object();
-      json merged = json::object();
-      for (const auto& entry : node) {
-        if (entry.first.Scalar() == "<<")
-          merged = convert(entry.second);
-        else
-          object[entry.first.Scalar()] = convert(entry.second);
-      }
-      merged.update(object);  // what stands here wins over what is merged in
-      return merged;
-    }
+    case YAML::NodeType::Map:
+      return map_of(node, reading, depth + 1);
     default:
       return nullptr;
   }
@@ -82,9 +102,18 @@ json convert(const YAML::Node& node) {
 
 }  // namespace
 
-json parse_yaml(std::string_view text, const std::string& source) {
+json parse_yaml(std::string_view text, const std::string& source, Scalars scalars) {
   try {
-    return convert(YAML::Load(std::string(text)));
+    Reading reading = {.scalars = scalars};
+    return convert(YAML::Load(std::string(text)), reading, 0);
+  } catch (const YAML::Exception& failure) {
+    throw std::runtime_error(source + ": " + failure.what());
+  }
+}
+
+size_t yaml_documents(std::string_view text, const std::string& source) {
+  try {
+    return YAML::LoadAll(std::string(text)).size();
   } catch (const YAML::Exception& failure) {
     throw std::runtime_error(source + ": " + failure.what());
   }

@@ -71,6 +71,34 @@ TEST_CASE("of several documents the first counts, and an empty one is null") {
   CHECK(parse_yaml("", "test").is_null());
 }
 
+TEST_CASE("several documents are counted") {
+  CHECK(yaml_documents("a: 1\n", "test") == 1);
+  CHECK(yaml_documents("---\na: 1\n---\nb: 1\n", "test") == 2);
+}
+
+TEST_CASE("a key that is there twice is refused") {
+  CHECK_THROWS_WITH(parse_yaml("a: 1\nb: {c: 1, c: 2}\n", "test"),
+                    Catch::Contains("line 2") && Catch::Contains("c is there twice"));
+}
+
+TEST_CASE("aliases can't make a text endless") {
+  CHECK_THROWS_AS(parse_yaml("&a {b: *a}", "test"), std::runtime_error);
+  std::string bomb = "a0: &a0 [x]\n";
+  for (int i = 1; i < 30; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before + ", " + before +
+            "]\n";
+  }
+  CHECK_THROWS_AS(parse_yaml(bomb, "test"), std::runtime_error);
+}
+
+TEST_CASE("scalars stay as they were written, where texts are wanted") {
+  const json got = parse_yaml("[1.10, 0x1F, 017, 1e3, True, +5, '1', 12345678901234567890123, ~]",
+                              "test", Scalars::texts);
+  CHECK(got ==
+        json{"1.10", "0x1F", "017", "1e3", "True", "+5", "1", "12345678901234567890123", nullptr});
+}
+
 TEST_CASE("a broken text names its source and line") {
   try {
     parse_yaml("a: 1\nb: [1, 2\n", "berthd.yaml");

@@ -54,11 +54,30 @@ TEST_CASE("what a file doesn't say right is named") {
   for (const char* text :
        {"name: shop", "name: shop\nimage: i\nprot: 80", "deployments: []", "deployments: 3",
         "- name: shop", "name: [1]\nimage: i", "name: a\nimage: i\nenv: {A: 1}\nenv_vars: {A: 1}",
-        "name: a\nimage: i\nenv: [A]", "deployments:\n- {name: a, image: i}\n- {name: a, image: j}",
+        "name: a\nimage: i\nenv: [A]", "", "name: a\nname: b\nimage: i",
+        "name: a\nimage: i\n---\nname: b\nimage: i", "name: a\nimage: i\nenv: {A: 1, A: 2}",
+        "&a {name: a, image: i, env: *a}",
+        "deployments:\n- {name: a, image: i}\n- {name: a, image: j}",
         "name: a\nimage: i\nenv: {A: '${BERTH_TEST_IS_NOT_SET}'}", "name: {"}) {
     CAPTURE(text);
     CHECK(exit_of([&] { parse_orders(text, "berth.yaml"); }) == Exit::usage);
   }
+}
+
+TEST_CASE("values are the texts that were written, and no numbers") {
+  const auto orders = parse_orders(
+      "name: a\nimage: i\nport: 0x50\nenv:\n  VERSION: 1.10\n  MODE: 0644\n  ON: True\n", "f");
+  CHECK(orders[0].at("env_vars") == json{{"VERSION", "1.10"}, {"MODE", "0644"}, {"ON", "True"}});
+  CHECK(orders[0].at("port") == 80);
+}
+
+TEST_CASE("a domain's letters differ by more than their case") {
+  json there = live();
+  there["custom_domain"] = "shop.example.com";
+  const json order = {{"name", "shop"}, {"custom_domain", "Shop.Example.COM"}};
+  CHECK(plan_for(order, there).kind == Plan::Kind::nothing);
+  CHECK(plan_for({{"name", "shop"}, {"custom_domain", "shop.example.org"}}, there).kind ==
+        Plan::Kind::patch);
 }
 
 TEST_CASE("variables of our environment stand in values, and nowhere else") {
