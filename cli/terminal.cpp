@@ -3,6 +3,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <iostream>
 
 #include "cli/config.h"
@@ -11,23 +13,39 @@
 namespace berth::cli {
 namespace {
 
-// No echo as long as it lives.
+// The terminal's settings outlive the process: a signal that ends it has to put them back, too.
+termios before_quiet = {};
+constexpr std::array endings = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+extern "C" void end_loud(int signal) {
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &before_quiet);
+  ::raise(signal);  // SA_RESETHAND: by now it ends the process
+}
+
+// No echo as long as it lives. One at a time.
 class Quiet {
  public:
   Quiet() {
-    known_ = ::tcgetattr(STDIN_FILENO, &before_) == 0;
-    termios quiet = before_;
+    known_ = ::tcgetattr(STDIN_FILENO, &before_quiet) == 0;
+    if (!known_) return;
+    struct sigaction loud = {};
+    loud.sa_handler = end_loud;
+    loud.sa_flags = SA_RESETHAND;
+    for (size_t i = 0; i < endings.size(); ++i) ::sigaction(endings[i], &loud, &actions_[i]);
+    termios quiet = before_quiet;
     quiet.c_lflag &= ~tcflag_t(ECHO);
-    if (known_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
   }
   ~Quiet() {
-    if (known_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+    if (!known_) return;
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_quiet);
+    for (size_t i = 0; i < endings.size(); ++i) ::sigaction(endings[i], &actions_[i], nullptr);
   }
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;
 
  private:
-  termios before_ = {};
+  std::array<struct sigaction, endings.size()> actions_ = {};
   bool known_ = false;
 };
 
@@ -71,7 +89,9 @@ std::string ask_secret(const std::string& question, const std::string& otherwise
 
 void confirm(const std::string& question, bool yes) {
   if (yes) return;
-  const std::string answer = ask(question + " [y/N]", "Pass --yes.");
+  check_somebody_is_there(question + " [y/N]", "Pass --yes.");
+  std::string answer;  // just Enter is a no
+  std::getline(std::cin, answer);
   if (answer != "y" && answer != "Y" && answer != "yes")
     throw Failure(Exit::failed, "nothing was done");
 }
