@@ -12,6 +12,12 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
+std::vector<FlagInfo> all_flags(const CommandInfo& command) {
+  std::vector<FlagInfo> flags = command.flags;
+  flags.insert(flags.end(), command.inherited.begin(), command.inherited.end());
+  return flags;
+}
+
 std::string words_of(const CommandInfo& command, const CommandInfo& root) {
   std::string words;
   for (const CommandInfo& below : command.commands) words += below.name + " ";
@@ -21,6 +27,7 @@ std::string words_of(const CommandInfo& command, const CommandInfo& root) {
     else
       words += flag.names[0] + " ";
   }
+  for (const FlagInfo& flag : command.inherited) words += flag.names[0] + " ";
   // The flags of the root are taken anywhere.
   if (&command != &root)
     for (const FlagInfo& flag : root.flags)
@@ -44,7 +51,7 @@ std::string tables(const CommandInfo& root) {
     paths += (paths.empty() ? "" : "|") + quoted(command->path);
     words +=
         "    " + quoted(command->path) + ") offered=" + quoted(words_of(*command, root)) + " ;;\n";
-    for (const FlagInfo& flag : command->flags) {
+    for (const FlagInfo& flag : all_flags(*command)) {
       if (flag.positional || !flag.takes_value) continue;
       std::string choices;
       for (const std::string& choice : flag.choices)
@@ -115,7 +122,7 @@ std::string fish(const CommandInfo& root) {
     for (const CommandInfo& below : command->commands)
       lines += "complete -c berth -n " + quoted(fish_condition(*command)) + " -a " + below.name +
                " -d " + quoted(below.description) + "\n";
-    for (const FlagInfo& flag : command->flags) {
+    for (const FlagInfo& flag : all_flags(*command)) {
       if (!flag.positional) lines += fish_flag(*command, root, flag);
       if (!flag.positional || flag.choices.empty()) continue;
       std::string choices;

@@ -48,6 +48,7 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"token_revoked", "Log in again: `berth login`."},
       {"wrong_token_type", "This needs another kind of token: see `berth whoami`."},
       {"subdomain_taken", "Choose another name."},
+      {"domain_not_found", "`berth deploy domain NAME --set HOST` claims one."},
       {"domain_taken", "Another operator has this domain; `berth deploy domain` says more."},
       {"deployment_limit_reached",
        "Delete a deployment (`berth deploy list`), or take another tier (`berth tiers`)."},

@@ -36,20 +36,23 @@ std::string flag_text(const FlagInfo& flag) {
   return tagged(tag, text + ".");
 }
 
-std::string usage(const CommandInfo& command) {
+std::string usage(const CommandInfo& command, const std::string& behind) {
   std::string line = ".SS \"" + escaped(command.path);
   for (const FlagInfo& flag : command.flags)
     if (flag.positional) line += " " + (flag.required ? flag.names[0] : "[" + flag.names[0] + "]");
-  return line + "\"\n" + escaped(command.description) + ".\n";
+  return line + behind + "\"\n" + escaped(command.description) + ".\n";
 }
 
 std::string commands(const CommandInfo& root) {
   std::string text = ".SH COMMANDS\n";
   for (const CommandInfo* command : flattened(root)) {
-    if (command == &root || !command->commands.empty()) continue;
-    text += usage(*command);
+    const bool is_group = !command->commands.empty();
+    std::string flags;
     for (const FlagInfo& flag : command->flags)
-      if (flag.names[0] != "--help") text += flag_text(flag);
+      if (flag.names[0] != "--help") flags += flag_text(flag);
+    // A group's flags are taken by all of its commands.
+    if (command != &root && (!is_group || !flags.empty()))
+      text += usage(*command, is_group ? " COMMAND" : "") + flags;
   }
   return text;
 }
@@ -65,6 +68,11 @@ std::string around() {
          tagged("BERTH_INTERNAL_SECRET", "The platform's secret, for berth admin.") +
          tagged("BERTH_ALLOW_HTTP",
                 "1: speaks plain http to servers that aren't on this machine.") +
+         tagged("https_proxy, http_proxy, all_proxy, no_proxy",
+                "The proxy, and the hosts without one. Addresses of this machine have none.") +
+         tagged("SSL_CERT_FILE, SSL_CERT_DIR",
+                "Certificates of authorities that are trusted, for a server whose own authority "
+                "the system doesn't know.") +
          tagged("BROWSER", "The program that opens pages instead of xdg-open.") + ".SH FILES\n" +
          tagged("$XDG_CONFIG_HOME/berth/config.yaml",
                 "Defaults: server, output, app, browser. Without the variable: ~/.config.") +
@@ -100,10 +108,11 @@ constexpr const char* example =
 
 std::string manual_page(const CLI::App& app) {
   const CommandInfo root = tree_of(app);
-  std::string text = ".TH BERTH 1 \"\" \"berth\" \"User Commands\"\n.SH NAME\nberth \\- " +
-                     escaped(root.description) +
-                     "\n.SH SYNOPSIS\n.B berth\n.RI [ options ] \" command \" [ arguments ]\n"
-                     ".SH OPTIONS\nTaken by every command.\n";
+  std::string text =
+      ".TH BERTH 1 \"\" \"berth\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\nberth \\- " +
+      escaped(root.description) +
+      "\n.SH SYNOPSIS\n.B berth\n.RI [ options ] \" command \" [ arguments ]\n"
+      ".SH OPTIONS\nTaken by every command.\n";
   for (const FlagInfo& flag : root.flags) text += flag_text(flag);
   return text + commands(root) + around() + exits() + example;
 }

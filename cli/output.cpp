@@ -1,8 +1,11 @@
 #include "cli/output.h"
 
+#include <locale.h>
+#include <wchar.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cwchar>
 #include <iostream>
 
 #include "cli/failure.h"
@@ -15,7 +18,7 @@ namespace {
 constexpr size_t between_columns = 2;
 
 std::string padded(const std::string& text, size_t width) {
-  return text + std::string(width - std::min(width, characters(text)), ' ');
+  return text + std::string(width - std::min(width, cells(text)), ' ');
 }
 
 // A plain scalar would be read as something else, or not at all.
@@ -89,6 +92,30 @@ Format parse_format(const std::string& name) {
   throw Failure(Exit::usage, "output has to be table, json or yaml, not \"" + name + "\"");
 }
 
+std::string name_of(Format format) {
+  return format == Format::as_json ? "json" : format == Format::as_yaml ? "yaml" : "table";
+}
+
+size_t cells(const std::string& text) {
+  // The widths of Unicode, whatever locale we run in.
+  static const locale_t unicode = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (unicode == nullptr) return characters(text);
+  const locale_t before = ::uselocale(unicode);
+  std::mbstate_t state = {};
+  size_t count = 0;
+  for (size_t i = 0; i < text.size();) {
+    wchar_t c = 0;
+    const size_t bytes = std::mbrtowc(&c, text.data() + i, text.size() - i, &state);
+    const bool broken = bytes == 0 || bytes > text.size();
+    if (broken) state = {};
+    const int width = broken ? 1 : ::wcwidth(c);
+    count += width < 0 ? 1 : size_t(width);
+    i += broken ? 1 : bytes;
+  }
+  ::uselocale(before);
+  return count;
+}
+
 std::string printable(std::string_view text) {
   std::string result(text);
   for (char& c : result)
@@ -112,7 +139,7 @@ std::string table_of(const std::vector<std::string>& head,
   }
   std::vector<size_t> widths(head.size(), 0);
   for (const auto& line : lines)
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], characters(line[i]));
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], cells(line[i]));
   std::string result;
   for (const auto& line : lines) {
     for (size_t i = 0; i < line.size(); ++i)
@@ -125,7 +152,7 @@ std::string table_of(const std::vector<std::string>& head,
 std::string facts_of(const std::vector<std::pair<std::string, std::string>>& facts) {
   size_t width = 0;
   for (const auto& [name, value] : facts)
-    if (!value.empty()) width = std::max(width, characters(name) + 1);
+    if (!value.empty()) width = std::max(width, cells(name) + 1);
   std::string result;
   for (const auto& [name, value] : facts)
     if (!value.empty())

@@ -14,6 +14,11 @@ using nlohmann::json;
 
 enum class Format { table, as_json, as_yaml };
 Format parse_format(const std::string& name);  // throws Failure usage
+std::string name_of(Format format);
+
+// How many columns of a terminal a text takes: two for a character of Chinese, none for an accent
+// that stands alone.
+size_t cells(const std::string& text);
 
 // Columns as wide as their widest cell, two blanks between, nothing behind the last one. Control
 // characters of the server's texts are shown as '?', so that none of them steers the terminal.

@@ -13,13 +13,40 @@ void report(const Failure& failure) {
   if (!failure.advice.empty()) say(failure.advice);
 }
 
+// A group without one of its commands: which there are, and what was taken for one.
+bool lacks_command(const CLI::App& program) {
+  const CLI::App* group = &program;
+  std::string above;
+  while (!group->get_subcommands().empty()) {
+    above += group->get_name() + " ";
+    group = group->get_subcommands().front();
+  }
+  const std::string path = above + group->get_name();
+  const auto commands = group->get_subcommands([](const CLI::App*) { return true; });
+  if (commands.empty()) return false;
+  const std::vector<std::string> words = program.remaining(true);
+  if (words.empty()) {
+    std::cerr << group->help(above.substr(0, above.find_last_not_of(' ') + 1));
+    return true;
+  }
+  std::string names;
+  for (const CLI::App* command : commands)
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  report(Failure(Exit::usage,
+                 path + " has no " + (words[0].starts_with('-') ? "flag " : "command ") + words[0],
+                 "There are " + names + "; `" + path + " --help` says more."));
+  return true;
+}
+
 int parse_and_run(CLI::App& program, int argc, char** argv) {
   try {
     program.parse(argc, argv);
     std::cout.flush();
-    return std::cout ? int(Exit::ok) : int(Exit::failed);
+    if (!std::cout) throw Failure(Exit::failed, "the result can't be written to stdout");
+    return int(Exit::ok);
   } catch (const CLI::ParseError& error) {
     // --help and --version arrive here, too, with 0.
+    if (error.get_exit_code() != 0 && lacks_command(program)) return int(Exit::usage);
     return program.exit(error) == 0 ? int(Exit::ok) : int(Exit::usage);
   } catch (const Failure& failure) {
     report(failure);
@@ -34,6 +61,7 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
       std::make_unique<CLI::App>("the client of berth, a container-hosting platform", "berth");
   program->set_version_flag("--version", "berth " BERTH_VERSION, "Print the version");
   program->fallthrough();
+  program->footer("-o, --server, --app and --client-id are for every command: `berth --help`.");
   program->require_subcommand(1);
   program->add_option("--output,-o", run.flags.output, "Form of the result")
       ->check(CLI::IsMember({"table", "json", "yaml"}));

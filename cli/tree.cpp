@@ -40,15 +40,21 @@ FlagInfo flag_of(const CLI::Option& option) {
   return flag;
 }
 
-CommandInfo command_of(const CLI::App& app, const std::string& parent) {
+CommandInfo command_of(const CLI::App& app, const std::string& parent,
+                       const std::vector<FlagInfo>& inherited) {
   CommandInfo command = {.path = parent + app.get_name(),
                          .name = app.get_name(),
                          .description = app.get_description(),
                          .flags = {},
+                         .inherited = inherited,
                          .commands = {}};
   for (const CLI::Option* option : app.get_options()) command.flags.push_back(flag_of(*option));
+  std::vector<FlagInfo> handed_on = inherited;
+  if (!parent.empty())
+    for (const FlagInfo& flag : command.flags)
+      if (!flag.positional && flag.names[0] != "--help") handed_on.push_back(flag);
   for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; }))
-    command.commands.push_back(command_of(*below, command.path + " "));
+    command.commands.push_back(command_of(*below, command.path + " ", handed_on));
   return command;
 }
 
@@ -59,7 +65,7 @@ void collect(const CommandInfo& command, std::vector<const CommandInfo*>& into) 
 
 }  // namespace
 
-CommandInfo tree_of(const CLI::App& root) { return command_of(root, ""); }
+CommandInfo tree_of(const CLI::App& root) { return command_of(root, "", {}); }
 
 std::vector<const CommandInfo*> flattened(const CommandInfo& root) {
   std::vector<const CommandInfo*> result;

@@ -26,6 +26,7 @@ struct CommandInfo {
   std::string name;  // "create"
   std::string description;
   std::vector<FlagInfo> flags;
+  std::vector<FlagInfo> inherited;  // of the groups above, without the root's
   std::vector<CommandInfo> commands;
 };
 

@@ -21,12 +21,14 @@ void add_config(CLI::App& root, Run& run) {
   add_command(*config, "show", "What counts now, and where it lies", [&run] {
     const Settings& settings = run.settings();
     const json body = {{"server", settings.server},
+                       {"output", name_of(settings.format)},
                        {"app", settings.app},
                        {"browser", settings.opens_browser},
                        {"config_file", settings.places.config_file.string()},
                        {"credentials_file", run.store().file().string()}};
     run.out().object(body, body,
                      {{"Server", "server"},
+                      {"Output", "output"},
                       {"App", "app"},
                       {"Opens a browser", "browser"},
                       {"Configuration", "config_file"},

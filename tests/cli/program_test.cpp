@@ -11,6 +11,7 @@
 #include "cli/http.h"
 #include "cli/manual.h"
 #include "cli/tree.h"
+#include "tests/cli/person.h"
 #include "tests/process/berthd.h"
 
 using namespace berth::cli;
@@ -74,6 +75,8 @@ TEST_CASE("bash completes commands, flags and values") {
   CHECK(offered({"berth", "deploy", "create", "--ser"}) == std::set<std::string>{"--server"});
   CHECK(offered({"berth", "completion", ""}).contains("fish"));
   CHECK(offered({"berth", "deploy", "create", "--image", ""}).empty());
+  // A group's own flag, behind its commands.
+  CHECK(offered({"berth", "admin", "approve", "--sec"}) == std::set<std::string>{"--secret-file"});
 }
 
 TEST_CASE("the scripts for zsh and fish name every command") {
@@ -97,6 +100,10 @@ TEST_CASE("the manual has every command, flag and exit code, and groff has nothi
     if (command->commands.empty())
       CHECK(page.find(".SS \"" + std::regex_replace(command->path, std::regex("-"), "\\-")) !=
             std::string::npos);
+  for (const CommandInfo* command : flattened(tree.root))
+    for (const FlagInfo& flag : command->flags)
+      CHECK(page.find(std::regex_replace(flag.names[0], std::regex("-"), "\\-")) !=
+            std::string::npos);
   for (const ExitInfo& info : exit_codes())
     CHECK(page.find(".B " + std::to_string(int(info.exit)) + "\n") != std::string::npos);
   for (const char* flag : {"\\-\\-totp\\-code", "\\-\\-wait", "\\-\\-output"})
@@ -110,6 +117,19 @@ TEST_CASE("the manual has every command, flag and exit code, and groff has nothi
         0);
   CHECK(dir.read("out").find("warning") == std::string::npos);
   CHECK(dir.read("out").find("EXIT STATUS") != std::string::npos);
+}
+
+TEST_CASE("a word that is no command is named, with those that there are") {
+  const auto berth = [](const Words& words) { return Running(words, "", {{"HOME", "/"}}).wait(); };
+  const Ran typo = berth({"deploy", "creat", "x"});
+  CHECK(typo.code == 2);
+  CHECK(typo.err.find("berth deploy has no command creat") != std::string::npos);
+  CHECK(typo.err.find("create, up, list") != std::string::npos);
+  const Ran group = berth({"deploy"});
+  CHECK(group.code == 2);
+  CHECK(group.err.find("Usage: berth deploy") != std::string::npos);
+  CHECK(group.err.find("rollback") != std::string::npos);
+  CHECK(berth({"deploy", "logs", "x", "--tail", "-1"}).err.size() < 200);
 }
 
 TEST_CASE("a refusal is understood in each of its forms") {
