@@ -80,8 +80,8 @@ json read_all(const std::filesystem::path& file) {
   const auto text = read_file(file);
   if (!text) return {{"version", file_version}, {"servers", json::object()}};
   json content = json::parse(*text, nullptr, false);
-  if (!content.is_object() || content.value("version", 0) != file_version ||
-      !content.contains("servers"))
+  if (!content.is_object() || content.value("version", json()) != file_version ||
+      !content.value("servers", json()).is_object())
     throw damaged(file);
   return content;
 }

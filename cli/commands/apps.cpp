@@ -222,8 +222,17 @@ void request_scopes(Run& run, const AppFlags& flags) {
                               request.at("status").get<std::string>() + ".");
 }
 
+// So that the next login by browser asks for what was approved meanwhile.
+void remember_approved(Run& run, const json& app) {
+  run.store().update(run.settings().server, [&](Account& account) {
+    if (StoredApp* stored = account.find(app.at("client_id")))
+      stored->scopes = app.at("approved_scopes").get<std::vector<std::string>>();
+  });
+}
+
 void list_scopes(Run& run, const AppFlags& flags) {
   const json app = find_app(run, flags.app);
+  remember_approved(run, app);
   json body =
       run.api().all(my_app(run, app.at("id"), "/scope-requests"), "scope_requests", As::account);
   body["approved_scopes"] = app.at("approved_scopes");

@@ -152,13 +152,14 @@ void keep_session(Run& run, const StoredSession& session) {
 void login_by_password(Run& run, const LoginFlags& flags) {
   if (flags.email.empty()) throw Failure(Exit::usage, "whose password is it?", "Pass --email.");
   const StoredSession session = sign_in_with_code(run, flags, password_of(flags.password_stdin));
-  run.store().update(run.settings().server, [&](Account& account) { account.session = session; });
+  keep_session(run, session);
   Account account = run.store().load(run.settings().server);
   const StoredApp* app = account.find(run.settings().app);
   if (app == nullptr) {
     run.out().done({{"username", session.username}, {"email", session.email}},
                    "Logged in as " + session.username +
-                       ". Next: `berth apps create NAME --scopes deploy:manage`.");
+                       ". Next: " + (account.apps.empty() ? "" : "`berth apps use NAME`, or ") +
+                       "`berth apps create NAME --scopes deploy:manage`.");
     return;
   }
   keep(run, *app,
@@ -235,11 +236,13 @@ void whoami(Run& run) {
   const Settings& settings = run.settings();
   json result = {{"server", settings.server}};
   Account account = run.store().load(settings.server);
+  // What the environment brings counts, not what is stored beside it.
+  const bool as_client = !settings.client_id.empty() && settings.client_secret;
   const bool has_session =
-      account.session || (settings.token && settings.token->starts_with("eyJ"));
+      settings.token ? settings.token->starts_with("eyJ") : account.session && !as_client;
   if (has_session) result["user"] = run.api().get("/api/auth/me", As::account).at("user");
   const StoredApp* app = account.find(settings.app);
-  if (app != nullptr && !settings.token)
+  if (app != nullptr && !settings.token && !as_client)
     result["app"] = {{"name", app->name}, {"id", app->id}, {"client_id", app->client_id}};
   if (!has_session || (app != nullptr && app->tokens && !settings.token)) {
     json seen = run.api().post("/api/oauth/token/verify",

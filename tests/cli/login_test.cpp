@@ -1,7 +1,12 @@
 // Getting in, staying in, getting out: against the real berthd.
+#include <pty.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <ctime>
 #include <regex>
 
@@ -282,4 +287,78 @@ TEST_CASE("logout ends on the server what was stored") {
   CHECK(berth::process::Client(berthd, jwt).get("/api/auth/me").status == 401);
   CHECK(ada.credentials().at("apps").begin().value().contains("tokens") == false);
   CHECK(ada.berth({"whoami"}).code == not_logged_in);
+}
+
+TEST_CASE("who logs in as somebody else doesn't act for the other one's app") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("bob");
+  ada.settle_in("ada");
+  ada.must({"login", "--email", "bob@example.org", "--password-stdin"}, Person::password());
+  CHECK_FALSE(ada.must({"whoami", "-o", "json"}).body().contains("app"));
+  CHECK(ada.berth({"deploy", "list"}).code == not_logged_in);
+  ada.must({"apps", "use", "Game of bob"});
+  CHECK(ada.must({"deploy", "list", "-o", "json"}).body().at("total") == 0);
+}
+
+TEST_CASE("the next login by browser asks for what was approved meanwhile") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.must({"scopes", "request", "app:balance:read"});
+  ada.must({"admin", "approve", "--all"}, "",
+           {{"BERTH_INTERNAL_SECRET", berthd.internal_secret()}});
+  ada.must({"scopes", "list"});
+  const auto login = ada.start({"login", "--no-browser"});
+  REQUIRE(eventually([&] { return login->err().find("S256") != std::string::npos; }));
+  CHECK(decoded(address_in(login->err())).at("scope").find("app:balance:read") !=
+        std::string::npos);
+}
+
+TEST_CASE("whoami says who one is by the environment, where that brings a token") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  CHECK(ada.berth({"whoami"}, "", {{"BERTH_TOKEN", "at_live_unknown"}}).code == not_logged_in);
+  const std::string token = ada.must({"token", "-o", "json"}).body().at("token");
+  const json me = ada.must({"whoami", "-o", "json"}, "", {{"BERTH_TOKEN", token}}).body();
+  CHECK(me.at("token").at("active") == true);
+  CHECK_FALSE(me.contains("user"));
+}
+
+TEST_CASE("a session that has ended is renewed by the password, which the client says") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  const Ran ran = ada.berth({"apps", "list"}, "", {{"BERTH_TOKEN", "eyJhbGciOiJub25lIn0.e30."}});
+  CHECK(ran.code == not_logged_in);
+  CHECK(ran.err.find("berth login --email") != std::string::npos);
+}
+
+TEST_CASE("Ctrl-C at the password leaves a terminal that shows what is typed") {
+  const Berthd berthd;
+  const berth::process::TempDir home;
+  const std::string directory = home.path().string();
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    ::setenv("HOME", directory.c_str(), 1);
+    ::setenv("BERTH_URL", berthd.base_url().c_str(), 1);
+    ::execl(BERTH, BERTH, "login", "--email", "ada@example.org", static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  REQUIRE(child > 0);
+  const auto echoes = [&] {
+    termios now = {};
+    REQUIRE(::tcgetattr(terminal, &now) == 0);
+    return (now.c_lflag & ECHO) != 0;
+  };
+  REQUIRE(eventually([&] { return !echoes(); }));
+  REQUIRE(::write(terminal, "\x03", 1) == 1);
+  int status = 0;
+  REQUIRE(eventually([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGINT);
+  CHECK(echoes());
+  ::close(terminal);
 }
