@@ -56,6 +56,20 @@ json apply(Api& api, const Plan& plan) {
       .at("deployment");
 }
 
+// Of several, which one was refused; those before it are there by then.
+json applied(Api& api, const Plan& plan) {
+  try {
+    json row = apply(api, plan);
+    say(plan.name + (plan.kind == Plan::Kind::create ? " is created" : " is changed"));
+    return row;
+  } catch (const Failure& failure) {
+    Failure named(failure.exit, plan.name + ": " + failure.what(), failure.advice,
+                  failure.server_code);
+    named.details = failure.details;
+    throw named;
+  }
+}
+
 json plan_as_json(const Plan& plan) {
   json changes = json::array();
   for (const Change& change : plan.changes)
@@ -91,7 +105,7 @@ void up(Run& run, const UpFlags& flags) {
   confirm("Go on?", flags.yes);
   json rows = json::array();
   for (const Plan& plan : plans)
-    if (plan.kind != Plan::Kind::nothing) rows.push_back(apply(run.api(), plan));
+    if (plan.kind != Plan::Kind::nothing) rows.push_back(applied(run.api(), plan));
   // All are asked for before the first one is waited for.
   if (flags.wait)
     for (json& row : rows) {

@@ -175,3 +175,15 @@ TEST_CASE("environment variables come from a file or our own environment, not on
         json{"FROM_FILE", "FROM_HERE"});
   CHECK(ada.berth(create("other", well, {"--env", "NOT_SET"})).code == usage);
 }
+
+TEST_CASE("of several deployments the one that is refused is named, and what was done before it") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  const Ran ran = ada.berth({"deploy", "up", "--yes", "-f", "-"},
+                            "deployments:\n- {name: one, image: 'docker.io/library/one:1'}\n"
+                            "- {name: two, image: 'registry.example.org/two:1'}\n");
+  CHECK(ran.code == 7);
+  CHECK(ran.err.find("one is created") != std::string::npos);
+  CHECK(ran.err.find("berth: two: ") != std::string::npos);
+}
