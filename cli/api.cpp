@@ -41,8 +41,35 @@ bool harmless_twice(const HttpRequest& request) {
 }
 
 Failure no_answer(const std::string& server, const NoAnswer& error) {
-  return Failure(Exit::unavailable, server + " doesn't answer: " + error.what(),
-                 "Is it the right server? --server, BERTH_URL or `berth config set server`.");
+  const bool untrusted = error.why == NoAnswer::Why::not_trusted;
+  return Failure(Exit::unavailable,
+                 server + (untrusted ? " isn't trusted: " : " doesn't answer: ") + error.what(),
+                 untrusted
+                     ? "SSL_CERT_FILE names a file with the certificate of its authority."
+                     : "Is it the right server? --server, BERTH_URL or `berth config set server`.");
+}
+
+Failure not_berth(const std::string& server) {
+  return Failure(Exit::failed, server + " doesn't answer as berth does", "Is it berth's address?");
+}
+
+// Nothing is followed: whoever redirects would get the token.
+Failure redirected(const std::string& server, const HttpResponse& response) {
+  const std::string to = response.header("location");
+  return Failure(Exit::failed,
+                 server + " sends its callers elsewhere (" + std::to_string(response.status) + ")" +
+                     (to.empty() ? "" : ": " + to),
+                 "If that is the right server, name it: --server, BERTH_URL or `berth config set "
+                 "server`.");
+}
+
+// A login by browser brings an app's tokens and no session.
+Failure refusal(const Call& call, const HttpResponse& response) {
+  Failure failure = failure_of(response);
+  if (call.as == As::account && failure.exit == Exit::not_logged_in)
+    failure.advice =
+        "Log in again with the account's password: `berth login --email YOU@EXAMPLE.ORG`.";
+  return failure;
 }
 
 void wait_for(seconds time) {
@@ -68,8 +95,9 @@ HttpResponse Api::raw(HttpRequest request) {
       if (time > longest_wait) return response;
       wait_for(std::max(time, seconds(1)));
     } catch (const NoAnswer& error) {
-      // Where nobody listens, nobody will in a moment: a wrong address shows at once.
-      if (last || !error.may_have_arrived || !harmless_twice(request))
+      // Where nobody listens, nobody will in a moment: a wrong address shows at once. And who was
+      // too slow once would be so again, for minutes.
+      if (last || error.why != NoAnswer::Why::broken || !harmless_twice(request))
         throw no_answer(settings_.server, error);
       wait_for(waits[attempt]);
     }
@@ -95,14 +123,20 @@ std::string Api::authorization(As as) {
 }
 
 HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key) {
-  HttpRequest request = {
-      .method = call.method, .url = call.path, .headers = {"Accept: application/json"}};
+  HttpRequest request = {.method = call.method,
+                         .url = call.path,
+                         .headers = {"Accept: application/json"},
+                         .time = call.time};
   if (call.as != As::nobody) request.headers.push_back(authorization(call.as));
   if (call.method == "POST" || call.method == "PUT")
     request.headers.push_back("Idempotency-Key: " + idempotency_key);
   if (!call.body.is_null()) {
     request.headers.emplace_back("Content-Type: application/json");
-    request.body = call.body.dump();
+    try {
+      request.body = call.body.dump();
+    } catch (const json::type_error&) {
+      throw Failure(Exit::usage, "what is to be sent isn't UTF-8");
+    }
   }
   return request;
 }
@@ -120,12 +154,11 @@ json Api::call(const Call& call) {
   const std::string key = hex(random_bytes(16));
   HttpResponse response = raw(request_of(call, key));
   if (response.status >= 400 && renewed(call, response)) response = raw(request_of(call, key));
-  if (response.status >= 400 || response.status < 200) throw failure_of(response);
-  if (response.body.empty()) return json::object();
+  if (response.status >= 300 && response.status < 400) throw redirected(settings_.server, response);
+  if (response.status >= 400 || response.status < 200) throw refusal(call, response);
+  if (response.status == 204) return json::object();
   json body = json::parse(response.body, nullptr, false);
-  if (body.is_discarded())
-    throw Failure(Exit::failed, settings_.server + " doesn't answer in JSON",
-                  "Is it berth's address?");
+  if (!body.is_object()) throw not_berth(settings_.server);
   return body;
 }
 
@@ -134,6 +167,7 @@ json Api::all(const std::string& path, const std::string& plural, As as) {
                             "page_size=" + std::to_string(page_size) + "&page=";
   json result = get(start + "1", as);
   json& items = result[plural];
+  if (!items.is_array()) throw not_berth(settings_.server);
   for (int page = 2; page <= most_pages; ++page) {
     if (items.size() >= result.value("total", size_t(0))) break;
     const json next = get(start + std::to_string(page), as);
@@ -155,6 +189,8 @@ bool Api::stream(const Stream& stream) {
   HttpResponse response = ask();
   if (response.status >= 400 && renewed({.path = stream.path}, response)) response = ask();
   if (response.status != 200 && response.status != 204) throw failure_of(response);
+  if (response.broke_off && stream.has_end)
+    throw Failure(Exit::unavailable, settings_.server + " broke off in the middle");
   return response.status == 200;
 }
 

@@ -23,7 +23,8 @@ struct Call {
   std::string method = "GET";
   std::string path;  // with the query
   As as = As::app;
-  json body = nullptr;  // null: none
+  json body = nullptr;                                        // null: none
+  std::chrono::milliseconds time = std::chrono::seconds(60);  // for each attempt
 };
 
 // A stream of server-sent events or text; the callback returns false to end it.
@@ -32,14 +33,15 @@ struct Stream {
   std::string accept;  // media type
   std::vector<std::string> headers = {};
   std::function<bool(std::string_view)> sink;
+  bool has_end = false;  // so that one that breaks off before is a failure
 };
 
 class Login;
 
 // A call waits and tries again up to three times: on 429 as Retry-After says (1 s, 2 s, 4 s where
-// it doesn't), and on 503 and broken connections likewise, as far as the second time can't do harm:
-// every POST and PUT carries an Idempotency-Key of its own, which is the same each time. An access
-// token that is refused is renewed once. For one thread.
+// it doesn't), and on 503 and broken connections likewise, as far as the second time can't do harm;
+// not where nobody listens or the time is over. Every POST and PUT carries an Idempotency-Key of its
+// own, which is the same each time. An access token that is refused is renewed once. For one thread.
 class Api {
  public:
   Api(const Settings& settings, CredentialStore& store);

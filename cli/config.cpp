@@ -93,6 +93,13 @@ void set_config(const fs::path& file, const std::string& key, const std::string&
   write_file(file, to_yaml(content), Access::everybody);
 }
 
+bool stays_on_machine(std::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return false;
+  const std::string_view behind = url.substr(scheme + 3);
+  return is_loopback(std::string(behind.substr(0, behind.find('/'))));
+}
+
 std::string checked_server(std::string server, bool allow_http) {
   while (server.ends_with('/')) server.pop_back();
   const size_t scheme = server.find("://");

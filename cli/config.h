@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 // What the user prefers, and where things lie (XDG Base Directory Specification 0.8).
 namespace berth::cli {
@@ -36,6 +37,9 @@ Config load_config(const fs::path& file);
 // Keeps the file 0644-with-umask and the other keys; writes it whole or not at all. An empty value
 // takes the key out.
 void set_config(const fs::path& file, const std::string& key, const std::string& value);
+
+// Whether the host is of this machine: what is sent to it crosses no network.
+bool stays_on_machine(std::string_view url);
 
 // Without a slash at the end. Throws Failure usage where it is no http or https address, and where
 // credentials would cross a network in plain: http is for loopback, unless `allow_http`.

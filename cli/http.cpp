@@ -7,6 +7,8 @@
 #include <exception>
 #include <memory>
 
+#include "cli/config.h"
+
 namespace berth::cli {
 namespace {
 
@@ -19,7 +21,8 @@ struct Exchange {
   CURL* curl = nullptr;
   bool ended_by_sink = false;
   bool too_large = false;
-  std::exception_ptr thrown = {};  // by the sink: it can't pass through C
+  char error[CURL_ERROR_SIZE] = {};  // more than the code says
+  std::exception_ptr thrown = {};    // by the sink: it can't pass through C
 };
 
 struct CurlEnd {
@@ -74,6 +77,13 @@ void set_up(Exchange& exchange, curl_slist* headers) {
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, connect_time_ms);
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, exchange.error);
+  // A proxy that is there for the world would read what needs no https on this machine.
+  if (stays_on_machine(request.url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+  if (const auto file = variable("SSL_CERT_FILE"))
+    curl_easy_setopt(curl, CURLOPT_CAINFO, file->c_str());
+  if (const auto dir = variable("SSL_CERT_DIR"))
+    curl_easy_setopt(curl, CURLOPT_CAPATH, dir->c_str());
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
   curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
@@ -90,11 +100,23 @@ void set_up(Exchange& exchange, curl_slist* headers) {
   }
 }
 
-bool may_have_arrived(CURLcode code) {
-  return code != CURLE_COULDNT_CONNECT && code != CURLE_COULDNT_RESOLVE_HOST &&
-         code != CURLE_COULDNT_RESOLVE_PROXY && code != CURLE_SSL_CONNECT_ERROR &&
-         code != CURLE_PEER_FAILED_VERIFICATION && code != CURLE_URL_MALFORMAT &&
-         code != CURLE_UNSUPPORTED_PROTOCOL;
+NoAnswer::Why reason_of(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+      return NoAnswer::Why::nobody_there;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+      return NoAnswer::Why::not_trusted;
+    case CURLE_OPERATION_TIMEDOUT:
+      return NoAnswer::Why::too_slow;
+    default:
+      return NoAnswer::Why::broken;
+  }
 }
 
 }  // namespace
@@ -120,10 +142,13 @@ HttpResponse perform(const HttpRequest& request) {
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
   exchange.response.status = int(status);
   if (exchange.thrown) std::rethrow_exception(exchange.thrown);
-  if (exchange.too_large) throw NoAnswer("the answer is larger than any of berth's", true);
+  if (exchange.too_large)
+    throw NoAnswer("the answer is larger than any of berth's", NoAnswer::Why::broken);
   const bool stream_ended = request.sink && status == 200;
   if (code != CURLE_OK && !exchange.ended_by_sink && !stream_ended)
-    throw NoAnswer(curl_easy_strerror(code), may_have_arrived(code));
+    throw NoAnswer(exchange.error[0] == '\0' ? curl_easy_strerror(code) : exchange.error,
+                   reason_of(code));
+  exchange.response.broke_off = stream_ended && code != CURLE_OK && !exchange.ended_by_sink;
   return std::move(exchange.response);
 }
 

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
-// One HTTP exchange, by libcurl: http and https alone, certificates checked, no redirect followed.
+// One HTTP exchange, by libcurl: http and https alone, certificates checked (by the system's
+// authorities, or those of SSL_CERT_FILE or SSL_CERT_DIR), no redirect followed. Proxies by
+// https_proxy, http_proxy, all_proxy and no_proxy, but never for this machine's own addresses.
 namespace berth::cli {
 
 // Larger answers than any list has are refused, so that a wrong server can't fill the memory.
@@ -32,15 +34,20 @@ struct HttpResponse {
   int status = 0;
   std::string body = {};                                         // without a stream's pieces
   std::map<std::string, std::string, std::less<>> headers = {};  // names in lower case
+  bool broke_off = false;                                        // a stream: in the middle
   std::string header(std::string_view lower_case_name) const;    // empty where there is none
 };
 
-// There was no answer. `may_have_arrived` is false where nobody listened, so that nothing can have
-// been done.
+// There was no answer.
 struct NoAnswer : std::runtime_error {
-  NoAnswer(const std::string& message, bool arrived)
-      : std::runtime_error(message), may_have_arrived(arrived) {}
-  bool may_have_arrived;
+  enum class Why {
+    nobody_there,  // nothing can have been done
+    not_trusted,   // likewise: the certificate isn't good
+    too_slow,      // `time` is over
+    broken,        // the connection, while something may have been done
+  };
+  NoAnswer(const std::string& message, Why reason) : std::runtime_error(message), why(reason) {}
+  Why why;
 };
 
 // Throws NoAnswer. A stream that ends, however, gives what there was.

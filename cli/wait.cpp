@@ -1,7 +1,9 @@
 #include "cli/wait.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <thread>
 
 namespace berth::cli {
@@ -13,6 +15,9 @@ using std::chrono::milliseconds;
 // Quick where it is quick; then slow enough for the API's 30 a minute.
 constexpr std::array first_pauses = {milliseconds(300), milliseconds(500), milliseconds(1'000)};
 constexpr milliseconds later_pause{2'100};
+constexpr milliseconds shortest_look{1'000};
+constexpr milliseconds longest_look{20'000};  // the server gives up earlier
+constexpr const char* away = "the server doesn't answer; waiting for it";
 
 std::string text_of(const json& status, const char* field) {
   const auto found = status.find(field);
@@ -48,6 +53,19 @@ bool has_failed(const json& status) {
 
 bool is_done(const json& status) { return text_of(status, "status") == "running"; }
 
+// The look at the status; nothing where there is no answer just now: a restart of the server isn't
+// the deployment's end. Throws Failure where it is refused, or the time is over.
+std::optional<json> look_at(Api& api, const std::string& id, Clock::time_point end) {
+  const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+  try {
+    return api.call({.path = "/api/deploy/apps/" + id + "/status",
+                     .time = std::clamp(left, shortest_look, longest_look)});
+  } catch (const Failure& failure) {
+    if (failure.exit != Exit::unavailable || Clock::now() + later_pause > end) throw;
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 // The tables of the README.
@@ -77,10 +95,10 @@ json wait_until_running(Api& api, const std::string& id, std::chrono::seconds ti
   const auto end = Clock::now() + time;
   std::string told;
   for (size_t look = 0;; ++look) {
-    const json status = api.get("/api/deploy/apps/" + id + "/status");
-    if (const std::string now = step(status); now != told) say(told = now);
-    if (has_failed(status)) throw not_well(status);
-    if (is_done(status)) return status;
+    const std::optional<json> status = look_at(api, id, end);
+    if (const std::string now = status ? step(*status) : away; now != told) say(told = now);
+    if (status && has_failed(*status)) throw not_well(*status);
+    if (status && is_done(*status)) return *status;
     const milliseconds pause = look < first_pauses.size() ? first_pauses[look] : later_pause;
     if (Clock::now() + pause > end)
       throw Failure(Exit::timed_out,

@@ -7,6 +7,8 @@
 namespace berth::cli {
 namespace {
 
+constexpr int most_lines = 1'000'000;  // more than any cluster keeps; the server has its own limit
+
 struct LogFlags {
   std::string name;
   bool follow = false;
@@ -35,11 +37,12 @@ void logs(Run& run, const LogFlags& flags) {
     });
     return;
   }
+  const auto print = [](std::string_view piece) {
+    std::cout << piece << std::flush;
+    return bool(std::cout);
+  };
   run.api().stream(
-      {.path = path, .accept = "text/plain", .headers = {}, .sink = [](std::string_view piece) {
-         std::cout << piece << std::flush;
-         return bool(std::cout);
-       }});
+      {.path = path, .accept = "text/plain", .headers = {}, .sink = print, .has_end = true});
 }
 
 // One line for people: when, what, and why.
@@ -79,7 +82,8 @@ void add_follow_commands(CLI::App& deploy, Run& run) {
                                   [&run, flags] { logs(run, *flags); });
   command->add_option("NAME", flags->name, "Name or id of the deployment")->required();
   CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Go on as lines come");
-  command->add_option("--tail", flags->tail, "The last lines alone")->check(CLI::NonNegativeNumber);
+  command->add_option("--tail", flags->tail, "The last lines alone")
+      ->check(CLI::Range(0, most_lines));
   command->add_option("--since", flags->since, "Lines since this moment, or of the last 10m or 2h");
   command->add_flag("--previous,-p", flags->previous, "Of the container before, as after a crash")
       ->excludes(follows);

@@ -1,0 +1,129 @@
+// What the client makes of servers and proxies that aren't berthd, or not well.
+#include <httplib.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "tests/cli/person.h"
+
+using namespace berth::cli;
+using berth::process::Variables;
+
+namespace {
+
+constexpr const char* some_id = "01936f5e-7c1a-7000-8000-000000000005";
+
+// Answers everything in one way.
+class Odd {
+ public:
+  explicit Odd(httplib::Server::Handler answer) {
+    http_.Get(".*", std::move(answer));
+    port_ = http_.bind_to_any_port("127.0.0.1");
+    thread_ = std::thread([this] { http_.listen_after_bind(); });
+    berth::process::eventually([this] { return http_.is_running(); });
+  }
+  ~Odd() {
+    http_.stop();
+    thread_.join();
+  }
+  Odd(const Odd&) = delete;
+  Odd& operator=(const Odd&) = delete;
+
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  Ran berth(const Words& words, Variables variables = {}) const {
+    variables.insert(
+        variables.end(),
+        {{"HOME", home_.path().string()}, {"BERTH_URL", url()}, {"BERTH_TOKEN", "at_live_x"}});
+    return Running(words, "", variables).wait();
+  }
+
+ private:
+  berth::process::TempDir home_;
+  httplib::Server http_;
+  int port_ = 0;
+  std::thread thread_;
+};
+
+httplib::Server::Handler body(const std::string& text) {
+  return [text](const httplib::Request&, httplib::Response& response) {
+    response.set_content(text, "application/json");
+  };
+}
+
+}  // namespace
+
+TEST_CASE("an answer that isn't berth's is no empty list") {
+  for (const char* text : {"", "{}", "null", "[]", "<html>", R"({"deployments":null})"}) {
+    CAPTURE(text);
+    const Ran ran = Odd(body(text)).berth({"deploy", "list"});
+    CHECK(ran.code == 1);
+    CHECK(ran.out.empty());
+    CHECK_FALSE(ran.err.empty());
+  }
+}
+
+TEST_CASE("a server that sends its callers elsewhere is told, and isn't followed") {
+  const Odd odd([](const httplib::Request&, httplib::Response& response) {
+    response.set_redirect("https://berth.example.org/x", 301);
+  });
+  const Ran ran = odd.berth({"deploy", "list"});
+  CHECK(ran.code == 1);
+  CHECK(ran.err.find("https://berth.example.org/x") != std::string::npos);
+}
+
+TEST_CASE("what stays on this machine goes through no proxy") {
+  std::atomic<int> seen = 0;
+  const Odd proxy([&](const httplib::Request&, httplib::Response&) { ++seen; });
+  const Odd odd(body(R"({"deployments":[],"total":0})"));
+  for (const char* name : {"http_proxy", "all_proxy", "ALL_PROXY"})
+    CHECK(odd.berth({"deploy", "list"}, {{name, proxy.url()}}).code == 0);
+  CHECK(seen == 0);
+}
+
+TEST_CASE("logs that break off in the middle are no success") {
+  const Odd odd([](const httplib::Request&, httplib::Response& response) {
+    response.set_content_provider(100, "text/plain",
+                                  [](size_t, size_t, const httplib::DataSink& sink) {
+                                    sink.write("one line\n", 9);
+                                    return false;
+                                  });
+  });
+  const Ran ran = odd.berth({"deploy", "logs", some_id});
+  CHECK(ran.code == 8);
+  CHECK(ran.out == "one line\n");
+}
+
+TEST_CASE("a wait goes on while the server is away for a moment") {
+  std::atomic<int> looks = 0;
+  const Odd odd([&](const httplib::Request&, httplib::Response& response) {
+    const int look = ++looks;
+    response.status = look == 2 ? 502 : 200;
+    response.set_content(look > 2 ? R"({"status":"running","subdomain":"x"})"
+                                  : R"({"status":"pending","subdomain":"x"})",
+                         "application/json");
+  });
+  const Ran ran = odd.berth({"deploy", "status", some_id, "--wait"});
+  CHECK(ran.code == 0);
+  CHECK(ran.err.find("waiting for it") != std::string::npos);
+}
+
+TEST_CASE("a wait ends in time where the server says nothing at all") {
+  std::atomic<bool> over = false;
+  const Odd odd([&](const httplib::Request&, httplib::Response&) {
+    while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  });
+  const auto start = std::chrono::steady_clock::now();
+  const Ran ran = odd.berth({"deploy", "status", some_id, "--wait", "--timeout", "1"});
+  over = true;
+  CHECK(ran.code == 8);
+  // The client's own time for a call, and its retries, would be minutes.
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
+}
+
+TEST_CASE("what isn't UTF-8 is refused as such") {
+  const Odd odd(body(R"({"deployments":[],"total":0})"));
+  const Ran ran = odd.berth({"deploy", "create", "\xff", "--image", "i"});
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("UTF-8") != std::string::npos);
+}
