@@ -40,8 +40,9 @@ class Login;
 
 // A call waits and tries again up to three times: on 429 as Retry-After says (1 s, 2 s, 4 s where
 // it doesn't), and on 503 and broken connections likewise, as far as the second time can't do harm;
-// not where nobody listens or the time is over. Every POST and PUT carries an Idempotency-Key of its
-// own, which is the same each time. An access token that is refused is renewed once. For one thread.
+// not where nobody listens or the time is over. Every POST and PUT carries an Idempotency-Key of
+// its own, which is the same each time. An access token that is refused is renewed once. For one
+// thread.
 class Api {
  public:
   Api(const Settings& settings, CredentialStore& store);
