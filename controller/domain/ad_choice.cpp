@@ -10,6 +10,9 @@ namespace {
 // has a sign in front.
 constexpr const char* anything = "*";
 
+// Of those who don't say where they show it: in placements of anybody, and of one app.
+std::string unsaid_in(const std::string& app_id) { return "unsaid@" + app_id; }
+
 std::string step_of(const Test& test) {
   if (test.kind == Test::Kind::any) return anything;
   return (test.kind == Test::Kind::exact ? "=" : "^") + test.value;
@@ -58,7 +61,7 @@ std::vector<std::pair<Choice::Way, int>> Choice::ways_of(const Campaign& campaig
         add(anything);
       } else {
         add("=" + slot.ad_placement_id);
-        add("unsaid");
+        add(unsaid_in(slot.app_id));
       }
     }
   }
@@ -196,8 +199,10 @@ class Choice::Search {
 
  private:
   std::vector<std::string> first_steps() const {
-    if (request_.ad_placement_id.empty()) return {anything, "unsaid"};
-    return {anything, "=" + request_.ad_placement_id};
+    if (!request_.ad_placement_id.empty()) return {anything, "=" + request_.ad_placement_id};
+    std::vector<std::string> steps = {anything, unsaid_in("")};
+    if (!request_.app_id.empty()) steps.push_back(unsaid_in(request_.app_id));
+    return steps;
   }
 
   void descend(Node& node, size_t depth) {

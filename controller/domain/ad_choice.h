@@ -49,6 +49,7 @@ class Choice {
   struct Slot {
     std::string campaign_placement_id = {};  // empty: it isn't bound to placements
     std::string ad_placement_id = {};        // the same
+    std::string app_id = {};                 // whose alone the placement is; empty: anybody's
     std::vector<Audience> audiences = {Audience()};
   };
   struct Campaign {
@@ -67,7 +68,9 @@ class Choice {
     std::string surface_type;
     std::string owner_id;  // of the app that asks
     Viewing viewing = {};
-    // Where it would be shown; empty: the app doesn't say, and any placement of a campaign will do.
+    std::string app_id = {};  // that asks
+    // Where it would be shown; empty: the app doesn't say, and any placement of a campaign will do
+    // that isn't another app's.
     std::string ad_placement_id = {};
     std::int64_t least_payout = 0;
     Instant now;

@@ -19,7 +19,8 @@ struct PlacementSegment {
 };
 
 // A campaign without placements is shown everywhere on its surface type; one with placements in
-// those alone, as long as they are active. Where an app doesn't say the placement, any will do.
+// those alone, as long as they are active. Where an app doesn't say the placement, any will do that
+// isn't another app's.
 struct CampaignPlacement {
   std::string id = {};
   std::string campaign_id = {};

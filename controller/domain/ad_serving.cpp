@@ -58,7 +58,7 @@ std::vector<Choice::Slot> slots_of(db::Tx& tx, const std::string& campaign_id,
   std::vector<Choice::Slot> slots;
   bool has_placements = false;
   auto rows = tx.query(
-      "SELECT c.id, c.ad_placement_id, c.status = 'active' AND p.is_active = 1 "
+      "SELECT c.id, c.ad_placement_id, c.status = 'active' AND p.is_active = 1, p.app_id "
       "FROM campaign_placements c JOIN ad_placements p ON p.id = c.ad_placement_id "
       "WHERE c.campaign_id = $1 AND c.removed_at IS NULL ORDER BY c.id",
       campaign_id);
@@ -68,6 +68,7 @@ std::vector<Choice::Slot> slots_of(db::Tx& tx, const std::string& campaign_id,
     slots.push_back(
         {.campaign_placement_id = rows.text(0),
          .ad_placement_id = rows.text(1),
+         .app_id = rows.text_or_null(3).value_or(""),
          .audiences = audiences(targeting, targeting_of(segments_of(tx, rows.text(0))))});
   }
   if (!has_placements) slots.push_back({.audiences = audiences(targeting, {})});
@@ -304,6 +305,7 @@ Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRe
                {.surface_type = request.surface_type,
                 .owner_id = place.owner_id,
                 .viewing = request.viewing,
+                .app_id = request.app_id,
                 .ad_placement_id = request.ad_placement_id.value_or(""),
                 .least_payout = place.least_payout,
                 .now = tx.now(),

@@ -321,6 +321,23 @@ TEST_CASE("ads api: more segments than are looked at are refused, not left out")
   CHECK(add("play_tier", "p3").status == 201);  // the same once more is no combination more
 }
 
+TEST_CASE("ads api: a campaign in one app's placement isn't shown in another app") {
+  Fixture f;
+  const auto other_game = f.g.world.approved_app(f.publisher, {Scope::profile_read});
+  const json own = f.placement({{"app_id", f.game.id}});
+  const json campaign = f.create(Fixture::order());
+  const std::string placements =
+      "/api/v1/ads/campaigns/" + campaign["id"].get<std::string>() + "/placements";
+  REQUIRE(f.ask(f.manage, "POST", placements,
+                {{"ad_placement_id", own["id"]}, {"allocated_budget", 900}})
+              .status == 201);
+  const Header elsewhere = f.token(other_game, f.viewer, "profile:read");
+  CHECK(f.ask(elsewhere, "GET", "/api/external/ads/serve?surface_type=banner").error() ==
+        "404 no_ad_available");
+  CHECK(f.serve().body["campaign"]["id"] == campaign["id"]);
+  CHECK(f.serve("&placement_id=" + own["id"].get<std::string>()).status == 200);
+}
+
 TEST_CASE("ads api: named audiences") {
   Fixture f;
   CHECK(f.ask(f.manage, "POST", "/api/v1/ads/segments", {{"name", "Nobody"}}).error() ==

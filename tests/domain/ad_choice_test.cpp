@@ -204,6 +204,18 @@ TEST_CASE("choice: a campaign with placements is shown in those alone") {
   CHECK(f.shown() == "anywhere");
 }
 
+TEST_CASE("choice: a placement of one app is for that app, also where it isn't said") {
+  Fixture f;
+  Choice::Campaign placed = campaign("placed");
+  placed.slots = {{.campaign_placement_id = "cp", .ad_placement_id = "p", .app_id = "game"}};
+  f.put(placed);
+  CHECK(f.shown().empty());
+  f.request.app_id = "another";
+  CHECK(f.shown().empty());
+  f.request.app_id = "game";
+  CHECK(f.shown() == "placed");
+}
+
 TEST_CASE("choice: nothing before the start, after the end, beyond the budget") {
   Fixture f;
   Choice::Campaign one = campaign("one");
