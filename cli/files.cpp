@@ -44,6 +44,11 @@ bool write_all(int fd, const std::string& text) {
 }  // namespace
 
 std::optional<std::string> read_file(const fs::path& file) {
+  std::error_code none;
+  if (fs::is_directory(file, none)) {  // which opens, and has nothing to read
+    errno = EISDIR;
+    throw trouble("read", file);
+  }
   std::ifstream in(file, std::ios::binary);
   if (!in) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
