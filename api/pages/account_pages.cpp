@@ -59,6 +59,9 @@ Page change(Visit& visit, const char* done, Work&& work) {
 
 }  // namespace
 
+// Where somebody lands who types the platform's address.
+Page show_home(Visit&) { return go_to("/account"); }
+
 Page show_account(Visit& visit) { return account_page(visit); }
 
 Page rename(Visit& visit) {

@@ -98,6 +98,7 @@ Page show_reset_password(Visit& visit);
 Page reset_password(Visit& visit);
 
 // account_pages.cpp
+Page show_home(Visit& visit);
 Page show_account(Visit& visit);
 Page rename(Visit& visit);
 Page change_password(Visit& visit);

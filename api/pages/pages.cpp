@@ -61,6 +61,7 @@ const Pages::Row* Pages::find(const Request& request) {
       {"POST", "/forgot-password", "page_forgot_password", Who::anybody, forgot_password},
       {"GET", "/reset-password", "page_reset_password", Who::anybody, show_reset_password},
       {"POST", "/reset-password", "page_reset_password", Who::anybody, reset_password},
+      {"GET", "/", "page_home", Who::anybody, show_home},
       {"GET", "/account", "page_account", Who::user, show_account},
       {"POST", "/account/username", "page_username", Who::user, rename},
       {"POST", "/account/password", "page_password", Who::user, change_password},
@@ -85,7 +86,7 @@ const Pages::Row* Pages::find(const Request& request) {
   const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
   for (const Row& row : rows)
     if (row.method == method && row.path == request.path &&
-        (!row.path.starts_with("/api/") || wants_html(request)))
+        (wants_html(request) || !(row.path == "/" || row.path.starts_with("/api/"))))
       return &row;
   return nullptr;
 }

@@ -166,6 +166,16 @@ test('what the app asks wrongly goes to the app, unless it isn’t known to be t
   assert.equal(app.came.length, 0);
 });
 
+test('the platform’s address leads a browser to its account, and a program to nothing', async () => {
+  const page = await visitor();
+  await page.goto(`${platform.base}/`);
+  assert.equal(await heading(page), 'Log in');
+  await logIn(page);
+  await page.goto(`${platform.base}/`);
+  assert.equal(new URL(page.url()).pathname, '/account');
+  assert.equal((await fetch(`${platform.base}/`)).status, 404);
+});
+
 test('a refusal behind the login goes to the app, too', async () => {
   const page = await visitor();
   await page.goto(app.authorization(platform.base, operator.app.client_id, { scope: 'points:spend' }));
