@@ -33,6 +33,13 @@ Connection connection_of(const db::Query& row, Instant now) {
           .spent_today = spent_today ? row.integer(10) : 0};
 }
 
+void end_grant(db::Tx& tx, const std::string& grant_id) {
+  oauth::revoke_contents(tx, grant_id);
+  tx.execute(
+      "UPDATE grants SET revoked_at = $2, scopes = '', daily_spend_limit = NULL WHERE id = $1",
+      grant_id, tx.now());
+}
+
 }  // namespace
 
 Page<Connection> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
@@ -64,11 +71,14 @@ Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const s
 }
 
 void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_id) {
-  const Connection connection = get(tx, user_id, app_id);
-  oauth::revoke_contents(tx, connection.grant_id);
-  tx.execute(
-      "UPDATE grants SET revoked_at = $2, scopes = '', daily_spend_limit = NULL WHERE id = $1",
-      connection.grant_id, tx.now());
+  end_grant(tx, get(tx, user_id, app_id).grant_id);
+}
+
+void disconnect_all(db::Tx& tx, const std::string& user_id) {
+  std::vector<std::string> grants;
+  auto rows = tx.query("SELECT id FROM grants WHERE user_id = $1 AND revoked_at IS NULL", user_id);
+  while (rows.next()) grants.push_back(rows.text(0));
+  for (const std::string& grant : grants) end_grant(tx, grant);
 }
 
 void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {

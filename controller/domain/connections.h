@@ -36,6 +36,8 @@ Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const s
                                  const std::optional<std::int64_t>& limit);
 // Ends the consent and every token and code that came from it, at once.
 void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_id);
+// The same of all that the user has connected.
+void disconnect_all(db::Tx& tx, const std::string& user_id);
 
 // To be called in the transaction of each spending by points:spend, with the token's grant. Throws
 // spend_limit_reached where the amount doesn't fit into what the user allows for the day.

@@ -7,7 +7,9 @@
 #include "controller/base/error.h"
 #include "controller/base/text.h"
 #include "controller/domain/account_mail.h"
+#include "controller/domain/connections.h"
 #include "controller/domain/sessions.h"
+#include "controller/domain/two_factor.h"
 
 namespace berth::accounts {
 namespace {
@@ -29,6 +31,14 @@ bool is_common(std::string_view password, const std::vector<std::string>& own) {
                         password.size() <= looked_at_bytes;
   ZxcvbnFreeInfo(parts);
   return one_part || bits < std::log2(guesses_of_commonest);
+}
+
+// Nobody has shown so far that the address was his own: who registered it may be another than who
+// reads its mail now, and keeps no way back in (Sudhodanan and Paverd, "Pre-hijacked accounts",
+// USENIX Security 2022).
+void forget_who_registered(db::Tx& tx, const User& user) {
+  two_factor::forget(tx, user.id);
+  connections::disconnect_all(tx, user.id);
 }
 
 }  // namespace
@@ -101,6 +111,7 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
   tx.execute("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", user.id,
              new_hash, tx.now());
   end_sessions(tx, user.id);
+  if (!user.email_verified) forget_who_registered(tx, user);
   outbox::put(tx, keys.data, notice_letter(user, "a new password was chosen by mail", base_url));
 }
 

@@ -43,7 +43,8 @@ void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
                    const std::string& base_url);
 // Whose token it is. Throws validation_failed.
 User check_reset_token(db::Tx& tx, const std::string& token);
-// The token is used up, the user's others too, and all his sessions end. Throws validation_failed.
+// The token is used up, the user's others too, and all his sessions end; where his address was
+// never verified, the second factor and all connected apps go as well. Throws validation_failed.
 void reset_password(db::Tx& tx, const std::string& token, const std::string& new_hash,
                     const Keys& keys, const std::string& base_url);
 

@@ -6,6 +6,7 @@
 #include "controller/domain/audit.h"
 #include "controller/domain/avatars.h"
 #include "controller/domain/campaigns.h"
+#include "controller/domain/connections.h"
 #include "controller/domain/learning.h"
 #include "controller/domain/ledger.h"
 #include "controller/domain/social_life.h"
@@ -110,6 +111,7 @@ void delete_account(db::Tx& tx, const User& user) {
   remove_apps(tx, user.id);
   empty_ledger_account(tx, user);
   two_factor::forget(tx, user.id);
+  connections::disconnect_all(tx, user.id);
   social::forget(tx, user.id);
   avatars::forget(tx, user.id);
   learning::forget(tx, user.id);
@@ -119,15 +121,12 @@ void delete_account(db::Tx& tx, const User& user) {
         "DELETE FROM idempotency_keys WHERE principal = 'user:' || $1"})
     tx.execute(sql, user.id);
   tx.execute("DELETE FROM outbox WHERE to_address = $1", user.email);
-  for (const char* sql :
-       {"UPDATE token_families SET revoked_at = $2 WHERE revoked_at IS NULL AND grant_id IN "
-        "(SELECT id FROM grants WHERE user_id = $1)",
-        "UPDATE grants SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL",
-        "UPDATE users SET email = '', email_key = 'deleted:' || id, username = 'deleted', "
-        "username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id, "
-        "referred_by = NULL, email_verified_at = NULL, is_admin = 0, suspended_at = $2, "
-        "deleted_at = $2, updated_at = $2 WHERE id = $1"})
-    tx.execute(sql, user.id, tx.now());
+  tx.execute(
+      "UPDATE users SET email = '', email_key = 'deleted:' || id, username = 'deleted', "
+      "username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id, "
+      "referred_by = NULL, email_verified_at = NULL, is_admin = 0, suspended_at = $2, "
+      "deleted_at = $2, updated_at = $2 WHERE id = $1",
+      user.id, tx.now());
 }
 
 }  // namespace berth::accounts

@@ -2,8 +2,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/connections.h"
 #include "controller/domain/outbox.h"
+#include "controller/domain/two_factor.h"
 #include "tests/domain/world.h"
+#include "tests/totp.h"
 
 namespace {
 
@@ -134,6 +137,25 @@ TEST_CASE("a forgotten password is replaced by a mailed token, once") {
   CHECK(reset(world, token, "again") == "422 validation_failed");
   CHECK(reset(world, earlier, "again") == "422 validation_failed");
   CHECK(hash_of(world, ada) == "new hash");
+}
+
+TEST_CASE("who registered another's address keeps no way in once that one reads his mail") {
+  const bool verified = GENERATE(false, true);
+  World world;
+  const auto ada = verified ? world.verified_user("ada") : world.new_user("ada");
+  const auto app = world.approved_app(world.verified_user("olga"), {Scope::profile_read});
+  world.authorize(app, ada, "profile:read");
+  const auto secret =
+      world.write([&](db::Tx& tx) { return two_factor::set_up(tx, ada, world.keys); }).secret;
+  world.write([&](db::Tx& tx) {
+    two_factor::enable(tx, ada, totp(secret, to_millis(world.clock.now()) / 1000), world.keys,
+                       base_url);
+  });
+  forget(world, ada.email);
+  CHECK(reset(world, mails_to(world, ada.email).at(0).token) == "");
+  CHECK(world.find_user(ada.id).totp_enabled == verified);
+  CHECK(world.read([&](db::Tx& tx) { return connections::list(tx, ada.id, {}); }).total ==
+        (verified ? 1 : 0));
 }
 
 TEST_CASE("a token for a new password works for an hour, and for nothing else") {
