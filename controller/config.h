@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/address_range.h"
 #include "controller/base/clock.h"
 #include "controller/base/log.h"
 #include "controller/base/mail_text.h"
@@ -82,6 +83,7 @@ struct Config {
   std::string mail_ca_file;
 
   bool webhook_allow_private = false;
+  std::vector<AddressRange> cluster_ranges;
 
   bool rate_limits = true;
   std::vector<std::string> trusted_proxies;

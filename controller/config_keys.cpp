@@ -210,6 +210,15 @@ void take_cluster(Config& config, const std::string& text) {
     want("simulated, kubeconfig or in-cluster");
 }
 
+void take_cluster_ranges(Config& config, const std::string& text) {
+  config.cluster_ranges.clear();
+  for (const std::string& item : list(text)) {
+    const auto range = parse_address_range(item);
+    if (!range) want("ranges such as 198.51.100.0/24 or 2001:db8:42::/48");
+    config.cluster_ranges.push_back(*range);
+  }
+}
+
 void take_base_url(Config& config, const std::string& text) {
   if (text.empty()) return;
   const std::string url = text.ends_with('/') ? text.substr(0, text.size() - 1) : text;
@@ -392,6 +401,10 @@ const std::vector<Key>& config_keys() {
       {"webhook-allow-private", "off",
        "webhooks to loopback and private addresses; for development only",
        [](Config& c, const std::string& v) { c.webhook_allow_private = on_or_off(v); }},
+      {"cluster-ranges", "",
+       "of the cluster's pods, services and nodes, such as 2001:db8:42::/48, where they are public "
+       "addresses: webhooks don't go there, nor to private ones",
+       take_cluster_ranges},
       {"session-lifetime", "24h", "of a session JWT",
        [](Config& c, const std::string& v) {
          c.session_lifetime = duration(v);

@@ -117,6 +117,7 @@ std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
                                       .clock = services.clock,
                                       .data_key = services.keys.data,
                                       .reach = reach,
+                                      .closed = config.cluster_ranges,
                                       .url_of = services.url_of,
                                       .apps_domain = config.apps_domain,
                                       .registry = std::move(registry)});

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 
@@ -20,13 +21,13 @@ struct WebhookSender::Transfer {
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy{curl_easy_init(), curl_easy_cleanup};
   WebhookRequest request;
   List headers{nullptr, curl_slist_free_all};
-  Reach reach = Reach::public_only;
+  const WebhookSender* sender = nullptr;
   bool closed_address = false;
   size_t received = 0;
 
   static curl_socket_t open(void* self, curlsocktype, curl_sockaddr* address) noexcept {
     auto& transfer = *static_cast<Transfer*>(self);
-    if (transfer.reach == Reach::public_only && !is_public_address(address->addr)) {
+    if (!transfer.sender->may_go_to(address->addr)) {
       transfer.closed_address = true;
       return CURL_SOCKET_BAD;
     }
@@ -65,12 +66,19 @@ struct WebhookSender::Transfer {
   }
 };
 
-WebhookSender::WebhookSender(Reach reach, std::chrono::milliseconds limit)
-    : reach_(reach), limit_(limit), multi_(nullptr, curl_multi_cleanup) {
+WebhookSender::WebhookSender(Reach reach, std::vector<AddressRange> closed,
+                             std::chrono::milliseconds limit)
+    : reach_(reach), closed_(std::move(closed)), limit_(limit), multi_(nullptr, curl_multi_cleanup) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) throw std::runtime_error("libcurl can't be initialised");
   multi_.reset(curl_multi_init());
   if (!multi_) throw std::bad_alloc();
+}
+
+bool WebhookSender::may_go_to(const sockaddr& address) const {
+  return (reach_ == Reach::private_too || is_public_address(address)) &&
+         std::ranges::none_of(
+             closed_, [&](const AddressRange& range) { return contains(range, address); });
 }
 
 WebhookSender::~WebhookSender() {
@@ -111,7 +119,7 @@ void WebhookSender::send(WebhookRequest request) {
   auto transfer = std::make_unique<Transfer>();
   if (!transfer->easy) throw std::bad_alloc();
   transfer->request = std::move(request);
-  transfer->reach = reach_;
+  transfer->sender = this;
   prepare(*transfer);
   CURL* const easy = transfer->easy.get();
   if (curl_multi_add_handle(multi_.get(), easy) != CURLM_OK)

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/address_range.h"
+
 namespace berth::reconcilers {
 
 // Who may be sent to.
@@ -38,7 +40,9 @@ class WebhookSender {
   // From the first look-up to the answer's end.
   static constexpr std::chrono::seconds time_limit{10};
 
-  WebhookSender(Reach reach, std::chrono::milliseconds limit = time_limit);
+  // It doesn't go to `closed` addresses, whatever the reach is.
+  WebhookSender(Reach reach, std::vector<AddressRange> closed,
+                std::chrono::milliseconds limit = time_limit);
   ~WebhookSender();
   WebhookSender(const WebhookSender&) = delete;
   WebhookSender& operator=(const WebhookSender&) = delete;
@@ -55,7 +59,10 @@ class WebhookSender {
   void prepare(Transfer& transfer) const;
   std::vector<WebhookAnswer> collect();
 
+  bool may_go_to(const sockaddr& address) const;
+
   const Reach reach_;
+  const std::vector<AddressRange> closed_;
   const std::chrono::milliseconds limit_;
   std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
   std::map<CURL*, std::unique_ptr<Transfer>> transfers_;

@@ -45,7 +45,7 @@ std::string webhook_signature(const std::string& secret, const std::string& body
 WebhookLoop::WebhookLoop(Parts parts, Options options)
     : parts_(std::move(parts)),
       options_(options),
-      sender_(parts_.reach, options.time_limit),
+      sender_(parts_.reach, parts_.closed, options.time_limit),
       delivered_(counter(family(*parts_.registry), "delivered")),
       failed_(counter(family(*parts_.registry), "failed")),
       retries_(counter(family(*parts_.registry), "retried")) {}

@@ -29,6 +29,7 @@ class WebhookLoop {
     const Clock& clock;
     std::string data_key;
     Reach reach = Reach::public_only;
+    std::vector<AddressRange> closed = {};  // the cluster's own, where they are public
     // Of a deployment's host.
     std::function<std::string(const std::string& host)> url_of;
     std::string apps_domain;

@@ -35,6 +35,7 @@ TEST_CASE("a bad value stops the start and is named") {
                                                         {"base-url", "https://"},
                                                         {"base-url", "https://x.example/berth"},
                                                         {"base-url", "https://ada@x.example"},
+                                                        {"cluster-ranges", "10.0.0.0/33"},
                                                         {"log-level", "loud"},
                                                         {"log-format", "xml"},
                                                         {"treasury-genesis", "-1"},

@@ -108,6 +108,7 @@ struct Fixture {
   apps::App app = world.new_app(owner).app;
   std::shared_ptr<prometheus::Registry> registry = std::make_shared<prometheus::Registry>();
   Reach reach = Reach::private_too;
+  std::vector<AddressRange> closed = {};
   WebhookLoop::Options options;
   std::unique_ptr<WebhookLoop> loop;
 
@@ -128,6 +129,7 @@ struct Fixture {
                            .clock = world.clock,
                            .data_key = world.keys.data,
                            .reach = reach,
+                           .closed = closed,
                            .url_of = [](const std::string& host) { return "https://" + host; },
                            .apps_domain = "apps.example.org",
                            .registry = registry},
@@ -288,6 +290,20 @@ TEST_CASE("a receiver that doesn't answer in time is tried again") {
   CHECK(f.deliveries(made.webhook)[0].attempts >= 2);
   const auto received = receiver.received();
   CHECK(received.front().body == received.back().body);
+}
+
+TEST_CASE("the cluster's own addresses aren't connected to, public or not") {
+  Fixture f;
+  f.closed = {parse_address_range("127.0.0.2/31").value()};
+  Receiver receiver;
+  const auto cluster = f.add(receiver.url("127.0.0.3")).webhook;
+  const auto elsewhere = f.add(receiver.url("127.0.0.1")).webhook;
+  f.start();
+  f.emit("s", 1);
+  REQUIRE(f.eventually([&] { return f.deliveries(cluster)[0].error.has_value(); }));
+  CHECK(f.deliveries(cluster)[0].error == "its host has no public address");
+  REQUIRE(f.eventually([&] { return f.deliveries(elsewhere)[0].state == "delivered"; }));
+  CHECK(receiver.asked() == 1);
 }
 
 TEST_CASE("private addresses aren't connected to, by whatever name") {
