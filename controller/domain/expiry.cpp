@@ -1,6 +1,7 @@
 #include "controller/domain/expiry.h"
 
 #include <array>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -141,8 +142,9 @@ int remove_tokens(db::Tx& tx, const TokenTable& table, int limit) {
   }
   int removed = 0;
   for (const std::string& key : keys) removed += tx.execute(table.remove, key);
+  // Whole, since nothing leads to it once its last token is gone; there is little left of it.
   for (const std::string& family : families)
-    if (is_empty(tx, family)) removed += remove_family(tx, family, limit);
+    if (is_empty(tx, family)) removed += remove_family(tx, family, std::numeric_limits<int>::max());
   return removed;
 }
 
