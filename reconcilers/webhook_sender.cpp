@@ -68,7 +68,10 @@ struct WebhookSender::Transfer {
 
 WebhookSender::WebhookSender(Reach reach, std::vector<AddressRange> closed,
                              std::chrono::milliseconds limit)
-    : reach_(reach), closed_(std::move(closed)), limit_(limit), multi_(nullptr, curl_multi_cleanup) {
+    : reach_(reach),
+      closed_(std::move(closed)),
+      limit_(limit),
+      multi_(nullptr, curl_multi_cleanup) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (ready != CURLE_OK) throw std::runtime_error("libcurl can't be initialised");
   multi_.reset(curl_multi_init());
@@ -77,8 +80,8 @@ WebhookSender::WebhookSender(Reach reach, std::vector<AddressRange> closed,
 
 bool WebhookSender::may_go_to(const sockaddr& address) const {
   return (reach_ == Reach::private_too || is_public_address(address)) &&
-         std::ranges::none_of(
-             closed_, [&](const AddressRange& range) { return contains(range, address); });
+         std::ranges::none_of(closed_,
+                              [&](const AddressRange& range) { return contains(range, address); });
 }
 
 WebhookSender::~WebhookSender() {

@@ -12,7 +12,7 @@
 namespace berth::db {
 namespace {
 
-constexpr int busy_timeout_ms = 5'000;     // somebody looks into the file with the sqlite3 tool
+constexpr int busy_timeout_ms = 5'000;  // somebody looks into the file with the sqlite3 tool
 // About 16 MB of WAL. Four times SQLite's own default: pages that each write changes, as those of a
 // much used account, go to the database file a quarter as often.
 constexpr int checkpoint_pages = 4'000;
