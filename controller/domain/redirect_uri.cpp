@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "controller/base/text.h"
 #include "controller/domain/apps.h"
 
 namespace berth::apps {
@@ -42,18 +43,9 @@ std::string host_of(const std::string& authority) {
   return has_port ? authority.substr(0, colon) : authority;
 }
 
-// Nothing, or a colon and a number from 1 to 65535.
 bool has_plain_port(const std::string& authority) {
-  constexpr size_t max_port_digits = 5;
-  constexpr int max_port = 65535;
-  std::string port = authority.substr(host_of(authority).size());
-  if (port.empty()) return true;
-  port.erase(0, 1);
-  if (port.empty() || port.size() > max_port_digits ||
-      !std::ranges::all_of(port, [](unsigned char c) { return std::isdigit(c); }))
-    return false;
-  const int number = std::stoi(port);
-  return number >= 1 && number <= max_port;
+  const std::string port = authority.substr(host_of(authority).size());
+  return port.empty() || is_port(std::string_view(port).substr(1));
 }
 
 bool is_loopback(const std::string& host) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <set>
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
+#include "controller/base/text.h"
 
 namespace berth::webhooks {
 namespace {
@@ -28,15 +28,6 @@ std::string new_secret() { return random_token("whsec_"); }
 std::string sealed(const std::string& secret, const std::string& webhook_id,
                    const std::string& data_key) {
   return base64(seal(data_key, secret, "webhook:" + webhook_id));
-}
-
-// Nothing, or a colon and a port.
-bool is_port(std::string_view text) {
-  if (text.empty()) return true;
-  int port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [read, error] = std::from_chars(text.data() + 1, end, port);
-  return text.front() == ':' && error == std::errc() && read == end && port >= 1 && port <= 65535;
 }
 
 // A name or an address, as far as it can be told without asking anybody.
@@ -82,7 +73,7 @@ std::optional<std::string> refuse_url(const std::string& url, Schemes schemes) {
   if (authority.find('@') != std::string::npos) return "must not have a user";
   const size_t colon = authority.find(':', authority.find(']') + 1);
   if (!is_host(authority.substr(0, colon))) return "must have a host: a name or an address";
-  if (!is_port(authority.substr(std::min(colon, authority.size()))))
+  if (colon != std::string::npos && !is_port(authority.substr(colon + 1)))
     return "must have a port from 1 to 65535, or none";
   return std::nullopt;
 }

@@ -1,28 +1,15 @@
 #include "controller/base/address_range.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <catch2/catch.hpp>
-#include <cstring>
+
+#include "tests/socket_address.h"
 
 namespace {
 
 using berth::parse_address_range;
 
 bool is_in(const std::string& range, const std::string& address) {
-  sockaddr_storage storage{};
-  if (address.find(':') == std::string::npos) {
-    sockaddr_in in{};
-    in.sin_family = AF_INET;
-    REQUIRE(inet_pton(AF_INET, address.c_str(), &in.sin_addr) == 1);
-    std::memcpy(&storage, &in, sizeof in);
-  } else {
-    sockaddr_in6 in{};
-    in.sin6_family = AF_INET6;
-    REQUIRE(inet_pton(AF_INET6, address.c_str(), &in.sin6_addr) == 1);
-    std::memcpy(&storage, &in, sizeof in);
-  }
+  const sockaddr_storage storage = berth::test::socket_address(address);
   return contains(parse_address_range(range).value(), reinterpret_cast<const sockaddr&>(storage));
 }
 

@@ -41,4 +41,12 @@ TEST_CASE("a cut text is the start of it and as long as may be") {
   }));
 }
 
+TEST_CASE("a port is a number from 1 to 65535") {
+  for (const char* port : {"1", "80", "65535"}) CHECK(is_port(port));
+  for (const char* other : {"", "0", "65536", "99999999999", "-1", "+1", "8o", " 80", "80 "}) {
+    INFO(other);
+    CHECK_FALSE(is_port(other));
+  }
+}
+
 }  // namespace

@@ -1,31 +1,17 @@
 #include "reconcilers/public_address.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <catch2/catch.hpp>
-#include <cstring>
-#include <stdexcept>
 #include <string>
+
+#include "tests/socket_address.h"
 
 using berth::reconcilers::is_public_address;
 
 namespace {
 
 bool is_public(const std::string& text) {
-  sockaddr_storage storage{};
-  if (text.find(':') == std::string::npos) {
-    sockaddr_in in{};
-    in.sin_family = AF_INET;
-    if (inet_pton(AF_INET, text.c_str(), &in.sin_addr) != 1) throw std::invalid_argument(text);
-    std::memcpy(&storage, &in, sizeof in);
-  } else {
-    sockaddr_in6 in{};
-    in.sin6_family = AF_INET6;
-    if (inet_pton(AF_INET6, text.c_str(), &in.sin6_addr) != 1) throw std::invalid_argument(text);
-    std::memcpy(&storage, &in, sizeof in);
-  }
-  return is_public_address(*reinterpret_cast<const sockaddr*>(&storage));
+  const sockaddr_storage storage = berth::test::socket_address(text);
+  return is_public_address(reinterpret_cast<const sockaddr&>(storage));
 }
 
 }  // namespace
