@@ -33,13 +33,6 @@ Connection connection_of(const db::Query& row, Instant now) {
           .spent_today = spent_today ? row.integer(10) : 0};
 }
 
-void end_grant(db::Tx& tx, const std::string& grant_id) {
-  oauth::revoke_contents(tx, grant_id);
-  tx.execute(
-      "UPDATE grants SET revoked_at = $2, scopes = '', daily_spend_limit = NULL WHERE id = $1",
-      grant_id, tx.now());
-}
-
 }  // namespace
 
 Page<Connection> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
@@ -68,6 +61,13 @@ Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const s
   tx.execute("UPDATE grants SET daily_spend_limit = $2 WHERE id = $1",
              get(tx, user_id, app_id).grant_id, limit);
   return get(tx, user_id, app_id);
+}
+
+void end_grant(db::Tx& tx, const std::string& grant_id) {
+  oauth::revoke_contents(tx, grant_id);
+  tx.execute(
+      "UPDATE grants SET revoked_at = $2, scopes = '', daily_spend_limit = NULL WHERE id = $1",
+      grant_id, tx.now());
 }
 
 void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_id) {

@@ -36,7 +36,8 @@ Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const s
                                  const std::optional<std::int64_t>& limit);
 // Ends the consent and every token and code that came from it, at once.
 void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_id);
-// The same of all that the user has connected.
+// The same of a grant, by its id, and of all that the user has connected.
+void end_grant(db::Tx& tx, const std::string& grant_id);
 void disconnect_all(db::Tx& tx, const std::string& user_id);
 
 // To be called in the transaction of each spending by points:spend, with the token's grant. Throws

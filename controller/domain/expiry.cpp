@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "controller/domain/chat.h"
+#include "controller/domain/connections.h"
 #include "controller/domain/sessions.h"
-#include "controller/domain/token_rows.h"
 
 namespace berth::expiry {
 namespace {
@@ -160,10 +160,7 @@ int remove_families(db::Tx& tx, int limit) {
 // What the consents to a deleted app gave can't be used; here it starts to go.
 int revoke_grants_of_deleted_apps(db::Tx& tx, int limit) {
   const auto grants = ids(tx, grants_of_deleted_apps, limit);
-  for (const std::string& id : grants) {
-    oauth::revoke_contents(tx, id);
-    tx.execute("UPDATE grants SET revoked_at = $2, scopes = '' WHERE id = $1", id, tx.now());
-  }
+  for (const std::string& id : grants) connections::end_grant(tx, id);
   return int(grants.size());
 }
 
