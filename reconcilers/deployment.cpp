@@ -239,23 +239,21 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
 }
 
 bool DeploymentLoop::is_too_early(const std::string& id, const std::vector<Object>& desired) {
-  const Live live = known(id);
+  const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
+  if (deployments.empty()) return false;
+  const auto pods = parts_.cache.store(kube::pods).of_deployment(id);
   return std::ranges::any_of(desired, [&](const Object& object) {
-    return text_at(object, {"kind"}) == kube::deployments.kind && must_wait(live, object);
+    return text_at(object, {"kind"}) == kube::deployments.kind &&
+           must_wait(*deployments.front(), pods, object);
   });
 }
 
-Live DeploymentLoop::known(const std::string& id) {
+Live DeploymentLoop::look(const std::string& id) {
   Live live;
   const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
   if (!deployments.empty()) live.deployment = *deployments.front();
   for (const ObjectPtr& pod : parts_.cache.store(kube::pods).of_deployment(id))
     live.pods.push_back(*pod);
-  return live;
-}
-
-Live DeploymentLoop::look(const std::string& id) {
-  Live live = known(id);
   auto asked = pods_with_questions(live);
   asked.resize(std::min(asked.size(), max_pods_asked));
   for (const std::string& pod : asked) {

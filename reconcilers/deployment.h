@@ -62,7 +62,6 @@ class DeploymentLoop {
   int remove_unwanted(const std::string& id, const std::vector<Object>& desired);
   bool is_too_early(const std::string& id, const std::vector<Object>& desired);
   Live look(const std::string& id);
-  Live known(const std::string& id);  // without events: what the cache has
   // False where the row says so already.
   bool record(const deployments::Deployment& row, const deployments::Observation& seen);
 

@@ -244,13 +244,13 @@ Observation waiting(const Deployment& row, const std::string& phase) {
   return seen;
 }
 
-bool must_wait(const Live& live, const Object& desired) {
-  const std::string current = template_wanted_by(live.deployment);
-  if (current.empty() || template_wanted_by(desired) == current) return false;
+bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const Object& desired) {
+  const std::string wanted = template_wanted_by(current);
+  if (wanted.empty() || template_wanted_by(desired) == wanted) return false;
   if (number_at(desired, {"spec", "replicas"}) == 0) return false;
-  if (number_at(live.deployment, {"status", "availableReplicas"}) > 0) return false;
-  return std::ranges::any_of(live.pods, [&](const Object& pod) {
-    return is_ready(pod) && !is_being_deleted(pod) && template_of(pod) != current;
+  if (number_at(current, {"status", "availableReplicas"}) > 0) return false;
+  return std::ranges::any_of(pods, [&](const ObjectPtr& pod) {
+    return is_ready(*pod) && !is_being_deleted(*pod) && template_of(*pod) != wanted;
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "controller/domain/deployments.h"
 #include "reconcilers/pod_trouble.h"
+#include "reconcilers/store.h"
 
 // What the cluster made of a deployment, in the words of the domain. Pure.
 namespace berth::reconcilers {
@@ -38,11 +39,12 @@ deployments::Observation unreachable(const deployments::Deployment& row);
 // It is there and can't take our objects yet.
 deployments::Observation waiting(const deployments::Deployment& row, const std::string& phase);
 
-// Whether `desired`, the Deployment as it is to be, has to wait. In the middle of a rollout another
-// template lets the Deployment's controller end what isn't available first, the oldest before the
-// others, and a pod is available only once it has been ready for minReadySeconds: the one that
-// serves must not be younger (kubernetes, pkg/controller/deployment/rolling.go).
-bool must_wait(const Live& live, const Object& desired);
+// Whether `desired`, the Deployment as it is to be, has to wait before it replaces `current`. In
+// the middle of a rollout another template lets the Deployment's controller end what isn't
+// available first, the oldest before the others, and a pod is available only once it has been ready
+// for minReadySeconds: the one that serves must not be younger (kubernetes,
+// pkg/controller/deployment/rolling.go).
+bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const Object& desired);
 
 // The pods whose events `observe` looks at.
 std::vector<std::string> pods_with_questions(const Live& live);
