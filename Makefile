@@ -7,6 +7,8 @@ DATA_DIR ?= data
 # So that a build in another checkout finds what this one compiled.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+# What ccache needs to keep objects that were compiled with a precompiled header.
+export CCACHE_SLOPPINESS := pch_defines,time_macros
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test test-asan test-tsan simulate bench bench-points bench-oauth lint format clean cluster cluster-down run-on-cluster e2e scale image yaml

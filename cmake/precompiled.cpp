@@ -1,0 +1,1 @@
+// Exists because CMake needs a source file in the target that compiles the precompiled header.
