@@ -6,7 +6,7 @@ namespace berth::cli {
 namespace {
 
 // For a word in single quotes, of a shell or of fish.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return result + "'";
@@ -39,8 +39,8 @@ std::string words_of(const CommandInfo& command, const CommandInfo& root) {
 std::string patterns_of(const CommandInfo& command, const CommandInfo& root, const FlagInfo& flag) {
   std::string patterns;
   for (const std::string& name : flag.names)
-    patterns += (patterns.empty() ? "" : "|") + (&command == &root ? "*" : quoted(command.path)) +
-                quoted(" " + name);
+    patterns += (patterns.empty() ? "" : "|") +
+                (&command == &root ? "*" : shell_quoted(command.path)) + shell_quoted(" " + name);
   return patterns;
 }
 
@@ -48,15 +48,15 @@ std::string patterns_of(const CommandInfo& command, const CommandInfo& root, con
 std::string tables(const CommandInfo& root) {
   std::string paths, words, values;
   for (const CommandInfo* command : flattened(root)) {
-    paths += (paths.empty() ? "" : "|") + quoted(command->path);
-    words +=
-        "    " + quoted(command->path) + ") offered=" + quoted(words_of(*command, root)) + " ;;\n";
+    paths += (paths.empty() ? "" : "|") + shell_quoted(command->path);
+    words += "    " + shell_quoted(command->path) +
+             ") offered=" + shell_quoted(words_of(*command, root)) + " ;;\n";
     for (const FlagInfo& flag : all_flags(*command)) {
       if (flag.positional || !flag.takes_value) continue;
       std::string choices;
       for (const std::string& choice : flag.choices)
         choices += (choices.empty() ? "" : " ") + choice;
-      values += "    " + patterns_of(*command, root, flag) + ") offered=" + quoted(choices) +
+      values += "    " + patterns_of(*command, root, flag) + ") offered=" + shell_quoted(choices) +
                 (flag.takes_file ? " files=1" : "") + " ;;\n";
     }
   }
@@ -100,36 +100,36 @@ std::string zsh(const CommandInfo& root) {
 }
 
 std::string fish_condition(const CommandInfo& command) {
-  return "__berth_at " + quoted(command.path);
+  return "__berth_at " + shell_quoted(command.path);
 }
 
 std::string fish_flag(const CommandInfo& command, const CommandInfo& root, const FlagInfo& flag) {
   std::string line = "complete -c berth";
-  if (&command != &root) line += " -n " + quoted(fish_condition(command));
+  if (&command != &root) line += " -n " + shell_quoted(fish_condition(command));
   for (const std::string& name : flag.names)
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   if (flag.takes_value) line += flag.takes_file ? " -r -F" : " -x";
   std::string choices;
   for (const std::string& choice : flag.choices) choices += (choices.empty() ? "" : " ") + choice;
-  if (!choices.empty()) line += " -a " + quoted(choices);
-  return line + " -d " + quoted(flag.description) + "\n";
+  if (!choices.empty()) line += " -a " + shell_quoted(choices);
+  return line + " -d " + shell_quoted(flag.description) + "\n";
 }
 
 std::string fish(const CommandInfo& root) {
   std::string paths, lines;
   for (const CommandInfo* command : flattened(root)) {
-    paths += " " + quoted(command->path);
+    paths += " " + shell_quoted(command->path);
     for (const CommandInfo& below : command->commands)
-      lines += "complete -c berth -n " + quoted(fish_condition(*command)) + " -a " + below.name +
-               " -d " + quoted(below.description) + "\n";
+      lines += "complete -c berth -n " + shell_quoted(fish_condition(*command)) + " -a " +
+               below.name + " -d " + shell_quoted(below.description) + "\n";
     for (const FlagInfo& flag : all_flags(*command)) {
       if (!flag.positional) lines += fish_flag(*command, root, flag);
       if (!flag.positional || flag.choices.empty()) continue;
       std::string choices;
       for (const std::string& choice : flag.choices)
         choices += (choices.empty() ? "" : " ") + choice;
-      lines += "complete -c berth -n " + quoted(fish_condition(*command)) + " -a " +
-               quoted(choices) + "\n";
+      lines += "complete -c berth -n " + shell_quoted(fish_condition(*command)) + " -a " +
+               shell_quoted(choices) + "\n";
     }
   }
   return "# berth completion fish > ~/.config/fish/completions/berth.fish\n"
