@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/domain/deployments.h"
+#include "controller/domain/deployments/deployments.h"
 
 // The objects that a tenant gets. Their shape stands in the YAML files beside this one, which a
 // cluster admin can read; here they are filled in, on parsed nodes and never in text, so that no

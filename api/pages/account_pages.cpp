@@ -1,9 +1,9 @@
 // The visitor's own account.
-#include "api/new_password.h"
 #include "api/pages/page.h"
-#include "api/sign_in.h"
-#include "controller/domain/sessions.h"
-#include "controller/domain/user_admin.h"
+#include "api/resources/accounts/new_password.h"
+#include "api/resources/accounts/sign_in.h"
+#include "controller/domain/accounts/sessions.h"
+#include "controller/domain/lifecycle/user_admin.h"
 
 namespace berth::api::pages {
 namespace {

@@ -1,6 +1,6 @@
 // An admin's list of scope requests.
 #include "api/pages/page.h"
-#include "controller/domain/apps.h"
+#include "controller/domain/apps/apps.h"
 
 namespace berth::api::pages {
 namespace {

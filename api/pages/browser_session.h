@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/http.h"
-#include "api/services.h"
+#include "api/gate/services.h"
+#include "api/transport/http.h"
 
 // What a browser holds for us: a session, and the cookie that forms are bound to.
 namespace berth::api::pages {

@@ -2,8 +2,8 @@
 #include <charconv>
 
 #include "api/pages/page.h"
-#include "controller/domain/connections.h"
-#include "controller/domain/ledger.h"
+#include "controller/domain/ledger/ledger.h"
+#include "controller/domain/oauth/connections.h"
 
 namespace berth::api::pages {
 namespace {

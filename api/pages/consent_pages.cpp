@@ -2,8 +2,8 @@
 #include <array>
 
 #include "api/pages/page.h"
-#include "api/redirect.h"
-#include "controller/domain/oauth.h"
+#include "api/resources/oauth/redirect.h"
+#include "controller/domain/oauth/oauth.h"
 
 namespace berth::api::pages {
 namespace {

@@ -1,12 +1,12 @@
 // Logging in and out, and registration.
 #include <nlohmann/json.hpp>
 
-#include "api/new_password.h"
 #include "api/pages/page.h"
-#include "api/sign_in.h"
+#include "api/resources/accounts/new_password.h"
+#include "api/resources/accounts/sign_in.h"
 #include "controller/base/crypto.h"
-#include "controller/domain/passwords.h"
-#include "controller/domain/sessions.h"
+#include "controller/domain/accounts/sessions.h"
+#include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api::pages {
 namespace {

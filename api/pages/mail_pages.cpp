@@ -1,7 +1,7 @@
 // What the links in mails lead to.
-#include "api/new_password.h"
 #include "api/pages/page.h"
-#include "controller/domain/passwords.h"
+#include "api/resources/accounts/new_password.h"
+#include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api::pages {
 namespace {

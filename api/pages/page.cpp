@@ -4,7 +4,7 @@
 #include <cctype>
 #include <chrono>
 
-#include "api/redirect.h"
+#include "api/resources/oauth/redirect.h"
 
 namespace berth::api::pages {
 

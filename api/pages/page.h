@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "api/http.h"
+#include "api/gate/services.h"
 #include "api/pages/templates.h"
-#include "api/services.h"
+#include "api/transport/http.h"
 #include "controller/base/error.h"
-#include "controller/domain/accounts.h"
-#include "controller/domain/scopes.h"
+#include "controller/domain/accounts/accounts.h"
+#include "controller/domain/kernel/scopes.h"
 
 // What the hosted pages are made of.
 namespace berth::api::pages {

@@ -2,12 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/client_address.h"
+#include "api/gate/client_address.h"
 #include "api/pages/page.h"
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
-#include "controller/domain/sessions.h"
+#include "controller/domain/accounts/sessions.h"
 
 namespace berth::api::pages {
 namespace {

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "api/http.h"
-#include "api/metrics.h"
+#include "api/gate/metrics.h"
+#include "api/gate/rate_limit.h"
+#include "api/gate/services.h"
 #include "api/pages/browser_session.h"
-#include "api/rate_limit.h"
-#include "api/services.h"
+#include "api/transport/http.h"
 
 namespace berth::api::pages {
 

@@ -1,8 +1,8 @@
 // The second factor: on, off, recovery codes.
 #include "api/pages/page.h"
 #include "api/pages/qr_code.h"
-#include "api/sign_in.h"
-#include "controller/domain/two_factor.h"
+#include "api/resources/accounts/sign_in.h"
+#include "controller/domain/accounts/two_factor.h"
 
 namespace berth::api::pages {
 namespace {

@@ -3,10 +3,10 @@
 #include <mutex>
 
 #include "controller/base/log.h"
-#include "reconcilers/simulated/controllers.h"
-#include "reconcilers/simulated/http_server.h"
-#include "reconcilers/simulated/page.h"
-#include "reconcilers/simulated/rest.h"
+#include "reconcilers/simulated/apiserver/http_server.h"
+#include "reconcilers/simulated/apiserver/rest.h"
+#include "reconcilers/simulated/controllers/controllers.h"
+#include "reconcilers/simulated/node/page.h"
 
 namespace berth::simulated {
 namespace {

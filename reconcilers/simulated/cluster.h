@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "reconcilers/simulated/apiserver/refusal.h"
+#include "reconcilers/simulated/apiserver/types.h"
 #include "reconcilers/simulated/faults.h"
-#include "reconcilers/simulated/images.h"
-#include "reconcilers/simulated/refusal.h"
+#include "reconcilers/simulated/node/images.h"
 #include "reconcilers/simulated/timing.h"
-#include "reconcilers/simulated/types.h"
 
 // A Kubernetes cluster in the process: what a kube-apiserver 1.34 answers over its REST API, and
 // what controllers, scheduler and kubelet make of the objects, without any container. It is the

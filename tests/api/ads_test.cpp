@@ -1,7 +1,7 @@
 // Campaigns and ads over the API, with the ledger audited after each step.
 #include <catch2/catch.hpp>
 
-#include "controller/domain/ledger_audit.h"
+#include "controller/domain/ledger/ledger_audit.h"
 #include "tests/api/gate_world.h"
 
 namespace {

@@ -1,9 +1,9 @@
 // Who calls: the tokens that stand for a user, where a route takes more than one kind.
-#include "api/authenticate.h"
+#include "api/gate/authenticate.h"
 
 #include <catch2/catch.hpp>
 
-#include "api/openapi.h"
+#include "api/gate/openapi.h"
 #include "tests/api/gate_world.h"
 
 namespace {

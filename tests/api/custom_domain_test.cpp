@@ -1,7 +1,7 @@
 // Custom domains, PATCH and tiers as the API shows them.
 #include <catch2/catch.hpp>
 
-#include "controller/domain/custom_domains.h"
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "tests/api/gate_world.h"
 
 namespace {

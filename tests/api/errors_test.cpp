@@ -1,4 +1,4 @@
-#include "api/errors.h"
+#include "api/gate/errors.h"
 
 #include <catch2/catch.hpp>
 

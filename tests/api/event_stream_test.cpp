@@ -1,4 +1,4 @@
-#include "api/event_stream.h"
+#include "api/gate/event_stream.h"
 
 #include <rapidcheck.h>
 
@@ -6,7 +6,7 @@
 #include <future>
 #include <regex>
 
-#include "api/authenticate.h"
+#include "api/gate/authenticate.h"
 #include "tests/api/event_text.h"
 #include "tests/api/gate_world.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/gate.h"
+#include "api/gate/gate.h"
 #include "tests/domain/world.h"
 
 // The whole API but its sockets: a gate over a real database.

@@ -1,4 +1,4 @@
-#include "api/login_throttle.h"
+#include "api/gate/login_throttle.h"
 
 #include <catch2/catch.hpp>
 

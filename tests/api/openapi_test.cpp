@@ -1,9 +1,9 @@
-#include "api/openapi.h"
+#include "api/gate/openapi.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "api/schema.h"
+#include "api/gate/schema.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "api/rate_limit.h"
+#include "api/gate/rate_limit.h"
 
 #include <rapidcheck.h>
 

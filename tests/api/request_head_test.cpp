@@ -1,4 +1,4 @@
-#include "api/request_head.h"
+#include "api/transport/request_head.h"
 
 #include <rapidcheck.h>
 

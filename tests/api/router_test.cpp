@@ -1,4 +1,4 @@
-#include "api/router.h"
+#include "api/gate/router.h"
 
 #include <catch2/catch.hpp>
 

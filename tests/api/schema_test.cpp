@@ -1,4 +1,4 @@
-#include "api/schema.h"
+#include "api/gate/schema.h"
 
 #include <catch2/catch.hpp>
 

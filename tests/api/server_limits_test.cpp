@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/server.h"
+#include "api/transport/server.h"
 #include "tests/api/wire.h"
 
 using namespace berth::api;

@@ -3,7 +3,7 @@
 #include <future>
 #include <string>
 
-#include "api/server.h"
+#include "api/transport/server.h"
 #include "tests/api/wire.h"
 
 using namespace berth::api;

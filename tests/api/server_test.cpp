@@ -1,5 +1,5 @@
 // What a well-behaved client sees: messages in and out, connections, streams.
-#include "api/server.h"
+#include "api/transport/server.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

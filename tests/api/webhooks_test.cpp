@@ -1,5 +1,5 @@
 // Webhooks over the API: who may, what is shown, and what is refused.
-#include "controller/domain/webhooks.h"
+#include "controller/domain/webhooks/webhooks.h"
 
 #include <catch2/catch.hpp>
 

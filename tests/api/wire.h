@@ -7,7 +7,7 @@
 #include <string_view>
 #include <thread>
 
-#include "api/server.h"
+#include "api/transport/server.h"
 
 namespace berth::api::test {
 

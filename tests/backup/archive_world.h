@@ -6,10 +6,10 @@
 #include <sstream>
 #include <string>
 
-#include "controller/backup/maker.h"
-#include "controller/backup/restore.h"
 #include "controller/base/sealed_file.h"
-#include "controller/data_dir.h"
+#include "controller/berthd/backup/maker.h"
+#include "controller/berthd/backup/restore.h"
+#include "controller/berthd/data_dir.h"
 #include "controller/db/database.h"
 #include "tests/db/rows.h"
 #include "tests/temp_dir.h"

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "controller/domain/ad_choice.h"
+#include "controller/domain/ads/choice.h"
 
 namespace {
 

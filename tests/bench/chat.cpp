@@ -5,7 +5,7 @@
 //
 // Accounts, sessions and memberships are written into the database before berthd starts; what is
 // measured goes over HTTP.
-#include "controller/domain/chat.h"
+#include "controller/domain/social/chat.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -30,8 +30,8 @@
 #include <thread>
 #include <vector>
 
-#include "controller/data_dir.h"
-#include "controller/domain/accounts.h"
+#include "controller/berthd/data_dir.h"
+#include "controller/domain/accounts/accounts.h"
 
 namespace berth {
 namespace {

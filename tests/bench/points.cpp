@@ -6,7 +6,7 @@
 //        bench_points fill DATABASE POSTINGS              until there are so many
 // DATABASE is berthd's, or a copy of it, with a user, an app and a grant. Each spend keeps an
 // answer for an idempotency key, as berthd does with a key in the request.
-#include "controller/domain/points.h"
+#include "controller/domain/points/points.h"
 
 #include <sqlite3.h>
 

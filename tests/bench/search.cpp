@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/domain/user_search.h"
+#include "controller/domain/social/user_search.h"
 
 namespace berth {
 namespace {

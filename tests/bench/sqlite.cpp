@@ -93,7 +93,7 @@ class Writer {
   }
 
  private:
-  // The statements of controller/domain/ledger.cpp and audit.cpp, in their order.
+  // The statements of controller/domain/ledger/ledger.cpp and audit.cpp, in their order.
   void mint() {
     static constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
     static constexpr std::int64_t amount = 1;

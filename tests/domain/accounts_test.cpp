@@ -1,11 +1,11 @@
-#include "controller/domain/accounts.h"
+#include "controller/domain/accounts/accounts.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cctype>
 #include <set>
 
-#include "controller/domain/outbox.h"
+#include "controller/domain/kernel/outbox.h"
 #include "tests/domain/world.h"
 
 namespace {

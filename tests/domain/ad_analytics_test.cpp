@@ -1,8 +1,7 @@
-#include "controller/domain/ad_analytics.h"
-
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "controller/domain/ads/analytics.h"
 #include "tests/domain/ads_world.h"
 
 namespace {

@@ -1,9 +1,9 @@
-#include "controller/domain/ad_choice.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
 #include <set>
+
+#include "controller/domain/ads/choice.h"
 
 namespace {
 

@@ -1,12 +1,11 @@
-#include "controller/domain/ad_events.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <map>
 #include <thread>
 
-#include "controller/domain/holds.h"
-#include "controller/domain/user_admin.h"
+#include "controller/domain/ads/events.h"
+#include "controller/domain/ledger/holds.h"
+#include "controller/domain/lifecycle/user_admin.h"
 #include "tests/domain/ads_world.h"
 
 namespace {

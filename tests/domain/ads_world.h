@@ -1,7 +1,7 @@
 #pragma once
 
-#include "controller/domain/ad_events.h"
-#include "controller/domain/ledger_audit.h"
+#include "controller/domain/ads/events.h"
+#include "controller/domain/ledger/ledger_audit.h"
 #include "tests/domain/world.h"
 
 // Advertisers, apps that show ads, and viewers. The ledger is audited at the end, and wherever a

@@ -1,8 +1,8 @@
-#include "controller/domain/app_events.h"
+#include "controller/domain/webhooks/app_events.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/webhooks.h"
+#include "controller/domain/webhooks/webhooks.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // How apps change and end.
 #include <catch2/catch.hpp>
 
-#include "controller/domain/apps.h"
+#include "controller/domain/apps/apps.h"
 #include "tests/domain/world.h"
 
 namespace {

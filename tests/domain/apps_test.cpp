@@ -1,4 +1,4 @@
-#include "controller/domain/apps.h"
+#include "controller/domain/apps/apps.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,10 +1,10 @@
-#include "controller/domain/avatars.h"
+#include "controller/domain/items/avatars.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 #include <thread>
 
-#include "controller/domain/user_admin.h"
+#include "controller/domain/lifecycle/user_admin.h"
 #include "tests/domain/items_world.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // Tiers that change, admins that suspend, stipends.
 #include <catch2/catch.hpp>
 
-#include "controller/domain/billing.h"
+#include "controller/domain/deployments/billing/billing.h"
 #include "tests/domain/billing_world.h"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "controller/domain/billing_period.h"
-
 #include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
+
+#include "controller/domain/deployments/billing/period.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Renewals, warnings, suspensions and what ends them.
-#include "controller/domain/billing.h"
+#include "controller/domain/deployments/billing/billing.h"
 
 #include <catch2/catch.hpp>
 

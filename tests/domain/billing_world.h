@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "controller/domain/billing.h"
-#include "controller/domain/ledger_audit.h"
+#include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/ledger/ledger_audit.h"
 #include "tests/domain/world.h"
 
 // An operator with deployments that cost points, and the loop's work done by hand.

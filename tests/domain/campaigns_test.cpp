@@ -1,9 +1,9 @@
-#include "controller/domain/campaigns.h"
+#include "controller/domain/ads/campaigns.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/holds.h"
-#include "controller/domain/webhooks.h"
+#include "controller/domain/ledger/holds.h"
+#include "controller/domain/webhooks/webhooks.h"
 #include "tests/domain/ads_world.h"
 
 namespace {

@@ -1,10 +1,10 @@
-#include "controller/domain/chat.h"
+#include "controller/domain/social/chat.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/blocks.h"
-#include "controller/domain/expiry.h"
-#include "controller/domain/user_admin.h"
+#include "controller/domain/lifecycle/expiry.h"
+#include "controller/domain/lifecycle/user_admin.h"
+#include "controller/domain/social/blocks.h"
 #include "tests/domain/world.h"
 
 namespace {

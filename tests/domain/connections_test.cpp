@@ -1,4 +1,4 @@
-#include "controller/domain/connections.h"
+#include "controller/domain/oauth/connections.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,12 +1,12 @@
-#include "controller/domain/cosmetics.h"
+#include "controller/domain/items/cosmetics.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "controller/domain/blocks.h"
-#include "controller/domain/connections.h"
-#include "controller/domain/user_admin.h"
+#include "controller/domain/lifecycle/user_admin.h"
+#include "controller/domain/oauth/connections.h"
+#include "controller/domain/social/blocks.h"
 #include "tests/domain/items_world.h"
 
 namespace {

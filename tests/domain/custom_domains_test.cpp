@@ -5,7 +5,7 @@
 #include <map>
 #include <thread>
 
-#include "controller/domain/domain_names.h"
+#include "controller/domain/deployments/custom_domains/domain_names.h"
 #include "tests/domain/custom_domains_world.h"
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "controller/domain/custom_domains.h"
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "tests/domain/world.h"
 
 // Two operators with deployments that may have domains of their own.

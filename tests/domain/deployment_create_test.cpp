@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/id.h"
-#include "controller/domain/deployments.h"
+#include "controller/domain/deployments/deployments.h"
 #include "tests/domain/world.h"
 
 namespace {

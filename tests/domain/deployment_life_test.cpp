@@ -1,7 +1,7 @@
 // Stop, restart and destroy, and what is listed of it.
 #include <catch2/catch.hpp>
 
-#include "controller/domain/deployments.h"
+#include "controller/domain/deployments/deployments.h"
 #include "tests/domain/world.h"
 
 namespace {

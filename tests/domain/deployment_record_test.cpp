@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/base/text.h"
-#include "controller/domain/deployments.h"
+#include "controller/domain/deployments/deployments.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -1,9 +1,8 @@
 // What an order may say, before anybody looks into the database.
-#include "controller/domain/deployment_rules.h"
-
 #include <catch2/catch.hpp>
 #include <climits>
 
+#include "controller/domain/deployments/rules.h"
 #include "tests/domain/world.h"
 
 namespace {

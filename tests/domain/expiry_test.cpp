@@ -1,11 +1,11 @@
 // Tables stay as large as what is alive.
-#include "controller/domain/expiry.h"
+#include "controller/domain/lifecycle/expiry.h"
 
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "controller/domain/connections.h"
-#include "controller/domain/sessions.h"
+#include "controller/domain/accounts/sessions.h"
+#include "controller/domain/oauth/connections.h"
 #include "tests/domain/world.h"
 
 namespace {

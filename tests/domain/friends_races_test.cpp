@@ -5,8 +5,8 @@
 #include <functional>
 #include <thread>
 
-#include "controller/domain/blocks.h"
-#include "controller/domain/friends.h"
+#include "controller/domain/social/blocks.h"
+#include "controller/domain/social/friends.h"
 #include "tests/domain/world.h"
 
 namespace {

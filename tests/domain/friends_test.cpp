@@ -1,9 +1,9 @@
-#include "controller/domain/friends.h"
+#include "controller/domain/social/friends.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/blocks.h"
-#include "controller/domain/user_admin.h"
+#include "controller/domain/lifecycle/user_admin.h"
+#include "controller/domain/social/blocks.h"
 #include "tests/domain/world.h"
 
 namespace {

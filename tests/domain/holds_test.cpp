@@ -1,8 +1,8 @@
-#include "controller/domain/holds.h"
+#include "controller/domain/ledger/holds.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/ledger_audit.h"
+#include "controller/domain/ledger/ledger_audit.h"
 #include "tests/domain/world.h"
 
 namespace {

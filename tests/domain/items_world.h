@@ -1,8 +1,8 @@
 #pragma once
 
-#include "controller/domain/avatars.h"
-#include "controller/domain/cosmetics.h"
-#include "controller/domain/ledger_audit.h"
+#include "controller/domain/items/avatars.h"
+#include "controller/domain/items/cosmetics.h"
+#include "controller/domain/ledger/ledger_audit.h"
 #include "tests/domain/world.h"
 
 // Users with points, and items to spend them on.

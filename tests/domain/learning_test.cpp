@@ -1,10 +1,10 @@
-#include "controller/domain/learning.h"
+#include "controller/domain/items/learning.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "controller/domain/user_admin.h"
+#include "controller/domain/lifecycle/user_admin.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "controller/domain/ledger_audit.h"
+#include "controller/domain/ledger/ledger_audit.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/holds.h"
+#include "controller/domain/ledger/holds.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "controller/domain/holds.h"
-#include "controller/domain/ledger_audit.h"
+#include "controller/domain/ledger/holds.h"
+#include "controller/domain/ledger/ledger_audit.h"
 #include "tests/db/fault_vfs.h"
 #include "tests/domain/world.h"
 

@@ -1,4 +1,4 @@
-#include "controller/domain/ledger.h"
+#include "controller/domain/ledger/ledger.h"
 
 #include <rapidcheck.h>
 

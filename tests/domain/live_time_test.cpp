@@ -1,8 +1,8 @@
 // Points for live minutes.
 #include <catch2/catch.hpp>
 
-#include "controller/domain/ledger_audit.h"
-#include "controller/domain/play_sessions.h"
+#include "controller/domain/ledger/ledger_audit.h"
+#include "controller/domain/oauth/play_sessions.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Authorization codes and what they give.
-#include "controller/domain/oauth.h"
+#include "controller/domain/oauth/oauth.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "controller/domain/outbox.h"
+#include "controller/domain/kernel/outbox.h"
 
 #include <catch2/catch.hpp>
 

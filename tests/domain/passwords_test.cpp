@@ -1,10 +1,10 @@
-#include "controller/domain/passwords.h"
+#include "controller/domain/lifecycle/passwords.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/connections.h"
-#include "controller/domain/outbox.h"
-#include "controller/domain/two_factor.h"
+#include "controller/domain/accounts/two_factor.h"
+#include "controller/domain/kernel/outbox.h"
+#include "controller/domain/oauth/connections.h"
 #include "tests/domain/world.h"
 #include "tests/totp.h"
 

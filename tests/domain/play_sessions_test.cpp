@@ -1,8 +1,8 @@
-#include "controller/domain/play_sessions.h"
+#include "controller/domain/oauth/play_sessions.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/connections.h"
+#include "controller/domain/oauth/connections.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -1,9 +1,9 @@
-#include "controller/domain/points.h"
+#include "controller/domain/points/points.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/connections.h"
-#include "controller/domain/ledger_audit.h"
+#include "controller/domain/ledger/ledger_audit.h"
+#include "controller/domain/oauth/connections.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -1,8 +1,8 @@
-#include "controller/domain/presence.h"
+#include "controller/domain/social/presence.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/user_admin.h"
+#include "controller/domain/lifecycle/user_admin.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 #include <sstream>
 
-#include "controller/domain/custom_domains.h"
-#include "controller/domain/deployments.h"
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "controller/domain/deployments/deployments.h"
 
 namespace {
 

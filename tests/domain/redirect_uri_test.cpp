@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "controller/domain/apps.h"
+#include "controller/domain/apps/apps.h"
 
 namespace {
 

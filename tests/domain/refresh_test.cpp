@@ -1,7 +1,7 @@
 // The rotation of refresh tokens (RFC 9700, section 4.14.2).
 #include <catch2/catch.hpp>
 
-#include "controller/domain/oauth.h"
+#include "controller/domain/oauth/oauth.h"
 #include "tests/domain/world.h"
 
 namespace {

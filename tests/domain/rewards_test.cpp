@@ -1,4 +1,4 @@
-#include "controller/domain/rewards.h"
+#include "controller/domain/ledger/rewards.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,9 +1,10 @@
 // Rollouts in the log, and the way back to what ran before.
+#include "controller/domain/deployments/rollback.h"
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "controller/domain/deployment_revisions.h"
-#include "controller/domain/deployment_rollback.h"
+#include "controller/domain/deployments/revisions.h"
 #include "tests/domain/custom_domains_world.h"
 
 namespace {

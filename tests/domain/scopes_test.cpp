@@ -1,4 +1,4 @@
-#include "controller/domain/scopes.h"
+#include "controller/domain/kernel/scopes.h"
 
 #include <catch2/catch.hpp>
 

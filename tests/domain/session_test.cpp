@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "controller/domain/accounts.h"
+#include "controller/domain/accounts/accounts.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/domain/sessions.h"
+#include "controller/domain/accounts/sessions.h"
 
 #include <catch2/catch.hpp>
 

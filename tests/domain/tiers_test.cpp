@@ -1,4 +1,4 @@
-#include "controller/domain/tiers.h"
+#include "controller/domain/deployments/tiers.h"
 
 #include <catch2/catch.hpp>
 

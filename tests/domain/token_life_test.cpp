@@ -1,8 +1,8 @@
 // Tokens after they were given: the client's own, inspected, narrowed, revoked.
 #include <catch2/catch.hpp>
 
-#include "controller/domain/connections.h"
-#include "controller/domain/oauth.h"
+#include "controller/domain/oauth/connections.h"
+#include "controller/domain/oauth/oauth.h"
 #include "tests/domain/world.h"
 
 namespace {

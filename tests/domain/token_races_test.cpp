@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "controller/domain/oauth.h"
+#include "controller/domain/oauth/oauth.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/domain/two_factor.h"
+#include "controller/domain/accounts/two_factor.h"
 
 #include <catch2/catch.hpp>
 #include <set>

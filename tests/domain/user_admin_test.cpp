@@ -1,9 +1,9 @@
-#include "controller/domain/user_admin.h"
+#include "controller/domain/lifecycle/user_admin.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/passwords.h"
-#include "controller/domain/two_factor.h"
+#include "controller/domain/accounts/two_factor.h"
+#include "controller/domain/lifecycle/passwords.h"
 #include "tests/domain/world.h"
 
 namespace {

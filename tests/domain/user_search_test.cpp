@@ -1,12 +1,12 @@
-#include "controller/domain/user_search.h"
+#include "controller/domain/social/user_search.h"
 
 #include <rapidcheck.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "controller/domain/blocks.h"
-#include "controller/domain/user_admin.h"
+#include "controller/domain/lifecycle/user_admin.h"
+#include "controller/domain/social/blocks.h"
 #include "tests/domain/world.h"
 
 namespace {

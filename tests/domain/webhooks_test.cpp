@@ -1,10 +1,10 @@
-#include "controller/domain/webhooks.h"
+#include "controller/domain/webhooks/webhooks.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "controller/base/id.h"
-#include "controller/domain/app_events.h"
+#include "controller/domain/webhooks/app_events.h"
 #include "tests/domain/world.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/domain/word_filter.h"
+#include "controller/domain/social/word_filter.h"
 
 #include <rapidcheck.h>
 

@@ -5,12 +5,12 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
-#include "controller/domain/accounts.h"
-#include "controller/domain/apps.h"
-#include "controller/domain/deployments.h"
-#include "controller/domain/ledger.h"
-#include "controller/domain/oauth.h"
-#include "controller/domain/tiers.h"
+#include "controller/domain/accounts/accounts.h"
+#include "controller/domain/apps/apps.h"
+#include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/tiers.h"
+#include "controller/domain/ledger/ledger.h"
+#include "controller/domain/oauth/oauth.h"
 #include "tests/temp_dir.h"
 
 // A world to try the rules in: a real SQLite file, and a clock that stands until it is moved.

@@ -1,8 +1,8 @@
-#include "reconcilers/ads.h"
+#include "reconcilers/loops/ads.h"
 
 #include <catch2/catch.hpp>
 
-#include "controller/domain/ad_market.h"
+#include "controller/domain/ads/market.h"
 #include "tests/domain/ads_world.h"
 
 namespace {

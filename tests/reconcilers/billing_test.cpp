@@ -1,4 +1,4 @@
-#include "reconcilers/billing.h"
+#include "reconcilers/loops/billing.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "reconcilers/differ.h"
+#include "reconcilers/cluster/differ.h"
 
 #include <rapidcheck.h>
 

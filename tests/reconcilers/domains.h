@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/domain/custom_domains.h"
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "tests/dns/server.h"
 #include "tests/reconcilers/world.h"
 

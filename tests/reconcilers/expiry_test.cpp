@@ -1,4 +1,4 @@
-#include "reconcilers/expiry.h"
+#include "reconcilers/loops/expiry.h"
 
 #include <catch2/catch.hpp>
 

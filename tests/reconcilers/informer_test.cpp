@@ -1,4 +1,4 @@
-#include "reconcilers/informer.h"
+#include "reconcilers/cluster/informer.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "reconcilers/leader.h"
+#include "reconcilers/cluster/leader.h"
 
 #include <array>
 #include <catch2/catch.hpp>

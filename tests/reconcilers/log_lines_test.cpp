@@ -1,4 +1,4 @@
-#include "reconcilers/log_lines.h"
+#include "reconcilers/cluster/log_lines.h"
 
 #include <rapidcheck.h>
 

@@ -1,4 +1,4 @@
-#include "reconcilers/metrics.h"
+#include "reconcilers/cluster/metrics.h"
 
 #include <prometheus/text_serializer.h>
 

@@ -1,4 +1,4 @@
-#include "reconcilers/observe.h"
+#include "reconcilers/cluster/observe.h"
 
 #include <catch2/catch.hpp>
 

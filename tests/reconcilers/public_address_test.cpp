@@ -1,4 +1,4 @@
-#include "reconcilers/public_address.h"
+#include "reconcilers/loops/public_address.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,8 +1,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "controller/domain/deployment_rollback.h"
-#include "reconcilers/quantity.h"
+#include "controller/domain/deployments/rollback.h"
+#include "reconcilers/cluster/quantity.h"
 #include "tests/reconcilers/cluster.h"
 #include "tests/reconcilers/world.h"
 

@@ -1,9 +1,9 @@
-#include "reconcilers/store.h"
+#include "reconcilers/cluster/store.h"
 
 #include <catch2/catch.hpp>
 
-#include "reconcilers/applier.h"
-#include "reconcilers/differ.h"
+#include "reconcilers/cluster/applier.h"
+#include "reconcilers/cluster/differ.h"
 
 using namespace berth::reconcilers;
 using namespace std::chrono_literals;

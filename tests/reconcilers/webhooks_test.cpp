@@ -1,5 +1,5 @@
 // Deliveries over HTTP, to receivers that are well and to others.
-#include "reconcilers/webhooks.h"
+#include "reconcilers/loops/webhooks.h"
 
 #include <httplib.h>
 #include <prometheus/text_serializer.h>

@@ -1,4 +1,4 @@
-#include "reconcilers/work_queue.h"
+#include "reconcilers/cluster/work_queue.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

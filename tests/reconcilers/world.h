@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "reconcilers/engine.h"
+#include "reconcilers/cluster/engine.h"
 #include "tests/temp_dir.h"
 
 // A database, a cluster and an engine between them: everything real but the cluster's nodes.

@@ -5,8 +5,8 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
-#include "controller/domain/ledger_audit.h"
-#include "controller/domain/tiers.h"
+#include "controller/domain/deployments/tiers.h"
+#include "controller/domain/ledger/ledger_audit.h"
 
 namespace berth::simulate {
 namespace {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "controller/db/database.h"
-#include "controller/domain/ad_events.h"
-#include "controller/domain/deployments.h"
-#include "controller/domain/keys.h"
-#include "controller/domain/oauth.h"
-#include "controller/domain/rewards.h"
+#include "controller/domain/ads/events.h"
+#include "controller/domain/deployments/deployments.h"
+#include "controller/domain/kernel/keys.h"
+#include "controller/domain/ledger/rewards.h"
+#include "controller/domain/oauth/oauth.h"
 #include "tests/db/fault_vfs.h"
 #include "tests/simulate/model.h"
 

@@ -1,13 +1,13 @@
 // What users, operators and the loops ask of berthd in the simulation, each beside the model.
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
-#include "controller/domain/ad_events.h"
-#include "controller/domain/apps.h"
-#include "controller/domain/connections.h"
-#include "controller/domain/expiry.h"
-#include "controller/domain/holds.h"
-#include "controller/domain/points.h"
-#include "controller/domain/user_admin.h"
+#include "controller/domain/ads/events.h"
+#include "controller/domain/apps/apps.h"
+#include "controller/domain/ledger/holds.h"
+#include "controller/domain/lifecycle/expiry.h"
+#include "controller/domain/lifecycle/user_admin.h"
+#include "controller/domain/oauth/connections.h"
+#include "controller/domain/points/points.h"
 #include "tests/simulate/economy.h"
 
 namespace berth::simulate {

@@ -1,0 +1,154 @@
+#include "api/gate/authenticate.h"
+
+#include <algorithm>
+
+namespace berth::api {
+namespace {
+
+constexpr size_t max_admin_actor_length = 128;
+
+// What a token calls itself. `unknown` may still be anything that isn't ours.
+enum class TokenKind { jwt, access, refresh, play_session, other_of_ours, unknown };
+
+TokenKind kind_of(const std::string& token) {
+  if (accounts::looks_like_jwt(token)) return TokenKind::jwt;
+  if (token.starts_with("at_live_")) return TokenKind::access;
+  if (token.starts_with("rt_live_")) return TokenKind::refresh;
+  if (token.starts_with("st_live_")) return TokenKind::play_session;
+  return token.find("_live_") == std::string::npos ? TokenKind::unknown : TokenKind::other_of_ours;
+}
+
+Bearer use_session(db::Tx& tx, const std::string& token, const Services& services) {
+  accounts::SignedIn signed_in = accounts::check_signed_in(tx, token, services.keys);
+  return {.user = std::move(signed_in.user), .session_id = std::move(signed_in.session_id)};
+}
+
+Bearer use_play_session(db::Tx& tx, const std::string& token) {
+  return {.play = play::check(tx, token)};
+}
+
+Bearer use_access_token(db::Tx& tx, const std::string& token, const Access& access) {
+  const oauth::Caller caller = oauth::check_access_token(tx, token);
+  const bool enough = access.any_of.empty() || std::ranges::any_of(access.any_of, [&](Scope scope) {
+                        return caller.scopes.has(scope);
+                      });
+  if (!enough)
+    throw Error(Code::insufficient_scope,
+                "the token lacks the scope " + scope_names(access.any_of));
+  return {.caller = caller};
+}
+
+accounts::User user_of(db::Tx& tx, const std::string& id) {
+  auto user = accounts::find(tx, id);
+  if (!user) throw Error(Code::token_revoked, "the account was deleted");
+  return *std::move(user);
+}
+
+[[noreturn]] void refuse_kind(const char* needed) {
+  throw Error(Code::wrong_token_type, std::string(needed) + " is needed here");
+}
+
+Bearer by_session(db::Tx& tx, const std::string& token, const Services& services) {
+  const TokenKind kind = kind_of(token);
+  if (kind != TokenKind::jwt && kind != TokenKind::unknown)
+    refuse_kind("a session token of POST /api/auth/login");
+  return use_session(tx, token, services);
+}
+
+Bearer by_play_session(db::Tx& tx, const std::string& token) {
+  const TokenKind kind = kind_of(token);
+  if (kind == TokenKind::jwt || kind == TokenKind::access || kind == TokenKind::refresh)
+    refuse_kind("a session token of an app (st_live_...)");
+  return use_play_session(tx, token);
+}
+
+Bearer by_access_token(db::Tx& tx, const std::string& token, const Access& access) {
+  const TokenKind kind = kind_of(token);
+  if (kind == TokenKind::jwt || kind == TokenKind::play_session || kind == TokenKind::refresh)
+    refuse_kind("an OAuth access token (at_live_...)");
+  return use_access_token(tx, token, access);
+}
+
+Bearer by_session_or_play_session(db::Tx& tx, const std::string& token, const Services& services) {
+  const TokenKind kind = kind_of(token);
+  if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
+  if (kind != TokenKind::play_session)
+    refuse_kind("a session token, of POST /api/auth/login or of an app (st_live_...),");
+  Bearer bearer = use_play_session(tx, token);
+  // Only the session's own routes go on telling of one that has ended.
+  if (bearer.play->ended_at) throw Error(Code::token_revoked, "the session has ended");
+  bearer.user = user_of(tx, bearer.play->user_id);
+  return bearer;
+}
+
+Bearer by_session_or_access_token(db::Tx& tx, const std::string& token, const Access& access,
+                                  const Services& services) {
+  const TokenKind kind = kind_of(token);
+  if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
+  if (kind != TokenKind::access)
+    refuse_kind("a session token of POST /api/auth/login or an OAuth access token (at_live_...)");
+  Bearer bearer = use_access_token(tx, token, access);
+  bearer.user = user_of(tx, bearer.caller->user_id);
+  return bearer;
+}
+
+}  // namespace
+
+std::optional<std::string_view> credentials(const Request& request, std::string_view scheme) {
+  const std::string_view value = request.headers.get("Authorization");
+  const size_t end = std::min(value.find(' '), value.size());
+  if (!same_name(value.substr(0, end), scheme)) return std::nullopt;
+  return value.substr(std::min(value.find_first_not_of(' ', end), value.size()));
+}
+
+std::string bearer_token(const Request& request) {
+  return std::string(credentials(request, "Bearer").value_or(""));
+}
+
+std::string scope_names(const std::vector<Scope>& scopes) {
+  std::string names;
+  for (const Scope scope : scopes) names.append(names.empty() ? "" : " ").append(info(scope).name);
+  return names;
+}
+
+Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
+                    const Services& services) {
+  if (access.kind == Access::Kind::open || access.kind == Access::Kind::internal) return {};
+  if (token.empty())
+    throw Error(Code::invalid_token, "a token is needed: Authorization: Bearer <token>");
+  switch (access.kind) {
+    case Access::Kind::session:
+      return by_session(tx, token, services);
+    case Access::Kind::play_session:
+      return by_play_session(tx, token);
+    case Access::Kind::oauth:
+      return by_access_token(tx, token, access);
+    case Access::Kind::session_or_play_session:
+      return by_session_or_play_session(tx, token, services);
+    case Access::Kind::session_or_oauth:
+      return by_session_or_access_token(tx, token, access, services);
+    case Access::Kind::open:
+    case Access::Kind::internal:
+      break;
+  }
+  return {};
+}
+
+void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call) {
+  if (access.kind == Access::Kind::open) return;
+  if (access.kind == Access::Kind::internal) {
+    const std::string_view actor = call.http.headers.get("X-Admin-Actor");
+    const bool usable = !actor.empty() && actor.size() <= max_admin_actor_length;
+    call.admin = usable ? std::string(actor) : "internal";
+    return;
+  }
+  Bearer bearer = check_bearer(tx, access, bearer_token(call.http), services);
+  if (bearer.caller) services.uses.note(bearer.caller->grant_id, tx.now());
+  if (bearer.play) services.uses.note(bearer.play->grant_id, tx.now());
+  call.user = std::move(bearer.user);
+  call.session_id = std::move(bearer.session_id);
+  call.caller = std::move(bearer.caller);
+  call.play = std::move(bearer.play);
+}
+
+}  // namespace berth::api

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "controller/base/clock.h"
+#include "controller/domain/kernel/page.h"
+
+// What the handlers' encodings share.
+namespace berth::api {
+
+template <typename T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+inline nlohmann::json or_null(const std::optional<Instant>& value) {
+  return value ? nlohmann::json(to_iso8601(*value)) : nlohmann::json(nullptr);
+}
+
+// {<plural>: […], page, page_size, total}
+template <typename T, typename Encode>
+nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& encode) {
+  nlohmann::json items = nlohmann::json::array();
+  for (const T& item : page.items) items.push_back(encode(item));
+  return {{plural, std::move(items)},
+          {"page", page.page},
+          {"page_size", page.page_size},
+          {"total", page.total}};
+}
+
+// One object under its name, and its fields beside it.
+inline nlohmann::json enveloped(const char* name, const nlohmann::json& object) {
+  nlohmann::json body = object;
+  body[name] = object;
+  return body;
+}
+
+// A field that may be left out or null.
+inline std::optional<std::string> text_or_nothing(const nlohmann::json& body, const char* field) {
+  const auto value = body.find(field);
+  return value == body.end() || value->is_null() ? std::nullopt
+                                                 : std::optional(value->get<std::string>());
+}
+
+}  // namespace berth::api

@@ -1,0 +1,89 @@
+#include "api/gate/errors.h"
+
+namespace berth::api {
+namespace {
+
+// For an HTTP header: quotes and backslashes escaped, nothing outside ASCII (RFC 6750, section 3).
+std::string quoted_string(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c >= 0x20 && c < 0x7f ? c : '?';
+  }
+  return result + '"';
+}
+
+bool concerns_token(Code code) {
+  switch (code) {
+    case Code::invalid_token:
+    case Code::token_expired:
+    case Code::token_revoked:
+    case Code::wrong_token_type:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string bearer_challenge(const Error& error, const Challenge& challenge) {
+  std::string value = "Bearer realm=\"berth\"";
+  // Without a token there is nothing to say about it (RFC 6750, section 3.1).
+  if (error.code == Code::insufficient_scope)
+    value += ", error=\"insufficient_scope\", scope=" + quoted_string(challenge.scope);
+  else if (concerns_token(error.code) && challenge.with_credentials)
+    value += ", error=\"invalid_token\", error_description=" + quoted_string(error.what());
+  return value + ", resource_metadata=" +
+         quoted_string(challenge.base_url + "/.well-known/oauth-protected-resource");
+}
+
+json body_for(const Error& error, ErrorBody body) {
+  const std::string_view code = name(error.code);
+  switch (body) {
+    case ErrorBody::simple:
+      return {{"error", code}, {"message", error.what()}};
+    case ErrorBody::oauth:
+      return {{"error", code}, {"error_description", error.what()}};
+    case ErrorBody::oauth_and_message:
+      return {{"error", code}, {"error_description", error.what()}, {"message", error.what()}};
+    case ErrorBody::framework:
+      return {{"errors", {{"detail", error.what()}}}};
+    case ErrorBody::nested:
+      break;
+  }
+  json inner = {{"code", code}, {"message", error.what()}};
+  if (!error.details.empty()) inner["details"] = error.details;
+  return {{"error", std::move(inner)}};
+}
+
+}  // namespace
+
+ErrorBody body_of(Shape shape, int status) {
+  if (status == 413 || status == 431 || status >= 500) return ErrorBody::framework;
+  if (shape == Shape::oauth) return ErrorBody::oauth;
+  if (shape == Shape::oauth_and_message) return ErrorBody::oauth_and_message;
+  if (shape == Shape::simple && (status == 401 || status == 403)) return ErrorBody::simple;
+  return ErrorBody::nested;
+}
+
+Reply reply_to(const Error& error, Shape shape, const Challenge& challenge) {
+  const int http_status = status(error.code);
+  Reply reply = {.status = http_status, .body = body_for(error, body_of(shape, http_status))};
+  if (error.retry_after)
+    reply.headers.emplace_back("Retry-After", std::to_string(error.retry_after->count()));
+  if (error.code == Code::consumed_refresh_token) return reply;
+  if (http_status == 401 && challenge.basic)
+    reply.headers.emplace_back("WWW-Authenticate", "Basic realm=\"berth\"");
+  if (http_status == 401 || error.code == Code::insufficient_scope)
+    reply.headers.emplace_back("WWW-Authenticate", bearer_challenge(error, challenge));
+  return reply;
+}
+
+std::string framework_body(std::string_view detail) {
+  return json{{"errors", {{"detail", detail}}}}.dump();
+}
+
+Reply router_reply(int http_status, std::string_view detail) {
+  return {.status = http_status, .body = {{"errors", {{"detail", detail}}}}};
+}
+
+}  // namespace berth::api

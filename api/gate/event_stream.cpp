@@ -1,0 +1,239 @@
+#include "api/gate/event_stream.h"
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+
+#include "api/gate/authenticate.h"
+#include "api/gate/route.h"
+
+namespace berth::api {
+namespace {
+
+// Before a broken stream is taken up again. Spread, so that those who were cut off by a restart
+// don't come back in the same instant.
+constexpr std::chrono::milliseconds shortest_retry{1000};
+constexpr std::chrono::milliseconds longest_retry{4000};
+
+std::chrono::milliseconds random_retry() {
+  thread_local std::minstd_rand random{std::random_device{}()};
+  return std::chrono::milliseconds(std::uniform_int_distribution<std::int64_t>(
+      shortest_retry.count(), longest_retry.count())(random));
+}
+
+void append_data(std::string& text, std::string_view data) {
+  while (true) {
+    const std::size_t end = std::min(data.find_first_of("\r\n"), data.size());
+    text.append("data: ").append(data.substr(0, end)).append("\n");
+    if (end == data.size()) return;
+    data.remove_prefix(data.substr(end).starts_with("\r\n") ? end + 2 : end + 1);
+  }
+}
+
+// One stream out of the database; its functions run on the connection's thread.
+class Follower {
+ public:
+  Follower(const Call& call, const Services& services, Following following)
+      : services_(services),
+        following_(std::move(following)),
+        bearer_(call, services),
+        permit_(services.events->admit(bearer_.holder())),
+        subscription_(services.events->subscribe(following_.topic, following_.id)) {}
+
+  Next step(const Sink& sink) {
+    if (!started_) {
+      if (!sink(encode_retry(random_retry()))) return Next::end;
+      started_ = true;
+    } else if (!behind_ && !subscription_->wait(stream_step)) {
+      return bearer_.still_good() && beat(sink) ? Next::more : Next::end;
+    }
+    return send_news(sink);
+  }
+
+ private:
+  Next send_news(const Sink& sink) {
+    EventBatch batch;
+    try {
+      batch = services_.db.read([&](db::Tx& tx) {
+        bearer_.in(tx);
+        return following_.read(tx, following_.after);
+      });
+    } catch (const Error&) {
+      return Next::end;  // he is told why when he comes back
+    }
+    behind_ = batch.events.size() >= event_batch_size;
+    if (batch.events.empty()) return batch.next;
+    std::string text;
+    for (const Event& event : batch.events) text += encode_event(event);
+    if (!sink(text)) return Next::end;
+    following_.after = batch.events.back().id;
+    spoke_ = std::chrono::steady_clock::now();
+    return behind_ ? Next::more : batch.next;
+  }
+
+  bool beat(const Sink& sink) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - spoke_ < heartbeat_interval) return true;
+    spoke_ = now;
+    return sink(encode_heartbeat());
+  }
+
+  const Services& services_;
+  Following following_;
+  BearerCheck bearer_;
+  const std::unique_ptr<EventHub::Permit> permit_;
+  const std::unique_ptr<EventHub::Subscription> subscription_;
+  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
+  bool started_ = false;
+  bool behind_ = false;
+};
+
+Error full(Code code, const std::string& message) {
+  Error refusal(code, message);
+  refusal.retry_after = heartbeat_interval;
+  return refusal;
+}
+
+std::string holder_of(const Call& call) {
+  if (call.caller) return call.caller->user_id;
+  if (call.play) return call.play->user_id;
+  if (call.user) return call.user->id;
+  return call.address;
+}
+
+}  // namespace
+
+std::string encode_event(const Event& event) {
+  std::string text;
+  text.reserve(event.data.size() + event.id.size() + event.name.size() + 32);
+  if (!event.id.empty()) text.append("id: ").append(event.id).append("\n");
+  if (!event.name.empty()) text.append("event: ").append(event.name).append("\n");
+  append_data(text, event.data);
+  text += '\n';
+  return text;
+}
+
+std::string encode_heartbeat() { return ":\n\n"; }
+
+std::string encode_retry(std::chrono::milliseconds wait) {
+  return "retry: " + std::to_string(wait.count()) + "\n\n";
+}
+
+std::optional<std::string> last_event_id(const Request& request) {
+  const std::string_view id = request.headers.get("Last-Event-ID");
+  if (id.empty()) return std::nullopt;
+  const bool plain = std::ranges::all_of(id, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+  if (id.size() > max_event_id_bytes || !plain || request.headers.count("Last-Event-ID") > 1)
+    throw Error(Code::malformed_request, "Last-Event-ID isn't the id of an event of this stream");
+  return std::string(id);
+}
+
+std::optional<std::int64_t> last_event_number(const Request& request) {
+  const auto id = last_event_id(request);
+  if (!id) return std::nullopt;
+  std::int64_t number = 0;
+  const auto [end, failure] = std::from_chars(id->data(), id->data() + id->size(), number);
+  if (failure != std::errc{} || end != id->data() + id->size() || number < 1)
+    throw Error(Code::malformed_request, "Last-Event-ID isn't the id of an event of this stream");
+  return number;
+}
+
+EventHub::Subscription::Subscription(EventHub& hub, Key key)
+    : hub_(hub), key_(std::move(key)), channel_([&] {
+        const std::lock_guard lock(hub.mutex_);
+        auto& channel = hub.channels_[key_];
+        if (!channel) channel = std::make_shared<Channel>();
+        ++channel->subscribers;
+        return channel;
+      }()) {
+  const std::lock_guard lock(channel_->mutex);
+  seen_ = channel_->news;
+}
+
+EventHub::Subscription::~Subscription() {
+  const std::lock_guard lock(hub_.mutex_);
+  if (--channel_->subscribers == 0) hub_.channels_.erase(key_);
+}
+
+bool EventHub::Subscription::wait(std::chrono::milliseconds patience) {
+  std::unique_lock lock(channel_->mutex);
+  const bool news =
+      channel_->woken.wait_for(lock, patience, [&] { return channel_->news != seen_; });
+  seen_ = channel_->news;
+  return news;
+}
+
+EventHub::Permit::Permit(EventHub& hub, std::string holder)
+    : hub_(hub), holder_(std::move(holder)) {
+  const std::lock_guard lock(hub_.mutex_);
+  if (hub_.streams_ >= hub_.limits_.streams)
+    throw full(Code::unavailable, "too many streams are open right now; try again later");
+  std::size_t& held = hub_.holders_[holder_];
+  if (held >= hub_.limits_.streams_of_one)
+    throw full(Code::rate_limited, "at most " + std::to_string(hub_.limits_.streams_of_one) +
+                                       " streams of one user may be open at once");
+  ++held;
+  ++hub_.streams_;
+}
+
+EventHub::Permit::~Permit() {
+  const std::lock_guard lock(hub_.mutex_);
+  --hub_.streams_;
+  const auto held = hub_.holders_.find(holder_);
+  if (--held->second == 0) hub_.holders_.erase(held);
+}
+
+void EventHub::wake(db::Topic topic, const std::string& id) {
+  std::shared_ptr<Channel> channel;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = channels_.find(Key(topic, id));
+    if (found == channels_.end()) return;
+    channel = found->second;
+  }
+  const std::lock_guard lock(channel->mutex);
+  ++channel->news;
+  channel->woken.notify_all();
+}
+
+std::size_t EventHub::open_streams() const {
+  const std::lock_guard lock(mutex_);
+  return streams_;
+}
+
+BearerCheck::BearerCheck(const Call& call, const Services& services)
+    : services_(services),
+      check_([access = call.route->access, token = bearer_token(call.http), &services](db::Tx& tx) {
+        check_bearer(tx, access, token, services);
+      }),
+      holder_(holder_of(call)) {}
+
+void BearerCheck::in(db::Tx& tx) const { check_(tx); }
+
+bool BearerCheck::still_good() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - checked_ < bearer_check_interval) return true;
+  checked_ = now;
+  try {
+    services_.db.read(check_);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Reply event_reply(Stream stream) {
+  Reply reply;
+  reply.stream = std::move(stream);
+  reply.content_type = "text/event-stream";
+  // The second is nginx's: it would collect the answer (ngx_http_proxy_module, proxy_buffering).
+  reply.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
+  return reply;
+}
+
+Reply follow_events(const Call& call, const Services& services, Following following) {
+  const auto follower = std::make_shared<Follower>(call, services, std::move(following));
+  return event_reply([follower](const Sink& sink) { return follower->step(sink); });
+}
+
+}  // namespace berth::api

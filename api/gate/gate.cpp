@@ -1,0 +1,322 @@
+#include "api/gate/gate.h"
+
+#include <algorithm>
+
+#include "api/gate/authenticate.h"
+#include "api/gate/client_address.h"
+#include "api/gate/errors.h"
+#include "controller/base/crypto.h"
+#include "controller/base/id.h"
+#include "controller/base/log.h"
+#include "controller/domain/accounts/sessions.h"
+
+namespace berth::api {
+namespace {
+
+constexpr size_t max_request_id_length = 128;
+constexpr std::string_view internal_prefix = "/api/internal";
+
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+}
+
+// The caller's own id, where it can be logged as it is; else a new one.
+std::string request_id_of(const Request& request, Instant now) {
+  const std::string_view given = request.headers.get("X-Request-Id");
+  const bool usable = !given.empty() && given.size() <= max_request_id_length && is_plain(given);
+  return usable ? std::string(given) : new_uuid(now);
+}
+
+bool is_below_internal(std::string_view path) {
+  return path.starts_with(internal_prefix) &&
+         (path.size() == internal_prefix.size() || path[internal_prefix.size()] == '/');
+}
+
+// Whether it is the form's media type; parameters may stand behind it (RFC 9110, section 8.3.1).
+bool is_form_type(std::string_view content_type) {
+  constexpr std::string_view form = "application/x-www-form-urlencoded";
+  const size_t end = content_type.find_first_of("; \t");
+  return same_name(content_type.substr(0, end), form);
+}
+
+void check_query(const Route& route, const Call& call) {
+  for (const Param& param : route.query)
+    if (param.required && !call.query(param.name))
+      throw invalid_field(std::string(param.name), "is required");
+}
+
+}  // namespace
+
+std::optional<std::string> Call::query(std::string_view name) const {
+  const auto value = http.query.find(name);
+  return value == http.query.end() ? std::nullopt : std::optional(value->second);
+}
+
+PageRequest Call::page() const {
+  const auto number = [&](const char* name, int otherwise, int most) {
+    const auto text = query(name);
+    if (!text) return otherwise;
+    const bool digits = !text->empty() && text->size() <= 9 &&
+                        std::ranges::all_of(*text, [](unsigned char c) { return std::isdigit(c); });
+    const int value = digits ? std::stoi(*text) : 0;
+    if (value < 1 || value > most)
+      throw invalid_field(name, "must be an integer from 1 to " + std::to_string(most));
+    return value;
+  };
+  constexpr int max_page = 1'000'000;
+  return {.page = number("page", 1, max_page),
+          .page_size = number("page_size", PageRequest::default_size, PageRequest::max_size)};
+}
+
+struct Gate::Passage {
+  const Request& request;
+  std::string request_id;
+  const Route* route = nullptr;
+  Shape shape = Shape::nested;
+  std::optional<RateLimiter::Verdict> rate;
+  std::chrono::steady_clock::time_point started;
+};
+
+Gate::Gate(const Services& services, HttpMetrics& metrics)
+    : services_(services), metrics_(metrics), router_(routes(), services.environment) {
+  for (const Route* route : router_.rows()) {
+    if (!route->body.empty() && route->check == Check::by_schema)
+      validators_.emplace(route, Validator(route->body));
+    if (!all_schemas().contains(route->answer.schema))
+      throw std::logic_error("route " + std::string(route->name) + ": no schema " +
+                             std::string(route->answer.schema));
+  }
+}
+
+void Gate::handle(const Request& request, Response& response) {
+  Passage passage = {.request = request,
+                     .request_id = request_id_of(request, services_.clock.now()),
+                     .route = nullptr,
+                     .shape = Shape::nested,
+                     .rate = {},
+                     .started = std::chrono::steady_clock::now()};
+  Reply reply;
+  try {
+    reply = answer(passage);
+    if (reply.refusal) reply = refused(passage, reply);
+  } catch (const Error& error) {
+    reply = reply_to_error(passage, error);
+  } catch (const std::exception& failure) {
+    log::error(
+        "a request failed",
+        {{"request_id", passage.request_id}, {"path", request.path}, {"error", failure.what()}});
+    reply = reply_to_error(
+        passage,
+        Error(Code::internal_error, "berthd failed; its log has request " + passage.request_id));
+  }
+  finish(passage, reply, response);
+}
+
+Reply Gate::answer(Passage& passage) {
+  const Request& request = passage.request;
+  // Before routing: without the secret nobody learns which internal paths there are.
+  if (is_below_internal(request.path) && !is_admin(request)) {
+    passage.shape = Shape::simple;
+    throw Error(Code::forbidden, "this is for admins of the platform only");
+  }
+  Router::Match match = router_.find(request.method, request.path);
+  if (match.route == nullptr) {
+    if (match.allow.empty()) return router_reply(404, "Not Found");
+    Reply reply = request.method == "OPTIONS" ? Reply{.status = 204, .body = nullptr}
+                                              : router_reply(405, "Method Not Allowed");
+    reply.headers.emplace_back("Allow", match.allow);
+    return reply;
+  }
+  passage.route = match.route;
+  passage.shape = match.route->shape;
+  Call call = {.http = request,
+               .route = match.route,
+               .request_id = passage.request_id,
+               .path = std::move(match.parameters),
+               .body = {},
+               .address = client_address(request, services_.trusted_proxies),
+               .user = {},
+               .session_id = {},
+               .caller = {},
+               .play = {},
+               .admin = {}};
+  // Two of them say two things about who calls; whoever stands before us may have read the other.
+  if (request.headers.count("Authorization") > 1)
+    throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,
+                "Authorization is there more than once");
+  return run(passage, call);
+}
+
+Reply Gate::run(Passage& passage, Call& call) {
+  const Route& route = *passage.route;
+  const auto enter = [&](db::Tx& tx) {
+    authenticate(tx, route.access, services_, call);
+    take_rate(passage, call);
+    check_query(route, call);
+    read_body(passage, call);
+  };
+  if (const auto* read = std::get_if<ReadHandler>(&route.run))
+    return services_.db.read([&](db::Tx& tx) {
+      enter(tx);
+      return read->run(tx, call, services_);
+    });
+  services_.db.read(enter);
+  if (const auto* free = std::get_if<FreeHandler>(&route.run)) return free->run(call, services_);
+  return write(passage, call);
+}
+
+// Counts per grant, per user, or per address, whichever the route knows. Who has one IPv6 address
+// has 2^64 of them, so those count by their network.
+void Gate::take_rate(Passage& passage, const Call& call) {
+  const Route& route = *passage.route;
+  if (!services_.rate_limits || route.rate.limit == 0) return;
+  std::string key(route.name);
+  if (call.caller)
+    key += " grant " + call.caller->grant_id;
+  else if (call.play)
+    key += " grant " + call.play->grant_id;
+  else if (call.user)
+    key += " user " + call.user->id;
+  else
+    key += " address " + accounts::network_of(call.address);
+  passage.rate = limiter_.take(key, route.rate, std::chrono::steady_clock::now());
+  if (!passage.rate->allowed)
+    throw Error(Code::rate_limited,
+                "at most " + std::to_string(route.rate.limit) + " requests in " +
+                    std::to_string(route.rate.window.count()) + " s; try again later");
+}
+
+void Gate::read_body(const Passage& passage, Call& call) const {
+  const Route& route = *passage.route;
+  if (route.body_kind == Body::none) return;
+  const Request& request = passage.request;
+  const bool oauth = is_oauth(route.shape);
+  const bool is_form = route.body_kind == Body::json_or_form && !request.body.starts_with('{') &&
+                       is_form_type(request.headers.get("Content-Type"));
+  if (is_form) {
+    const auto form = parse_form(request.body);
+    if (!form) throw Error(Code::invalid_request, "the form can't be decoded");
+    call.body = json::object();
+    for (const auto& [name, value] : *form) {
+      // RFC 6749, section 3.2: parameters must not be there more than once.
+      if (call.body.contains(name))
+        throw Error(Code::invalid_request, name + " is there more than once");
+      call.body[name] = value;
+    }
+    try {
+      call.body.dump();  // throws where a value isn't UTF-8
+    } catch (const json::exception&) {
+      throw Error(Code::invalid_request, "the form is not UTF-8");
+    }
+  } else if (route.body_kind == Body::optional_json && request.body.empty()) {
+    call.body = json::object();
+  } else {
+    try {
+      call.body = parse_body(request.body);
+    } catch (const Error& error) {
+      if (oauth) throw Error(Code::invalid_request, error.what());
+      throw;
+    }
+  }
+  const auto validator = validators_.find(&route);
+  if (validator == validators_.end()) return;
+  const Details wrong = validator->second.check(call.body);
+  if (wrong.empty()) return;
+  const auto& [field, reasons] = *wrong.begin();
+  if (oauth) throw Error(Code::invalid_request, field + " " + reasons.front());
+  throw Error(Code::validation_failed, field + " " + reasons.front(), wrong);
+}
+
+Reply Gate::write(const Passage& passage, const Call& call) const {
+  const Route& route = *passage.route;
+  const std::string_view key = passage.request.headers.get("Idempotency-Key");
+  if (route.idempotency == Idempotency::ignored || key.empty())
+    return services_.db.write(
+        [&](db::Tx& tx) { return std::get<WriteHandler>(route.run).run(tx, call, services_); });
+  const idempotency::Slot slot = idempotency::slot(call, route, key);
+  return services_.db.write([&](db::Tx& tx) { return write_once(tx, passage, call, slot); });
+}
+
+// In the write transaction: the answer that was kept for this key, or a new one, kept with the
+// effect.
+Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
+                       const idempotency::Slot& slot) const {
+  const Write handler = std::get<WriteHandler>(passage.route->run).run;
+  if (auto kept = idempotency::find(tx, slot)) return *kept;
+  Reply reply;
+  try {
+    reply = tx.nested([&] { return handler(tx, call, services_); });
+    if (reply.refusal) reply = refused(passage, reply);
+  } catch (const Error& error) {
+    reply = reply_to_error(passage, error);
+    if (reply.status >= 500 || reply.status == 429) throw;
+  }
+  idempotency::keep(tx, slot, reply);
+  return reply;
+}
+
+// The refusal in a reply whose effects are kept.
+Reply Gate::refused(const Passage& passage, const Reply& reply) const {
+  Reply refusal = reply_to_error(passage, *reply.refusal);
+  refusal.body.update(reply.body);
+  refusal.headers.insert(refusal.headers.end(), reply.headers.begin(), reply.headers.end());
+  return refusal;
+}
+
+Reply Gate::reply_to_error(const Passage& passage, const Error& error) const {
+  const Challenge challenge = {
+      .base_url = services_.base_url,
+      .with_credentials = !bearer_token(passage.request).empty(),
+      .basic =
+          error.code == Code::invalid_client && credentials(passage.request, "Basic").has_value(),
+      .scope = passage.route == nullptr ? "" : scope_names(passage.route->access.any_of)};
+  return reply_to(error, passage.shape, challenge);
+}
+
+bool Gate::is_admin(const Request& request) const {
+  const std::string_view secret = request.headers.get("x-internal-secret");
+  // Hashes of the same length, so that not even the secret's length shows.
+  return !services_.internal_secret.empty() &&
+         equal_in_constant_time(sha256(secret), sha256(services_.internal_secret));
+}
+
+void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
+  response.status = reply.status;
+  if (reply.stream) {
+    response.content_type =
+        reply.content_type.empty() ? passage.route->answer.content_type : reply.content_type;
+    response.stream = reply.stream;
+  } else if (!reply.text.empty()) {
+    response.content_type = "application/json";
+    response.body = reply.text;
+  } else if (!reply.body.is_null()) {
+    response.content_type = "application/json";
+    response.body = reply.body.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  response.add_header("X-Request-Id", passage.request_id);
+  for (const auto& [name, value] : reply.headers) response.add_header(name, value);
+  // Tokens, codes, and what is said of them (RFC 6749, section 5.1).
+  if (is_oauth(passage.shape)) response.add_header("Cache-Control", "no-store");
+  if (passage.rate) {
+    response.add_header("RateLimit-Limit", std::to_string(passage.rate->limit));
+    response.add_header("RateLimit-Remaining", std::to_string(passage.rate->remaining));
+    response.add_header("RateLimit-Reset", std::to_string(passage.rate->reset.count()));
+    if (!passage.rate->allowed)
+      response.add_header("Retry-After", std::to_string(passage.rate->reset.count()));
+  }
+  const auto took = std::chrono::steady_clock::now() - passage.started;
+  const std::string route(passage.route == nullptr ? "none" : passage.route->name);
+  metrics_.observe(std::string(passage.request.method), route, reply.status, took);
+  const bool changes =
+      passage.route != nullptr && std::holds_alternative<WriteHandler>(passage.route->run);
+  const auto level = changes || reply.status >= 500 ? log::Level::info : log::Level::debug;
+  if (log::enabled(level))
+    log::write(level, "request",
+               {{"request_id", passage.request_id},
+                {"method", passage.request.method},
+                {"route", route},
+                {"status", reply.status},
+                {"duration_ms", std::chrono::duration<double, std::milli>(took).count()}});
+}
+
+}  // namespace berth::api

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "api/gate/idempotency.h"
+#include "api/gate/metrics.h"
+#include "api/gate/rate_limit.h"
+#include "api/gate/router.h"
+#include "api/gate/schema.h"
+#include "api/transport/http.h"
+
+namespace berth::api {
+
+// The way of a request from the transport to a handler and back: internal secret, route, token,
+// scope, rate, body, transaction, answer; all of it read off the route. Thread-safe.
+class Gate {
+ public:
+  // Checks the table against the schemas: throws std::logic_error where they don't fit.
+  Gate(const Services& services, HttpMetrics& metrics);
+
+  // Answers every request; throws nothing.
+  void handle(const Request& request, Response& response);
+
+ private:
+  struct Passage;  // one request on its way
+  Reply answer(Passage& passage);
+  Reply run(Passage& passage, Call& call);
+  void take_rate(Passage& passage, const Call& call);
+  void read_body(const Passage& passage, Call& call) const;
+  Reply write(const Passage& passage, const Call& call) const;
+  Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,
+                   const idempotency::Slot& slot) const;
+  Reply refused(const Passage& passage, const Reply& reply) const;
+  Reply reply_to_error(const Passage& passage, const Error& error) const;
+  bool is_admin(const Request& request) const;
+  void finish(const Passage& passage, const Reply& reply, Response& response);
+
+  const Services& services_;
+  HttpMetrics& metrics_;
+  Router router_;
+  RateLimiter limiter_;
+  std::unordered_map<const Route*, Validator> validators_;
+};
+
+}  // namespace berth::api

@@ -1,0 +1,90 @@
+#include "api/gate/router.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace berth::api {
+namespace {
+
+std::vector<std::string_view> split(std::string_view path) {
+  std::vector<std::string_view> segments;
+  while (!path.empty()) {
+    path.remove_prefix(1);  // the slash in front
+    const size_t end = std::min(path.find('/'), path.size());
+    segments.push_back(path.substr(0, end));
+    path.remove_prefix(end);
+  }
+  return segments;
+}
+
+bool is_placeholder(std::string_view segment) { return segment.starts_with('{'); }
+
+std::string_view served_as(std::string_view method) { return method == "HEAD" ? "GET" : method; }
+
+}  // namespace
+
+Router::Router(const std::vector<Route>& table, Environment environment) {
+  for (const Route& route : table) {
+    if (route.availability == Availability::development_only &&
+        environment != Environment::development)
+      continue;
+    rows_.push_back(&route);
+    if (route.path.find('{') == std::string_view::npos)
+      fixed_.emplace(std::string(route.method) + " " + std::string(route.path), &route);
+    const auto parts = split(route.path);
+    auto& same_length = patterns_[parts.size()];
+    const std::vector<std::string> segments(parts.begin(), parts.end());
+    auto pattern = std::ranges::find(same_length, segments, &Pattern::segments);
+    if (pattern == same_length.end())
+      pattern = same_length.insert(same_length.end(), Pattern{segments, {}});
+    if (!pattern->methods.emplace(route.method, &route).second)
+      throw std::logic_error("two routes for " + std::string(route.method) + " " +
+                             std::string(route.path));
+  }
+  // Fixed segments win over placeholders, whatever the order of the table.
+  for (auto& [length, same_length] : patterns_)
+    std::ranges::stable_sort(same_length, {}, [](const Pattern& pattern) {
+      return std::ranges::count_if(pattern.segments, is_placeholder);
+    });
+}
+
+bool Router::matches(const Pattern& pattern, const std::vector<std::string_view>& segments) {
+  return std::ranges::equal(pattern.segments, segments,
+                            [](std::string_view expected, std::string_view given) {
+                              return is_placeholder(expected) ? !given.empty() : expected == given;
+                            });
+}
+
+Router::Match Router::find(std::string_view method, std::string_view path) const {
+  const std::string_view wanted = served_as(method);
+  const auto exact = fixed_.find(std::string(wanted) + " " + std::string(path));
+  if (exact != fixed_.end()) return {.route = exact->second, .parameters = {}, .allow = {}};
+  if (!path.starts_with('/')) return {};
+  const auto segments = split(path);
+  const auto same_length = patterns_.find(segments.size());
+  if (same_length == patterns_.end()) return {};
+  Match match;
+  for (const Pattern& pattern : same_length->second) {
+    if (!matches(pattern, segments)) continue;
+    const auto row = pattern.methods.find(wanted);
+    if (row == pattern.methods.end()) {
+      for (const auto& [name, unused] : pattern.methods) {
+        match.allow += (match.allow.empty() ? "" : ", ") + name;
+        if (name == "GET") match.allow += ", HEAD";
+      }
+      continue;
+    }
+    for (size_t i = 0; i < segments.size(); ++i) {
+      if (!is_placeholder(pattern.segments[i])) continue;
+      auto value = percent_decode(segments[i], Plus::is_plus);
+      if (!value) return {};
+      match.parameters.emplace(pattern.segments[i].substr(1, pattern.segments[i].size() - 2),
+                               std::move(*value));
+    }
+    match.route = row->second;
+    return match;
+  }
+  return match;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "api/gate/route.h"
+
+namespace berth::api {
+
+// Finds the row of the table for a method and a path. HEAD is served by the row of GET.
+class Router {
+ public:
+  // Takes the rows that are there in this environment; they must outlive the router. Throws
+  // std::logic_error where two rows have the same method and path.
+  Router(const std::vector<Route>& table, Environment environment);
+
+  struct Match {
+    const Route* route = nullptr;  // nothing: 404, or 405 where `allow` holds methods
+    std::map<std::string, std::string, std::less<>> parameters;
+    std::string allow;  // for the header Allow
+  };
+  // `path` is still percent-encoded; parameters come decoded.
+  Match find(std::string_view method, std::string_view path) const;
+
+  const std::vector<const Route*>& rows() const { return rows_; }
+
+ private:
+  struct Pattern {
+    std::vector<std::string> segments;  // a placeholder keeps its braces
+    std::map<std::string, const Route*, std::less<>> methods;
+  };
+  static bool matches(const Pattern& pattern, const std::vector<std::string_view>& segments);
+
+  std::vector<const Route*> rows_;
+  std::unordered_map<std::string, const Route*> fixed_;        // "GET /health"
+  std::unordered_map<size_t, std::vector<Pattern>> patterns_;  // by their number of segments
+};
+
+}  // namespace berth::api

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/gate/event_stream.h"
+#include "api/gate/login_throttle.h"
+#include "api/resources/social/chat_feed.h"
+#include "api/transport/http.h"
+#include "controller/base/clock.h"
+#include "controller/base/crypto.h"
+#include "controller/db/database.h"
+#include "controller/domain/accounts/accounts.h"
+#include "controller/domain/ads/serving.h"
+#include "controller/domain/deployments/container_logs.h"
+#include "controller/domain/deployments/deployments.h"
+#include "controller/domain/kernel/keys.h"
+#include "controller/domain/ledger/rewards.h"
+#include "controller/domain/oauth/connections.h"
+#include "controller/domain/oauth/oauth.h"
+#include "controller/domain/social/chat_words.h"
+#include "controller/domain/social/presence.h"
+
+namespace berth::api {
+
+enum class Environment { development, production };
+
+// An encrypted copy of the database and the keys, on its way out.
+struct Backup {
+  std::uint64_t bytes = 0;
+  Stream stream;
+};
+
+// What a deployment's readiness probe said, and how long ago.
+struct Health {
+  bool ready = false;
+  Duration age{0};
+};
+
+// What a deployment uses; nothing where the cluster doesn't tell.
+struct Usage {
+  std::optional<std::int64_t> cpu_millicores;
+  std::optional<std::int64_t> memory_bytes;
+  std::optional<std::int64_t> restarts;
+  std::optional<std::int64_t> requests;
+};
+
+// What the handlers work with. Made by main, lives as long as the server. The cluster's side comes
+// as functions: the API never includes the reconcilers.
+struct Services {
+  db::Database& db;
+  Clock& clock;
+  const Keys& keys;
+  PasswordHasher& passwords;
+  connections::UseLog& uses;
+  std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
+  std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
+  std::shared_ptr<ChatFeeds> chat_feeds = std::make_shared<ChatFeeds>();
+
+  Environment environment = Environment::development;
+  std::string base_url;  // the issuer, without a slash behind it
+  std::string internal_secret;
+  bool rate_limits = true;
+  std::vector<std::string> trusted_proxies;  // addresses that may set X-Forwarded-For
+  Duration session_lifetime = std::chrono::hours(24);
+  accounts::SignupBonus signup_bonus;
+  rewards::Rules reward_rules;
+  ads::CampaignIndex& campaign_index;
+  ads::Rules ad_rules;
+  oauth::Policy oauth_policy;
+  deployments::Rules deployment_rules;
+  LoginThrottle& login_throttle;
+  std::function<std::string()> rotate_session_key;  // the new key's id; throws where it can't
+  // Where streams wait for commits.
+  std::shared_ptr<EventHub> events = std::make_shared<EventHub>();
+  // Scheme, host and port that a host of deployments is reached at.
+  std::function<std::string(const std::string& host)> url_of;
+
+  std::function<std::string()> kubernetes_state;      // simulated, connected, unreachable
+  std::function<std::vector<std::string>()> orphans;  // deployment ids on the cluster without a row
+  // Quick. Nothing where no container was started; empty: nobody knows.
+  std::function<std::optional<Health>(const std::string& deployment_id)> deployment_health = {};
+  // Takes seconds at most; empty: nothing is known.
+  std::function<Usage(const deployments::Deployment& deployment)> deployment_usage = {};
+  container_logs::Open container_logs = {};
+  // Sealed with this key, of 32 bytes (base/sealed_file.h). Throws Error unavailable.
+  std::function<Backup(const std::string& key)> backup;
+};
+
+}  // namespace berth::api

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "controller/db/database.h"
+#include "controller/domain/accounts/accounts.h"
+
+namespace berth::api {
+
+// What others may know of a user: the specification's UserProfile, without its envelope.
+// `viewer_id`: who looks, for the state of their friendship.
+nlohmann::json encode_profile(db::Tx& tx, const accounts::User& user,
+                              const std::optional<std::string>& viewer_id);
+
+}  // namespace berth::api

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "controller/domain/accounts/accounts.h"
+
+namespace berth::api {
+
+// What every answer that tells a user of himself, or an admin of him, has.
+inline nlohmann::json encode_user(const accounts::User& user) {
+  return {{"id", user.id},
+          {"email", user.email},
+          {"username", user.username},
+          {"tier", user.tier},
+          {"is_admin", user.is_admin},
+          {"email_verified", user.email_verified},
+          {"totp_enabled", user.totp_enabled}};
+}
+
+constexpr const char* tier_emoji(std::string_view tier) { return tier == "free" ? "🌱" : "⭐"; }
+
+}  // namespace berth::api

@@ -1,0 +1,125 @@
+// Accounts and sessions.
+#include "api/resources/handlers.h"
+
+#include "api/gate/encode.h"
+#include "api/resources/accounts/encode_profile.h"
+#include "api/resources/accounts/encode_user.h"
+#include "api/resources/accounts/new_password.h"
+#include "api/resources/accounts/sign_in.h"
+#include "controller/domain/accounts/sessions.h"
+#include "controller/domain/lifecycle/user_admin.h"
+
+namespace berth::api {
+namespace {
+
+Reply message(const char* text) { return {.body = {{"message", text}}}; }
+
+json encode_me(db::Tx& tx, const accounts::User& user) {
+  const accounts::Stats stats = accounts::stats(tx, user.id);
+  json body = encode_user(user);
+  body.erase("is_admin");
+  body.update({{"tier_emoji", tier_emoji(user.tier)},
+               {"points", user.points},
+               {"referral_code", user.referral_code},
+               {"signup_multiplier", user.signup_multiplier},
+               {"stats",
+                {{"direct_referrals", stats.direct_referrals},
+                 {"connected_apps", stats.connected_apps},
+                 {"total_earned", stats.total_earned},
+                 {"total_spent", stats.total_spent}}}});
+  return {{"user", std::move(body)}};
+}
+
+}  // namespace
+
+Reply register_account(const Call& call, const Services& services) {
+  const accounts::User user =
+      sign_up({.email = call.body.at("email"),
+               .username = call.body.at("username"),
+               .password_hash = {},
+               .referral_code = text_or_nothing(call.body, "referral_code")},
+              call.body.at("password"), services);
+  return {.status = 201,
+          .body = {{"user",
+                    {{"id", user.id},
+                     {"email", user.email},
+                     {"username", user.username},
+                     {"tier", user.tier},
+                     {"points", user.points},
+                     {"referral_code", user.referral_code},
+                     {"email_verified", user.email_verified},
+                     {"registration_number", user.registration_number}}}}};
+}
+
+Reply login(const Call& call, const Services& services) {
+  const SignedIn result = sign_in({.email = call.body.at("email"),
+                                   .password = call.body.at("password"),
+                                   .totp_code = text_or_nothing(call.body, "totp_code"),
+                                   .address = call.address,
+                                   .user_agent = std::string(call.http.headers.get("User-Agent"))},
+                                  services);
+  return {.body = {{"token", accounts::session_jwt(result.session, services.keys)},
+                   {"user", encode_user(result.user)}},
+          .headers = {{"Cache-Control", "no-store"}}};
+}
+
+Reply verify_email(db::Tx& tx, const Call& call, const Services& services) {
+  accounts::verify_email(tx, call.body.at("token"), services.signup_bonus);
+  return message("the email address is verified");
+}
+
+Reply self_verify_email(db::Tx& tx, const Call& call, const Services& services) {
+  accounts::mark_verified(tx, call.user->id, services.signup_bonus);
+  return message("the email address is verified");
+}
+
+Reply resend_verification(db::Tx& tx, const Call& call, const Services& services) {
+  accounts::resend_verification(tx, *call.user, services.keys, services.base_url);
+  return message("a mail with a new token is on its way");
+}
+
+Reply logout(db::Tx& tx, const Call& call, const Services&) {
+  accounts::end_session(tx, call.user->id, call.session_id);
+  return message("the session has ended");
+}
+
+Reply list_sessions(db::Tx& tx, const Call& call, const Services&) {
+  const auto page = accounts::list_sessions(tx, call.user->id, call.page());
+  return {.body = encode_page("sessions", page, [&](const accounts::SessionInfo& session) {
+            return json{{"id", session.id},
+                        {"address", session.address},
+                        {"user_agent", session.user_agent},
+                        {"created_at", to_iso8601(session.created_at)},
+                        {"expires_at", to_iso8601(session.expires_at)},
+                        {"current", session.id == call.session_id}};
+          })};
+}
+
+Reply end_session(db::Tx& tx, const Call& call, const Services&) {
+  accounts::end_session(tx, call.user->id, call.id());
+  return message("the session has ended");
+}
+
+Reply me(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = encode_me(tx, *call.user)};
+}
+
+Reply update_me(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = encode_me(tx, accounts::rename(tx, call.user->id, call.body.at("username")))};
+}
+
+Reply delete_me(const Call& call, const Services& services) {
+  confirm_password(*call.user, call.body.at("password"), call.address, services);
+  services.db.write([&](db::Tx& tx) {
+    if (const auto user = accounts::find(tx, call.user->id)) accounts::delete_account(tx, *user);
+  });
+  services.presence->forget(call.user->id);
+  return message("the account is deleted");
+}
+
+// For an app, what it may know of its user: neither his address nor his points.
+Reply external_profile(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = {{"user", encode_profile(tx, *accounts::find(tx, call.caller->user_id), {})}}};
+}
+
+}  // namespace berth::api

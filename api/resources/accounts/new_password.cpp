@@ -1,0 +1,43 @@
+#include "api/resources/accounts/new_password.h"
+
+#include "api/resources/accounts/sign_in.h"
+#include "controller/domain/lifecycle/passwords.h"
+
+namespace berth::api {
+
+accounts::User sign_up(accounts::Registration wanted, const std::string& password,
+                       const Services& services) {
+  accounts::check_email(wanted.email);
+  accounts::check_username(wanted.username);
+  accounts::check_password(password, accounts::own_words(wanted.username, wanted.email));
+  wanted.password_hash = services.passwords.hash(password);
+  return services.db.write([&](db::Tx& tx) {
+    return accounts::register_user(tx, wanted, services.signup_bonus, services.keys,
+                                   services.base_url);
+  });
+}
+
+void change_password(const accounts::User& user, const PasswordChange& change,
+                     const Services& services) {
+  accounts::check_password(change.fresh, accounts::own_words(user.username, user.email));
+  const std::string old_hash = confirm_password(user, change.current, change.address, services);
+  const std::string new_hash = services.passwords.hash(change.fresh);
+  services.db.write([&](db::Tx& tx) {
+    accounts::change_password(tx, user, old_hash, new_hash, change.kept_session, services.keys,
+                              services.base_url);
+  });
+}
+
+void reset_password(const std::string& token, const std::string& password,
+                    const Services& services) {
+  // First the token: without one that works nobody gets a hash computed.
+  const accounts::User user =
+      services.db.read([&](db::Tx& tx) { return accounts::check_reset_token(tx, token); });
+  accounts::check_password(password, accounts::own_words(user.username, user.email));
+  const std::string hash = services.passwords.hash(password);
+  services.db.write([&](db::Tx& tx) {
+    accounts::reset_password(tx, token, hash, services.keys, services.base_url);
+  });
+}
+
+}  // namespace berth::api

@@ -1,0 +1,157 @@
+#include "api/resources/accounts/sign_in.h"
+
+#include "controller/base/error.h"
+#include "controller/domain/accounts/sessions.h"
+#include "controller/domain/accounts/two_factor.h"
+#include "controller/domain/lifecycle/passwords.h"
+
+namespace berth::api {
+namespace {
+
+using Secret = LoginThrottle::Secret;
+
+// One try at a secret: counted as a failure unless it is said to be none.
+class Try {
+ public:
+  Try(LoginThrottle::Attempt attempt, Secret secret, const Services& services)
+      : attempt_(std::move(attempt)), secret_(secret), services_(services) {
+    if (!services_.rate_limits) return;
+    const auto wait =
+        services_.login_throttle.begin(attempt_, secret_, std::chrono::steady_clock::now());
+    if (!wait) return;
+    Error refusal(Code::rate_limited, "too many failed attempts; try again later");
+    refusal.retry_after = *wait;
+    throw refusal;
+  }
+  void was_no_failure() {
+    if (services_.rate_limits) services_.login_throttle.undo(attempt_, secret_);
+  }
+  void succeeded() {
+    if (services_.rate_limits) services_.login_throttle.succeeded(attempt_, secret_);
+  }
+
+ private:
+  LoginThrottle::Attempt attempt_;
+  Secret secret_;
+  const Services& services_;
+};
+
+Error wrong_credentials() {
+  return Error(Code::invalid_credentials, "address or password are wrong");
+}
+
+SignedIn open(db::Tx& tx, const std::string& user_id, const std::string& address,
+              const std::string& user_agent, const Services& services) {
+  auto session =
+      accounts::open_session(tx, user_id, address, user_agent, services.session_lifetime);
+  accounts::remember_network(tx, user_id, accounts::network_of(address));
+  return {.session = std::move(session), .user = *accounts::find(tx, user_id)};
+}
+
+LoginThrottle::Attempt attempt_on(db::Tx& tx, const accounts::User& user,
+                                  const std::string& address) {
+  const std::string network = accounts::network_of(address);
+  return {.account = accounts::email_key(user.email),
+          .network = network,
+          .known_network = accounts::knows_network(tx, user.id, network)};
+}
+
+}  // namespace
+
+SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services) {
+  const LoginThrottle::Attempt counted = services.db.read([&](db::Tx& tx) {
+    const auto user = accounts::find(tx, attempt.user_id);
+    if (!user) throw wrong_credentials();
+    return attempt_on(tx, *user, attempt.address);
+  });
+  Try one_try(counted, Secret::code, services);
+  SignedIn result = services.db.write([&](db::Tx& tx) {
+    // In this order, so that a code is used up only where it opens a session.
+    auto signed_in = open(tx, attempt.user_id, attempt.address, attempt.user_agent, services);
+    if (signed_in.user.totp_enabled &&
+        !two_factor::take_code(tx, attempt.user_id, attempt.code, services.keys))
+      throw Error(Code::invalid_totp, "the code is wrong or was used");
+    return signed_in;
+  });
+  one_try.succeeded();
+  return result;
+}
+
+SignedIn sign_in(const SignIn& attempt, const Services& services) {
+  struct Found {
+    std::optional<accounts::Credentials> credentials;
+    LoginThrottle::Attempt counted;
+  };
+  const Found found = services.db.read([&](db::Tx& tx) {
+    Found result = {.credentials = accounts::credentials(tx, attempt.email),
+                    .counted = {.account = accounts::email_key(attempt.email),
+                                .network = accounts::network_of(attempt.address)}};
+    const std::string user_id = result.credentials ? result.credentials->user_id : "";
+    result.counted.known_network = accounts::knows_network(tx, user_id, result.counted.network);
+    return result;
+  });
+  Try one_try(found.counted, Secret::password, services);
+  // As long for an address that nobody has as for a wrong password.
+  const bool right = found.credentials ? services.passwords.matches(
+                                             attempt.password, found.credentials->password_hash)
+                                       : services.passwords.matches_nobody(attempt.password);
+  if (!right) throw wrong_credentials();
+  const std::string& user_id = found.credentials->user_id;
+  const auto user = services.db.read([&](db::Tx& tx) { return accounts::find(tx, user_id); });
+  if (!user) throw wrong_credentials();
+  if (!user->totp_enabled) {
+    SignedIn result = services.db.write([&](db::Tx& tx) {
+      auto signed_in = open(tx, user_id, attempt.address, attempt.user_agent, services);
+      if (signed_in.user.totp_enabled)  // since a moment ago
+        throw Error(Code::totp_required, "the account asks for a totp_code");
+      return signed_in;
+    });
+    one_try.succeeded();
+    return result;
+  }
+  one_try.was_no_failure();
+  if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
+  if (!attempt.totp_code || attempt.totp_code->empty())
+    throw Error(Code::totp_required, "the account asks for a totp_code");
+  return sign_in_by_code({.user_id = user_id,
+                          .code = *attempt.totp_code,
+                          .address = attempt.address,
+                          .user_agent = attempt.user_agent},
+                         services);
+}
+
+std::string confirm_password(const accounts::User& user, const std::string& password,
+                             const std::string& address, const Services& services) {
+  struct Found {
+    std::string hash;
+    LoginThrottle::Attempt counted;
+  };
+  const Found found = services.db.read([&](db::Tx& tx) {
+    return Found{.hash = accounts::password_hash_of(tx, user.id),
+                 .counted = attempt_on(tx, user, address)};
+  });
+  Try one_try(found.counted, Secret::password, services);
+  if (found.hash.empty() || !services.passwords.matches(password, found.hash))
+    throw Error(Code::invalid_credentials, "the password is wrong");
+  one_try.was_no_failure();
+  return found.hash;
+}
+
+void disable_totp(const accounts::User& user, const SecondFactorOff& wanted,
+                  const Services& services) {
+  confirm_password(user, wanted.password, wanted.address, services);
+  const auto counted =
+      services.db.read([&](db::Tx& tx) { return attempt_on(tx, user, wanted.address); });
+  Try one_try(counted, Secret::code, services);
+  try {
+    services.db.write([&](db::Tx& tx) {
+      two_factor::disable(tx, user, wanted.code, services.keys, services.base_url);
+    });
+  } catch (const Error& error) {
+    if (error.code != Code::invalid_totp) one_try.was_no_failure();
+    throw;
+  }
+  one_try.was_no_failure();
+}
+
+}  // namespace berth::api

@@ -1,0 +1,71 @@
+// Where campaigns are placed, under /api/v1/ads/campaigns/{id}/placements.
+#include "api/resources/ads/encode_market.h"
+#include "api/resources/handlers.h"
+
+namespace berth::api {
+namespace {
+
+std::optional<std::int64_t> integer_or_nothing(const json& body, const char* field) {
+  const auto value = body.find(field);
+  return value == body.end() || value->is_null() ? std::nullopt
+                                                 : std::optional(value->get<std::int64_t>());
+}
+
+// By its own name, and by that of the list that it stands in.
+json both_names(const ads::CampaignPlacement& placed) {
+  const json body = encode(placed);
+  return {{"campaign_placement", body}, {"placement", body}};
+}
+
+std::vector<ads::Segment> decode_segments(db::Tx& tx, const Call& call) {
+  if (const auto audience = text_or_nothing(call.body, "audience_segment_id"))
+    return ads::segments_of_audience(tx, call.caller->app_id, *audience);
+  const auto type = text_or_nothing(call.body, "segment_type");
+  if (!type) throw invalid_field("segment_type", "or audience_segment_id is required");
+  return {{.type = *type,
+           .value = text_or_nothing(call.body, "segment_value").value_or(""),
+           .match_mode = text_or_nothing(call.body, "match_mode").value_or("exact")}};
+}
+
+}  // namespace
+
+Reply list_campaign_placements(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = encode_page(
+              "placements",
+              ads::list_campaign_placements(tx, campaign_actor(call), call.id(), call.page()),
+              [](const ads::CampaignPlacement& one) { return encode(one); })};
+}
+
+Reply place_campaign(db::Tx& tx, const Call& call, const Services&) {
+  const auto placed =
+      ads::place(tx, campaign_actor(call), call.id(),
+                 {.ad_placement_id = call.body.at("ad_placement_id"),
+                  .allocated_budget = call.body.at("allocated_budget"),
+                  .impressions_target = integer_or_nothing(call.body, "impressions_target")});
+  return {.status = 201, .body = both_names(placed)};
+}
+
+Reply change_campaign_placement(db::Tx& tx, const Call& call, const Services&) {
+  const auto placed = ads::change_placement(
+      tx, campaign_actor(call), call.id(), call.id("placement_id"),
+      {.status = text_or_nothing(call.body, "status"),
+       .allocated_budget = integer_or_nothing(call.body, "allocated_budget"),
+       .impressions_target = integer_or_nothing(call.body, "impressions_target")});
+  return {.body = both_names(placed)};
+}
+
+Reply remove_campaign_placement(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = both_names(
+              ads::remove_placement(tx, campaign_actor(call), call.id(), call.id("placement_id")))};
+}
+
+Reply add_placement_segment(db::Tx& tx, const Call& call, const Services&) {
+  json segments = json::array();
+  for (const ads::Segment& segment : decode_segments(tx, call))
+    segments.push_back(encode(
+        ads::add_segment(tx, campaign_actor(call), call.id(), call.id("placement_id"), segment)));
+  const json first = segments.front();
+  return {.status = 201, .body = {{"segment", first}, {"segments", std::move(segments)}}};
+}
+
+}  // namespace berth::api

@@ -1,0 +1,78 @@
+// Ads that apps show, and what they report of them.
+#include "api/resources/handlers.h"
+
+#include "api/resources/ads/encode_campaign.h"
+#include "controller/base/id.h"
+#include "controller/domain/ads/events.h"
+
+namespace berth::api {
+namespace {
+
+ads::ServeRequest decode_serve(const Call& call) {
+  ads::ServeRequest request = {.app_id = call.caller->app_id,
+                               .user_id = call.caller->user_id,
+                               .surface_type = *call.query("surface_type"),
+                               .ad_placement_id = call.query("placement_id")};
+  if (!campaigns::is_surface_type(request.surface_type))
+    throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
+  if (request.ad_placement_id && !is_uuid(*request.ad_placement_id))
+    throw invalid_field("placement_id", "must be a UUID");
+  for (size_t i = 0; i < ads::attributes.size(); ++i) {
+    request.viewing[i] = call.query(ads::attributes[i]);
+    if (request.viewing[i] && request.viewing[i]->size() > ads::max_attribute_length)
+      throw invalid_field(
+          std::string(ads::attributes[i]),
+          "must be of " + std::to_string(ads::max_attribute_length) + " bytes at most");
+  }
+  return request;
+}
+
+json encode_ad(const campaigns::Campaign& campaign) {
+  return {{"id", campaign.id},
+          {"name", campaign.name},
+          {"surface_type", campaign.surface_type},
+          {"payout_rate", campaign.payout_rate},
+          {"targeting_metadata", or_null_object(campaign.targeting_metadata)}};
+}
+
+json encode(const ads::Event& event) {
+  return {{"id", event.id},
+          {"campaign_id", event.campaign_id},
+          {"event_type", event.event_type},
+          {"payout_rate_snapshot", event.payout_rate_snapshot},
+          {"surface_type", event.surface_type},
+          {"inserted_at", to_iso8601(event.inserted_at)}};
+}
+
+}  // namespace
+
+// A transaction of its own: the campaigns in memory are brought up to date before it.
+Reply serve_ad(const Call& call, const Services& services) {
+  const ads::ServeRequest request = decode_serve(call);
+  services.campaign_index.refresh(services.db);
+  const ads::Served served = services.db.write([&](db::Tx& tx) {
+    return ads::serve(tx, services.campaign_index, services.ad_rules, request);
+  });
+  return {.body = {{"campaign", encode_ad(served.campaign)},
+                   {"impression_token", served.impression_token},
+                   {"expires_at", to_iso8601(served.expires_at)}},
+          .headers = {{"Cache-Control", "no-store"}}};
+}
+
+Reply record_ad_event(db::Tx& tx, const Call& call, const Services& services) {
+  const ads::Recorded recorded =
+      ads::record(tx, services.ad_rules, services.reward_rules,
+                  {.app_id = call.caller->app_id,
+                   .user_id = call.caller->user_id,
+                   .campaign_id = call.body.at("campaign_id"),
+                   .event_type = call.body.at("event_type"),
+                   .surface_type = call.body.value("surface_type", "banner"),
+                   .impression_token = text_or_nothing(call.body, "impression_token")});
+  return {.status = 201,
+          .body = {{"event", encode(recorded.event)},
+                   {"paid", recorded.paid},
+                   {"unpaid_reason", or_null(recorded.unpaid_reason)},
+                   {"viewer_reward", recorded.viewer_reward}}};
+}
+
+}  // namespace berth::api

@@ -1,0 +1,273 @@
+// Deployments: what operators call.
+#include "api/resources/handlers.h"
+
+#include "api/gate/encode.h"
+#include "api/resources/deployments/encode.h"
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/rollback.h"
+
+namespace berth::api {
+namespace {
+
+using deployments::Deployment;
+
+// Its custom domain once that is served, else its name under apps-domain.
+std::string url_of(const Deployment& row, const Services& services) {
+  return services.url_of(
+      row.served_domain.value_or(row.name + "." + services.deployment_rules.apps_domain));
+}
+
+json reason_or_null(std::optional<deployments::Reason> reason) {
+  return reason ? json(deployments::to_string(*reason)) : json(nullptr);
+}
+
+struct ShownHealth {
+  std::optional<std::string> status;
+  std::optional<Instant> checked_at;
+};
+
+// What the probe says now, else what was recorded last. A probe that fails doesn't tell whether the
+// container was ever healthy; the record does.
+ShownHealth health_of(const Deployment& row, const Services& services) {
+  const bool runs =
+      row.status != deployments::Status::stopped && row.status != deployments::Status::destroyed;
+  const auto live =
+      runs && services.deployment_health ? services.deployment_health(row.id) : std::nullopt;
+  if (!live) return {row.health_status, row.last_health_check};
+  const std::string known = row.health_status.value_or("unknown");
+  const std::string failing = known == "healthy" ? "unhealthy" : known;
+  return {live->ready ? "healthy" : failing, services.clock.now() - live->age};
+}
+
+json encode(const Deployment& row, const Services& services) {
+  const ShownHealth health = health_of(row, services);
+  return {{"id", row.id},
+          {"app_id", row.app_id},
+          {"deploy_tier_id", row.tier_id},
+          {"name", row.name},
+          {"container_name", deployments::object_name(row.id)},
+          {"container_image", row.image},
+          {"subdomain", row.name},
+          {"status", deployments::to_string(row.status)},
+          {"phase", row.phase},
+          {"reason", reason_or_null(row.reason)},
+          {"cause", reason_or_null(row.cause)},
+          {"message", or_null(row.message)},
+          {"port", row.port},
+          {"tier", row.tier_slug},
+          {"env_keys", row.env_keys},
+          {"health_path", or_null(row.health_path)},
+          {"url", url_of(row, services)},
+          {"memory_limit_mb", row.memory_limit_mb},
+          {"cpu_limit_millicores", row.cpu_limit_millicores},
+          {"inserted_at", to_iso8601(row.inserted_at)},
+          {"billing_status", or_null(row.billing_status)},
+          {"custom_domain", or_null(row.custom_domain)},
+          {"deployed_at", or_null(row.deployed_at)},
+          {"last_health_check", or_null(health.checked_at)},
+          {"stopped_at", or_null(row.stopped_at)},
+          {"health_status", or_null(health.status)},
+          {"host_server", or_null(row.host_server)}};
+}
+
+json encode_log(const deployments::LogEntry& entry) {
+  return {{"id", entry.id},
+          {"action", entry.action},
+          {"status", entry.status},
+          {"initiated_by", or_null(entry.initiated_by)},
+          {"details", entry.details ? json::parse(*entry.details) : json(nullptr)},
+          {"inserted_at", to_iso8601(entry.inserted_at)}};
+}
+
+const json& field_or_null(const json& body, const char* field) {
+  static const json null;
+  const auto value = body.find(field);
+  return value == body.end() ? null : *value;
+}
+
+// The variables under either of their names, or null.
+const json& env_of(const json& body) {
+  const json& env_vars = field_or_null(body, "env_vars");
+  const json& env = field_or_null(body, "env");
+  if (!env_vars.is_null() && !env.is_null())
+    throw invalid_field("env", "and env_vars are the same: send one of them");
+  return env_vars.is_null() ? env : env_vars;
+}
+
+std::map<std::string, std::string> decode_env(const json& body) {
+  const json& env = env_of(body);
+  return env.is_null() ? std::map<std::string, std::string>()
+                       : env.get<std::map<std::string, std::string>>();
+}
+
+std::map<std::string, std::optional<std::string>> decode_env_changes(const json& body) {
+  std::map<std::string, std::optional<std::string>> changes;
+  for (const auto& [key, value] : env_of(body).items())
+    changes[key] = value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
+  return changes;
+}
+
+std::optional<deployments::RegistryCredentials> decode_credentials(const json& body) {
+  const json& credentials = field_or_null(body, "registry_credentials");
+  if (credentials.is_null()) return std::nullopt;
+  return deployments::RegistryCredentials{.username = credentials.at("username"),
+                                          .password = credentials.at("password")};
+}
+
+deployments::Order decode_order(const json& body) {
+  deployments::Order order = {.name = body.at("name"),
+                              .image = body.at("image"),
+                              .tier = body.at("tier"),
+                              .custom_domain = text_or_nothing(body, "custom_domain"),
+                              .health_path = text_or_nothing(body, "health_path"),
+                              .env = decode_env(body),
+                              .registry_credentials = decode_credentials(body)};
+  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.port = port;
+  return order;
+}
+
+deployments::Change decode_change(const json& body) {
+  deployments::Change change = {.image = text_or_nothing(body, "image"),
+                                .port = {},
+                                .env = decode_env_changes(body),
+                                .custom_domain = {},
+                                .health_path = {},
+                                .registry_credentials = {},
+                                .tier = text_or_nothing(body, "tier")};
+  if (const json& port = field_or_null(body, "port"); !port.is_null()) change.port = port;
+  if (body.contains("custom_domain")) change.custom_domain = text_or_nothing(body, "custom_domain");
+  if (body.contains("health_path")) change.health_path = text_or_nothing(body, "health_path");
+  if (body.contains("registry_credentials")) change.registry_credentials = decode_credentials(body);
+  return change;
+}
+
+deployments::Actor actor_of(const Call& call) {
+  return {.user_id = call.caller->user_id,
+          .app_id = call.caller->app_id,
+          .request_id = call.request_id};
+}
+
+}  // namespace
+
+json encode_both(const Deployment& row, const Services& services) {
+  json body = encode(row, services);
+  body["deployment"] = json(body);
+  return body;
+}
+
+Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  const Deployment row = deployments::create(tx, actor_of(call), decode_order(call.body),
+                                             services.deployment_rules, services.keys.data);
+  return {.status = 201,
+          .body = {{"deployment", encode(row, services)},
+                   {"id", row.id},
+                   {"name", row.name},
+                   {"status", deployments::to_string(row.status)},
+                   {"url", url_of(row, services)},
+                   {"message", "the deployment is on its way; GET /api/deploy/apps/" + row.id +
+                                   "/status follows it"}}};
+}
+
+Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body =
+              encode_page("deployments", deployments::list(tx, call.caller->app_id, call.page()),
+                          [&](const Deployment& row) { return encode(row, services); })};
+}
+
+Reply get_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body =
+              encode_both(deployments::get_owned(tx, call.caller->app_id, call.id()), services)};
+}
+
+Reply deployment_status(db::Tx& tx, const Call& call, const Services& services) {
+  const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
+  const ShownHealth health = health_of(row, services);
+  return {.body = {{"id", row.id},
+                   {"status", deployments::to_string(row.status)},
+                   {"subdomain", row.name},
+                   {"phase", row.phase},
+                   {"reason", reason_or_null(row.reason)},
+                   {"cause", reason_or_null(row.cause)},
+                   {"message", or_null(row.message)},
+                   {"url", url_of(row, services)},
+                   {"container_id", or_null(row.container_id)},
+                   {"health_status", or_null(health.status)},
+                   {"last_health_check", or_null(health.checked_at)}}};
+}
+
+Reply deployment_logs(db::Tx& tx, const Call& call, const Services&) {
+  const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
+  if (call.query("page") || call.query("page_size"))
+    return {.body = encode_page("logs", deployments::logs(tx, row.id, call.page()), encode_log)};
+  json logs = json::array();
+  for (const deployments::LogEntry& entry : deployments::newest_logs(tx, row.id))
+    logs.push_back(encode_log(entry));
+  return {.body = {{"logs", std::move(logs)}}};
+}
+
+Reply change_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_both(
+              deployments::change(tx, actor_of(call), call.id(), decode_change(call.body),
+                                  services.deployment_rules, services.keys.data),
+              services)};
+}
+
+Reply deployment_domain(db::Tx& tx, const Call& call, const Services& services) {
+  const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
+  const auto claim = custom_domains::newest(tx, row.id);
+  if (!claim) throw Error(Code::domain_not_found, "the deployment has no custom domain");
+  json records = json::array();
+  for (const auto& record : custom_domains::records(*claim, services.deployment_rules.apps_domain))
+    records.push_back({{"type", record.type}, {"name", record.name}, {"value", record.value}});
+  return {.body = {{"domain", claim->domain},
+                   {"state", custom_domains::to_string(claim->state)},
+                   {"reason", claim->reason ? json(custom_domains::to_string(*claim->reason))
+                                            : json(nullptr)},
+                   {"message", or_null(claim->message)},
+                   {"records", std::move(records)},
+                   {"last_checked_at", or_null(claim->checked_at)},
+                   {"expires_at", or_null(claim->expires_at)}}};
+}
+
+Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_both(deployments::stop(tx, actor_of(call), call.id()), services)};
+}
+
+Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_both(deployments::restart(tx, actor_of(call), call.id()), services)};
+}
+
+Reply rollback_deployment(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_both(deployments::rollback(tx, actor_of(call), call.id(),
+                                                    text_or_nothing(call.body, "to_log_id"),
+                                                    services.deployment_rules, services.keys.data),
+                              services)};
+}
+
+Reply deployment_metrics(const Call& call, const Services& services) {
+  const Deployment row = services.db.read(
+      [&](db::Tx& tx) { return deployments::get_owned(tx, call.caller->app_id, call.id()); });
+  const Usage usage = services.deployment_usage ? services.deployment_usage(row) : Usage();
+  return {.body = {{"id", row.id},
+                   {"cpu", or_null(usage.cpu_millicores)},
+                   {"memory", or_null(usage.memory_bytes)},
+                   {"restarts", or_null(usage.restarts)},
+                   {"requests", or_null(usage.requests)}}};
+}
+
+Reply delete_deployment(db::Tx& tx, const Call& call, const Services&) {
+  const Deployment row = deployments::destroy(tx, actor_of(call), call.id());
+  return {.body = {{"message", "the deployment is deleted; its name is free"}, {"id", row.id}}};
+}
+
+Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {
+  const deployments::Allowance allowance = deployments::sandbox_allowance(tx, call.caller->app_id);
+  return {.body = {{"eligible", allowance.eligible},
+                   {"tier", allowance.tier},
+                   {"deployments_used", allowance.used},
+                   {"max_deployments", or_null(allowance.most)},
+                   {"reasons", allowance.reasons}}};
+}
+
+}  // namespace berth::api

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "api/gate/route.h"
+#include "controller/domain/apps/apps.h"
+
+namespace berth::api {
+
+// The client of a request with client authentication: client_id and client_secret in the body, or
+// HTTP Basic (RFC 6749, section 2.3.1). Throws invalid_client; invalid_request where there are
+// both.
+apps::App authenticated_client(db::Tx& tx, const Call& call);
+
+}  // namespace berth::api

@@ -1,0 +1,146 @@
+// The authorization server's endpoints.
+#include "api/resources/handlers.h"
+
+#include "api/gate/encode.h"
+#include "api/resources/oauth/client_auth.h"
+#include "api/resources/oauth/redirect.h"
+#include "controller/domain/oauth/oauth.h"
+
+namespace berth::api {
+namespace {
+
+std::int64_t in_seconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
+}
+
+// A parameter without a value counts as left out (RFC 6749, section 3.2).
+std::optional<std::string> optional_of(const json& body, const char* field) {
+  auto value = text_or_nothing(body, field);
+  return value && value->empty() ? std::nullopt : value;
+}
+std::string required(const json& body, const char* field) {
+  const auto value = optional_of(body, field);
+  if (!value) throw Error(Code::invalid_request, std::string(field) + " is required");
+  return *value;
+}
+
+Reply encode(const oauth::Answer& answer, Instant now) {
+  Reply reply = {.headers = {{"Pragma", "no-cache"}}};
+  if (!answer) {
+    reply.refusal = answer.error();
+    return reply;
+  }
+  reply.body = {{"access_token", answer->access_token},
+                {"token_type", "Bearer"},
+                {"expires_in", in_seconds(answer->access_token_expires_at - now)},
+                {"scope", answer->scopes.text()},
+                {"player_id", answer->user_id}};
+  if (!answer->refresh_token.empty()) reply.body["refresh_token"] = answer->refresh_token;
+  if (answer->session_token) {
+    reply.body["session_token"] = *answer->session_token;
+    reply.body["session_token_expires_at"] = to_iso8601(*answer->session_token_expires_at);
+  }
+  return reply;
+}
+
+const char* name_of(oauth::TokenFacts::Kind kind) {
+  switch (kind) {
+    case oauth::TokenFacts::Kind::refresh:
+      return "refresh_token";
+    case oauth::TokenFacts::Kind::session:
+      return "session_token";
+    case oauth::TokenFacts::Kind::access:
+      break;
+  }
+  return "access_token";
+}
+
+}  // namespace
+
+Reply authorize(db::Tx& tx, const Call& call, const Services& services) {
+  const auto [request, state] = authorization_question(call.http.query);
+  const auto code = oauth::authorize(tx, *call.user, request);
+  // What goes to the redirect URI, by hand or by `redirect_to`.
+  RedirectParameters answer;
+  if (code)
+    answer.emplace_back("code", code->code);
+  else
+    answer.emplace_back("error", name(code.error().code));
+  if (state) answer.emplace_back("state", *state);
+  answer.emplace_back("iss", services.base_url);
+  Reply reply = {.body = {{"redirect_uri", request.redirect_uri},
+                          {"redirect_to", redirect_to(request.redirect_uri, answer)}}};
+  for (const auto& [name, value] : answer) reply.body[name] = value;
+  if (code)
+    reply.body["expires_in"] = in_seconds(oauth::code_lifetime);
+  else
+    reply.refusal = code.error();
+  return reply;
+}
+
+Reply token(db::Tx& tx, const Call& call, const Services& services) {
+  const json& body = call.body;
+  const oauth::Policy& policy = services.oauth_policy;
+  const std::string grant_type = required(body, "grant_type");
+  if (grant_type == "authorization_code") {
+    const apps::App client = authenticated_client(tx, call);
+    return encode(
+        oauth::exchange_code(tx, client, required(body, "code"), required(body, "redirect_uri"),
+                             required(body, "code_verifier"), policy),
+        tx.now());
+  }
+  if (grant_type == "refresh_token") {
+    const apps::App client = authenticated_client(tx, call);
+    return encode(oauth::refresh(tx, client, required(body, "refresh_token"), policy,
+                                 optional_of(body, "scope")),
+                  tx.now());
+  }
+  if (grant_type == "client_credentials") {
+    const apps::App client = authenticated_client(tx, call);
+    return encode(oauth::client_credentials(tx, client, optional_of(body, "scope")), tx.now());
+  }
+  throw Error(Code::unsupported_grant_type,
+              "grant_type must be authorization_code, refresh_token or client_credentials");
+}
+
+Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services) {
+  return encode(
+      oauth::refresh(tx, std::nullopt, call.body.at("refresh_token"), services.oauth_policy),
+      tx.now());
+}
+
+Reply verify_token(db::Tx& tx, const Call& call, const Services&) {
+  const oauth::Introspection seen =
+      oauth::introspect(tx, call.body.at("token").get_ref<const std::string&>());
+  if (!seen.active) return {.body = {{"active", false}, {"reason", seen.reason}}};
+  return {.body = {{"active", true},
+                   {"app_id", seen.active->app_id},
+                   {"user_id", seen.active->user_id},
+                   {"scopes", seen.active->scopes.names()},
+                   {"expires_at", to_iso8601(seen.active->expires_at)}}};
+}
+
+Reply introspect_token(db::Tx& tx, const Call& call, const Services& services) {
+  const apps::App client = authenticated_client(tx, call);
+  const auto facts = oauth::introspect_for(tx, client, required(call.body, "token"));
+  // Not a word more: what isn't the client's own is none of its business (RFC 7662, section 4).
+  if (!facts) return {.body = {{"active", false}}};
+  Reply reply = {.body = {{"active", true},
+                          {"client_id", client.client_id},
+                          {"sub", facts->user_id},
+                          {"iss", services.base_url},
+                          {"aud", services.base_url},
+                          {"exp", in_seconds(facts->expires_at.time_since_epoch())},
+                          {"token_use", name_of(facts->kind)}}};
+  if (!facts->scopes.empty()) reply.body["scope"] = facts->scopes.text();
+  if (facts->kind == oauth::TokenFacts::Kind::access) reply.body["token_type"] = "Bearer";
+  return reply;
+}
+
+Reply revoke_token(db::Tx& tx, const Call& call, const Services&) {
+  const apps::App client = authenticated_client(tx, call);
+  oauth::revoke(tx, client, required(call.body, "token"));
+  return {};
+}
+
+}  // namespace berth::api

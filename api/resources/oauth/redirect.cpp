@@ -1,0 +1,59 @@
+#include "api/resources/oauth/redirect.h"
+
+#include <cctype>
+
+#include "controller/base/error.h"
+
+namespace berth::api {
+namespace {
+
+std::string percent_encode(std::string_view text) {
+  static constexpr const char* digits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || c == '-' || c == '.' || c == '_' || c == '~')
+      encoded += c;
+    else
+      encoded.append({'%', digits[byte >> 4], digits[byte & 15]});
+  }
+  return encoded;
+}
+
+}  // namespace
+
+AuthorizationQuestion authorization_question(const Query& query) {
+  for (const char* name : {"client_id", "redirect_uri"})
+    if (query.count(name) > 1)
+      throw Error(Code::invalid_request, std::string(name) + " is there more than once");
+  AuthorizationQuestion question;
+  oauth::AuthorizationRequest& request = question.request;
+  const auto value = [&](const char* name) {
+    const auto found = query.find(name);
+    if (query.count(name) > 1) request.repeated = name;
+    return found == query.end() ? std::string() : found->second;
+  };
+  request.client_id = value("client_id");
+  request.redirect_uri = value("redirect_uri");
+  request.response_type = value("response_type");
+  request.response_mode = value("response_mode");
+  request.scope = value("scope");
+  request.code_challenge = value("code_challenge");
+  request.code_challenge_method = value("code_challenge_method");
+  const std::string state = value("state");
+  // One that is there twice has no value to send back.
+  if (query.count("state") == 1) question.state = state;
+  return question;
+}
+
+std::string redirect_to(std::string_view uri, const RedirectParameters& parameters) {
+  std::string target(uri);
+  char separator = target.find('?') == std::string::npos ? '?' : '&';
+  for (const auto& [name, value] : parameters) {
+    target.append({separator}).append(percent_encode(name) + "=" + percent_encode(value));
+    separator = '&';
+  }
+  return target;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,148 @@
+// Points: balances, what moves them, and what an operator earns.
+#include "api/resources/handlers.h"
+
+#include "api/gate/encode.h"
+#include "controller/base/text.h"
+#include "controller/domain/points/points.h"
+
+namespace berth::api {
+namespace {
+
+// Specification, "Errors": a malformed spend request is 400; an amount that can't be had is 422.
+std::int64_t decode_spent_amount(const json& body) {
+  const auto amount = body.is_object() ? body.find("amount") : body.end();
+  if (amount == body.end() || !amount->is_number_integer())
+    throw Error(Code::malformed_request, "amount must be there and a whole number");
+  const bool too_large = amount->is_number_unsigned() &&
+                         amount->get<std::uint64_t>() > std::uint64_t(ledger::max_points);
+  if (too_large || amount->get<std::int64_t>() < 1)
+    throw invalid_field("amount", "must be an integer from 1 to 9007199254740991");
+  return amount->get<std::int64_t>();
+}
+
+std::string decode_description(const json& body) {
+  const auto description = body.find("description");
+  if (description == body.end() || description->is_null()) return "";
+  if (!description->is_string() ||
+      characters(description->get_ref<const std::string&>()) > points::max_description_length)
+    throw invalid_field("description", "must be a text of at most 200 characters");
+  return *description;
+}
+
+Reply transfer(db::Tx& tx, const std::string& user_id, const json& body) {
+  const std::int64_t amount = body.at("amount");
+  const std::string description = decode_description(body);
+  const points::Recipient recipient = {.user_id = text_or_nothing(body, "to_user_id"),
+                                       .username = text_or_nothing(body, "to_username")};
+  const std::int64_t left = points::transfer(tx, user_id, recipient, amount, description);
+  return {.body = {{"success", true}, {"points", left}, {"amount_transferred", amount}}};
+}
+
+std::optional<Instant> instant_of(const Call& call, const char* name) {
+  const auto text = call.query(name);
+  if (!text) return std::nullopt;
+  const auto at = parse_iso8601(*text);
+  if (!at) throw invalid_field(name, "must be an ISO 8601 time such as 2026-01-31T12:00:00Z");
+  return at;
+}
+
+points::Filter decode_filter(const Call& call) {
+  points::Filter filter = {.kind = call.query("kind"),
+                           .direction = {},
+                           .from = instant_of(call, "from"),
+                           .until = instant_of(call, "to")};
+  if (const auto direction = call.query("direction")) {
+    if (*direction != "in" && *direction != "out")
+      throw invalid_field("direction", "must be in or out");
+    filter.direction = *direction == "in" ? points::Direction::in : points::Direction::out;
+  }
+  return filter;
+}
+
+json encode_entry(const points::Entry& entry) {
+  const bool has_owner = !entry.counterparty.owner.empty();
+  return {{"id", entry.transaction_id},
+          {"kind", entry.kind},
+          {"amount", entry.amount},
+          {"description", entry.description},
+          {"counterparty",
+           {{"kind", entry.counterparty.kind},
+            {"id", has_owner ? json(entry.counterparty.owner) : json(nullptr)},
+            {"name", or_null(entry.counterparty_name)}}},
+          {"inserted_at", to_iso8601(entry.at)}};
+}
+
+// The token of an app (/api/external/) or of a session.
+const std::string& user_of(const Call& call) {
+  return call.caller ? call.caller->user_id : call.user->id;
+}
+
+int window_of(const Call& call) {
+  const auto text = call.query("window_days");
+  if (!text) return points::default_window_days;
+  const bool digits =
+      !text->empty() && text->size() <= 3 && text->find_first_not_of("0123456789") == text->npos;
+  const int window = digits ? std::stoi(*text) : 0;
+  if (window < 1 || window > points::max_window_days)
+    throw invalid_field("window_days", "must be an integer from 1 to 365");
+  return window;
+}
+
+}  // namespace
+
+Reply points_balance(db::Tx& tx, const Call& call, const Services&) {
+  return {.body = {{"points", ledger::balance(tx, ledger::user_account(user_of(call)))}}};
+}
+
+Reply points_history(db::Tx& tx, const Call& call, const Services&) {
+  const ledger::Account account = ledger::user_account(user_of(call));
+  return {.body =
+              encode_page("entries", points::history(tx, account, decode_filter(call), call.page()),
+                          encode_entry)};
+}
+
+Reply transfer_points(db::Tx& tx, const Call& call, const Services&) {
+  return transfer(tx, user_of(call), call.body);
+}
+
+Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
+  const std::int64_t amount = decode_spent_amount(call.body);
+  const std::int64_t left = points::spend(tx,
+                                          {.grant_id = call.caller->grant_id,
+                                           .user_id = call.caller->user_id,
+                                           .app_id = call.caller->app_id,
+                                           .amount = amount,
+                                           .description = decode_description(call.body)},
+                                          services.reward_rules);
+  return {.body = {{"success", true}, {"points", left}, {"amount_spent", amount}}};
+}
+
+Reply award_points(db::Tx&, const Call&, const Services&) {
+  throw Error(Code::forbidden, "points:award is deprecated: admins alone award points");
+}
+
+Reply app_balance(db::Tx& tx, const Call& call, const Services&) {
+  const std::string& app = call.caller->app_id;
+  return {.body = {{"balance", ledger::balance(tx, ledger::app_account(app))}, {"app_id", app}}};
+}
+
+Reply operator_analytics(db::Tx& tx, const Call& call, const Services&) {
+  const std::string& app_id = call.caller->app_id;
+  const auto app = apps::find(tx, app_id);
+  if (!app) throw Error(Code::app_not_found, "the app was deleted");
+  if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
+    throw Error(Code::insufficient_scope,
+                "the token must be of the app's owner, or have the scope app:balance:read");
+  const int window = window_of(call);
+  const points::Analytics figures = points::analytics(tx, app_id, window);
+  return {.body = {{"total_users", figures.total_users},
+                   {"total_spends", figures.total_spends},
+                   {"total_awards", figures.total_awards},
+                   {"window_days", window},
+                   {"earnings", figures.earnings},
+                   {"dau", figures.daily_active_users},
+                   {"retention_7d", figures.retention_7d},
+                   {"period", std::to_string(window) + "d"}}};
+}
+
+}  // namespace berth::api

@@ -1,0 +1,71 @@
+#include "api/transport/http.h"
+
+#include <strings.h>
+
+#include <algorithm>
+
+namespace berth::api {
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+bool same_name(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::optional<std::string_view> Headers::find(std::string_view name) const {
+  const auto found = std::ranges::find_if(
+      fields_, [&](const Field& field) { return same_name(field.name, name); });
+  if (found == fields_.end()) return std::nullopt;
+  return found->value;
+}
+
+std::size_t Headers::count(std::string_view name) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      fields_, [&](const Field& field) { return same_name(field.name, name); }));
+}
+
+std::optional<std::string> percent_decode(std::string_view text, Plus plus) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus == Plus::is_blank) {
+      decoded += ' ';
+    } else if (text[i] != '%') {
+      decoded += text[i];
+    } else {
+      if (text.size() - i < 3) return std::nullopt;
+      const int high = hex_digit(text[i + 1]);
+      const int low = hex_digit(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      decoded += static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+  }
+  return decoded;
+}
+
+std::optional<Query> parse_form(std::string_view text) {
+  Query query;
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    if (pair.empty()) continue;
+    const std::string_view raw_name = pair.substr(0, pair.find('='));
+    auto name = percent_decode(raw_name, Plus::is_blank);
+    auto value =
+        percent_decode(pair.substr(std::min(pair.size(), raw_name.size() + 1)), Plus::is_blank);
+    if (!name || !value) return std::nullopt;
+    query.emplace(std::move(*name), std::move(*value));
+  }
+  return query;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,353 @@
+#include "api/transport/server.h"
+
+#include <httplib.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "api/transport/acceptor.h"
+#include "api/transport/answer.h"
+#include "api/transport/connection_pool.h"
+#include "api/transport/handler_slots.h"
+#include "api/transport/request_head.h"
+#include "api/transport/request_reader.h"
+#include "api/transport/server_stream.h"
+#include "api/transport/socket.h"
+#include "controller/base/log.h"
+
+namespace berth::api {
+namespace {
+
+// After the grace: for threads to notice that their connections were cut off.
+constexpr std::chrono::milliseconds cut_off_time{900};
+
+// idle: waits for a request. busy: reads, handles or answers one. ending: answered, waits for the
+// other side to close.
+enum class Activity { idle, busy, ending };
+
+// One open connection; lives on the stack of its thread.
+struct Connection {
+  Connection(int fd, const ServerOptions& options)
+      : socket(fd),
+        reader(fd, {.header_bytes = options.max_header_bytes,
+                    .body_bytes = options.max_body_bytes,
+                    .time = options.request_timeout}),
+        stream(fd, options.write_timeout),
+        remote_address(peer_address(fd)) {
+    request.remote_address = remote_address;
+  }
+
+  const int socket;
+  RequestReader reader;
+  ServerStream stream;
+  const std::string remote_address;
+  Request request;
+  Response response;
+  Version version = Version::http_1_1;
+  Persistence persistence = Persistence::keep_alive;
+  std::atomic<Activity> activity = Activity::busy;
+};
+
+// process_request() calls back on the same thread and says nothing about the connection.
+thread_local Connection* answering = nullptr;
+
+}  // namespace
+
+// httplib writes the answers. It neither accepts connections, because its loop ends on errors that
+// pass, nor reads requests, see ServerStream.
+class Server::Impl final : private httplib::Server {
+ public:
+  Impl(ServerOptions options, api::Handler handler);
+  ~Impl() override { shutdown(std::chrono::seconds(0)); }
+
+  int bind();
+  void run();
+  Drained shutdown(std::chrono::seconds grace);
+  ServerCounters counters() const;
+
+ private:
+  void serve(const Descriptor& socket);
+  void serve_requests(Connection& connection);
+  bool await_request(Connection& connection, std::chrono::milliseconds patience);
+  bool read_request(Connection& connection);
+  void run_handler(Connection& connection);
+  void call_handler(Connection& connection);
+  void refuse(Connection& connection, int status, std::string_view detail);
+  Response rendered(int status, std::string_view detail) const;
+  bool answer(Connection& connection);
+
+  static void hand_over(Impl& server, Connection& connection, httplib::Response& out);
+  static void finish_head(const Impl& server, Connection& connection, httplib::Response& out);
+  bool stream_step(Connection& connection, httplib::DataSink& sink);
+  static bool call_stream(Connection& connection, const Sink& sink, Next& next);
+
+  const ServerOptions options_;
+  const api::Handler handler_;
+  std::unique_ptr<Acceptor> acceptor_;
+  HandlerSlots slots_;
+  std::atomic<bool> draining_ = false;
+  std::atomic<std::size_t> open_streams_ = 0;
+  std::atomic<std::uint64_t> refused_requests_ = 0;
+  std::mutex connections_mutex_;
+  std::list<Connection*> connections_;
+  ConnectionPool pool_;  // the last: its threads use everything above
+};
+
+Server::Impl::Impl(ServerOptions options, api::Handler handler)
+    : options_(std::move(options)),
+      handler_(std::move(handler)),
+      slots_(options_.http_threads),
+      pool_(options_.max_connections, [this](Descriptor socket) { serve(socket); }) {
+  set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
+    hand_over(*this, *answering, out);
+    return HandlerResponse::Handled;
+  });
+  set_post_routing_handler([this](const httplib::Request&, httplib::Response& out) {
+    finish_head(*this, *answering, out);
+  });
+}
+
+int Server::Impl::bind() {
+  acceptor_ = std::make_unique<Acceptor>(
+      options_.host, options_.port,
+      render_busy(rendered(503, "the server has too many open connections")),
+      [this](Descriptor& connection) { return pool_.submit(connection); });
+  // httplib writes streams only as long as it believes to listen.
+  svr_sock_ = acceptor_->socket();
+  return acceptor_->port();
+}
+
+void Server::Impl::run() {
+  if (!acceptor_) throw std::logic_error("bind() comes before run()");
+  acceptor_->run();
+}
+
+Drained Server::Impl::shutdown(std::chrono::seconds grace) {
+  draining_ = true;
+  if (acceptor_) acceptor_->stop();
+  {
+    const std::lock_guard lock(connections_mutex_);
+    for (const Connection* connection : connections_) {
+      // The reading half alone: a request that arrives at this very moment is still answered.
+      if (connection->activity == Activity::idle) ::shutdown(connection->socket, SHUT_RD);
+    }
+  }
+  if (pool_.wait_until_empty(after(grace))) return Drained::all;
+  slots_.close();
+  Drained drained = Drained::all;
+  {
+    const std::lock_guard lock(connections_mutex_);
+    for (const Connection* connection : connections_) {
+      if (connection->activity == Activity::busy) drained = Drained::some_cut_off;
+      ::shutdown(connection->socket, SHUT_RDWR);
+    }
+  }
+  pool_.wait_until_empty(after(cut_off_time));
+  return drained;
+}
+
+ServerCounters Server::Impl::counters() const {
+  return {.open_connections = pool_.connections(),
+          .running_handlers = slots_.used(),
+          .open_streams = open_streams_,
+          .refused_connections = acceptor_ ? acceptor_->refused() : 0,
+          .refused_requests = refused_requests_};
+}
+
+void Server::Impl::serve(const Descriptor& socket) try {
+  const int on = 1;
+  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  Connection connection(socket.get(), options_);
+  // Taken off the list before the descriptor is closed, so that shutdown() never hits another
+  // connection that got the same number.
+  struct Listed {
+    Listed(Impl& impl, Connection& listed) : server(impl) {
+      const std::lock_guard lock(server.connections_mutex_);
+      place = server.connections_.insert(server.connections_.end(), &listed);
+    }
+    ~Listed() {
+      const std::lock_guard lock(server.connections_mutex_);
+      server.connections_.erase(place);
+    }
+    Impl& server;
+    std::list<Connection*>::iterator place;
+  };
+  const Listed listed(*this, connection);
+  serve_requests(connection);
+} catch (const std::exception& error) {
+  log::error("a connection was given up", {{"reason", error.what()}});
+}
+
+void Server::Impl::serve_requests(Connection& connection) {
+  std::chrono::milliseconds patience = options_.request_timeout;
+  while (await_request(connection, patience)) {
+    if (!read_request(connection) || !answer(connection)) return;
+    if (connection.persistence == Persistence::close) {
+      connection.activity = Activity::ending;
+      return end_gently(connection.socket);
+    }
+    patience = options_.keep_alive_timeout;
+  }
+}
+
+bool Server::Impl::await_request(Connection& connection, std::chrono::milliseconds patience) {
+  // Either this sees that the server drains, or shutdown() sees that the connection is idle.
+  connection.activity = Activity::idle;
+  const Io io = connection.reader.await(draining_ ? std::chrono::milliseconds(0) : patience);
+  connection.activity = Activity::busy;
+  return io == Io::ok;
+}
+
+// Reads a request and makes its answer; false when nobody is left to answer.
+bool Server::Impl::read_request(Connection& connection) {
+  connection.response = Response{};
+  try {
+    const RequestHead head = connection.reader.read(connection.request);
+    connection.version = head.version;
+    connection.persistence = head.persistence;
+    run_handler(connection);
+  } catch (const Refusal& refusal) {
+    refuse(connection, refusal.status, refusal.what());
+  } catch (const ConnectionLost&) {
+    return false;
+  }
+  return true;
+}
+
+void Server::Impl::run_handler(Connection& connection) {
+  const auto slot = slots_.acquire(after(options_.request_timeout));
+  if (!slot) throw Refusal(503, "the server is busy");
+  call_handler(connection);
+  Response& response = connection.response;
+  if (!is_sendable(response)) {
+    log::error("an answer could not be sent", {{"path", connection.request.path}});
+    response = rendered(500, "something went wrong on our side");
+  }
+  if (has_no_body(response.status)) {
+    response.body.clear();
+    response.stream = nullptr;
+  }
+}
+
+void Server::Impl::call_handler(Connection& connection) {
+  std::string reason = "unknown exception";
+  try {
+    return handler_(connection.request, connection.response);
+  } catch (const std::exception& error) {
+    reason = error.what();
+  } catch (...) {
+  }
+  log::error("a handler failed", {{"path", connection.request.path}, {"reason", reason}});
+  connection.response = rendered(500, "something went wrong on our side");
+}
+
+void Server::Impl::refuse(Connection& connection, int status, std::string_view detail) {
+  ++refused_requests_;
+  connection.persistence = Persistence::close;
+  connection.response = rendered(status, detail);
+}
+
+Response Server::Impl::rendered(int status, std::string_view detail) const {
+  return options_.render_refusal ? options_.render_refusal(status, detail)
+                                 : plain_refusal(status, detail);
+}
+
+// Sends the answer; false when the connection broke.
+bool Server::Impl::answer(Connection& connection) {
+  struct Counted {
+    std::atomic<std::size_t>* streams;
+    ~Counted() {
+      if (streams != nullptr) --*streams;
+    }
+  };
+  const Counted counted{connection.response.stream ? &open_streams_ : nullptr};
+  if (counted.streams != nullptr) ++open_streams_;
+
+  connection.stream.begin(connection.request.method == "HEAD" ? AnswerTo::head : AnswerTo::get);
+  answering = &connection;
+  bool ignored = false;
+  // "Close" makes httplib write a field that finish_head() takes out again; "keep" costs it a
+  // string stream for a Keep-Alive field that counts requests.
+  const bool close = true;
+  const bool sent = process_request(connection.stream, close, ignored, nullptr);
+  answering = nullptr;
+  connection.response.stream = nullptr;
+  return connection.stream.flush() && sent;
+}
+
+void Server::Impl::hand_over(Impl& server, Connection& connection, httplib::Response& out) {
+  Response& response = connection.response;
+  out.status = response.status;
+  for (auto& [name, value] : response.headers)
+    out.headers.emplace(std::move(name), std::move(value));
+  out.headers.emplace("Date", http_date());
+  if (!response.stream) {
+    if (!response.body.empty()) out.headers.emplace("Content-Type", response.content_type);
+    out.body = std::move(response.body);
+    return;
+  }
+  // Chunks are framed by stream_step(), so that there is one path for both versions of HTTP; the
+  // end of an HTTP/1.0 answer is the end of its connection.
+  if (connection.version == Version::http_1_1) out.headers.emplace("Transfer-Encoding", "chunked");
+  out.set_content_provider(response.content_type,
+                           [&server, &connection](std::size_t, httplib::DataSink& sink) {
+                             return server.stream_step(connection, sink);
+                           });
+}
+
+void Server::Impl::finish_head(const Impl& server, Connection& connection, httplib::Response& out) {
+  if (server.draining_) connection.persistence = Persistence::close;
+  if (connection.persistence == Persistence::keep_alive) out.headers.erase("Connection");
+  if (has_no_body(out.status)) out.headers.erase("Content-Length");
+  out.headers.erase("Accept-Ranges");  // httplib adds it to answers to HEAD
+}
+
+// One call of the stream; false cuts the answer off.
+bool Server::Impl::stream_step(Connection& connection, httplib::DataSink& sink) {
+  if (!connection.stream.stop_collecting() || is_peer_gone(connection.socket)) return false;
+  const bool chunked = connection.version == Version::http_1_1;
+  const Sink write = [&](std::string_view data) {
+    if (data.empty()) return true;  // an empty chunk would be the last one
+    const std::string text = chunked ? to_chunk(data) : std::string(data);
+    return sink.write(text.data(), text.size());
+  };
+  Next next = Next::end;
+  if (draining_) {
+    connection.persistence = Persistence::close;
+  } else if (!call_stream(connection, write, next)) {
+    return false;
+  }
+  if (next == Next::more) return true;
+  sink.done();
+  return !chunked || sink.write(last_chunk.data(), last_chunk.size());
+}
+
+// False when the stream threw.
+bool Server::Impl::call_stream(Connection& connection, const Sink& sink, Next& next) {
+  std::string reason = "unknown exception";
+  try {
+    next = connection.response.stream(sink);
+    return true;
+  } catch (const std::exception& error) {
+    reason = error.what();
+  } catch (...) {
+  }
+  log::error("a stream failed", {{"path", connection.request.path}, {"reason", reason}});
+  return false;
+}
+
+Server::Server(ServerOptions options, Handler handler)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(handler))) {}
+Server::~Server() = default;
+int Server::bind() { return impl_->bind(); }
+void Server::run() { impl_->run(); }
+Drained Server::shutdown(std::chrono::seconds grace) { return impl_->shutdown(grace); }
+ServerCounters Server::counters() const { return impl_->counters(); }
+
+}  // namespace berth::api

@@ -1,0 +1,138 @@
+#include "controller/berthd/backup/commands.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+#include "controller/base/sealed_file.h"
+#include "controller/berthd/backup/fetch.h"
+#include "controller/berthd/backup/files.h"
+#include "controller/berthd/backup/restore.h"
+#include "controller/berthd/backup/verify.h"
+#include "controller/berthd/data_dir.h"
+
+namespace berth::backup {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* archive_prefix = "berth-";
+constexpr const char* archive_suffix = ".backup";
+
+void want(bool there, const std::string& what) {
+  if (!there) throw ConfigError(what);
+}
+
+std::string passphrase_of(const Arguments& arguments) {
+  want(!arguments.passphrase_file.empty(), "--passphrase-file is needed");
+  try {
+    const std::string passphrase = read_secret(arguments.passphrase_file);
+    want(!passphrase.empty(), "passphrase-file: " + arguments.passphrase_file + " is empty");
+    return passphrase;
+  } catch (const std::system_error& failure) {
+    throw ConfigError("passphrase-file: " + std::string(failure.what()));
+  }
+}
+
+// A line now and then, for people and for the log of a job.
+Progress progress_line(const char* command) {
+  using Steady = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds between{1};
+  return [command, last = Steady::now()](std::uint64_t done, std::uint64_t of) mutable {
+    if (Steady::now() - last < between) return;
+    last = Steady::now();
+    static constexpr std::uint64_t mib = 1 << 20;
+    std::cerr << "berthd " << command << ": " << done / mib << " of " << of / mib << " MiB\n";
+  };
+}
+
+std::string address_of_running(const fs::path& data_dir) {
+  try {
+    return "http://" + read_secret(data_dir / address_name);
+  } catch (const std::system_error&) {
+    throw ConfigError("no berthd runs on the data directory " + data_dir.string() +
+                      "; --data-dir or --url say where it is");
+  }
+}
+
+std::string internal_secret(const Config& config) {
+  if (config.internal_secret) return *config.internal_secret;
+  try {
+    return read_secret(config.data_dir / secret_name);
+  } catch (const std::system_error&) {
+    throw ConfigError("internal-secret: is needed; set internal-secret-file");
+  }
+}
+
+// Names sort by their times.
+fs::path place_of(const std::string& file) {
+  if (!fs::is_directory(file)) return file;
+  std::string time = to_iso8601(Clock().now());
+  time.resize(time.find('.'));
+  std::erase_if(time, [](char c) { return c == '-' || c == ':'; });
+  return fs::path(file) / (archive_prefix + time + "Z" + archive_suffix);
+}
+
+void remove_oldest(const fs::path& directory, int keep) {
+  std::vector<fs::path> archives;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(archive_prefix) && name.ends_with(archive_suffix))
+      archives.push_back(entry.path());
+  }
+  std::ranges::sort(archives, std::greater<>());
+  for (size_t i = size_t(keep); i < archives.size(); ++i) {
+    fs::remove(archives[i]);
+    std::cerr << "berthd backup: removed " << archives[i].string() << "\n";
+  }
+}
+
+std::string start_of(const fs::path& file) {
+  const OpenFile opened(file, O_RDONLY);
+  return read_some(opened.get(), sealed_file::header_bytes);
+}
+
+}  // namespace
+
+int run_backup(const Arguments& arguments, const Config& config) {
+  want(!arguments.file.empty(), "backup: FILE is needed");
+  const std::string passphrase = passphrase_of(arguments);
+  want(passphrase.size() >= min_passphrase_bytes,
+       "passphrase-file: a passphrase has 12 bytes or more");
+  std::string url = arguments.url.empty() ? address_of_running(config.data_dir) : arguments.url;
+  while (url.ends_with('/')) url.pop_back();
+  const fs::path place = place_of(arguments.file);
+  fetch({.url = url,
+         .internal_secret = internal_secret(config),
+         .passphrase = passphrase,
+         .file = place},
+        progress_line("backup"));
+  std::cerr << "berthd backup: wrote " << place.string() << ", " << fs::file_size(place)
+            << " bytes\n";
+  if (arguments.keep > 0 && fs::is_directory(arguments.file))
+    remove_oldest(arguments.file, arguments.keep);
+  return 0;
+}
+
+int run_restore(const Arguments& arguments, const Config& config) {
+  want(!arguments.file.empty(), "restore: FILE is needed");
+  const Manifest manifest =
+      restore(arguments.file, passphrase_of(arguments), config.data_dir, progress_line("restore"));
+  std::cerr << "berthd restore: " << config.data_dir.string() << " is as it was at "
+            << to_iso8601(manifest.made_at) << "\n";
+  return 0;
+}
+
+int run_verify(const Arguments& arguments, const Config& config) {
+  const fs::path file =
+      arguments.file.empty() ? config.data_dir / database_name : fs::path(arguments.file);
+  const Verdict verdict = sealed_file::looks_sealed(start_of(file))
+                              ? verify_archive(file, passphrase_of(arguments), std::cout)
+                              : verify_database(file, std::cout);
+  return verdict == Verdict::sound ? 0 : 1;
+}
+
+}  // namespace berth::backup

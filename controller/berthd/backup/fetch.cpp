@@ -1,0 +1,178 @@
+#include "controller/berthd/backup/fetch.h"
+
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "controller/base/crypto.h"
+#include "controller/base/sealed_file.h"
+#include "controller/berthd/backup/files.h"
+
+namespace berth::backup {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr long connect_timeout_s = 10;
+// berthd copies and checks the whole database before the first byte comes.
+constexpr long longest_silence_s = 15 * 60;
+constexpr long longest_s = 6 * 60 * 60;
+constexpr size_t most_of_a_refusal = 4 * 1024;
+constexpr const char* size_header = "x-archive-size:";
+
+// The file while it isn't complete: beside its place, with a name that the next try uses again.
+class Partial {
+ public:
+  explicit Partial(const fs::path& file)
+      : place_(file), path_(file.string() + ".partial"), file_(path_, O_WRONLY | O_CREAT) {
+    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
+      throw std::runtime_error(path_.string() + ": another backup writes it right now");
+    if (::ftruncate(file_.get(), 0) != 0)
+      throw std::runtime_error(path_.string() + ": " + std::strerror(errno));
+  }
+  ~Partial() {
+    if (!complete_) ::unlink(path_.c_str());
+  }
+  Partial(const Partial&) = delete;
+  Partial& operator=(const Partial&) = delete;
+
+  void write(std::string_view bytes) { write_all(file_.get(), bytes); }
+  void finish() {
+    sync(file_.get());
+    rename_lasting(path_, place_);
+    complete_ = true;
+  }
+
+ private:
+  const fs::path place_;
+  const fs::path path_;
+  const OpenFile file_;
+  bool complete_ = false;
+};
+
+// What comes in: an archive, or a refusal.
+class Arrival {
+ public:
+  Arrival(CURL* easy, Partial& partial, const sealed_file::Opening& opening,
+          const Progress& progress)
+      : easy_(easy),
+        partial_(partial),
+        progress_(progress),
+        opener_(opening.key, [](std::string_view) {}) {
+    partial.write(opening.header);
+  }
+
+  static size_t on_header(const char* data, size_t, size_t size, void* self) {
+    std::string line(data, size);
+    for (char& c : line) c = char(std::tolower(static_cast<unsigned char>(c)));
+    if (line.starts_with(size_header))
+      static_cast<Arrival*>(self)->expected_ =
+          std::strtoull(line.c_str() + std::strlen(size_header), nullptr, 10);
+    return size;
+  }
+  // libcurl is C: no exception may pass through it.
+  static size_t on_body(const char* data, size_t, size_t size, void* self) {
+    auto& arrival = *static_cast<Arrival*>(self);
+    try {
+      arrival.take({data, size});
+      return size;
+    } catch (...) {
+      arrival.failure_ = std::current_exception();
+      return 0;
+    }
+  }
+
+  void check(CURLcode code, const std::string& url) {
+    if (failure_) std::rethrow_exception(failure_);
+    if (code != CURLE_OK)
+      throw std::runtime_error(url + ": " + curl_easy_strerror(code) +
+                               (code == CURLE_PARTIAL_FILE ? "; berthd's log says more" : ""));
+    if (status() != 200) throw std::runtime_error(url + " refuses: " + refusal());
+    opener_.finish();
+  }
+
+ private:
+  long status() const {
+    long status = 0;
+    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+  }
+  void take(std::string_view bytes) {
+    if (status() != 200) {
+      refusal_ += bytes.substr(0, most_of_a_refusal - std::min(most_of_a_refusal, refusal_.size()));
+      return;
+    }
+    opener_.write(bytes);
+    partial_.write(bytes);
+    got_ += bytes.size();
+    progress_(got_, expected_);
+  }
+  // The message of an error in any of the API's shapes.
+  std::string refusal() const {
+    const auto body = nlohmann::json::parse(refusal_, nullptr, false);
+    for (const char* place : {"/error/message", "/message", "/errors/detail"}) {
+      const nlohmann::json::json_pointer pointer(place);
+      if (body.is_object() && body.contains(pointer) && body.at(pointer).is_string())
+        return body.at(pointer).get<std::string>() + " (" + std::to_string(status()) + ")";
+    }
+    return "status " + std::to_string(status());
+  }
+
+  CURL* easy_;
+  Partial& partial_;
+  const Progress& progress_;
+  sealed_file::Opener opener_;
+  std::string refusal_;
+  std::uint64_t got_ = 0;
+  std::uint64_t expected_ = 0;
+  std::exception_ptr failure_;
+};
+
+using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
+using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+
+List headers_of(const Fetch& fetch) {
+  curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/json");
+  list = curl_slist_append(list, "Expect:");
+  list = curl_slist_append(list, ("x-internal-secret: " + fetch.internal_secret).c_str());
+  return {list, curl_slist_free_all};
+}
+
+}  // namespace
+
+void fetch(const Fetch& fetch, const Progress& progress) {
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+  const Easy easy(curl_easy_init(), curl_easy_cleanup);
+  if (!easy) throw std::runtime_error("libcurl can't be initialised");
+  const auto opening = sealed_file::new_file(fetch.passphrase);
+  Partial partial(fetch.file);
+  Arrival arrival(easy.get(), partial, opening, progress);
+
+  const std::string url = fetch.url + "/api/internal/backup";
+  const std::string body = nlohmann::json{{"key", base64(opening.key)}}.dump();
+  const List headers = headers_of(fetch);
+  CURL* const curl = easy.get();
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.c_str());
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, connect_timeout_s);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, longest_silence_s);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT, longest_s);
+  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &Arrival::on_header);
+  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &arrival);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Arrival::on_body);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &arrival);
+  arrival.check(curl_easy_perform(curl), url);
+  partial.finish();
+}
+
+}  // namespace berth::backup

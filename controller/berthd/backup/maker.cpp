@@ -1,0 +1,95 @@
+#include "controller/berthd/backup/maker.h"
+
+#include <fcntl.h>
+
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/db/copy.h"
+
+namespace berth::backup {
+namespace {
+
+// What the copy must leave free for the database itself to go on.
+constexpr std::uintmax_t room_to_keep = 64 << 20;
+constexpr size_t bytes_of_a_step = 256 * 1024;
+
+std::uintmax_t size_of(const std::filesystem::path& file) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(file, missing);
+  return missing ? 0 : size;
+}
+
+void check_room(const std::filesystem::path& database) {
+  const auto needed = size_of(database) + size_of(database.string() + "-wal") + room_to_keep;
+  if (std::filesystem::space(database.parent_path()).available < needed)
+    throw Error(Code::unavailable, "the disk has no room for a copy of the database");
+}
+
+void check_sound(const db::Soundness& found) {
+  if (found.sound()) return;
+  const std::string problem =
+      found.integrity.empty() ? found.foreign_keys.front() : found.integrity.front();
+  log::error("the copy for a backup isn't sound", {{"problem", problem},
+                                                   {"integrity", found.integrity.size()},
+                                                   {"foreign_keys", found.foreign_keys.size()}});
+  throw Error(Code::internal_error, "the database is damaged: " + problem);
+}
+
+std::string read_keys(const DataDir& data) {
+  const OpenFile file(data.path() / keys_name, O_RDONLY);
+  constexpr size_t most = 1 << 20;
+  std::string text = read_some(file.get(), most);
+  parse_keys(text);
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Outgoing> Maker::begin(const std::string& key) {
+  if (busy_.exchange(true)) throw Error(Code::unavailable, "another backup is under way");
+  const std::shared_ptr<void> turn(nullptr, [this](void*) { busy_ = false; });
+  const std::filesystem::path copy = data_.path() / database_copy_name;
+  const db::GoOn go_on = [this] { return !stopped_; };
+  check_room(data_.database_file());
+  try {
+    db::copy(data_.database_file(), copy, go_on);
+    check_sound(db::examine(copy, go_on));
+    // After the database: keys are only ever added.
+    const Outgoing::Parts parts = {
+        .keys_text = read_keys(data_), .database = copy, .version = version_, .now = clock_.now()};
+    return std::make_unique<Outgoing>(key, parts, turn);
+  } catch (const db::Stopped&) {
+    std::filesystem::remove(copy);
+    throw Error(Code::unavailable, "berthd is stopping");
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(copy, ignored);
+    throw;
+  }
+}
+
+Outgoing::Outgoing(const std::string& key, const Parts& parts, std::shared_ptr<void> turn)
+    : turn_(std::move(turn)),
+      file_(parts.database, O_RDONLY),
+      sealer_(key, [this](std::string_view bytes) { sealed_ += bytes; }) {
+  const Manifest manifest = {
+      .version = parts.version,
+      .made_at = parts.now,
+      .files = {{.name = keys_name, .size = parts.keys_text.size()},
+                {.name = database_name, .size = std::filesystem::file_size(parts.database)}}};
+  std::filesystem::remove(parts.database);
+  size_ = sealed_file::sealed_size(total_size(manifest));
+  sealer_.write(encode(manifest));
+  sealer_.write(parts.keys_text);
+}
+
+bool Outgoing::step(const std::function<bool(std::string_view)>& sink) {
+  const std::string bytes = read_some(file_.get(), bytes_of_a_step);
+  sealer_.write(bytes);
+  if (bytes.empty()) sealer_.finish();
+  const bool taken = sealed_.empty() || sink(sealed_);
+  sealed_.clear();
+  return taken && !bytes.empty();
+}
+
+}  // namespace berth::backup

@@ -1,0 +1,179 @@
+#include "controller/berthd/config.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "controller/base/yaml.h"
+#include "controller/berthd/config_keys.h"
+#include "controller/domain/deployments/custom_domains/domain_names.h"
+
+namespace berth {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t min_secret_length = 16;
+
+std::string read_file(const std::string& key, const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream content;
+  if (!in || !(content << in.rdbuf())) throw ConfigError(key + ": " + path + " can't be read");
+  std::string text = content.str();
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text;
+}
+
+struct Value {
+  std::string text;
+  std::string source;
+};
+using Values = std::map<std::string, Value, std::less<>>;
+
+const Key* find_key(std::string_view name) {
+  const auto row = std::ranges::find(config_keys(), name, &Key::name);
+  return row == config_keys().end() ? nullptr : &*row;
+}
+
+// `name` is a key, or a key with `-file`.
+void set(Values& values, const std::string& name, const std::string& text,
+         const std::string& source) {
+  if (find_key(name) != nullptr) {
+    values[name] = {text, source};
+    return;
+  }
+  const std::string base = name.ends_with("-file") ? name.substr(0, name.size() - 5) : "";
+  if (base.empty() || find_key(base) == nullptr)
+    throw ConfigError(source + ": there is no key " + name);
+  values[base] = {read_file(name, text), source + " (" + text + ")"};
+}
+
+void read_yaml(Values& values, const std::string& path) {
+  json content;
+  try {
+    content = parse_yaml(read_file("config", path), path);
+  } catch (const ConfigError&) {
+    throw;
+  } catch (const std::runtime_error& failure) {
+    throw ConfigError(std::string("config: ") + failure.what());
+  }
+  if (content.is_null()) return;
+  if (!content.is_object()) throw ConfigError("config: " + path + " must hold keys and values");
+  for (const auto& [name, value] : content.items()) {
+    std::string text = value.is_string() ? value.get<std::string>()
+                       : value.is_null() ? ""
+                                         : value.dump();
+    const bool plain_list = value.is_array() && std::ranges::all_of(value, [](const json& item) {
+                              return item.is_string();
+                            });
+    if (plain_list && !value.empty()) {
+      text.clear();
+      for (const json& item : value) text += (text.empty() ? "" : ",") + item.get<std::string>();
+    }
+    set(values, name, text, path);
+  }
+}
+
+std::string variable_of(std::string_view key) {
+  std::string name = "BERTHD_";
+  for (const char c : key)
+    name += c == '-' ? '_' : char(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+void read_environment(Values& values, const Environment& environment) {
+  for (const Key& key : config_keys())
+    for (const std::string& name : {std::string(key.name), std::string(key.name) + "-file"})
+      if (const auto text = environment(variable_of(name)))
+        set(values, name, *text, variable_of(name));
+}
+
+std::string shown(const Key& key, const std::string& text) {
+  if (key.kind == Key::Kind::secret && !text.empty()) return "********";
+  return text;
+}
+
+std::string host_of(const std::string& url) {
+  const size_t start = url.find("://") + 3;
+  const std::string authority = url.substr(start, url.find('/', start) - start);
+  return authority.substr(0, authority.find(':'));
+}
+
+void check_whole(const Config& config) {
+  const auto refuse = [](const std::string& text) { throw ConfigError(text); };
+  if (config.mail_server && !config.mail_from) refuse("mail-from: smtp-url needs a sender of mail");
+  if (!config.production) {
+    if (!is_loopback(config.listen.host) && !config.allow_remote)
+      refuse("listen: " + config.listen.host +
+             " isn't loopback; development takes that only with allow-remote on");
+    return;
+  }
+  if (!config.internal_secret)
+    refuse("internal-secret: production needs one; set internal-secret-file");
+  if (config.internal_secret->size() < min_secret_length)
+    refuse("internal-secret: production needs at least 16 characters");
+  if (config.kubernetes == Cluster::simulated)
+    refuse("kubernetes: production doesn't run on the simulated cluster");
+  if (!config.rate_limits) refuse("rate-limits: off is for development only");
+  if (config.webhook_allow_private) refuse("webhook-allow-private: on is for development only");
+  if (!config.base_url) refuse("base-url: production needs one");
+  // Cookies of the one would reach the other: tenants must not be able to set ours.
+  const std::string ours = domain_names::registered(host_of(*config.base_url));
+  if (ours == domain_names::registered(config.apps_domain))
+    refuse("apps-domain: " + config.apps_domain + " and base-url share the domain " + ours +
+           "; production needs two");
+}
+
+}  // namespace
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+}
+
+std::string Address::text() const {
+  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" +
+         std::to_string(port);
+}
+
+std::vector<std::string> flag_names() {
+  std::vector<std::string> names;
+  for (const Key& key : config_keys()) {
+    names.emplace_back(key.name);
+    names.push_back(std::string(key.name) + "-file");
+  }
+  return names;
+}
+
+LoadedConfig load_config(const std::map<std::string, std::string>& flags,
+                         const Environment& environment) {
+  Values values;
+  for (const Key& key : config_keys())
+    values[std::string(key.name)] = {std::string(key.fallback), "default"};
+  const auto file =
+      flags.contains("config") ? std::optional(flags.at("config")) : environment("BERTHD_CONFIG");
+  if (file) read_yaml(values, *file);
+  read_environment(values, environment);
+  for (const auto& [name, text] : flags)
+    if (name != "config") set(values, name, text, "--" + name);
+
+  LoadedConfig result;
+  for (const Key& key : config_keys()) {
+    const Value& value = values.find(key.name)->second;
+    try {
+      key.take(result.config, value.text);
+    } catch (const std::invalid_argument& allowed) {
+      throw ConfigError(std::string(key.name) + ": '" + shown(key, value.text) + "' (from " +
+                        value.source + ") is no " + allowed.what());
+    } catch (const json::exception& failure) {
+      throw ConfigError(std::string(key.name) + ": a field has the wrong type: " + failure.what());
+    }
+    if (key.effect == Key::Effect::none_yet && value.text != key.fallback)
+      result.config.without_effect.emplace_back(key.name);
+    result.settings.push_back(
+        {std::string(key.name), shown(key, value.text), value.source, std::string(key.meaning)});
+  }
+  check_whole(result.config);
+  return result;
+}
+
+}  // namespace berth

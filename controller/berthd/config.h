@@ -1,0 +1,133 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "controller/base/address_range.h"
+#include "controller/base/clock.h"
+#include "controller/base/log.h"
+#include "controller/base/mail_text.h"
+#include "controller/domain/accounts/accounts.h"
+#include "controller/domain/ads/serving.h"
+#include "controller/domain/deployments/tiers.h"
+#include "controller/domain/ledger/rewards.h"
+
+namespace berth {
+
+// A key that is unknown or has a bad value: names the key, the value (secrets masked) and what is
+// allowed. berthd ends with exit code 2.
+struct ConfigError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Address {
+  std::string host;
+  int port = 0;
+  std::string text() const;  // host:port, with brackets around an IPv6 address
+};
+
+// A name or an address of this machine alone.
+bool is_loopback(const std::string& host);
+
+// Where mail is sent.
+struct MailServer {
+  std::string url;  // smtp:// or smtps://, without user and password
+  std::string host;
+  std::string user;
+  std::string password;
+};
+enum class MailTlsRule {
+  automatic,  // required, but on loopback
+  required,
+  if_offered,
+};
+
+enum class Cluster { simulated, kubeconfig, in_cluster };
+
+// Everything that can be set. Filled from defaults, then a YAML file (--config), then BERTHD_*
+// variables, then flags; later wins. A key with `-file` behind it (`_FILE` for variables) reads the
+// value from that file. config.cpp has the table of keys.
+struct Config {
+  Address listen;
+  Address metrics_listen;
+  std::optional<std::string> base_url;
+  std::filesystem::path data_dir;
+  bool production = false;
+  bool allow_remote = false;
+  std::optional<std::string> internal_secret;
+
+  Cluster kubernetes = Cluster::simulated;
+  std::optional<std::filesystem::path> kubeconfig;
+  std::string context;
+  std::optional<std::string> lease_namespace;
+  std::string apps_domain;
+  std::vector<std::string> registries;
+  std::string ingress_class;
+  std::optional<std::string> wildcard_tls_secret;
+  std::optional<std::string> cluster_issuer;
+  std::vector<std::string> dns_servers;
+  int reconcile_workers = 0;
+  std::string traefik_metrics_url;  // empty: none
+
+  std::optional<MailServer> mail_server;
+  std::optional<Mailbox> mail_from;
+  MailTlsRule mail_tls = MailTlsRule::automatic;
+  std::string mail_ca_file;
+
+  bool webhook_allow_private = false;
+  std::vector<AddressRange> cluster_ranges;
+
+  bool rate_limits = true;
+  std::vector<std::string> trusted_proxies;
+  Duration session_lifetime{};
+  Duration refresh_reuse_grace{};
+  Duration refresh_family_lifetime{};
+  Duration secret_grace{};
+  std::int64_t treasury_genesis = 0;
+  std::vector<tiers::Tier> tiers;
+  accounts::SignupBonus signup_bonus;
+  rewards::Rules reward_rules;
+  ads::Rules ad_rules;
+
+  int http_threads = 0;
+  int max_connections = 0;
+  int max_body_bytes = 0;
+  Duration request_timeout{};
+  log::Format log_format = log::Format::json;
+  log::Level log_level = log::Level::info;
+
+  // Keys that were set and that this version doesn't act on; the start says so.
+  std::vector<std::string> without_effect;
+};
+
+// What one key was set to, for `berthd config` and `berthd --help`.
+struct Setting {
+  std::string key;
+  std::string value;   // as text; secrets masked
+  std::string source;  // default, a file's name, a variable's name, a flag's name
+  std::string meaning;
+};
+
+struct LoadedConfig {
+  Config config;
+  std::vector<Setting> settings;  // in the order of the table
+};
+
+// A variable's value, or nothing. For tests; berthd passes ::getenv.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+// The names of all flags without their dashes: every key, and every key with `-file`.
+std::vector<std::string> flag_names();
+// `flags` holds what the command line set. Throws ConfigError.
+LoadedConfig load_config(const std::map<std::string, std::string>& flags,
+                         const Environment& environment);
+
+}  // namespace berth

@@ -1,0 +1,426 @@
+#include "controller/berthd/config_keys.h"
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+
+#include "controller/base/yaml.h"
+
+namespace berth {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view default_tiers = R"(
+- {slug: free, name: Free, description: "Self-service, approved automatically", memory-mb: 512, cpu-millicores: 500, monthly-cost-points: 0, max-deployments: 1, custom-domain: false, auto-approve: true, ad-reach-multiplier: "1.0"}
+- {slug: basic, name: Basic, description: "Promoted by an admin", memory-mb: 1024, cpu-millicores: 1000, monthly-cost-points: 1000, max-deployments: 3, custom-domain: true, auto-approve: false, ad-reach-multiplier: "1.5"}
+)";
+constexpr std::string_view default_rewards =
+    "{signup-points: 100, signup-daily-points: 1000000, signup-first-count: 100, "
+    "signup-first-multiplier: 5, signup-early-count: 1000, signup-early-multiplier: 2, "
+    "referral-points: 50, session-points: 1, viewer-points: 1, user-daily-points: 1000, "
+    "owner-daily-points: 100000, total-daily-points: 10000000}";
+constexpr std::string_view default_ads =
+    "{viewer-daily-impressions: 100, reservation-seconds: 600, open-per-app: 100, "
+    "open-per-campaign: 1000}";
+
+[[noreturn]] void want(const std::string& allowed) { throw std::invalid_argument(allowed); }
+
+std::int64_t integer(const std::string& text, std::int64_t least, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    want("an integer from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+bool on_or_off(const std::string& text) {
+  if (text == "on" || text == "true") return true;
+  if (text == "off" || text == "false") return false;
+  want("on or off");
+}
+
+Duration duration(const std::string& text) {
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = text.substr(digits);
+  static const std::map<std::string, std::int64_t> units = {
+      {"ms", 1}, {"s", 1'000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+  constexpr std::int64_t ten_years_in_days = 3'650;
+  if (digits == 0 || digits > 9 || !units.contains(unit))
+    want("a duration such as 500ms, 10s, 5m, 24h or 90d");
+  const Duration value(std::stoll(text.substr(0, digits)) * units.at(unit));
+  if (value > std::chrono::days(ten_years_in_days)) want("a duration of at most ten years");
+  return value;
+}
+
+Address address(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) want("host:port");
+  Address result = {.host = text.substr(0, colon),
+                    .port = int(integer(text.substr(colon + 1), 0, 65535))};
+  if (result.host.front() == '[' && result.host.back() == ']')
+    result.host = result.host.substr(1, result.host.size() - 2);
+  return result;
+}
+
+bool is_ip_address(const std::string& text) {
+  in6_addr bytes{};
+  return inet_pton(AF_INET, text.c_str(), &bytes) == 1 ||
+         inet_pton(AF_INET6, text.c_str(), &bytes) == 1;
+}
+
+bool is_name_server(const std::string& text) {
+  if (is_ip_address(text)) return true;
+  const Address server = address(text);
+  return is_ip_address(server.host) && server.port > 0;
+}
+
+std::vector<std::string> list(const std::string& text) {
+  std::vector<std::string> items;
+  std::istringstream in(text);
+  for (std::string item; std::getline(in, item, ',');) {
+    while (!item.empty() && item.front() == ' ') item.erase(0, 1);
+    while (!item.empty() && (item.back() == ' ' || item.back() == '/')) item.pop_back();
+    if (!item.empty()) items.push_back(item);
+  }
+  return items;
+}
+
+std::optional<std::string> text_or_nothing(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
+json structured(const std::string& text) {
+  try {
+    return parse_yaml(text, "the value");
+  } catch (const std::runtime_error& failure) {
+    want(failure.what());
+  }
+}
+
+template <typename T>
+T field(const json& object, const char* name) {
+  try {
+    return object.at(name).get<T>();
+  } catch (const json::exception&) {
+    want(std::string("an entry with the field ") + name);
+  }
+}
+
+tiers::Tier tier_of(const json& entry) {
+  const json cost = entry.value("monthly-cost-points", json());
+  const json sats = entry.value("monthly-cost-sats", json());
+  const json most = entry.value("max-deployments", json());
+  return {
+      .id = {},
+      .name = field<std::string>(entry, "name"),
+      .slug = field<std::string>(entry, "slug"),
+      .description = entry.value("description", std::string()),
+      .payment_method = sats.is_null() ? "service_points" : "bitcoin",
+      .monthly_cost_points =
+          cost.is_null() ? std::nullopt : std::optional(cost.get<std::int64_t>()),
+      .monthly_cost_sats = sats.is_null() ? std::nullopt : std::optional(sats.get<std::int64_t>()),
+      .memory_limit_mb = field<int>(entry, "memory-mb"),
+      .cpu_limit_millicores = field<int>(entry, "cpu-millicores"),
+      .max_deployments = most.is_null() ? std::nullopt : std::optional(most.get<int>()),
+      .custom_domain_allowed = entry.value("custom-domain", false),
+      .auto_approve = entry.value("auto-approve", false),
+      .monthly_stipend_points = entry.value("monthly-stipend-points", std::int64_t(0)),
+      .ad_reach_multiplier = entry.value("ad-reach-multiplier", std::string("1.0"))};
+}
+
+void take_tiers(Config& config, const std::string& text) {
+  const json entries = structured(text);
+  if (!entries.is_array() || entries.empty()) want("a list of tiers, as `berthd config` prints it");
+  config.tiers.clear();
+  for (const json& entry : entries) {
+    const tiers::Tier tier = tier_of(entry);
+    if (tier.memory_limit_mb < 1 || tier.cpu_limit_millicores < 1)
+      want("tiers with memory-mb and cpu-millicores of 1 or more");
+    if (tier.monthly_cost_points.has_value() == tier.monthly_cost_sats.has_value())
+      want("tiers with one of monthly-cost-points and monthly-cost-sats");
+    config.tiers.push_back(tier);
+  }
+}
+
+void take_rewards(Config& config, const std::string& text) {
+  const json entries = structured(text);
+  if (!entries.is_object()) want("an object, as `berthd config` prints it");
+  accounts::SignupBonus& bonus = config.signup_bonus;
+  rewards::Rules& rules = config.reward_rules;
+  const std::map<std::string_view, std::int64_t*> fields = {
+      {"signup-points", &bonus.points},
+      {"signup-daily-points", &bonus.daily_points},
+      {"signup-first-count", &bonus.first_count},
+      {"signup-first-multiplier", &bonus.first_multiplier},
+      {"signup-early-count", &bonus.early_count},
+      {"signup-early-multiplier", &bonus.early_multiplier},
+      {"referral-points", &rules.referral},
+      {"session-points", &rules.session},
+      {"viewer-points", &rules.viewer},
+      {"user-daily-points", &rules.user_daily},
+      {"owner-daily-points", &rules.owner_daily},
+      {"total-daily-points", &rules.total_daily}};
+  for (const auto& [name, value] : entries.items()) {
+    const auto field = fields.find(name);
+    if (field == fields.end()) want("only known fields; " + name + " is none");
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
+        value.get<std::int64_t>() > ledger::max_points)
+      want("whole numbers from 0 to 2^53-1");
+    *field->second = value;
+  }
+  bonus.first_multiplier = std::max<std::int64_t>(1, bonus.first_multiplier);
+  bonus.early_multiplier = std::max<std::int64_t>(1, bonus.early_multiplier);
+}
+
+void take_ads(Config& config, const std::string& text) {
+  constexpr std::int64_t most = 1'000'000'000;
+  const json entries = structured(text);
+  if (!entries.is_object()) want("an object, as `berthd config` prints it");
+  std::int64_t seconds = config.ad_rules.reservation_life / std::chrono::seconds(1);
+  const std::map<std::string_view, std::int64_t*> fields = {
+      {"viewer-daily-impressions", &config.ad_rules.viewer_daily_impressions},
+      {"reservation-seconds", &seconds},
+      {"open-per-app", &config.ad_rules.open_per_app},
+      {"open-per-campaign", &config.ad_rules.open_per_campaign}};
+  for (const auto& [name, value] : entries.items()) {
+    const auto field = fields.find(name);
+    if (field == fields.end()) want("only known fields; " + name + " is none");
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
+        value.get<std::int64_t>() > most)
+      want("whole numbers from 1 to " + std::to_string(most));
+    *field->second = value;
+  }
+  config.ad_rules.reservation_life = std::chrono::seconds(seconds);
+}
+
+void take_cluster(Config& config, const std::string& text) {
+  if (text == "simulated")
+    config.kubernetes = Cluster::simulated;
+  else if (text == "kubeconfig")
+    config.kubernetes = Cluster::kubeconfig;
+  else if (text == "in-cluster")
+    config.kubernetes = Cluster::in_cluster;
+  else
+    want("simulated, kubeconfig or in-cluster");
+}
+
+void take_cluster_ranges(Config& config, const std::string& text) {
+  config.cluster_ranges.clear();
+  for (const std::string& item : list(text)) {
+    const auto range = parse_address_range(item);
+    if (!range) want("ranges such as 198.51.100.0/24 or 2001:db8:42::/48");
+    config.cluster_ranges.push_back(*range);
+  }
+}
+
+void take_base_url(Config& config, const std::string& text) {
+  if (text.empty()) return;
+  const std::string url = text.ends_with('/') ? text.substr(0, text.size() - 1) : text;
+  const bool scheme = url.starts_with("http://") || url.starts_with("https://");
+  const std::string host = scheme ? url.substr(url.find("://") + 3) : "";
+  // Pages, cookies and discovery documents stand at the root of their host (RFC 8414, section 3.1).
+  if (host.empty() || host.find_first_of("/@?# \"'<>\\") != std::string::npos)
+    want("an http or https URL of a host, without a path and a query");
+  config.base_url = url;
+}
+
+std::string part_of(CURLU* url, CURLUPart part, unsigned flags) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return "";
+  const std::string result = text;
+  curl_free(text);
+  return result;
+}
+
+void take_smtp_url(Config& config, const std::string& text) {
+  if (text.empty()) return;
+  // Never its value in the refusal: the password stands in it.
+  constexpr const char* wanted = "smtp:// or smtps:// URL with a host, and nothing behind the port";
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
+  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) want(wanted);
+  const std::string scheme = part_of(url.get(), CURLUPART_SCHEME, 0);
+  const std::string path = part_of(url.get(), CURLUPART_PATH, 0);
+  const bool more = !part_of(url.get(), CURLUPART_QUERY, 0).empty() ||
+                    !part_of(url.get(), CURLUPART_FRAGMENT, 0).empty() ||
+                    (!path.empty() && path != "/");
+  MailServer server = {.url = {},
+                       .host = part_of(url.get(), CURLUPART_HOST, 0),
+                       .user = part_of(url.get(), CURLUPART_USER, CURLU_URLDECODE),
+                       .password = part_of(url.get(), CURLUPART_PASSWORD, CURLU_URLDECODE)};
+  if ((scheme != "smtp" && scheme != "smtps") || server.host.empty() || more) want(wanted);
+  const std::string port = part_of(url.get(), CURLUPART_PORT, 0);
+  server.url = scheme + "://" + server.host + (port.empty() ? "" : ":" + port);
+  config.mail_server = server;
+}
+
+void take_smtp_tls(Config& config, const std::string& text) {
+  if (text == "auto")
+    config.mail_tls = MailTlsRule::automatic;
+  else if (text == "required")
+    config.mail_tls = MailTlsRule::required;
+  else if (text == "if-offered")
+    config.mail_tls = MailTlsRule::if_offered;
+  else
+    want("auto, required or if-offered");
+}
+
+void take_mail_from(Config& config, const std::string& text) {
+  if (text.empty()) return;
+  config.mail_from = parse_mailbox(text);
+  if (!config.mail_from)
+    want("an address, such as no-reply@example.org or berth <no-reply@example.org>");
+}
+
+}  // namespace
+
+const std::vector<Key>& config_keys() {
+  static const std::vector<Key> table = {
+      {"listen", "127.0.0.1:8080", "address of the API; port 0 picks one",
+       [](Config& c, const std::string& v) { c.listen = address(v); }},
+      {"base-url", "", "issuer and links in mail; http://<listen> if empty", take_base_url},
+      {"data-dir", "./data", "SQLite file and keys",
+       [](Config& c, const std::string& v) {
+         if (v.empty()) want("a path");
+         c.data_dir = v;
+       }},
+      {"environment", "development", "development or production",
+       [](Config& c, const std::string& v) {
+         if (v != "development" && v != "production") want("development or production");
+         c.production = v == "production";
+       }},
+      {"allow-remote", "off", "let development listen on other addresses than loopback",
+       [](Config& c, const std::string& v) { c.allow_remote = on_or_off(v); }},
+      {"internal-secret", "", "for x-internal-secret; made at first start in development",
+       [](Config& c, const std::string& v) { c.internal_secret = text_or_nothing(v); },
+       Key::Kind::secret},
+      {"kubernetes", "simulated", "simulated, kubeconfig or in-cluster", take_cluster},
+      {"kubeconfig", "", "file; $KUBECONFIG or ~/.kube/config if empty",
+       [](Config& c, const std::string& v) {
+         if (!v.empty()) c.kubeconfig = v;
+       }},
+      {"context", "", "of the kubeconfig; its current one if empty",
+       [](Config& c, const std::string& v) { c.context = v; }},
+      {"lease-namespace", "",
+       "of the Lease by which one berthd of several leads; the pod's own, or default, if empty",
+       [](Config& c, const std::string& v) { c.lease_namespace = text_or_nothing(v); }},
+      {"apps-domain", "apps.localhost", "deployments are served at <name>.<apps-domain>",
+       [](Config& c, const std::string& v) {
+         if (v.empty() || v.front() == '.') want("a domain");
+         c.apps_domain = v;
+       }},
+      {"registries", "registry.localhost:5000,docker.io/library,ghcr.io", "allowed image prefixes",
+       [](Config& c, const std::string& v) {
+         c.registries = list(v);
+         if (c.registries.empty()) want("one prefix or more");
+       }},
+      {"ingress-class", "traefik", "of the tenants' Ingresses",
+       [](Config& c, const std::string& v) { c.ingress_class = v; }},
+      {"cluster-issuer", "",
+       "cert-manager's ClusterIssuer for custom domains, and for sub-domains without a wildcard",
+       [](Config& c, const std::string& v) { c.cluster_issuer = text_or_nothing(v); }},
+      {"wildcard-tls-secret", "",
+       "TLS secret for *.<apps-domain>: namespace/name of the ingress controller's default one, or "
+       "a name in each app's namespace",
+       [](Config& c, const std::string& v) { c.wildcard_tls_secret = text_or_nothing(v); }},
+      {"reconcile-workers", "8", "deployments that are reconciled at once",
+       [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
+      {"traefik-metrics-url", "",
+       "Traefik's page of Prometheus metrics, for the requests of deployments; unknown if empty",
+       [](Config& c, const std::string& v) {
+         if (!v.empty() && !v.starts_with("http://") && !v.starts_with("https://"))
+           want("an http or https URL, such as http://traefik.ingress:8082/metrics");
+         c.traefik_metrics_url = v;
+       }},
+      {"dns-servers", "",
+       "addresses, with or without a port, for custom domains; the system's if empty",
+       [](Config& c, const std::string& v) {
+         c.dns_servers = list(v);
+         if (!std::ranges::all_of(c.dns_servers, is_name_server))
+           want("addresses such as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:5353");
+       }},
+      {"smtp-url", "", "smtp://user:password@host:587; mail stays in the outbox if empty",
+       take_smtp_url, Key::Kind::secret},
+      {"smtp-tls", "auto", "required, if-offered, or auto: required but on loopback",
+       take_smtp_tls},
+      {"smtp-ca-file", "",
+       "certificates that the mail server's is checked by; the system's if empty",
+       [](Config& c, const std::string& v) { c.mail_ca_file = v; }},
+      {"mail-from", "", "sender of mail: berth <no-reply@example.org>", take_mail_from},
+      {"refresh-reuse-grace", "10s",
+       "a used refresh token that comes again within it revokes nothing",
+       [](Config& c, const std::string& v) { c.refresh_reuse_grace = duration(v); }},
+      {"trusted-proxies", "", "addresses whose X-Forwarded-For counts",
+       [](Config& c, const std::string& v) { c.trusted_proxies = list(v); }},
+      {"rate-limits", "on", "off only in development",
+       [](Config& c, const std::string& v) { c.rate_limits = on_or_off(v); }},
+      {"treasury-genesis", "",
+       "points minted to the treasury at the very first start; 1000000000 in development, 0 in "
+       "production if empty",
+       [](Config& c, const std::string& v) {
+         c.treasury_genesis = v.empty() ? (c.production ? 0 : 1'000'000'000)
+                                        : integer(v, 0, (std::int64_t(1) << 53) - 1);
+       }},
+      {"http-threads", "64", "requests that are handled at once",
+       [](Config& c, const std::string& v) { c.http_threads = int(integer(v, 1, 4096)); }},
+      {"max-connections", "1024", "open connections; one more gets 503",
+       [](Config& c, const std::string& v) { c.max_connections = int(integer(v, 1, 65536)); }},
+      {"max-body-bytes", "1048576", "of a request",
+       [](Config& c, const std::string& v) { c.max_body_bytes = int(integer(v, 1024, 64 << 20)); }},
+      {"request-timeout", "15s", "for a request to arrive",
+       [](Config& c, const std::string& v) {
+         c.request_timeout = duration(v);
+         if (c.request_timeout.count() == 0) want("more than 0");
+       }},
+      {"tiers", default_tiers, "rows of the tiers' table at the first start", take_tiers},
+      {"rewards", default_rewards,
+       "what the treasury gives away: for signing up (times the multiplier), bringing somebody, a "
+       "live "
+       "minute, an impression; and the most of a UTC day",
+       take_rewards},
+      {"ads", default_ads,
+       "paid impressions of a campaign to one viewer on a UTC day; how long an impression that was "
+       "served can be reported, and how many of them may be open",
+       take_ads},
+      {"log-format", "json", "json or text",
+       [](Config& c, const std::string& v) {
+         if (v != "json" && v != "text") want("json or text");
+         c.log_format = v == "json" ? log::Format::json : log::Format::text;
+       }},
+      {"log-level", "info", "debug, info, warning or error",
+       [](Config& c, const std::string& v) {
+         const auto level = log::parse_level(v);
+         if (!level) want("debug, info, warning or error");
+         c.log_level = *level;
+       }},
+      {"webhook-allow-private", "off",
+       "webhooks to loopback and private addresses; for development only",
+       [](Config& c, const std::string& v) { c.webhook_allow_private = on_or_off(v); }},
+      {"cluster-ranges", "",
+       "of the cluster's pods, services and nodes, such as 2001:db8:42::/48, where they are public "
+       "addresses: webhooks don't go there, nor to private ones",
+       take_cluster_ranges},
+      {"session-lifetime", "24h", "of a session JWT",
+       [](Config& c, const std::string& v) {
+         c.session_lifetime = duration(v);
+         if (c.session_lifetime.count() < 1000) want("1s or more");
+       }},
+      {"refresh-family-lifetime", "90d", "absolute life of what one authorization gave",
+       [](Config& c, const std::string& v) {
+         c.refresh_family_lifetime = duration(v);
+         if (c.refresh_family_lifetime.count() < 1000) want("1s or more");
+       }},
+      {"secret-grace", "0s", "the old client secret works so long after a rotation",
+       [](Config& c, const std::string& v) { c.secret_grace = duration(v); }},
+      {"metrics-listen", "127.0.0.1:9090", "/metrics, /livez and /readyz; port 0 picks one",
+       [](Config& c, const std::string& v) { c.metrics_listen = address(v); }},
+  };
+  return table;
+}
+
+}  // namespace berth

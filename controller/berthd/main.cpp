@@ -1,0 +1,146 @@
+// berthd's command line: serve, or one of the commands.
+#include <malloc.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include "api/gate/version.h"
+#include "controller/base/log.h"
+#include "controller/berthd/backup/commands.h"
+#include "controller/berthd/config.h"
+#include "controller/berthd/data_dir.h"
+#include "controller/berthd/platform.h"
+
+namespace berth {
+namespace {
+
+constexpr int exit_config = 2;
+constexpr int exit_data_dir = 3;
+constexpr int large_block_bytes = 1 << 20;
+
+struct CommandLine {
+  std::map<std::string, std::string> flags;
+  bool help = false;
+  bool version = false;
+  bool print_config = false;
+  // What to do instead of serving.
+  int (*command)(const backup::Arguments&, const Config&) = nullptr;
+  backup::Arguments arguments;
+};
+
+// Adds a command that works on FILE.
+CLI::App* add_command(CLI::App& app, CommandLine& line, const char* name, const char* meaning,
+                      int (*run)(const backup::Arguments&, const Config&)) {
+  CLI::App* command = app.add_subcommand(name, meaning)->fallthrough();
+  command->add_option("FILE", line.arguments.file);
+  command->add_option("--passphrase-file", line.arguments.passphrase_file);
+  command->final_callback([&line, run] { line.command = run; });
+  return command;
+}
+
+void add_commands(CLI::App& app, CommandLine& line) {
+  CLI::App* backup =
+      add_command(app, line, "backup", "ask the running berthd for an archive", backup::run_backup);
+  backup->add_option("--url", line.arguments.url);
+  backup->add_option("--keep", line.arguments.keep)->check(CLI::Range(0, 100'000));
+  add_command(app, line, "restore", "make a data directory of an archive", backup::run_restore);
+  add_command(app, line, "verify", "look whether a database or an archive is sound",
+              backup::run_verify);
+}
+
+CommandLine parse_command_line(int argc, char** argv) {
+  CommandLine line;
+  CLI::App app("berthd");
+  app.set_help_flag();
+  app.add_flag("-h,--help", line.help);
+  app.add_flag("--version", line.version);
+  auto* print =
+      app.add_subcommand("config", "print every key with its value and where it came from")
+          ->fallthrough();
+  add_commands(app, line);
+  std::vector<std::string> names = flag_names();
+  names.emplace_back("config");
+  std::map<std::string, std::string> values;
+  for (const std::string& name : names) app.add_option("--" + name, values[name]);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& failure) {
+    throw ConfigError(failure.what());
+  }
+  for (const std::string& name : names)
+    if (app.count("--" + name) > 0) line.flags[name] = values[name];
+  line.print_config = print->parsed();
+  return line;
+}
+
+void print_settings(const std::vector<Setting>& settings) {
+  for (const Setting& setting : settings)
+    std::cout << setting.key << " = " << setting.value << "\n    # " << setting.meaning << " (from "
+              << setting.source << ")\n";
+}
+
+// Before there are threads: serve() waits for them.
+void block_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+int run(int argc, char** argv) {
+  try {
+    const CommandLine line = parse_command_line(argc, argv);
+    if (line.version) {
+      std::cout << "berthd " << api::version << "\n";
+      return 0;
+    }
+    const LoadedConfig loaded = load_config(line.flags, [](const std::string& name) {
+      const char* value = std::getenv(name.c_str());
+      return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+    });
+    if (line.help) {
+      std::cout << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n"
+                   "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
+                   "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
+                   "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n\n"
+                   "Every key can stand in the file, in a variable (BERTHD_LISTEN) or in a flag "
+                   "(--listen);\n"
+                   "with -file behind it, its value is read from a file.\n\n";
+    }
+    if (line.help || line.print_config) {
+      print_settings(loaded.settings);
+      return 0;
+    }
+    if (line.command != nullptr) return line.command(line.arguments, loaded.config);
+    block_signals();
+    log::setup(loaded.config.log_format, loaded.config.log_level);
+    serve(loaded.config);
+    return 0;
+  } catch (const ConfigError& failure) {
+    std::cerr << "berthd: " << failure.what() << "\n";
+    return exit_config;
+  } catch (const DataDirError& failure) {
+    std::cerr << "berthd: " << failure.what() << "\n";
+    return exit_data_dir;
+  } catch (const SQLite::Exception& failure) {
+    std::cerr << "berthd: the database: " << failure.what() << "\n";
+    return exit_data_dir;
+  } catch (const std::exception& failure) {
+    std::cerr << "berthd: " << failure.what() << "\n";
+    return EXIT_FAILURE;
+  }
+}
+
+}  // namespace
+}  // namespace berth
+
+int main(int argc, char** argv) {
+  // glibc would raise the size from which memory goes back to the system at once, and each thread
+  // that ever hashed a password would keep its 19 MiB (mallopt(3)).
+  mallopt(M_MMAP_THRESHOLD, berth::large_block_bytes);
+  return berth::run(argc, argv);
+}

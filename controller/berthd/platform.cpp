@@ -1,0 +1,448 @@
+// The composition root: the one file that knows everything.
+#include "controller/berthd/platform.h"
+
+#include <prometheus/collectable.h>
+#include <prometheus/registry.h>
+
+#include <csignal>
+
+#include "api/gate/errors.h"
+#include "api/gate/gate.h"
+#include "api/gate/version.h"
+#include "api/pages/pages.h"
+#include "api/transport/server.h"
+#include "controller/base/id.h"
+#include "controller/berthd/backup/maker.h"
+#include "controller/berthd/data_dir.h"
+#include "controller/berthd/gauges.h"
+#include "controller/berthd/ops_server.h"
+#include "controller/domain/ledger/ledger.h"
+#include "reconcilers/cluster/container_logs.h"
+#include "reconcilers/cluster/engine.h"
+#include "reconcilers/loops/ads.h"
+#include "reconcilers/loops/billing.h"
+#include "reconcilers/loops/expiry.h"
+#include "reconcilers/loops/mail.h"
+#include "reconcilers/loops/presence.h"
+#include "reconcilers/loops/webhooks.h"
+#include "reconcilers/simulated/cluster.h"
+
+namespace berth {
+namespace {
+
+constexpr std::chrono::seconds drain_grace{
+    20};  // below Kubernetes' 30 s between SIGTERM and SIGKILL
+
+std::string host_of(std::string_view url) {
+  const size_t start = url.find("://") + 3;
+  const std::string authority(url.substr(start, url.find('/', start) - start));
+  const size_t colon = authority.rfind(':');
+  return colon == std::string::npos || authority.back() == ']' ? authority
+                                                               : authority.substr(0, colon);
+}
+
+// The id of this database on every cluster that it uses, made once.
+std::string instance_of(db::Tx& tx) {
+  auto rows = tx.query("SELECT value FROM meta WHERE key = 'instance'");
+  if (rows.next()) return rows.text(0);
+  const std::string id = new_uuid(tx.now());
+  tx.execute("INSERT INTO meta (key, value) VALUES ('instance', $1)", id);
+  return id;
+}
+
+void first_start(db::Tx& tx, const Config& config) {
+  tiers::seed(tx, config.tiers);
+  if (tx.number("SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury'") > 0) return;
+  ledger::open_account(tx, ledger::treasury());
+  ledger::open_account(tx, ledger::issuance());
+  if (config.treasury_genesis > 0)
+    ledger::mint(tx, ledger::treasury(), config.treasury_genesis, "genesis");
+}
+
+kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* simulated) {
+  if (simulated != nullptr) {
+    kube::Kubeconfig access;
+    access.server = simulated->url();
+    return access;
+  }
+  if (config.kubernetes == Cluster::in_cluster) return kube::in_cluster_config();
+  return kube::load_kubeconfig(config.kubeconfig.value_or(kube::default_kubeconfig_path()),
+                               config.context);
+}
+
+// Nobody else can use the simulated cluster: there is nothing to elect.
+std::optional<std::string> lease_namespace(const Config& config) {
+  if (config.kubernetes == Cluster::simulated) return std::nullopt;
+  if (config.lease_namespace) return config.lease_namespace;
+  return config.kubernetes == Cluster::in_cluster ? kube::in_cluster_namespace() : "default";
+}
+
+reconcilers::SmtpSettings smtp_settings(const Config& config) {
+  reconcilers::SmtpSettings settings;
+  settings.url = config.mail_server->url;
+  settings.user = config.mail_server->user;
+  settings.password = config.mail_server->password;
+  settings.ca_file = config.mail_ca_file;
+  const bool here = is_loopback(config.mail_server->host);
+  const bool required = config.mail_tls == MailTlsRule::required ||
+                        (config.mail_tls == MailTlsRule::automatic && !here);
+  settings.tls = required ? reconcilers::MailTls::required : reconcilers::MailTls::if_offered;
+  return settings;
+}
+
+std::unique_ptr<reconcilers::MailLoop> mail_loop(const Config& config, db::Database& database,
+                                                 const Clock& clock, const Keys& keys,
+                                                 std::shared_ptr<prometheus::Registry> registry) {
+  if (!config.mail_server) {
+    log::write(config.production ? log::Level::warning : log::Level::info,
+               "smtp-url is empty: mail stays in the outbox");
+    return nullptr;
+  }
+  return std::make_unique<reconcilers::MailLoop>(
+      reconcilers::MailLoop::Parts{.database = database,
+                                   .clock = clock,
+                                   .data_key = keys.data,
+                                   .server = smtp_settings(config),
+                                   .from = *config.mail_from,
+                                   .registry = std::move(registry)});
+}
+
+std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
+    const Config& config, db::Database& database, const api::Services& services,
+    std::shared_ptr<prometheus::Registry> registry) {
+  const auto reach = config.webhook_allow_private ? reconcilers::Reach::private_too
+                                                  : reconcilers::Reach::public_only;
+  return std::make_unique<reconcilers::WebhookLoop>(
+      reconcilers::WebhookLoop::Parts{.database = database,
+                                      .clock = services.clock,
+                                      .data_key = services.keys.data,
+                                      .reach = reach,
+                                      .closed = config.cluster_ranges,
+                                      .url_of = services.url_of,
+                                      .apps_domain = config.apps_domain,
+                                      .registry = std::move(registry)});
+}
+
+std::string state_of(const reconcilers::Engine& engine, bool simulated) {
+  if (simulated) return "simulated";
+  return engine.cluster_state().connected ? "connected" : "unreachable";
+}
+
+// With the simulated cluster, the hosts below apps-domain are answered here.
+bool answer_page(const simulated::Cluster& cluster, const std::string& apps_domain,
+                 const api::Request& request, api::Response& response) {
+  std::string host(request.host.substr(0, request.host.rfind(':')));
+  for (char& c : host) c = char(std::tolower(static_cast<unsigned char>(c)));
+  if (!host.ends_with("." + apps_domain)) return false;
+  const simulated::Page page = cluster.page(host);
+  response.status = page.status;
+  response.content_type = "text/html; charset=utf-8";
+  response.body = page.html;
+  response.add_header("Cache-Control", "no-store");
+  return true;
+}
+
+api::Response refusal(int status, std::string_view detail) {
+  api::Response response;
+  response.status = status;
+  response.content_type = "application/json";
+  response.body = api::framework_body(detail);
+  return response;
+}
+
+std::string words_of(const reconcilers::Leader::State& leadership) {
+  if (leadership.leading) return "this process";
+  if (!leadership.last_error.empty()) return leadership.last_error;
+  return leadership.holder.empty() ? "nobody" : "standby for " + leadership.holder;
+}
+
+std::vector<Check> readiness(db::Database& database, const reconcilers::Engine& engine,
+                             const std::string& cluster) {
+  const auto state = engine.cluster_state();
+  std::vector<Check> checks = {
+      {.name = "database", .ok = database.takes_writes(), .detail = {}, .decides = true},
+      {.name = "kubernetes",
+       .ok = state.connected,
+       .detail = state.connected ? cluster : state.last_error,
+       .decides = false}};
+  // A standby serves the API all the same.
+  if (const auto leadership = engine.leadership())
+    checks.push_back(
+        {.name = "leader", .ok = leadership->leading, .detail = words_of(*leadership)});
+  return checks;
+}
+
+// Waits for SIGTERM or SIGINT, which every thread has blocked.
+int wait_for_signal() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  int received = 0;
+  sigwait(&signals, &received);
+  return received;
+}
+
+std::unique_ptr<simulated::Cluster> simulated_cluster(const Config& config) {
+  return config.kubernetes == Cluster::simulated ? std::make_unique<simulated::Cluster>() : nullptr;
+}
+
+reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::Cluster* simulated,
+                                        db::Database& database, const Keys& keys,
+                                        const std::string& instance,
+                                        std::shared_ptr<prometheus::Registry> registry) {
+  return {.database = database,
+          .cluster = cluster_access(config, simulated),
+          .client = {},
+          .settings = {.instance = instance,
+                       .apps_domain = config.apps_domain,
+                       .ingress_class = config.ingress_class,
+                       .wildcard_tls_secret = config.wildcard_tls_secret,
+                       .cluster_issuer = config.cluster_issuer},
+          .data_key = keys.data,
+          .registry = std::move(registry),
+          .lease_namespace = lease_namespace(config)};
+}
+
+api::ServerOptions server_options(const Config& config) {
+  return {.host = config.listen.host,
+          .port = config.listen.port,
+          .http_threads = size_t(config.http_threads),
+          .max_connections = size_t(config.max_connections),
+          .max_body_bytes = size_t(config.max_body_bytes),
+          .request_timeout = config.request_timeout,
+          .render_refusal = refusal};
+}
+
+// Everything that lives as long as berthd serves, in the order in which it is made.
+class Platform {
+ public:
+  explicit Platform(const Config& config);
+  // Until SIGTERM or SIGINT, which every thread has blocked.
+  void run();
+
+ private:
+  std::string first_write();
+  api::Services services();
+  void tell(db::Topic topic, const std::string& id);
+  void answer(const api::Request& request, api::Response& response);
+  std::string cluster_state() const { return state_of(engine_, simulated_ != nullptr); }
+  Gauges::Http counters();
+  void start();
+  void announce();
+  void stop();
+
+  const Config& config_;
+  DataDir data_{config_.data_dir};
+  Keys keys_ = data_.keys();
+  Clock clock_;
+  db::Database database_{data_.database_file(), clock_};
+  const std::string instance_ = first_write();
+  const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+
+  const std::unique_ptr<simulated::Cluster> simulated_ = simulated_cluster(config_);
+  reconcilers::Engine engine_;
+  reconcilers::BillingLoop billing_{database_, keys_.data};
+  ads::CampaignIndex campaign_index_;
+  const std::shared_ptr<api::EventHub> events_ = std::make_shared<api::EventHub>(
+      api::EventHub::Limits{.streams = size_t(config_.max_connections) * 3 / 4});
+  reconcilers::ContainerLogs container_logs_{engine_.client(), engine_.cache()};
+
+  api::Server server_;
+  const Address listening_ = {.host = config_.listen.host, .port = server_.bind()};
+  const std::string base_url_ = config_.base_url.value_or("http://" + listening_.text());
+
+  PasswordHasher passwords_;
+  backup::Maker backups_{data_, clock_, api::version};
+  api::LoginThrottle login_throttle_;
+  connections::UseLog uses_;
+  reconcilers::ExpiryLoop expiry_{database_, uses_};
+  reconcilers::AdsLoop ads_{database_, campaign_index_};
+  const api::Services services_ = services();
+  api::HttpMetrics http_metrics_{*registry_};
+  api::Gate gate_{services_, http_metrics_};
+  api::pages::Pages pages_{services_, http_metrics_};
+  const std::shared_ptr<Gauges> gauges_ =
+      std::make_shared<Gauges>(database_, [this] { return counters(); });
+  OpsServer ops_{config_.metrics_listen, *registry_, gauges_,
+                 [this] { return readiness(database_, engine_, cluster_state()); }};
+  const std::unique_ptr<reconcilers::MailLoop> mail_ =
+      mail_loop(config_, database_, clock_, keys_, registry_);
+  const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
+      webhook_loop(config_, database_, services_, registry_);
+  reconcilers::PresenceLoop presence_{database_, services_.presence};
+  std::thread serving_;
+};
+
+Platform::Platform(const Config& config)
+    : config_(config),
+      engine_(engine_parts(config, simulated_.get(), database_, keys_, instance_, registry_),
+              {.workers = config.reconcile_workers,
+               .patience = {},
+               .dns = {.servers = config.dns_servers},
+               .leader = {},
+               .traefik_metrics_url = config.traefik_metrics_url}),
+      server_(server_options(config), [this](const api::Request& request, api::Response& response) {
+        answer(request, response);
+      }) {
+  // Nothing has been written since the first write, so that nothing is missed.
+  database_.subscribe([this](db::Topic topic, const std::string& id) { tell(topic, id); });
+}
+
+std::string Platform::first_write() {
+  return database_.write([this](db::Tx& tx) {
+    first_start(tx, config_);
+    return instance_of(tx);
+  });
+}
+
+// On the writer thread, after a commit.
+void Platform::tell(db::Topic topic, const std::string& id) {
+  events_->wake(topic, id);
+  if (topic == db::Topic::app_balance) billing_.credited(id);
+  if (topic == db::Topic::campaign) campaign_index_.changed(id);
+  if (topic == db::Topic::custom_domain) engine_.enqueue_domain(id);
+  if (topic == db::Topic::deployment) {
+    engine_.enqueue(id);
+    // Another wish is another status, too.
+    events_->wake(db::Topic::deployment_seen, id);
+  }
+  // What is delivered comes by webhooks::emit, or by the triggers on deployments.
+  if (topic == db::Topic::webhook || topic == db::Topic::deployment ||
+      topic == db::Topic::deployment_seen || topic == db::Topic::custom_domain)
+    webhooks_->wake();
+}
+
+void Platform::answer(const api::Request& request, api::Response& response) {
+  if (simulated_ && answer_page(*simulated_, config_.apps_domain, request, response)) return;
+  if (!pages_.handle(request, response)) gate_.handle(request, response);
+}
+
+Gauges::Http Platform::counters() {
+  const api::ServerCounters counters = server_.counters();
+  return {.open_connections = counters.open_connections,
+          .running_handlers = counters.running_handlers,
+          .refused_connections = counters.refused_connections};
+}
+
+api::Services Platform::services() {
+  return {.db = database_,
+          .clock = clock_,
+          .keys = keys_,
+          .passwords = passwords_,
+          .uses = uses_,
+          .environment =
+              config_.production ? api::Environment::production : api::Environment::development,
+          .base_url = base_url_,
+          .internal_secret =
+              config_.internal_secret ? *config_.internal_secret : data_.internal_secret(),
+          .rate_limits = config_.rate_limits,
+          .trusted_proxies = config_.trusted_proxies,
+          .session_lifetime = config_.session_lifetime,
+          .signup_bonus = config_.signup_bonus,
+          .reward_rules = config_.reward_rules,
+          .campaign_index = campaign_index_,
+          .ad_rules = config_.ad_rules,
+          .oauth_policy = {.refresh_reuse_grace = config_.refresh_reuse_grace,
+                           .family_lifetime = config_.refresh_family_lifetime,
+                           .secret_grace = config_.secret_grace},
+          .deployment_rules = {.registries = config_.registries,
+                               .apps_domain = config_.apps_domain,
+                               .base_host = host_of(base_url_)},
+          .login_throttle = login_throttle_,
+          .rotate_session_key =
+              [this] {
+                return data_.rotate_session_key(keys_, clock_.now(), config_.session_lifetime);
+              },
+          .events = events_,
+          .url_of =
+              [this](const std::string& host) {
+                if (simulated_) return "http://" + host + ":" + std::to_string(listening_.port);
+                const bool has_tls = config_.wildcard_tls_secret || config_.cluster_issuer;
+                return (has_tls ? "https://" : "http://") + host;
+              },
+          .kubernetes_state = [this] { return cluster_state(); },
+          .orphans =
+              [this] {
+                const auto ids = engine_.orphans();
+                return std::vector<std::string>(ids.begin(), ids.end());
+              },
+          .deployment_health = [this](const std::string& id) -> std::optional<api::Health> {
+            const auto health = engine_.health(id);
+            if (!health) return std::nullopt;
+            return api::Health{.ready = health->ready, .age = health->age};
+          },
+          .deployment_usage =
+              [this](const deployments::Deployment& row) {
+                const reconcilers::Usage usage = engine_.usage(row);
+                return api::Usage{.cpu_millicores = usage.cpu_millicores,
+                                  .memory_bytes = usage.memory_bytes,
+                                  .restarts = usage.restarts,
+                                  .requests = usage.requests};
+              },
+          .container_logs =
+              [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
+          .backup =
+              [this](const std::string& key) {
+                const std::shared_ptr<backup::Outgoing> archive = backups_.begin(key);
+                const auto step = [archive](const api::Sink& sink) {
+                  return archive->step(sink) ? api::Next::more : api::Next::end;
+                };
+                return api::Backup{.bytes = archive->size(), .stream = step};
+              }};
+}
+
+void Platform::start() {
+  campaign_index_.refresh(database_);
+  engine_.start();
+  if (mail_) mail_->start();
+  webhooks_->start();
+  expiry_.start();
+  presence_.start();
+  billing_.start();
+  ads_.start();
+  serving_ = std::thread([this] { server_.run(); });
+}
+
+void Platform::announce() {
+  data_.write("berthd.addr", listening_.text() + "\n");
+  const Address metrics = {.host = config_.metrics_listen.host, .port = ops_.port()};
+  data_.write("berthd.metrics.addr", metrics.text() + "\n");
+  for (const std::string& key : config_.without_effect)
+    log::warning("this key has no effect in this version", {{"key", key}});
+  if (simulated_) log::info("the cluster is simulated: no container really runs");
+  log::info("ready", {{"listen", listening_.text()},
+                      {"base_url", base_url_},
+                      {"metrics", metrics.text()},
+                      {"version", api::version},
+                      {"kubernetes", cluster_state()},
+                      {"instance", instance_}});
+}
+
+void Platform::stop() {
+  backups_.stop();
+  const auto drained = server_.shutdown(drain_grace);
+  serving_.join();
+  if (mail_) mail_->stop();
+  webhooks_->stop();
+  billing_.stop();
+  engine_.stop();
+  expiry_.stop();
+  presence_.stop();
+  ads_.stop();
+  log::info("stopped", {{"drained", drained == api::Drained::all}});
+}
+
+void Platform::run() {
+  start();
+  announce();
+  const int received = wait_for_signal();
+  log::info("draining", {{"signal", received == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  stop();
+}
+
+}  // namespace
+
+void serve(const Config& config) { Platform(config).run(); }
+
+}  // namespace berth

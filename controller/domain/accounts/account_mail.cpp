@@ -1,0 +1,101 @@
+#include "controller/domain/accounts/account_mail.h"
+
+#include "controller/base/crypto.h"
+#include "controller/base/error.h"
+
+namespace berth::accounts {
+namespace {
+
+constexpr Duration counted_time = std::chrono::hours(1);
+
+struct Purpose {
+  const char* name;    // in the row
+  const char* prefix;  // of the token
+};
+
+Purpose about(EmailPurpose purpose) {
+  return purpose == EmailPurpose::verify_email ? Purpose{"verify_email", "ev_"}
+                                               : Purpose{"reset_password", "pr_"};
+}
+
+}  // namespace
+
+std::string new_email_token(db::Tx& tx, const std::string& user_id, EmailPurpose purpose,
+                            Duration lifetime) {
+  const std::string token = random_token(about(purpose).prefix);
+  tx.execute(
+      "INSERT INTO email_tokens (token_hash, user_id, purpose, expires_at, created_at) "
+      "VALUES ($1, $2, $3, $4, $5)",
+      token_hash(token), user_id, about(purpose).name, tx.now() + lifetime, tx.now());
+  return token;
+}
+
+std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose) {
+  auto rows = tx.query(
+      "SELECT user_id, expires_at, used_at FROM email_tokens WHERE token_hash = $1 AND purpose = "
+      "$2",
+      token_hash(token), about(purpose).name);
+  if (!rows.next() || !rows.null(2)) throw invalid_field("token", "is unknown or was used");
+  if (rows.instant(1) <= tx.now()) throw invalid_field("token", "has expired");
+  return rows.text(0);
+}
+
+std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose) {
+  const std::string user_id = check_email_token(tx, token, purpose);
+  if (tx.execute("UPDATE email_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL",
+                 token_hash(token), tx.now()) != 1)
+    throw invalid_field("token", "is unknown or was used");
+  return user_id;
+}
+
+std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
+                                         EmailPurpose purpose) {
+  auto rows = tx.query(
+      "SELECT created_at FROM email_tokens WHERE user_id = $1 AND purpose = $2 AND created_at > $3 "
+      "ORDER BY created_at LIMIT 1",
+      user_id, about(purpose).name, tx.now() - counted_time);
+  if (!rows.next()) return std::chrono::seconds(0);
+  return std::chrono::ceil<std::chrono::seconds>(rows.instant(0) + counted_time - tx.now());
+}
+
+int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purpose) {
+  return int(tx.number(
+      "SELECT count(*) FROM email_tokens WHERE user_id = $1 AND purpose = $2 AND created_at > $3",
+      user_id, about(purpose).name, tx.now() - counted_time));
+}
+
+outbox::Letter verification_letter(const User& user, const std::string& base_url,
+                                   const std::string& token) {
+  return {.to = user.email,
+          .subject = "Verify your email address",
+          .body = "Hello " + user.username + ",\n\nthis link verifies your address:\n\n  " +
+                  base_url + "/verify-email?token=" + token +
+                  "\n\nPrograms send the token to POST /api/auth/verify-email. It works once, "
+                  "within 24 hours.\nIf you didn't create an account, there is nothing to do.\n",
+          .token = token};
+}
+
+outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
+                            const std::string& token) {
+  return {.to = to,
+          .subject = "Choose a new password",
+          .body =
+              "Hello,\n\nsomebody, probably you, asked for a new password for this address. "
+              "Choose it here:\n\n  " +
+              base_url + "/reset-password?token=" + token +
+              "\n\nPrograms send the token to POST /api/auth/reset-password. It works once, "
+              "within an hour.\nIf it wasn't you, there is nothing to do: the password stays "
+              "as it is.\n",
+          .token = token};
+}
+
+outbox::Letter notice_letter(const User& user, const std::string& what,
+                             const std::string& base_url) {
+  return {.to = user.email,
+          .subject = "Your account: " + what,
+          .body = "Hello " + user.username + ",\n\n" + what +
+                  ".\n\nIf it wasn't you, choose a new password now: " + base_url +
+                  "/forgot-password\n"};
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "controller/db/database.h"
+#include "controller/domain/accounts/accounts.h"
+#include "controller/domain/kernel/outbox.h"
+
+// What users are written to, and the tokens in those letters. Only a token's hash is stored.
+namespace berth::accounts {
+
+enum class EmailPurpose { verify_email, reset_password };
+
+// A token that works once, for `lifetime`.
+std::string new_email_token(db::Tx& tx, const std::string& user_id, EmailPurpose purpose,
+                            Duration lifetime);
+// Whose token it is. Throws validation_failed where it is unknown, used or too old.
+std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose);
+// The same, and the token is used up: of two at once, one gets it.
+std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose);
+int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
+// Until mails_of_last_hour() is one less; 0 where it is 0.
+std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
+                                         EmailPurpose purpose);
+
+outbox::Letter verification_letter(const User& user, const std::string& base_url,
+                                   const std::string& token);
+outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
+                            const std::string& token);
+// That something about the account's safety was changed: who didn't do it has to know.
+outbox::Letter notice_letter(const User& user, const std::string& what,
+                             const std::string& base_url);
+
+}  // namespace berth::accounts

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "controller/db/database.h"
+#include "controller/domain/accounts/accounts.h"
+
+// How users stand in the database: for the files of accounts alone.
+namespace berth::accounts {
+
+// The columns that user_of() reads, of users u and ledger_accounts a.
+inline const std::string user_columns =
+    "u.id, u.email, u.username, u.tier, u.is_admin, u.email_verified_at, u.totp_enabled_at, "
+    "u.suspended_at, coalesce(a.balance, 0), u.referral_code, u.registration_number, "
+    "u.signup_multiplier, u.created_at";
+inline const std::string user_joins =
+    " FROM users u LEFT JOIN ledger_accounts a ON a.kind = 'user' AND a.owner = u.id";
+User user_of(const db::Query& row);
+
+// Lower case: how names and addresses are compared.
+std::string folded(std::string_view text);
+
+}  // namespace berth::accounts

@@ -1,0 +1,243 @@
+#include "controller/domain/accounts/accounts.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "controller/base/crypto.h"
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/base/log.h"
+#include "controller/base/text.h"
+#include "controller/base/visible_text.h"
+#include "controller/domain/accounts/account_mail.h"
+#include "controller/domain/accounts/account_rows.h"
+#include "controller/domain/ledger/ledger.h"
+#include "controller/domain/ledger/rewards.h"
+
+namespace berth::accounts {
+namespace {
+
+constexpr size_t referral_code_length = 10;
+
+bool is_control_or_space(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte <= 0x20 || byte == 0x7f;
+}
+
+std::int64_t multiplier(std::int64_t number, const SignupBonus& bonus) {
+  if (number <= bonus.first_count) return bonus.first_multiplier;
+  return number <= bonus.early_count ? bonus.early_multiplier : 1;
+}
+
+std::string new_referral_code() {
+  // Without letters and digits that look alike: people read these out.
+  static constexpr std::string_view alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+  std::string code = random_bytes(referral_code_length);
+  for (char& c : code) c = alphabet[static_cast<unsigned char>(c) % alphabet.size()];
+  return code;
+}
+
+// As it is stored: codes are read out and typed.
+std::string typed_code(const std::string& code) {
+  std::string result;
+  for (const char c : code)
+    if (c != ' ') result += char(std::toupper(static_cast<unsigned char>(c)));
+  return result;
+}
+
+std::optional<std::string> referrer(db::Tx& tx, const std::optional<std::string>& code) {
+  const std::string typed = typed_code(code.value_or(""));
+  if (typed.empty()) return std::nullopt;
+  auto rows =
+      tx.query("SELECT id FROM users WHERE referral_code = $1 AND deleted_at IS NULL", typed);
+  if (!rows.next()) throw invalid_field("referral_code", "is unknown");
+  return rows.text(0);
+}
+
+void refuse_taken(db::Tx& tx, const Registration& registration) {
+  Details taken;
+  if (tx.number("SELECT count(*) FROM users WHERE email_key = $1", folded(registration.email)) > 0)
+    taken["email"] = {"has already been taken"};
+  if (tx.number("SELECT count(*) FROM users WHERE username_key = $1",
+                folded(registration.username)) > 0)
+    taken["username"] = {"has already been taken"};
+  if (taken.size() > 1)
+    throw Error(Code::validation_failed, "email and username have already been taken", taken);
+  if (!taken.empty()) throw invalid_field(taken.begin()->first, taken.begin()->second.front());
+}
+
+void send_verification(db::Tx& tx, const User& user, const Keys& keys,
+                       const std::string& base_url) {
+  const std::string token =
+      new_email_token(tx, user.id, EmailPurpose::verify_email, verification_lifetime);
+  outbox::put(tx, keys.data, verification_letter(user, base_url, token));
+}
+
+// Midnight UTC before `now`.
+Instant day_of(Instant now) { return std::chrono::floor<std::chrono::days>(now); }
+
+void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
+  const std::int64_t amount = bonus.points * user.signup_multiplier;
+  if (amount < 1) return;
+  const std::int64_t paid_today =
+      tx.number("SELECT coalesce(sum(signup_bonus), 0) FROM users WHERE signup_bonus_at >= $1",
+                day_of(tx.now()));
+  if (paid_today + amount > bonus.daily_points) {
+    log::warning("no sign-up bonus: the day's limit is reached", {{"user", user.id}});
+    return;
+  }
+  if (!rewards::give(tx, {.kind = rewards::Kind::signup,
+                          .user_id = user.id,
+                          .app_owner_id = {},
+                          .amount = amount,
+                          .memo = "sign-up bonus"}))
+    return;
+  tx.execute("UPDATE users SET signup_bonus = $2, signup_bonus_at = $3 WHERE id = $1", user.id,
+             amount, tx.now());
+}
+
+}  // namespace
+
+// ASCII letters alone: what an address means beyond them is its mail server's affair.
+std::string folded(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) {
+    return static_cast<char>(c < 0x80 ? std::tolower(c) : c);
+  });
+  return result;
+}
+
+std::string email_key(std::string_view email) { return folded(email); }
+
+User user_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .email = row.text(1),
+          .username = row.text(2),
+          .tier = row.text(3),
+          .is_admin = row.flag(4),
+          .email_verified = !row.null(5),
+          .totp_enabled = !row.null(6),
+          .suspended = !row.null(7),
+          .points = row.integer(8),
+          .referral_code = row.text(9),
+          .registration_number = row.integer(10),
+          .signup_multiplier = row.integer(11),
+          .created_at = row.instant(12)};
+}
+
+void check_email(std::string_view email) {
+  const auto refuse = [](const char* reason) { return invalid_field("email", reason); };
+  if (email.size() > max_email_length) throw refuse("must have at most 254 characters");
+  if (std::ranges::any_of(email, is_control_or_space)) throw refuse("must not have spaces");
+  if (has_controls(email, Lines::one)) throw refuse("must not have control characters");
+  const size_t at = email.rfind('@');
+  if (at == std::string_view::npos || at == 0)
+    throw refuse("must be an address like name@example.org");
+  const std::string_view host = email.substr(at + 1);
+  const bool dots_inside = host.find('.') != std::string_view::npos && !host.starts_with('.') &&
+                           !host.ends_with('.') && host.find("..") == std::string_view::npos;
+  const bool plain = std::ranges::all_of(
+      host, [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c >= 0x80; });
+  if ((!dots_inside && host != "localhost") || !plain ||
+      email.find_first_of("<>,;:\"()[]\\") != std::string_view::npos)
+    throw refuse("must be an address like name@example.org");
+}
+
+void check_username(std::string_view username) {
+  const size_t length = characters(username);
+  if (length < min_username_length || length > max_username_length)
+    throw invalid_field("username", "must have 2 to 32 characters");
+  const bool plain = std::ranges::all_of(username, [](unsigned char c) {
+    return std::isalnum(c) || c == '_' || c == '-' || c == '.';
+  });
+  if (!plain) throw invalid_field("username", "may have letters, digits, '_', '-' and '.' only");
+}
+
+User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
+                   const Keys& keys, const std::string& base_url) {
+  refuse_taken(tx, registration);
+  const auto referred_by = referrer(tx, registration.referral_code);
+  const std::int64_t number =
+      tx.number("SELECT coalesce(max(registration_number), 0) + 1 FROM users");
+  const std::string id = new_uuid(tx.now());
+  tx.execute(
+      "INSERT INTO users (id, email, email_key, username, username_key, password_hash, "
+      "referral_code, referred_by, "
+      "registration_number, signup_multiplier, created_at, updated_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
+      id, registration.email, folded(registration.email), registration.username,
+      folded(registration.username), registration.password_hash, new_referral_code(), referred_by,
+      number, multiplier(number, bonus), tx.now());
+  ledger::open_account(tx, ledger::user_account(id));
+  const User user = *find(tx, id);
+  send_verification(tx, user, keys, base_url);
+  return user;
+}
+
+std::optional<User> find(db::Tx& tx, const std::string& id) {
+  static const std::string sql =
+      "SELECT " + user_columns + user_joins + " WHERE u.id = $1 AND u.deleted_at IS NULL";
+  auto rows = tx.query(sql, id);
+  return rows.next() ? std::optional(user_of(rows)) : std::nullopt;
+}
+
+User rename(db::Tx& tx, const std::string& id, const std::string& username) {
+  check_username(username);
+  if (tx.number("SELECT count(*) FROM users WHERE username_key = $1 AND id <> $2", folded(username),
+                id) > 0)
+    throw invalid_field("username", "has already been taken");
+  tx.execute("UPDATE users SET username = $2, username_key = $3, updated_at = $4 WHERE id = $1", id,
+             username, folded(username), tx.now());
+  return *find(tx, id);
+}
+
+Stats stats(db::Tx& tx, const std::string& id) {
+  const std::string account = ledger::user_account(id).id();
+  return {
+      .direct_referrals = tx.number("SELECT count(*) FROM users WHERE referred_by = $1", id),
+      .connected_apps = tx.number(
+          "SELECT count(*) FROM grants WHERE user_id = $1 AND revoked_at IS NULL AND scopes <> ''",
+          id),
+      .total_earned = tx.number("SELECT coalesce(sum(amount), 0) FROM ledger_postings WHERE "
+                                "account_id = $1 AND amount > 0",
+                                account),
+      .total_spent = tx.number("SELECT coalesce(-sum(amount), 0) FROM ledger_postings WHERE "
+                               "account_id = $1 AND amount < 0",
+                               account)};
+}
+
+void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus) {
+  const std::string user_id = take_email_token(tx, token, EmailPurpose::verify_email);
+  mark_verified(tx, user_id, bonus);
+}
+
+void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bonus) {
+  const int changed = tx.execute(
+      "UPDATE users SET email_verified_at = $2, updated_at = $2 WHERE id = $1 AND "
+      "email_verified_at IS NULL AND deleted_at IS NULL",
+      user_id, tx.now());
+  if (changed == 1) pay_signup_bonus(tx, *find(tx, user_id), bonus);
+}
+
+void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
+                         const std::string& base_url) {
+  if (user.email_verified) throw Error(Code::invalid_state, "the address is verified");
+  if (mails_of_last_hour(tx, user.id, EmailPurpose::verify_email) >=
+      max_verification_mails_per_hour) {
+    Error refusal(Code::rate_limited, "enough mails were sent; look into your mailbox, or wait");
+    refusal.retry_after = until_one_mail_less(tx, user.id, EmailPurpose::verify_email);
+    throw refusal;
+  }
+  send_verification(tx, user, keys, base_url);
+}
+
+std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
+  // The keys of deleted accounts are made of their ids, which others know.
+  auto rows =
+      tx.query("SELECT id, password_hash FROM users WHERE email_key = $1 AND deleted_at IS NULL",
+               folded(email));
+  if (!rows.next()) return std::nullopt;
+  return Credentials{.user_id = rows.text(0), .password_hash = rows.text(1)};
+}
+
+}  // namespace berth::accounts

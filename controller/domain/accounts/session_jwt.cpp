@@ -1,0 +1,89 @@
+#include <jwt.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+
+#include "controller/base/error.h"
+#include "controller/domain/accounts/accounts.h"
+
+namespace berth::accounts {
+namespace {
+
+using Jwt = std::unique_ptr<jwt_t, decltype(&jwt_free)>;
+
+const unsigned char* bytes_of(const std::string& text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+void check(int result, const char* what) {
+  if (result != 0) throw std::runtime_error(std::string("libjwt: ") + what + " failed");
+}
+
+std::int64_t seconds(Instant at) { return to_millis(at) / 1000; }
+
+// The JWT, if one of our keys signed it with HS256; whether it has expired is another question.
+Jwt verified(const std::string& text, const Keys& keys) {
+  const auto session_keys = keys.session.all();
+  for (const SessionKeys::Key& key : *session_keys) {
+    jwt_t* raw = nullptr;
+    if (jwt_decode(&raw, text.c_str(), bytes_of(key.secret), int(key.secret.size())) != 0) continue;
+    Jwt jwt(raw, jwt_free);
+    // The header's algorithm must be ours: "none" and others are refused (RFC 8725, section 3.1).
+    if (jwt_get_alg(raw) == JWT_ALG_HS256) return jwt;
+  }
+  throw Error(Code::invalid_token, "this is no valid session token");
+}
+
+std::string grant(const Jwt& jwt, const char* name) {
+  const char* value = jwt_get_grant(jwt.get(), name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+std::string session_jwt(const Session& session, const Keys& keys) {
+  const SessionKeys::Key key = keys.session[0];
+  jwt_t* raw = nullptr;
+  check(jwt_new(&raw), "jwt_new");
+  const Jwt jwt(raw, jwt_free);
+  check(jwt_add_header(raw, "kid", key.id.c_str()), "jwt_add_header");
+  check(jwt_add_grant(raw, "sub", session.user_id.c_str()), "jwt_add_grant");
+  check(jwt_add_grant(raw, "sid", session.id.c_str()), "jwt_add_grant");
+  check(jwt_add_grant_int(raw, "iat", seconds(session.created_at)), "jwt_add_grant_int");
+  check(jwt_add_grant_int(raw, "exp", seconds(session.expires_at)), "jwt_add_grant_int");
+  check(jwt_set_alg(raw, JWT_ALG_HS256, bytes_of(key.secret), int(key.secret.size())),
+        "jwt_set_alg");
+  const std::unique_ptr<char, decltype(&std::free)> text(jwt_encode_str(raw), std::free);
+  if (!text) throw std::runtime_error("libjwt: jwt_encode_str failed");
+  return text.get();
+}
+
+bool looks_like_jwt(std::string_view token) {
+  return token.starts_with("ey") && std::ranges::count(token, '.') == 2;
+}
+
+SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys) {
+  const Jwt jwt = verified(text, keys);
+  auto rows = tx.query("SELECT user_id, expires_at, revoked_at FROM sessions WHERE id = $1",
+                       grant(jwt, "sid"));
+  const bool known = rows.next() && rows.text(0) == grant(jwt, "sub");
+  // Rows of expired sessions are removed after a while, so the claim decides first.
+  if (jwt_get_grant_int(jwt.get(), "exp") <= seconds(tx.now()))
+    throw Error(Code::token_expired, "the session has expired; log in again");
+  if (!known) throw Error(Code::token_revoked, "the session was ended");
+  if (!rows.null(2)) throw Error(Code::token_revoked, "the session was ended");
+  if (rows.instant(1) <= tx.now())
+    throw Error(Code::token_expired, "the session has expired; log in again");
+  auto user = find(tx, rows.text(0));
+  if (!user) throw Error(Code::token_revoked, "the account is gone");
+  if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
+  return {.user = std::move(*user), .session_id = grant(jwt, "sid")};
+}
+
+User check_session(db::Tx& tx, const std::string& text, const Keys& keys) {
+  return check_signed_in(tx, text, keys).user;
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,103 @@
+#include "controller/domain/accounts/sessions.h"
+
+#include <arpa/inet.h>
+
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/base/text.h"
+
+namespace berth::accounts {
+namespace {
+
+constexpr size_t kept_of_user_agent = 256;
+constexpr int max_known_networks = 20;  // of one user; the newest
+
+}  // namespace
+
+Session open_session(db::Tx& tx, const std::string& user_id, const std::string& address,
+                     const std::string& user_agent, Duration lifetime) {
+  const auto user = find(tx, user_id);
+  if (!user) throw Error(Code::invalid_credentials, "address or password are wrong");
+  if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
+  const Session session = {.id = new_uuid(tx.now()),
+                           .user_id = user_id,
+                           .created_at = tx.now(),
+                           .expires_at = tx.now() + lifetime};
+  tx.execute(
+      "INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6)",
+      session.id, user_id, address, cut(user_agent, kept_of_user_agent), session.created_at,
+      session.expires_at);
+  tx.execute(
+      "UPDATE sessions SET revoked_at = $2 WHERE id IN (SELECT id FROM sessions "
+      "WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2 "
+      "ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET $3)",
+      user_id, tx.now(), max_sessions_per_user);
+  return session;
+}
+
+Page<SessionInfo> list_sessions(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
+  Page<SessionInfo> result = {
+      .items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
+  result.total = tx.number(
+      "SELECT count(*) FROM sessions WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2",
+      user_id, tx.now());
+  auto rows = tx.query(
+      "SELECT id, address, user_agent, created_at, expires_at FROM sessions "
+      "WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2 "
+      "ORDER BY created_at DESC, rowid DESC LIMIT $3 OFFSET $4",
+      user_id, tx.now(), page.page_size, page.offset());
+  while (rows.next())
+    result.items.push_back({.id = rows.text(0),
+                            .address = rows.text(1),
+                            .user_agent = rows.text(2),
+                            .created_at = rows.instant(3),
+                            .expires_at = rows.instant(4)});
+  return result;
+}
+
+void end_session(db::Tx& tx, const std::string& user_id, const std::string& session_id) {
+  if (tx.execute("UPDATE sessions SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND "
+                 "revoked_at IS NULL AND expires_at > $3",
+                 session_id, user_id, tx.now()) != 1)
+    throw Error(Code::session_not_found, "there is no such session");
+}
+
+void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept) {
+  tx.execute(
+      "UPDATE sessions SET revoked_at = $3 WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL",
+      user_id, kept, tx.now());
+}
+
+std::string network_of(std::string_view address) {
+  in6_addr bytes{};
+  const std::string text(address);
+  if (inet_pton(AF_INET6, text.c_str(), &bytes) != 1) return text;
+  char printed[INET6_ADDRSTRLEN] = {};
+  if (IN6_IS_ADDR_V4MAPPED(&bytes))  // else all of them would be one network
+    return inet_ntop(AF_INET, &bytes.s6_addr[12], printed, sizeof printed);
+  for (size_t i = 8; i < 16; ++i) bytes.s6_addr[i] = 0;
+  inet_ntop(AF_INET6, &bytes, printed, sizeof printed);
+  return std::string(printed) + "/64";
+}
+
+bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& network) {
+  return tx.number(
+             "SELECT count(*) FROM login_networks WHERE user_id = $1 AND network = $2 AND "
+             "last_at > $3",
+             user_id, network, tx.now() - networks_known_for) > 0;
+}
+
+void remember_network(db::Tx& tx, const std::string& user_id, const std::string& network) {
+  tx.execute(
+      "INSERT INTO login_networks (user_id, network, last_at) VALUES ($1, $2, $3) "
+      "ON CONFLICT (user_id, network) DO UPDATE SET last_at = excluded.last_at",
+      user_id, network, tx.now());
+  tx.execute(
+      "DELETE FROM login_networks WHERE user_id = $1 AND (last_at <= $2 OR network IN "
+      "(SELECT network FROM login_networks WHERE user_id = $1 ORDER BY last_at DESC "
+      "LIMIT -1 OFFSET $3))",
+      user_id, tx.now() - networks_known_for, max_known_networks);
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "controller/db/database.h"
+#include "controller/domain/accounts/accounts.h"
+#include "controller/domain/kernel/page.h"
+
+// Where a user is logged in, and how that ends. A session's JWT works as long as its row does.
+namespace berth::accounts {
+
+inline constexpr int max_sessions_per_user = 100;  // alive at once; one more ends the oldest
+
+struct SessionInfo {
+  std::string id;
+  std::string address;
+  std::string user_agent;
+  Instant created_at;
+  Instant expires_at;
+};
+// Those that are alive, newest first.
+Page<SessionInfo> list_sessions(db::Tx& tx, const std::string& user_id, const PageRequest& page);
+// Throws session_not_found where the user has no such session that is alive.
+void end_session(db::Tx& tx, const std::string& user_id, const std::string& session_id);
+// All of them but `kept`.
+void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept = {});
+
+// What an address belongs to as far as counting and remembering goes: an IPv4 address is one
+// network, of IPv6 it is the /64, which one customer has whole.
+std::string network_of(std::string_view address);
+// Whether the user has logged in from there in the last 90 days.
+inline constexpr Duration networks_known_for = std::chrono::days(90);
+bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& network);
+void remember_network(db::Tx& tx, const std::string& user_id, const std::string& network);
+
+}  // namespace berth::accounts

@@ -1,0 +1,266 @@
+#include "controller/domain/ads/campaigns.h"
+
+#include <algorithm>
+
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/base/visible_text.h"
+#include "controller/domain/ads/targeting.h"
+#include "controller/domain/ledger/holds.h"
+#include "controller/domain/webhooks/webhooks.h"
+
+namespace berth::campaigns {
+namespace {
+
+const std::string select_campaigns =
+    "SELECT c.id, c.app_id, c.owner_id, c.purchase_id, c.name, c.surface_type, c.payout_rate, "
+    "c.targeting_metadata, c.status, c.end_reason, c.total_payment, c.rake, c.budget, c.spent, "
+    "c.refunded, c.viewer_rewards, c.starts_at, c.ends_at, c.inserted_at, c.updated_at, "
+    "coalesce((SELECT balance FROM ledger_accounts WHERE id = 'reservation:' || c.id), 0), "
+    "coalesce((SELECT balance FROM ledger_accounts WHERE id = 'campaign:' || c.id), 0) "
+    "FROM campaigns c ";
+
+Campaign campaign_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .app_id = row.text(1),
+          .owner_id = row.text(2),
+          .purchase_id = row.text_or_null(3),
+          .name = row.text(4),
+          .surface_type = row.text(5),
+          .payout_rate = row.integer(6),
+          .targeting_metadata = row.text_or_null(7),
+          .status = row.text(8),
+          .end_reason = row.text_or_null(9),
+          .total_payment = row.integer(10),
+          .rake = row.integer(11),
+          .budget = row.integer(12),
+          .spent = row.integer(13),
+          .refunded = row.integer(14),
+          .reserved = row.integer(20),
+          .remaining = row.integer(21),
+          .viewer_rewards = row.integer(15),
+          .starts_at = row.instant_or_null(16),
+          .ends_at = row.instant_or_null(17),
+          .inserted_at = row.instant(18),
+          .updated_at = row.instant(19)};
+}
+
+Error has_ended(const Campaign& campaign) {
+  // One whose ends_at has come is over before the loop comes by.
+  return Error(Code::invalid_state, campaign.is_live() ? "the campaign has ended"
+                                                       : "the campaign is " + campaign.status);
+}
+
+// The app's points to the campaign and the treasury: one transaction of the ledger.
+void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment) {
+  const std::int64_t budget = budget_of(payment);
+  ledger::Transaction transaction = {
+      .kind = "campaign_payment", .legs = {}, .memo = "campaign " + campaign.id};
+  const ledger::Account app = ledger::app_account(campaign.app_id);
+  if (budget > 0) transaction.legs.push_back({app, ledger::campaign_account(campaign.id), budget});
+  transaction.legs.push_back({app, ledger::treasury(), payment - budget});
+  if (!ledger::post(tx, transaction))
+    throw Error(Code::insufficient_balance,
+                "the app has fewer than " + std::to_string(payment) + " points");
+}
+
+void check(const Order& order, Instant now) {
+  // Apps that show the ad are given it.
+  if (is_blank(order.name) || has_controls(order.name, Lines::one))
+    throw invalid_field("name", "must be one line that can be seen, without control characters");
+  if (!is_surface_type(order.surface_type))
+    throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
+  if (budget_of(order.total_payment) < order.payout_rate)
+    throw invalid_field("total_payment", "must be large enough for one impression: its budget of " +
+                                             std::to_string(budget_of(order.total_payment)) +
+                                             " is below payout_rate");
+  if (order.ends_at && *order.ends_at <= now)
+    throw invalid_field("ends_at", "must be in the future");
+  if (order.ends_at && order.starts_at && *order.ends_at <= *order.starts_at)
+    throw invalid_field("ends_at", "must be after starts_at");
+  if (order.targeting_metadata) ads::parse_targeting(*order.targeting_metadata);
+}
+
+// A purchase is refunded once all of its campaigns were cancelled.
+void note_purchase(db::Tx& tx, const Campaign& campaign) {
+  if (!campaign.purchase_id) return;
+  tx.execute(
+      "UPDATE ad_package_purchases SET status = 'refunded', updated_at = $2 WHERE id = $1 AND "
+      "status = 'completed' AND NOT EXISTS (SELECT 1 FROM campaigns WHERE purchase_id = $1 AND "
+      "coalesce(end_reason, '') <> 'cancelled')",
+      *campaign.purchase_id, tx.now());
+}
+
+// The one place where campaigns end: whatever follows from an end belongs here. Returns what went
+// back to the app.
+std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason) {
+  const char* status = reason == "exhausted" ? "exhausted" : "cancelled";
+  const int rows = tx.execute(
+      "UPDATE campaigns SET status = $2, end_reason = $3, ended_at = $4, updated_at = $4 "
+      "WHERE id = $1 AND status IN ('active', 'paused')",
+      campaign.id, status, reason, tx.now());
+  if (rows == 0) throw has_ended(*find(tx, campaign.id));
+  const ledger::Account account = ledger::campaign_account(campaign.id);
+  holds::void_all(tx, account);
+  const std::int64_t left = ledger::balance(tx, account);
+  if (left > 0) {
+    ledger::post(tx, {.kind = "campaign_refund",
+                      .from = account,
+                      .to = ledger::app_account(campaign.app_id),
+                      .amount = left,
+                      .memo = "campaign " + campaign.id});
+    tx.execute("UPDATE campaigns SET refunded = refunded + $2 WHERE id = $1", campaign.id, left);
+  }
+  note_purchase(tx, campaign);
+  webhooks::emit(tx, campaign.app_id,
+                 reason == "exhausted" ? "campaign.exhausted" : "campaign.ended", campaign.id,
+                 {{"campaign_id", campaign.id},
+                  {"name", campaign.name},
+                  {"end_reason", reason},
+                  {"refunded", left}});
+  tx.notify(db::Topic::campaign, campaign.id);
+  return left;
+}
+
+void notify_all(db::Tx& tx, db::Query rows) {
+  while (rows.next()) tx.notify(db::Topic::campaign, rows.text(0));
+}
+
+}  // namespace
+
+bool is_surface_type(std::string_view text) {
+  return std::ranges::find(surface_types, text) != surface_types.end();
+}
+
+std::int64_t budget_of(std::int64_t payment) { return payment * 9 / 10; }
+
+Campaign create(db::Tx& tx, const std::string& app_id, const Order& order) {
+  check(order, tx.now());
+  const std::string id = new_uuid(tx.now());
+  const std::int64_t budget = budget_of(order.total_payment);
+  tx.execute(
+      "INSERT INTO campaigns (id, app_id, owner_id, purchase_id, name, surface_type, payout_rate, "
+      "targeting_metadata, status, total_payment, rake, budget, starts_at, ends_at, inserted_at, "
+      "updated_at) SELECT $1, a.id, a.owner_id, $3, $4, $5, $6, $7, 'active', $8, $9, $10, $11, "
+      "$12, $13, $13 FROM apps a WHERE a.id = $2",
+      id, app_id, order.purchase_id, order.name, order.surface_type, order.payout_rate,
+      order.targeting_metadata, order.total_payment, order.total_payment - budget, budget,
+      order.starts_at, order.ends_at, tx.now());
+  ledger::open_account(tx, ledger::campaign_account(id));
+  ledger::open_account(tx, ledger::treasury());
+  pay(tx, *find(tx, id), order.total_payment);
+  tx.notify(db::Topic::campaign, id);
+  return *find(tx, id);
+}
+
+std::optional<Campaign> find(db::Tx& tx, const std::string& id) {
+  static const std::string sql = select_campaigns + "WHERE c.id = $1";
+  auto rows = tx.query(sql, id);
+  return rows.next() ? std::optional(campaign_of(rows)) : std::nullopt;
+}
+
+Campaign get_owned(db::Tx& tx, const Actor& actor, const std::string& id) {
+  auto campaign = find(tx, id);
+  if (!campaign) throw Error(Code::campaign_not_found, "there is no such campaign");
+  if (campaign->app_id != actor.app_id)
+    throw Error(Code::forbidden, "the campaign belongs to another operator");
+  return *std::move(campaign);
+}
+
+Page<Campaign> list(db::Tx& tx, const Actor& actor, const PageRequest& page) {
+  static const std::string sql =
+      select_campaigns +
+      "WHERE c.app_id = $1 ORDER BY c.inserted_at DESC, c.id DESC LIMIT $2 OFFSET $3";
+  Page<Campaign> result = {.items = {}, .page = page.page, .page_size = page.page_size};
+  result.total = tx.number("SELECT count(*) FROM campaigns WHERE app_id = $1", actor.app_id);
+  auto rows = tx.query(sql, actor.app_id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(campaign_of(rows));
+  return result;
+}
+
+Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id,
+                    const std::string& status) {
+  const Campaign campaign = get_owned(tx, actor, id);
+  if (campaign.is_over(tx.now())) throw has_ended(campaign);
+  const int rows =
+      tx.execute("UPDATE campaigns SET status = $2, updated_at = $3 WHERE id = $1 AND status = $4",
+                 id, status, tx.now(), status == "paused" ? "active" : "paused");
+  if (rows == 1) tx.notify(db::Topic::campaign, id);
+  return *find(tx, id);
+}
+
+Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int64_t payment) {
+  const Campaign campaign = get_owned(tx, actor, id);
+  if (campaign.is_over(tx.now())) throw has_ended(campaign);
+  if (payment > ledger::max_points - campaign.total_payment)
+    throw invalid_field("additional_payment", "would take the payments beyond 2^53-1");
+  const std::int64_t budget = budget_of(payment);
+  const int rows = tx.execute(
+      "UPDATE campaigns SET total_payment = total_payment + $2, rake = rake + $3, "
+      "budget = budget + $4, updated_at = $5 WHERE id = $1 AND status IN ('active', 'paused')",
+      id, payment, payment - budget, budget, tx.now());
+  if (rows == 0) throw has_ended(*find(tx, id));
+  pay(tx, campaign, payment);
+  tx.notify(db::Topic::campaign, id);
+  return *find(tx, id);
+}
+
+Cancelled cancel(db::Tx& tx, const Actor& actor, const std::string& id) {
+  const Campaign campaign = get_owned(tx, actor, id);
+  // What the clock has ended is ended, whether or not the loop has come by.
+  const bool ended = campaign.is_live() && campaign.is_over(tx.now());
+  const std::int64_t refunded = end(tx, campaign, ended ? "ended" : "cancelled");
+  return {.campaign = *find(tx, id), .refunded = refunded};
+}
+
+void exhaust_if_spent(db::Tx& tx, const std::string& id) {
+  const auto campaign = find(tx, id);
+  if (!campaign || !campaign->is_live()) return;
+  if (campaign->remaining + campaign->reserved < campaign->payout_rate)
+    end(tx, *campaign, "exhausted");
+}
+
+bool is_any_over(db::Tx& tx) {
+  return tx.number(
+             "SELECT 1 FROM campaigns WHERE status IN ('active', 'paused') AND ends_at IS NOT NULL "
+             "AND ends_at <= $1 LIMIT 1",
+             tx.now()) > 0;
+}
+
+int end_some(db::Tx& tx, int limit) {
+  static const std::string sql =
+      select_campaigns +
+      "WHERE c.status IN ('active', 'paused') AND c.ends_at IS NOT NULL AND c.ends_at <= $1 "
+      "ORDER BY c.ends_at LIMIT $2";
+  std::vector<Campaign> over;
+  {
+    auto rows = tx.query(sql, tx.now(), limit);
+    while (rows.next()) over.push_back(campaign_of(rows));
+  }
+  for (const Campaign& campaign : over) end(tx, campaign, "ended");
+  return int(over.size());
+}
+
+bool has_live(db::Tx& tx, const std::string& app_id) {
+  return tx.number(
+             "SELECT count(*) FROM campaigns WHERE app_id = $1 AND status IN ('active', 'paused')",
+             app_id) > 0;
+}
+
+void app_changed(db::Tx& tx, const std::string& app_id) {
+  notify_all(tx, tx.query("SELECT id FROM campaigns WHERE app_id = $1 AND status IN ('active', "
+                          "'paused')",
+                          app_id));
+}
+
+void owner_changed(db::Tx& tx, const std::string& owner_id) {
+  notify_all(tx, tx.query("SELECT id FROM campaigns WHERE app_id IN (SELECT id FROM apps WHERE "
+                          "owner_id = $1) AND status IN ('active', 'paused')",
+                          owner_id));
+}
+
+void tiers_changed(db::Tx& tx) {
+  notify_all(tx, tx.query("SELECT id FROM campaigns WHERE status IN ('active', 'paused')"));
+}
+
+}  // namespace berth::campaigns

@@ -1,0 +1,266 @@
+#include "controller/domain/ads/events.h"
+
+#include <stdexcept>
+
+#include "controller/base/crypto.h"
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/ledger/holds.h"
+
+namespace berth::ads {
+namespace {
+
+constexpr int looked_back = 32;  // impressions that a click without a token may be of
+
+struct Impression {  // a row of ad_impressions
+  std::string id;
+  std::string campaign_id;
+  std::optional<std::string> campaign_placement_id;
+  std::string app_id;
+  std::string user_id;
+  Instant expires_at;
+  bool is_used = false;
+};
+
+constexpr std::string_view impression_by_token =
+    "SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at, "
+    "used_at IS NOT NULL FROM ad_impressions WHERE token_hash = $1";
+constexpr std::string_view newest_open_impression =
+    "SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at, "
+    "used_at IS NOT NULL FROM ad_impressions WHERE campaign_id = $1 AND app_id = $2 AND "
+    "user_id = $3 AND used_at IS NULL AND expires_at > $4 ORDER BY id DESC LIMIT 1";
+
+std::optional<Impression> first(db::Query rows) {
+  if (!rows.next()) return std::nullopt;
+  return Impression{.id = rows.text(0),
+                    .campaign_id = rows.text(1),
+                    .campaign_placement_id = rows.text_or_null(2),
+                    .app_id = rows.text(3),
+                    .user_id = rows.text(4),
+                    .expires_at = rows.instant(5),
+                    .is_used = rows.flag(6)};
+}
+
+// What a report comes to, before its row is written.
+struct Outcome {
+  std::optional<std::string> unpaid_reason = {};  // empty: it counts
+  std::optional<Impression> impression = {};
+  std::optional<std::string> clicked_event_id = {};
+  std::int64_t viewer_reward = 0;
+  bool in_demand = false;
+};
+
+Outcome unpaid(const char* reason) { return {.unpaid_reason = reason}; }
+
+class Recording {
+ public:
+  Recording(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,
+            const Report& report, const campaigns::Campaign& campaign)
+      : tx_(tx), rules_(rules), reward_rules_(reward_rules), report_(report), campaign_(campaign) {
+    auto rows = tx.query("SELECT owner_id FROM apps WHERE id = $1", report.app_id);
+    if (rows.next()) owner_id_ = rows.text(0);
+  }
+
+  Outcome impression() {
+    const auto impression = find_impression();
+    if (!impression && report_.impression_token) return unpaid("not_served");
+    if (!impression) return unserved();
+    if (const char* reason = refusal_of(*impression)) return unpaid(reason);
+    tx_.execute("UPDATE ad_impressions SET used_at = $2 WHERE id = $1 AND used_at IS NULL",
+                impression->id, tx_.now());
+    if (!is_own() && has_seen_enough()) {
+      holds::void_hold(tx_, impression->id);
+      return unpaid("viewer_cap");
+    }
+    return served(*impression);
+  }
+
+  Outcome click() {
+    const auto impression =
+        report_.impression_token ? find_impression() : std::optional<Impression>();
+    if (impression && is_foreign(*impression)) return unpaid("foreign_token");
+    const auto seen = impression ? seen_of(impression->id) : newest_seen();
+    if (!seen || (report_.impression_token && !impression)) return unpaid("no_impression");
+    if (is_clicked(*seen)) return unpaid("replayed");
+    return {.clicked_event_id = *seen};
+  }
+
+ private:
+  std::optional<Impression> find_impression() {
+    if (report_.impression_token)
+      return first(tx_.query(impression_by_token, token_hash(*report_.impression_token)));
+    return first(tx_.query(newest_open_impression, report_.campaign_id, report_.app_id,
+                           report_.user_id, tx_.now()));
+  }
+
+  bool is_foreign(const Impression& impression) const {
+    return impression.campaign_id != report_.campaign_id || impression.app_id != report_.app_id ||
+           impression.user_id != report_.user_id;
+  }
+  bool is_own() const { return campaign_.owner_id == owner_id_; }
+
+  const char* refusal_of(const Impression& impression) const {
+    if (is_foreign(impression)) return "foreign_token";
+    if (impression.is_used) return "replayed";
+    if (campaign_.is_over(tx_.now())) return "campaign_not_active";
+    if (impression.expires_at <= tx_.now()) return "expired";
+    return nullptr;
+  }
+
+  bool has_seen_enough() {
+    return tx_.number(
+               "SELECT impressions FROM ad_views WHERE user_id = $1 AND day = $2 AND campaign_id = "
+               "$3",
+               report_.user_id, utc_day(tx_.now()),
+               campaign_.id) >= rules_.viewer_daily_impressions;
+  }
+
+  // An operator that shows his own campaign without having been served pays himself.
+  Outcome unserved() {
+    if (campaign_.status != "active" || campaign_.is_over(tx_.now()))
+      return unpaid("campaign_not_active");
+    if (!is_own()) return unpaid("not_served");
+    const auto moved = ledger::post(tx_, {.kind = "impression",
+                                          .from = ledger::campaign_account(campaign_.id),
+                                          .to = ledger::app_account(report_.app_id),
+                                          .amount = campaign_.payout_rate,
+                                          .memo = "campaign " + campaign_.id});
+    // All that is left is reserved for those that were served.
+    if (!moved) return unpaid("not_served");
+    tx_.notify(db::Topic::campaign, campaign_.id);
+    spend();
+    return {};
+  }
+
+  Outcome served(const Impression& impression) {
+    const auto moved = holds::post(tx_, impression.id, ledger::app_account(report_.app_id),
+                                   "impression", "campaign " + campaign_.id);
+    if (!moved) throw std::logic_error("an open impression without its hold");
+    spend();
+    tx_.execute(
+        "INSERT INTO ad_views (user_id, day, campaign_id, impressions) VALUES ($1, $2, $3, 1) "
+        "ON CONFLICT (user_id, day, campaign_id) DO UPDATE SET impressions = impressions + 1",
+        report_.user_id, utc_day(tx_.now()), campaign_.id);
+    if (impression.campaign_placement_id) deliver(*impression.campaign_placement_id);
+    Outcome outcome = {.impression = impression, .in_demand = !is_own()};
+    if (!is_own()) outcome.viewer_reward = reward();
+    return outcome;
+  }
+
+  void spend() {
+    tx_.execute("UPDATE campaigns SET spent = spent + payout_rate, updated_at = $2 WHERE id = $1",
+                campaign_.id, tx_.now());
+    campaigns::exhaust_if_spent(tx_, campaign_.id);
+  }
+
+  void deliver(const std::string& campaign_placement_id) {
+    tx_.execute(
+        "UPDATE campaign_placements SET impressions_delivered = impressions_delivered + 1, "
+        "status = CASE WHEN impressions_delivered + 1 >= impressions_target THEN 'depleted' ELSE "
+        "status END, updated_at = $2 WHERE id = $1",
+        campaign_placement_id, tx_.now());
+    if (tx_.number("SELECT count(*) FROM campaign_placements WHERE id = $1 AND status = 'depleted'",
+                   campaign_placement_id) > 0)
+      tx_.notify(db::Topic::campaign, campaign_.id);
+  }
+
+  std::int64_t reward() {
+    const std::int64_t amount = reward_rules_.viewer;
+    if (amount < 1) return 0;
+    const int rows = tx_.execute(
+        "UPDATE campaigns SET viewer_rewards = viewer_rewards + $2 WHERE id = $1 AND "
+        "viewer_rewards + $2 <= rake",
+        campaign_.id, amount);
+    if (rows == 0) return 0;
+    const auto paid = rewards::pay(tx_, reward_rules_,
+                                   {.kind = rewards::Kind::viewer,
+                                    .user_id = report_.user_id,
+                                    .app_owner_id = owner_id_,
+                                    .amount = amount,
+                                    .memo = "campaign " + campaign_.id});
+    if (paid.points < amount)
+      tx_.execute("UPDATE campaigns SET viewer_rewards = viewer_rewards - $2 WHERE id = $1",
+                  campaign_.id, amount - paid.points);
+    return paid.points;
+  }
+
+  // The paid impression's event of this reservation.
+  std::optional<std::string> seen_of(const std::string& impression_id) {
+    auto rows = tx_.query(
+        "SELECT id FROM ad_events WHERE impression_id = $1 AND event_type = 'impression' AND "
+        "counted = 1",
+        impression_id);
+    return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+  }
+  // The newest one without a click, or the newest one.
+  std::optional<std::string> newest_seen() {
+    auto rows = tx_.query(
+        "SELECT id FROM (SELECT id FROM ad_events WHERE campaign_id = $1 AND app_id = $2 AND "
+        "user_id = $3 AND event_type = 'impression' AND counted = 1 ORDER BY id DESC LIMIT $4) e "
+        "ORDER BY EXISTS (SELECT 1 FROM ad_events c WHERE c.clicked_event_id = e.id), id DESC "
+        "LIMIT 1",
+        report_.campaign_id, report_.app_id, report_.user_id, looked_back);
+    return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+  }
+  bool is_clicked(const std::string& event_id) {
+    return tx_.number("SELECT count(*) FROM ad_events WHERE clicked_event_id = $1", event_id) > 0;
+  }
+
+  db::Tx& tx_;
+  const Rules& rules_;
+  const rewards::Rules& reward_rules_;
+  const Report& report_;
+  const campaigns::Campaign& campaign_;
+  std::string owner_id_;  // of the app that reports
+};
+
+void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign,
+           const Outcome& outcome) {
+  const int impressions = report.event_type == "impression" ? 1 : 0;
+  tx.execute(
+      "INSERT INTO ad_days (campaign_id, day, impressions, clicks, spend) VALUES ($1, $2, $3, $4, "
+      "$5) ON CONFLICT (campaign_id, day) DO UPDATE SET impressions = impressions + "
+      "excluded.impressions, clicks = clicks + excluded.clicks, spend = spend + excluded.spend",
+      campaign.id, utc_day(tx.now()), impressions, 1 - impressions,
+      impressions * campaign.payout_rate);
+  if (outcome.in_demand)
+    tx.execute(
+        "INSERT INTO ad_demand_days (surface_type, day, impressions) VALUES ($1, $2, 1) "
+        "ON CONFLICT (surface_type, day) DO UPDATE SET impressions = impressions + 1",
+        campaign.surface_type, utc_day(tx.now()));
+}
+
+}  // namespace
+
+Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,
+                const Report& report) {
+  const auto campaign = campaigns::find(tx, report.campaign_id);
+  if (!campaign) throw Error(Code::campaign_not_found, "there is no such campaign");
+  Recording recording(tx, rules, reward_rules, report, *campaign);
+  const bool is_click = report.event_type == "click";
+  const Outcome outcome = is_click ? recording.click() : recording.impression();
+  const bool counted = !outcome.unpaid_reason;
+  const Event event = {.id = new_uuid(tx.now()),
+                       .campaign_id = campaign->id,
+                       .event_type = report.event_type,
+                       .payout_rate_snapshot = campaign->payout_rate,
+                       .surface_type = report.surface_type,
+                       .inserted_at = tx.now()};
+  tx.execute(
+      "INSERT INTO ad_events (id, campaign_id, app_id, user_id, event_type, surface_type, "
+      "payout_rate_snapshot, counted, unpaid_reason, viewer_reward, impression_id, "
+      "clicked_event_id, inserted_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, "
+      "$13)",
+      event.id, event.campaign_id, report.app_id, report.user_id, event.event_type,
+      event.surface_type, event.payout_rate_snapshot, counted, outcome.unpaid_reason,
+      outcome.viewer_reward,
+      outcome.impression ? std::optional(outcome.impression->id) : std::nullopt,
+      outcome.clicked_event_id, event.inserted_at);
+  if (counted) count(tx, report, *campaign, outcome);
+  return {.event = event,
+          .paid = counted && !is_click,
+          .unpaid_reason = outcome.unpaid_reason,
+          .viewer_reward = outcome.viewer_reward};
+}
+
+}  // namespace berth::ads

@@ -1,0 +1,230 @@
+#include "controller/domain/ads/market.h"
+
+#include <algorithm>
+
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/ads/campaigns.h"
+#include "controller/domain/ads/serving.h"
+
+namespace berth::ads {
+namespace {
+
+const std::string select_placements =
+    "SELECT id, name, surface_type, app_id, description, is_active, inserted_at, updated_at "
+    "FROM ad_placements ";
+const std::string select_pricing =
+    "SELECT p.id, p.ad_placement_id, p.base_rate, p.min_rate, p.max_rate, p.effective_from, "
+    "p.effective_until, p.inserted_at, p.updated_at, r.demand FROM ad_pricing p "
+    "JOIN ad_placements a ON a.id = p.ad_placement_id "
+    "JOIN ad_rates r ON r.surface_type = a.surface_type ";
+constexpr std::string_view valid_now =
+    "p.effective_from <= $1 AND (p.effective_until IS NULL OR p.effective_until > $1) ";
+
+Placement placement_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .name = row.text(1),
+          .surface_type = row.text(2),
+          .app_id = row.text_or_null(3),
+          .description = row.text(4),
+          .is_active = row.flag(5),
+          .inserted_at = row.instant(6),
+          .updated_at = row.instant(7)};
+}
+
+Pricing pricing_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .ad_placement_id = row.text(1),
+          .base_rate = row.integer(2),
+          .min_rate = row.integer(3),
+          .max_rate = row.integer(4),
+          .effective_from = row.instant(5),
+          .effective_until = row.instant_or_null(6),
+          .inserted_at = row.instant(7),
+          .updated_at = row.instant(8),
+          .demand = row.integer(9)};
+}
+
+// The same figures as the columns of ad_rates have, from the events of the window.
+std::vector<Rate> measured(db::Tx& tx) {
+  std::vector<Rate> all = rates(tx);
+  std::vector<std::int64_t> counts;
+  std::int64_t total = 0;
+  for (const Rate& rate : all) {
+    counts.push_back(tx.number(
+        "SELECT coalesce(sum(impressions), 0) FROM ad_demand_days WHERE surface_type = $1 AND "
+        "day > $2",
+        rate.surface_type, utc_day(tx.now()) - demand_window_days));
+    total += counts.back();
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].demand = std::min(max_demand, 100 + 100 * counts[i] / demand_unit);
+    all[i].popularity = total == 0 ? 100 : 100 + 100 * counts[i] / total;
+  }
+  return all;
+}
+
+void check(db::Tx& tx, const Pricing& pricing) {
+  if (!find_placement(tx, pricing.ad_placement_id))
+    throw invalid_field("ad_placement_id", "must be that of a placement");
+  if (pricing.min_rate > pricing.base_rate || pricing.base_rate > pricing.max_rate)
+    throw invalid_field("base_rate", "must be from min_rate to max_rate");
+  if (pricing.effective_until && *pricing.effective_until <= pricing.effective_from)
+    throw invalid_field("effective_until", "must be after effective_from");
+  const bool meets =
+      tx.number(
+          "SELECT count(*) FROM ad_pricing WHERE ad_placement_id = $1 AND id <> $2 AND "
+          "(effective_until IS NULL OR effective_until > $3) AND ($4 IS NULL OR effective_from < "
+          "$4)",
+          pricing.ad_placement_id, pricing.id, pricing.effective_from, pricing.effective_until) > 0;
+  if (meets) throw invalid_field("effective_from", "meets another pricing of this placement");
+}
+
+}  // namespace
+
+Placement create_placement(db::Tx& tx, const Placement& placement) {
+  if (!campaigns::is_surface_type(placement.surface_type))
+    throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
+  if (placement.app_id &&
+      tx.number("SELECT count(*) FROM apps WHERE id = $1 AND deleted_at IS NULL",
+                *placement.app_id) == 0)
+    throw invalid_field("app_id", "must be that of an app");
+  const std::string id = new_uuid(tx.now());
+  tx.execute(
+      "INSERT INTO ad_placements (id, name, surface_type, app_id, description, is_active, "
+      "inserted_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $7)",
+      id, placement.name, placement.surface_type, placement.app_id, placement.description,
+      placement.is_active, tx.now());
+  return get_placement(tx, id);
+}
+
+Placement update_placement(db::Tx& tx, const Placement& placement) {
+  tx.execute(
+      "UPDATE ad_placements SET name = $2, description = $3, is_active = $4, updated_at = $5 "
+      "WHERE id = $1",
+      placement.id, placement.name, placement.description, placement.is_active, tx.now());
+  auto rows = tx.query(
+      "SELECT DISTINCT campaign_id FROM campaign_placements WHERE ad_placement_id = $1 AND "
+      "removed_at IS NULL",
+      placement.id);
+  while (rows.next()) tx.notify(db::Topic::campaign, rows.text(0));
+  return get_placement(tx, placement.id);
+}
+
+std::optional<Placement> find_placement(db::Tx& tx, const std::string& id) {
+  static const std::string sql = select_placements + "WHERE id = $1";
+  auto rows = tx.query(sql, id);
+  return rows.next() ? std::optional(placement_of(rows)) : std::nullopt;
+}
+
+Placement get_placement(db::Tx& tx, const std::string& id) {
+  auto placement = find_placement(tx, id);
+  if (!placement) throw Error(Code::placement_not_found, "there is no such placement");
+  return *std::move(placement);
+}
+
+Page<Placement> list_placements(db::Tx& tx, Which which, const PageRequest& page) {
+  static const std::string sql =
+      select_placements + "WHERE is_active = 1 OR $1 ORDER BY id LIMIT $2 OFFSET $3";
+  const bool all = which == Which::all;
+  Page<Placement> result = {.items = {}, .page = page.page, .page_size = page.page_size};
+  result.total = tx.number("SELECT count(*) FROM ad_placements WHERE is_active = 1 OR $1", all);
+  auto rows = tx.query(sql, all, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(placement_of(rows));
+  return result;
+}
+
+std::int64_t Rate::effective_rate() const {
+  return std::clamp(base_rate * demand * popularity / 10'000, floor_price, ceiling_price());
+}
+
+std::vector<Rate> rates(db::Tx& tx) {
+  std::vector<Rate> all;
+  auto rows = tx.query(
+      "SELECT surface_type, base_rate, demand, popularity, floor_price FROM ad_rates "
+      "ORDER BY surface_type");
+  while (rows.next())
+    all.push_back({.surface_type = rows.text(0),
+                   .base_rate = rows.integer(1),
+                   .demand = rows.integer(2),
+                   .popularity = rows.integer(3),
+                   .floor_price = rows.integer(4)});
+  return all;
+}
+
+Rate rate_of(db::Tx& tx, const std::string& surface_type) {
+  for (const Rate& rate : rates(tx))
+    if (rate.surface_type == surface_type) return rate;
+  throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
+}
+
+bool is_demand_old(db::Tx& tx) {
+  const auto before = rates(tx);
+  const auto now = measured(tx);
+  return !std::ranges::equal(before, now, [](const Rate& a, const Rate& b) {
+    return a.demand == b.demand && a.popularity == b.popularity;
+  });
+}
+
+void recompute_demand(db::Tx& tx) {
+  for (const Rate& rate : measured(tx))
+    tx.execute("UPDATE ad_rates SET demand = $2, popularity = $3 WHERE surface_type = $1",
+               rate.surface_type, rate.demand, rate.popularity);
+}
+
+std::int64_t Pricing::effective_rate() const {
+  return std::clamp(base_rate * demand / 100, min_rate, max_rate);
+}
+
+Pricing create_pricing(db::Tx& tx, const Pricing& pricing) {
+  check(tx, pricing);
+  const std::string id = new_uuid(tx.now());
+  tx.execute(
+      "INSERT INTO ad_pricing (id, ad_placement_id, base_rate, min_rate, max_rate, effective_from, "
+      "effective_until, inserted_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)",
+      id, pricing.ad_placement_id, pricing.base_rate, pricing.min_rate, pricing.max_rate,
+      pricing.effective_from, pricing.effective_until, tx.now());
+  return get_pricing(tx, id);
+}
+
+Pricing update_pricing(db::Tx& tx, const Pricing& pricing) {
+  check(tx, pricing);
+  tx.execute(
+      "UPDATE ad_pricing SET base_rate = $2, min_rate = $3, max_rate = $4, effective_from = $5, "
+      "effective_until = $6, updated_at = $7 WHERE id = $1",
+      pricing.id, pricing.base_rate, pricing.min_rate, pricing.max_rate, pricing.effective_from,
+      pricing.effective_until, tx.now());
+  return get_pricing(tx, pricing.id);
+}
+
+Pricing get_pricing(db::Tx& tx, const std::string& id) {
+  static const std::string sql = select_pricing + "WHERE p.id = $1";
+  auto rows = tx.query(sql, id);
+  if (!rows.next()) throw Error(Code::pricing_not_found, "there is no such pricing");
+  return pricing_of(rows);
+}
+
+Pricing current_pricing(db::Tx& tx, const std::string& ad_placement_id) {
+  static const std::string sql =
+      select_pricing + "WHERE " + std::string(valid_now) +
+      "AND p.ad_placement_id = $2 ORDER BY p.effective_from DESC LIMIT 1";
+  auto rows = tx.query(sql, tx.now(), ad_placement_id);
+  if (!rows.next())
+    throw Error(Code::pricing_not_found, "the placement has no pricing, or there is none");
+  return pricing_of(rows);
+}
+
+Page<Pricing> list_pricing(db::Tx& tx, Which which, const PageRequest& page) {
+  static const std::string where = "WHERE $2 OR (" + std::string(valid_now) + ") ";
+  static const std::string sql =
+      select_pricing + where + "ORDER BY p.ad_placement_id, p.effective_from LIMIT $3 OFFSET $4";
+  static const std::string count_sql = "SELECT count(*) FROM ad_pricing p " + where;
+  const bool all = which == Which::all;
+  Page<Pricing> result = {.items = {}, .page = page.page, .page_size = page.page_size};
+  result.total = tx.number(count_sql, tx.now(), all);
+  auto rows = tx.query(sql, tx.now(), all, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(pricing_of(rows));
+  return result;
+}
+
+}  // namespace berth::ads

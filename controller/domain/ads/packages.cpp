@@ -1,0 +1,201 @@
+#include "controller/domain/ads/packages.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/ads/market.h"
+
+namespace berth::ads {
+namespace {
+
+using nlohmann::json;
+
+const std::string select_packages =
+    "SELECT id, name, description, discount_percentage, min_surfaces, min_impressions, is_active, "
+    "inserted_at, updated_at FROM ad_packages ";
+const std::string select_purchases =
+    "SELECT id, ad_package_id, app_id, surfaces, subtotal, discount_amount, rake_amount, "
+    "total_charged, status, inserted_at, updated_at FROM ad_package_purchases ";
+
+Package package_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .name = row.text(1),
+          .description = row.text_or_null(2),
+          .discount_percentage = row.integer(3),
+          .min_surfaces = row.integer(4),
+          .min_impressions = row.integer(5),
+          .is_active = row.flag(6),
+          .inserted_at = row.instant(7),
+          .updated_at = row.instant(8)};
+}
+
+std::string stored(const std::vector<BoughtSurface>& surfaces) {
+  json list = json::array();
+  for (const BoughtSurface& one : surfaces)
+    list.push_back({{"surface_type", one.surface_type},
+                    {"impressions", one.impressions},
+                    {"rate", one.rate},
+                    {"discount", one.discount},
+                    {"charged", one.charged},
+                    {"campaign_id", one.campaign_id}});
+  return list.dump();
+}
+
+std::vector<BoughtSurface> surfaces_of(const std::string& text) {
+  std::vector<BoughtSurface> surfaces;
+  for (const json& one : json::parse(text))
+    surfaces.push_back({.surface_type = one.at("surface_type"),
+                        .impressions = one.at("impressions"),
+                        .rate = one.at("rate"),
+                        .discount = one.at("discount"),
+                        .charged = one.at("charged"),
+                        .campaign_id = one.at("campaign_id")});
+  return surfaces;
+}
+
+Purchase purchase_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .ad_package_id = row.text(1),
+          .app_id = row.text(2),
+          .surfaces = surfaces_of(row.text(3)),
+          .subtotal = row.integer(4),
+          .discount_amount = row.integer(5),
+          .rake_amount = row.integer(6),
+          .total_charged = row.integer(7),
+          .status = row.text(8),
+          .inserted_at = row.instant(9),
+          .updated_at = row.instant(10)};
+}
+
+void check(const Package& package, const PurchaseOrder& order) {
+  if (!package.is_active) throw invalid_field("ad_package_id", "isn't offered any more");
+  std::set<std::string> types;
+  std::int64_t impressions = 0;
+  for (const WantedSurface& surface : order.surfaces) {
+    if (!types.insert(surface.surface_type).second)
+      throw invalid_field("surfaces", "must name each surface type once");
+    impressions += surface.impressions;
+  }
+  if (std::int64_t(types.size()) < package.min_surfaces)
+    throw invalid_field("surfaces", "must be " + std::to_string(package.min_surfaces) + " or more");
+  if (impressions < package.min_impressions)
+    throw invalid_field("surfaces", "must have " + std::to_string(package.min_impressions) +
+                                        " impressions or more");
+}
+
+BoughtSurface priced(db::Tx& tx, const Package& package, const WantedSurface& wanted) {
+  const std::int64_t rate = rate_of(tx, wanted.surface_type).effective_rate();
+  // Of which a hundredfold fits into 64 bits.
+  if (wanted.impressions < 1 || wanted.impressions > ledger::max_points / rate)
+    throw invalid_field("surfaces", "must have impressions from 1 to 2^53-1 points' worth");
+  const std::int64_t subtotal = rate * wanted.impressions;
+  const std::int64_t discount = subtotal * package.discount_percentage / 100;
+  const std::int64_t charged = subtotal - discount;
+  if (campaigns::budget_of(charged) < wanted.impressions)
+    throw invalid_field("surfaces", "would pay less than a point for an impression");
+  return {.surface_type = wanted.surface_type,
+          .impressions = wanted.impressions,
+          .rate = rate,
+          .discount = discount,
+          .charged = charged,
+          .campaign_id = {}};
+}
+
+void add(Purchase& purchase, const BoughtSurface& surface) {
+  if (surface.charged > ledger::max_points - purchase.total_charged)
+    throw invalid_field("surfaces", "must cost 2^53-1 points at most");
+  purchase.subtotal += surface.charged + surface.discount;
+  purchase.discount_amount += surface.discount;
+  purchase.total_charged += surface.charged;
+  purchase.rake_amount += surface.charged - campaigns::budget_of(surface.charged);
+  purchase.surfaces.push_back(surface);
+}
+
+}  // namespace
+
+Package create_package(db::Tx& tx, const Package& package) {
+  const std::string id = new_uuid(tx.now());
+  tx.execute(
+      "INSERT INTO ad_packages (id, name, description, discount_percentage, min_surfaces, "
+      "min_impressions, is_active, inserted_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, "
+      "$8, $8)",
+      id, package.name, package.description, package.discount_percentage, package.min_surfaces,
+      package.min_impressions, package.is_active, tx.now());
+  return get_package(tx, id);
+}
+
+Package update_package(db::Tx& tx, const Package& package) {
+  tx.execute(
+      "UPDATE ad_packages SET name = $2, description = $3, discount_percentage = $4, min_surfaces "
+      "= $5, min_impressions = $6, is_active = $7, updated_at = $8 WHERE id = $1",
+      package.id, package.name, package.description, package.discount_percentage,
+      package.min_surfaces, package.min_impressions, package.is_active, tx.now());
+  return get_package(tx, package.id);
+}
+
+Package get_package(db::Tx& tx, const std::string& id) {
+  static const std::string sql = select_packages + "WHERE id = $1";
+  auto rows = tx.query(sql, id);
+  if (!rows.next()) throw Error(Code::package_not_found, "there is no such package");
+  return package_of(rows);
+}
+
+Page<Package> list_packages(db::Tx& tx, Packages which, const PageRequest& page) {
+  static const std::string sql =
+      select_packages + "WHERE is_active = 1 OR $1 ORDER BY id LIMIT $2 OFFSET $3";
+  const bool all = which == Packages::all;
+  Page<Package> result = {.items = {}, .page = page.page, .page_size = page.page_size};
+  result.total = tx.number("SELECT count(*) FROM ad_packages WHERE is_active = 1 OR $1", all);
+  auto rows = tx.query(sql, all, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(package_of(rows));
+  return result;
+}
+
+Purchase buy(db::Tx& tx, const std::string& app_id, const PurchaseOrder& order) {
+  const Package package = get_package(tx, order.ad_package_id);
+  check(package, order);
+  Purchase purchase = {.id = new_uuid(tx.now()), .ad_package_id = package.id, .app_id = app_id};
+  for (const WantedSurface& wanted : order.surfaces) add(purchase, priced(tx, package, wanted));
+  tx.execute(
+      "INSERT INTO ad_package_purchases (id, ad_package_id, app_id, surfaces, subtotal, "
+      "discount_amount, rake_amount, total_charged, status, inserted_at, updated_at) VALUES ($1, "
+      "$2, $3, '[]', $4, $5, $6, $7, 'completed', $8, $8)",
+      purchase.id, package.id, app_id, purchase.subtotal, purchase.discount_amount,
+      purchase.rake_amount, purchase.total_charged, tx.now());
+  for (BoughtSurface& surface : purchase.surfaces)
+    surface.campaign_id = campaigns::create(tx, app_id,
+                                            {.name = order.name,
+                                             .surface_type = surface.surface_type,
+                                             .total_payment = surface.charged,
+                                             .payout_rate = campaigns::budget_of(surface.charged) /
+                                                            surface.impressions,
+                                             .purchase_id = purchase.id})
+                              .id;
+  tx.execute("UPDATE ad_package_purchases SET surfaces = $2 WHERE id = $1", purchase.id,
+             stored(purchase.surfaces));
+  return get_owned_purchase(tx, app_id, purchase.id);
+}
+
+Purchase get_owned_purchase(db::Tx& tx, const std::string& app_id, const std::string& id) {
+  static const std::string sql = select_purchases + "WHERE id = $1";
+  auto rows = tx.query(sql, id);
+  if (!rows.next()) throw Error(Code::purchase_not_found, "there is no such purchase");
+  Purchase purchase = purchase_of(rows);
+  if (purchase.app_id != app_id)
+    throw Error(Code::forbidden, "the purchase belongs to another operator");
+  return purchase;
+}
+
+Page<Purchase> list_purchases(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
+  static const std::string sql =
+      select_purchases + "WHERE app_id = $1 ORDER BY inserted_at DESC, id DESC LIMIT $2 OFFSET $3";
+  Page<Purchase> result = {.items = {}, .page = page.page, .page_size = page.page_size};
+  result.total = tx.number("SELECT count(*) FROM ad_package_purchases WHERE app_id = $1", app_id);
+  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(purchase_of(rows));
+  return result;
+}
+
+}  // namespace berth::ads

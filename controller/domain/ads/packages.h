@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/db/database.h"
+#include "controller/domain/ads/campaigns.h"
+#include "controller/domain/kernel/page.h"
+
+// Packages: impressions on several surface types at the rates of now, with a discount; buying one
+// creates a campaign for each surface type, in one transaction.
+namespace berth::ads {
+
+struct Package {
+  std::string id = {};
+  std::string name = {};
+  std::optional<std::string> description = {};
+  std::int64_t discount_percentage = 0;  // 0 to 90
+  std::int64_t min_surfaces = 1;
+  std::int64_t min_impressions = 1;  // over all surfaces
+  bool is_active = true;
+  Instant inserted_at = {};
+  Instant updated_at = {};
+};
+Package create_package(db::Tx& tx, const Package& package);
+Package update_package(db::Tx& tx, const Package& package);  // stores every field
+Package get_package(db::Tx& tx, const std::string& id);      // throws package_not_found
+enum class Packages { active, all };
+Page<Package> list_packages(db::Tx& tx, Packages which, const PageRequest& page);
+
+struct WantedSurface {
+  std::string surface_type;
+  std::int64_t impressions = 0;
+};
+struct BoughtSurface {
+  std::string surface_type = {};
+  std::int64_t impressions = 0;
+  std::int64_t rate = 0;      // points of an impression, of the surface type's rate
+  std::int64_t discount = 0;  // floor(rate × impressions × discount_percentage / 100)
+  std::int64_t charged = 0;   // rate × impressions - discount: the campaign's payment
+  std::string campaign_id = {};
+};
+struct Purchase {
+  std::string id = {};
+  std::string ad_package_id = {};
+  std::string app_id = {};
+  std::vector<BoughtSurface> surfaces = {};
+  // Sums over the surfaces.
+  std::int64_t subtotal = 0;
+  std::int64_t discount_amount = 0;
+  std::int64_t rake_amount = 0;  // of the campaigns, within total_charged
+  std::int64_t total_charged = 0;
+  std::string status = {};  // completed; refunded once all of its campaigns were cancelled
+  Instant inserted_at = {};
+  Instant updated_at = {};
+};
+struct PurchaseOrder {
+  std::string ad_package_id;
+  std::vector<WantedSurface> surfaces;
+  std::string name;  // of the campaigns
+};
+// Each campaign pays floor(budget / impressions) for an impression. Throws package_not_found,
+// validation_failed (its minimums aren't met, or it isn't offered any more; a surface type twice;
+// so low a price that an impression would pay nothing), insufficient_balance.
+Purchase buy(db::Tx& tx, const std::string& app_id, const PurchaseOrder& order);
+// Throws purchase_not_found, forbidden.
+Purchase get_owned_purchase(db::Tx& tx, const std::string& app_id, const std::string& id);
+Page<Purchase> list_purchases(db::Tx& tx, const std::string& app_id, const PageRequest& page);
+
+}  // namespace berth::ads

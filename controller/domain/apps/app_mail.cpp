@@ -1,0 +1,27 @@
+#include "controller/domain/apps/app_mail.h"
+
+#include "controller/domain/accounts/accounts.h"
+#include "controller/domain/kernel/outbox.h"
+
+namespace berth::apps {
+
+void tell_decision(db::Tx& tx, const ScopeRequest& request, const std::string& data_key) {
+  const auto app = find(tx, request.app_id);
+  const auto owner = app ? accounts::find(tx, app->owner_id) : std::nullopt;
+  if (!owner) return;
+  std::string scopes;
+  for (const auto& name : request.requested.names())
+    scopes.append(scopes.empty() ? "" : ", ").append(name);
+  const bool approved = request.status == "approved";
+  std::string body = "Hello " + owner->username + ",\n\nthe scopes that \"" + app->app_name +
+                     "\" asked for were " + request.status + ": " + scopes + ".\n";
+  if (request.reason) body += "\nThe reason: " + *request.reason + "\n";
+  if (approved) body += "\nUsers who connect the app from now on can be asked for them.\n";
+  outbox::put(tx, data_key,
+              {.to = owner->email,
+               .subject = approved ? "Your app's scopes were approved"
+                                   : "Your app's scopes were not approved",
+               .body = body});
+}
+
+}  // namespace berth::apps

@@ -1,0 +1,71 @@
+#include "controller/domain/apps/app_rows.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "controller/base/error.h"
+#include "controller/base/text.h"
+
+namespace berth::apps {
+
+const std::string app_columns =
+    "id, owner_id, app_name, app_description, logo_url, website_url, client_id, redirect_uris, "
+    "allowed_scopes, approved_scopes, listed, suspended_at, promoted_tier, inserted_at, updated_at";
+const std::string select_apps = "SELECT " + app_columns + " FROM apps ";
+
+App app_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .owner_id = row.text(1),
+          .app_name = row.text(2),
+          .app_description = row.text(3),
+          .logo_url = row.text_or_null(4),
+          .website_url = row.text_or_null(5),
+          .client_id = row.text(6),
+          .redirect_uris = nlohmann::json::parse(row.text(7)).get<std::vector<std::string>>(),
+          .allowed_scopes = stored_scopes(row.text(8)),
+          .approved_scopes = stored_scopes(row.text(9)) | ScopeSet::automatic(),
+          .listed = row.flag(10),
+          .suspended = !row.null(11),
+          .promoted_tier = row.text_or_null(12),
+          .inserted_at = row.instant(13),
+          .updated_at = row.instant(14)};
+}
+
+std::string stored_uris(const std::vector<std::string>& uris) {
+  return nlohmann::json(uris).dump();
+}
+
+namespace {
+
+void check_web_url(Details& wrong, const std::string& field,
+                   const std::optional<std::string>& url) {
+  if (!url) return;
+  const bool scheme = url->starts_with("https://") || url->starts_with("http://");
+  const bool plain = std::ranges::all_of(*url, [](unsigned char c) {
+    return c > 0x20 && c != 0x7f && c != '"' && c != '<' && c != '>';
+  });
+  if (!scheme || !plain || url->size() > max_url_length)
+    wrong[field].push_back("must be an http or https URL of at most 2048 characters");
+}
+
+}  // namespace
+
+void check_profile(const Profile& profile) {
+  Details wrong;
+  if (profile.app_name.empty() || characters(profile.app_name) > max_name_length)
+    wrong["app_name"].push_back("must have 1 to 80 characters");
+  if (characters(profile.app_description) > max_description_length)
+    wrong["app_description"].push_back("must have at most 1000 characters");
+  if (profile.redirect_uris.empty() || profile.redirect_uris.size() > max_redirect_uris)
+    wrong["redirect_uris"].push_back("must hold 1 to 10 URIs");
+  for (const std::string& uri : profile.redirect_uris)
+    if (const auto refusal = refuse_redirect_uri(uri)) wrong["redirect_uris"].push_back(*refusal);
+  check_web_url(wrong, "logo_url", profile.logo_url);
+  check_web_url(wrong, "website_url", profile.website_url);
+  if (profile.allowed_scopes.empty())
+    wrong["allowed_scopes"].push_back("must hold at least one scope");
+  if (!wrong.empty())
+    throw Error(Code::validation_failed, "the app can't be registered like this", wrong);
+}
+
+}  // namespace berth::apps

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/db/database.h"
+#include "controller/domain/kernel/page.h"
+#include "controller/domain/kernel/scopes.h"
+
+// OAuth applications of operators and the approval of their scopes. Functions throw berth::Error.
+namespace berth::apps {
+
+inline constexpr int max_apps_per_account = 10;
+inline constexpr size_t max_name_length = 80;
+inline constexpr size_t max_description_length = 1000;
+inline constexpr size_t max_url_length = 2048;
+inline constexpr size_t max_redirect_uris = 10;
+
+struct App {
+  std::string id;
+  std::string owner_id;
+  std::string app_name;
+  std::string app_description;
+  std::optional<std::string> logo_url;
+  std::optional<std::string> website_url;
+  std::string client_id;
+  std::vector<std::string> redirect_uris;
+  ScopeSet allowed_scopes;   // what it registered that it may ask for
+  ScopeSet approved_scopes;  // what it may get now, the automatic ones included
+  bool listed = false;       // among the public operators
+  bool suspended = false;
+  std::optional<std::string> promoted_tier;
+  Instant inserted_at;
+  Instant updated_at;
+  // Everything that it registered for may be had.
+  bool is_approved() const { return allowed_scopes.within(approved_scopes); }
+};
+
+struct Profile {  // what its owner says of it
+  std::string app_name;
+  std::string app_description;
+  std::optional<std::string> logo_url;
+  std::optional<std::string> website_url;
+  std::vector<std::string> redirect_uris;
+  ScopeSet allowed_scopes;
+};
+using NewApp = Profile;
+enum class Listing { unlisted, listed };
+
+struct AppWithSecret {
+  App app;
+  std::string client_secret;  // shown once: only its hash is stored
+  // After a rotation with a grace: until then the old secret works too.
+  std::optional<Instant> previous_works_until = {};
+};
+
+// What a redirect URI may be: https; http on a loopback host; or a private-use scheme with a dot in
+// it (RFC 8252, section 7.1). No fragment, no user information. Gives back why not.
+std::optional<std::string> refuse_redirect_uri(const std::string& uri);
+// Whether `uri` is one of the app's: exactly, but for the port of one that was registered as
+// http://127.0.0.1 or http://[::1] without a port (RFC 8252, section 7.3).
+bool is_registered(const App& app, const std::string& uri);
+
+// Throws email_not_verified, validation_failed, app_limit_reached.
+AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app);
+// Nothing where it was deleted, like everything below.
+std::optional<App> find(db::Tx& tx, const std::string& id);
+std::optional<App> find_by_client_id(db::Tx& tx, const std::string& client_id);
+// Throws app_not_found, or forbidden where somebody else owns it.
+App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id);
+Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest& page);
+// Those that are listed and not suspended, newest first.
+Page<App> list_public(db::Tx& tx, const PageRequest& page);
+// How many users have consented to it and not taken it back.
+std::int64_t count_users(db::Tx& tx, const std::string& app_id);
+
+// The app of these client credentials; a suspended one too. Throws invalid_client.
+App authenticate(db::Tx& tx, const std::string& client_id, const std::string& client_secret);
+// A new secret. The old one goes on working for `grace`; one before it no longer.
+AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace);
+
+// Its owner's changes. A scope that is no longer in allowed_scopes isn't approved any more either,
+// and tokens lose it at once. Throws validation_failed.
+App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing);
+// For good: its tokens and secrets work no more, what is on its account goes to the treasury.
+// Throws invalid_state while it has deployments that aren't destroyed, or campaigns that live.
+void remove(db::Tx& tx, const App& app);
+
+// By an admin, `actor`. While an app is suspended it gets no codes and no tokens, and those that
+// are out don't work; reactivated, they do again. Both may be repeated. Throw app_not_found.
+App suspend(db::Tx& tx, const std::string& app_id, const std::string& actor);
+App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor);
+
+struct ScopeRequest {
+  std::string id;
+  std::string app_id;
+  ScopeSet requested;
+  std::string status;  // pending, approved, rejected, withdrawn
+  std::optional<std::string> reason;
+  Instant inserted_at;
+  std::optional<Instant> decided_at;
+};
+
+// Asks the admins for scopes. Where all of them can be had already it is approved at once. Throws
+// invalid_state where a request of this app is pending.
+ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes);
+Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& app_id,
+                                 const std::optional<std::string>& status, const PageRequest& page);
+ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id);
+// By an admin, `actor`. Throw scope_request_not_found; invalid_state where it isn't pending.
+ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor);
+ScopeRequest reject(db::Tx& tx, const std::string& request_id, const std::string& reason,
+                    const std::string& actor);
+// The app may no longer have these; tokens that hold them lose them at once.
+App revoke_scopes(db::Tx& tx, const std::string& app_id, const ScopeSet& scopes,
+                  const std::string& actor);
+// The deploy tier that the app may use beside those that are approved automatically. Throws
+// app_not_found, tier_not_found.
+App promote(db::Tx& tx, const std::string& app_id, const std::string& tier,
+            const std::string& actor);
+
+}  // namespace berth::apps

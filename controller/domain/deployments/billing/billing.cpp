@@ -1,0 +1,184 @@
+// What the loop does: each look brings one deployment to where it has to be now.
+#include "controller/domain/deployments/billing/billing.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "controller/domain/deployments/billing/billing_rows.h"
+#include "controller/domain/deployments/billing/mail.h"
+#include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/stipends.h"
+#include "controller/domain/ledger/ledger.h"
+#include "controller/domain/webhooks/webhooks.h"
+
+namespace berth::billing {
+namespace {
+
+std::int64_t balance_of(db::Tx& tx, const Account& account) {
+  return ledger::balance(tx, ledger::app_account(account.app_id));
+}
+
+// Whether the balance, as it is now, is left over for this renewal by those that the app has before
+// it. total(), because a sum of prices may exceed 64 bits.
+bool is_covered(db::Tx& tx, const Account& account) {
+  const std::int64_t before = tx.number(
+      "SELECT total(t.monthly_cost_points) FROM deployment_billing b JOIN deployments d ON d.id = "
+      "b.deployment_id JOIN deploy_tiers t ON t.id = d.tier_id WHERE b.app_id = $1 AND b.due_at IS "
+      "NOT NULL AND d.status NOT IN ('stopped', 'destroyed') AND d.billing_status IN ('current', "
+      "'warning') AND b.deployment_id <> $2 AND (b.paid_until < $3 OR (b.paid_until = $3 AND "
+      "b.deployment_id < $2))",
+      account.app_id, account.id, account.paid_until);
+  const std::int64_t balance = balance_of(tx, account);
+  return before <= balance && account.price <= balance - before;
+}
+
+Instant stop_time(const Account& account) {
+  return std::max(account.paid_until, *account.warned_at + notice);
+}
+
+void write_money_log(db::Tx& tx, const Account& account, const char* action, const char* status,
+                     nlohmann::json details) {
+  details.update({{"reason", "insufficient_balance"},
+                  {"amount", account.price},
+                  {"balance", balance_of(tx, account)}});
+  deployments::write_log(
+      tx, account.id,
+      {.action = action, .status = status, .initiated_by = {}, .details = details.dump()});
+}
+
+void tell_webhooks(db::Tx& tx, const Account& account, const char* type, nlohmann::json data) {
+  data.update({{"deployment_id", account.id},
+               {"name", account.name},
+               {"amount", account.price},
+               {"balance", balance_of(tx, account)}});
+  webhooks::emit(tx, account.app_id, type, account.id, data);
+}
+
+void warn(db::Tx& tx, Account& account, const std::string& data_key) {
+  account.status = Status::warning;
+  if (account.warned_at) return;
+  account.warned_at = tx.now();
+  const Instant stops_at = stop_time(account);
+  write_money_log(
+      tx, account, "billing_warning", "info",
+      {{"renewal_at", to_iso8601(account.paid_until)}, {"stops_at", to_iso8601(stops_at)}});
+  tell_webhooks(
+      tx, account, "billing.warning",
+      {{"renewal_at", to_iso8601(account.paid_until)}, {"stops_at", to_iso8601(stops_at)}});
+  tell_warning(tx, account, stops_at, data_key);
+}
+
+void suspend(db::Tx& tx, Account& account, const std::string& data_key) {
+  write_money_log(tx, account, "billing_failed", "failed",
+                  {{"warned_at", to_iso8601(*account.warned_at)}});
+  write_money_log(tx, account, "suspend", "succeeded", nlohmann::json::object());
+  tx.execute(
+      "UPDATE deployments SET status = 'stopped', generation = generation + 1, phase = '', reason "
+      "= NULL, cause = NULL, message = $2, health_status = NULL, stopped_at = $3, request_id = $4, "
+      "updated_at = $3 WHERE id = $1",
+      account.id, points_missing, tx.now(), request_of_loop);
+  account.wish = deployments::Status::stopped;
+  account.status = Status::suspended;
+  account.warned_at.reset();
+  tx.notify(db::Topic::deployment, account.id);
+  tell_webhooks(tx, account, "billing.failed", nlohmann::json::object());
+  tell_failure(tx, account, data_key);
+}
+
+// It is paid for; the end of that may be near.
+void announce(db::Tx& tx, Account& account, const std::string& data_key) {
+  account.due_at = account.paid_until;
+  if (tx.now() < account.paid_until - notice) {
+    account.due_at = account.paid_until - notice;
+  } else if (is_covered(tx, account)) {
+    account.status = Status::current;
+    account.warned_at.reset();
+  } else {
+    warn(tx, account, data_key);
+  }
+}
+
+// It isn't paid for, and can't be now.
+void overdue(db::Tx& tx, Account& account, const std::string& data_key) {
+  warn(tx, account, data_key);
+  if (tx.now() >= stop_time(account))
+    suspend(tx, account, data_key);
+  else
+    account.due_at = stop_time(account);
+}
+
+void renew(db::Tx& tx, Account& account, const std::string& data_key) {
+  follow_price(account, tx.now());
+  if (account.status == Status::exempt) return;
+  if (pay(tx, account))
+    announce(tx, account, data_key);
+  else
+    overdue(tx, account, data_key);
+}
+
+void try_to_reactivate(db::Tx& tx, Account& account, const std::string& data_key) {
+  if (!pay(tx, account)) return;
+  reactivate(tx, account, std::nullopt);
+  tell_reactivation(tx, account, data_key);
+  renew(tx, account, data_key);
+}
+
+void do_what_is_due(db::Tx& tx, Account& account, const std::string& data_key) {
+  account.due_at.reset();
+  if (runs(account))
+    renew(tx, account, data_key);
+  else if (!rests(account) && !account.suspended_by_admin)
+    try_to_reactivate(tx, account, data_key);
+  if (!runs(account) || account.stipend == 0) return;
+  const Instant again = stipends::pay_if_due(tx, account.owner_id);
+  account.due_at = account.due_at ? std::min(*account.due_at, again) : again;
+}
+
+std::vector<std::string> ids(db::Query rows) {
+  std::vector<std::string> found;
+  while (rows.next()) found.push_back(rows.text(0));
+  return found;
+}
+
+}  // namespace
+
+void look(db::Tx& tx, const std::string& deployment_id, const std::string& data_key) {
+  const auto before = find_account(tx, deployment_id);
+  if (!before) return;
+  Account account = *before;
+  do_what_is_due(tx, account, data_key);
+  if (account != *before) store(tx, account);
+}
+
+void postpone(db::Tx& tx, const std::string& deployment_id, Instant until) {
+  tx.execute("UPDATE deployment_billing SET due_at = $2 WHERE deployment_id = $1", deployment_id,
+             until);
+}
+
+std::vector<std::string> due(db::Tx& tx, int most) {
+  return ids(tx.query(
+      "SELECT deployment_id FROM deployment_billing WHERE due_at IS NOT NULL AND due_at <= "
+      "$1 ORDER BY due_at LIMIT $2",
+      tx.now(), most));
+}
+
+std::optional<Instant> next_due(db::Tx& tx) {
+  auto row = tx.query("SELECT min(due_at) FROM deployment_billing WHERE due_at IS NOT NULL");
+  return row.next() ? row.instant_or_null(0) : std::nullopt;
+}
+
+std::vector<std::string> in_debt(db::Tx& tx, const std::string& app_id, const std::string& after,
+                                 int most) {
+  static const std::string debts =
+      "SELECT d.id FROM deployments d JOIN deploy_tiers t ON t.id = d.tier_id "
+      "JOIN ledger_accounts a ON a.id = 'app:' || d.app_id "
+      "WHERE d.billing_status IN ('warning', 'suspended') AND d.status <> 'destroyed' "
+      "AND d.suspended_at IS NULL AND a.balance >= coalesce(t.monthly_cost_points, 0) "
+      "AND d.id > $1 ";
+  static const std::string of_all = debts + "ORDER BY d.id LIMIT $2";
+  static const std::string of_app = debts + "AND d.app_id = $3 ORDER BY d.id LIMIT $2";
+  return app_id.empty() ? ids(tx.query(of_all, after, most))
+                        : ids(tx.query(of_app, after, most, app_id));
+}
+
+}  // namespace berth::billing

@@ -1,0 +1,163 @@
+#include "controller/domain/deployments/billing/billing_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "controller/base/error.h"
+#include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/ledger/ledger.h"
+#include "controller/domain/webhooks/webhooks.h"
+
+namespace berth::billing {
+namespace {
+
+constexpr std::array<std::string_view, 4> status_names = {"current", "warning", "suspended",
+                                                          "exempt"};
+static_assert(size_t(Status::exempt) + 1 == status_names.size());
+
+bool is_charged(db::Tx& tx, const Account& account, const Period& period) {
+  return tx.number(
+             "SELECT count(*) FROM deployment_charges WHERE deployment_id = $1 AND period_start = "
+             "$2",
+             account.id, period.start) > 0;
+}
+
+// False, and no change, where the app has too little.
+bool charge(db::Tx& tx, const Account& account, const Period& period) {
+  ledger::open_account(tx, ledger::treasury());
+  const auto transaction =
+      ledger::post(tx, {.kind = "deployment",
+                        .from = ledger::app_account(account.app_id),
+                        .to = ledger::treasury(),
+                        .amount = account.price,
+                        .memo = "deployment " + account.name + ", tier " + account.tier_slug});
+  if (!transaction) return false;
+  tx.execute(
+      "INSERT INTO deployment_charges (deployment_id, period_start, transaction_id, amount, "
+      "tier_id) VALUES ($1, $2, $3, $4, $5)",
+      account.id, period.start, *transaction, account.price, account.tier_id);
+  return true;
+}
+
+}  // namespace
+
+std::string_view to_string(Status status) { return status_names.at(size_t(status)); }
+
+Status parse_status(std::string_view text) {
+  for (size_t i = 0; i < status_names.size(); ++i)
+    if (status_names[i] == text) return static_cast<Status>(i);
+  throw std::invalid_argument("no billing status: " + std::string(text));
+}
+
+std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id) {
+  auto row = tx.query(
+      "SELECT d.id, d.app_id, d.owner_id, d.name, d.status, d.suspended_at, d.inserted_at, "
+      "d.tier_id, t.slug, coalesce(t.monthly_cost_points, 0), t.monthly_stipend_points, "
+      "d.billing_status, b.paid_until, b.rate, b.due_at, b.warned_at, b.resumes "
+      "FROM deployment_billing b JOIN deployments d ON d.id = b.deployment_id "
+      "JOIN deploy_tiers t ON t.id = d.tier_id WHERE b.deployment_id = $1",
+      deployment_id);
+  if (!row.next()) return std::nullopt;
+  return Account{.id = row.text(0),
+                 .app_id = row.text(1),
+                 .owner_id = row.text(2),
+                 .name = row.text(3),
+                 .wish = deployments::parse_status(row.text(4)),
+                 .suspended_by_admin = !row.null(5),
+                 .created_at = row.instant(6),
+                 .tier_id = row.text(7),
+                 .tier_slug = row.text(8),
+                 .price = row.integer(9),
+                 .stipend = row.integer(10),
+                 .status = row.null(11) ? Status::exempt : parse_status(row.text(11)),
+                 .paid_until = row.instant(12),
+                 .rate = row.integer(13),
+                 .due_at = row.instant_or_null(14),
+                 .warned_at = row.instant_or_null(15),
+                 .resumes = row.flag(16)};
+}
+
+Account get_account(db::Tx& tx, const std::string& deployment_id) {
+  auto account = find_account(tx, deployment_id);
+  if (!account) throw Error(Code::deployment_not_found, "there is no such deployment");
+  return std::move(*account);
+}
+
+void store(db::Tx& tx, const Account& account) {
+  tx.execute(
+      "UPDATE deployment_billing SET paid_until = $2, rate = $3, due_at = $4, warned_at = $5, "
+      "resumes = $6 WHERE deployment_id = $1",
+      account.id, account.paid_until, account.rate, account.due_at, account.warned_at,
+      account.resumes);
+  const int changed = tx.execute(
+      "UPDATE deployments SET billing_status = $2, updated_at = $3 WHERE id = $1 AND "
+      "billing_status IS NOT $2",
+      account.id, to_string(account.status), tx.now());
+  if (changed > 0) tx.notify(db::Topic::deployment_seen, account.id);
+}
+
+bool runs(const Account& account) {
+  return account.wish != deployments::Status::stopped &&
+         account.wish != deployments::Status::destroyed;
+}
+
+bool rests(const Account& account) {
+  if (account.wish == deployments::Status::destroyed) return true;
+  if (account.suspended_by_admin) return !account.resumes;
+  return !runs(account) && account.status != Status::suspended;
+}
+
+void follow_price(Account& account, Instant now) {
+  if (account.price == 0) {
+    if (account.status == Status::suspended) return;  // pay() ends that, by nothing
+    account.status = Status::exempt;
+    account.warned_at.reset();
+  } else if (account.status == Status::exempt) {
+    account.status = Status::current;
+    if (account.paid_until > now) return;
+    account.paid_until = period_at(account.created_at, now).end;
+    account.rate = 0;
+  }
+}
+
+bool pay(db::Tx& tx, Account& account) {
+  const Period period = period_at(account.created_at, tx.now());
+  if (tx.now() >= account.paid_until) {
+    if (account.price > 0 && !is_charged(tx, account, period) && !charge(tx, account, period))
+      return false;
+    account.paid_until = period.end;
+    account.rate = account.price;
+    account.warned_at.reset();
+  }
+  account.status = account.price == 0  ? Status::exempt
+                   : account.warned_at ? Status::warning
+                                       : Status::current;
+  return true;
+}
+
+void reactivate(db::Tx& tx, Account& account, const std::optional<deployments::Actor>& actor) {
+  tx.execute(
+      "UPDATE deployments SET status = 'deploying', generation = generation + 1, phase = '', "
+      "reason = NULL, cause = NULL, message = NULL, health_status = NULL, stopped_at = NULL, "
+      "request_id = $2, updated_at = $3 WHERE id = $1",
+      account.id, actor ? actor->request_id : request_of_loop, tx.now());
+  account.wish = deployments::Status::deploying;
+  deployments::write_log(tx, account.id,
+                         {.action = "reactivate",
+                          .status = "succeeded",
+                          .initiated_by = actor ? std::optional(actor->user_id) : std::nullopt,
+                          .details = nlohmann::json{{"reason", "paid"},
+                                                    {"amount", account.price},
+                                                    {"paid_until", to_iso8601(account.paid_until)}}
+                                         .dump()});
+  webhooks::emit(tx, account.app_id, "billing.reactivated", account.id,
+                 {{"deployment_id", account.id},
+                  {"name", account.name},
+                  {"amount", account.price},
+                  {"paid_until", to_iso8601(account.paid_until)}});
+  tx.notify(db::Topic::deployment, account.id);
+}
+
+}  // namespace berth::billing

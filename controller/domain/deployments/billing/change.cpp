@@ -1,0 +1,154 @@
+// What owners and admins do, as far as it touches what a deployment has paid for.
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/deployments/billing/billing_rows.h"
+#include "controller/domain/ledger/ledger.h"
+
+namespace berth::billing {
+namespace {
+
+[[noreturn]] void refuse_payment(const Account& account) {
+  throw Error(Code::insufficient_balance,
+              "the app's balance is lower than the price of " + std::to_string(account.price) +
+                  " points for 30 days of the tier " + account.tier_slug);
+}
+
+// The loop looks at it at once: it knows what is due when.
+void have_looked_at(Account& account, Instant now) {
+  if (account.price > 0 || account.stipend > 0) account.due_at = now;
+}
+
+void put_on(db::Tx& tx, Account& account, const tiers::Tier& tier) {
+  tx.execute(
+      "UPDATE deployments SET tier_id = $2, memory_limit_mb = $3, cpu_limit_millicores = $4 WHERE "
+      "id = $1",
+      account.id, tier.id, tier.memory_limit_mb, tier.cpu_limit_millicores);
+  account.tier_id = tier.id;
+  account.tier_slug = tier.slug;
+  account.price = tier.monthly_cost_points.value_or(0);
+  account.stipend = tier.monthly_stipend_points;
+}
+
+std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t amount) {
+  const std::string memo = "deployment " + account.name + ", now on tier " + account.tier_slug;
+  const auto app = ledger::app_account(account.app_id);
+  ledger::open_account(tx, ledger::treasury());
+  const bool is_charge = amount > 0;
+  const auto transaction = ledger::post(tx, {.kind = "tier_change",
+                                             .from = is_charge ? app : ledger::treasury(),
+                                             .to = is_charge ? ledger::treasury() : app,
+                                             .amount = is_charge ? amount : -amount,
+                                             .memo = memo});
+  if (transaction) return transaction;
+  if (is_charge)
+    throw Error(Code::insufficient_balance,
+                "the app's balance is lower than the " + std::to_string(amount) +
+                    " points that the tier costs for the rest of the period");
+  throw Error(Code::unavailable, "the treasury can't pay the credit right now");
+}
+
+// The rest of a period that is paid for, or free, at another price.
+std::int64_t settle_rest(db::Tx& tx, Account& account, const std::string& from_tier) {
+  const Period period = period_at(account.created_at, tx.now());
+  const std::int64_t amount = price_of_change(account.rate, account.price, period.end - tx.now());
+  const auto transaction = amount == 0 ? std::optional<std::string>() : move(tx, account, amount);
+  tx.execute(
+      "INSERT INTO deployment_tier_changes (id, deployment_id, period_start, from_tier_id, "
+      "to_tier_id, amount, transaction_id, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+      new_uuid(tx.now()), account.id, period.start, from_tier, account.tier_id, amount, transaction,
+      tx.now());
+  account.paid_until = period.end;
+  account.rate = account.price;
+  account.warned_at.reset();
+  return amount;
+}
+
+// Pays and ends a suspension for want of points.
+void pay_and_go_on(db::Tx& tx, Account& account, const deployments::Actor& actor) {
+  const bool was_suspended = account.status == Status::suspended;
+  if (!pay(tx, account)) refuse_payment(account);
+  if (was_suspended && !account.suspended_by_admin) reactivate(tx, account, actor);
+  have_looked_at(account, tx.now());
+}
+
+}  // namespace
+
+void open(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Tier& tier) {
+  tx.execute(
+      "INSERT INTO deployment_billing (deployment_id, app_id, paid_until, rate) VALUES ($1, $2, "
+      "$3, "
+      "0)",
+      deployment.id, deployment.app_id, deployment.inserted_at);
+  Account account = get_account(tx, deployment.id);
+  account.price = tier.monthly_cost_points.value_or(0);
+  if (!pay(tx, account)) refuse_payment(account);
+  have_looked_at(account, tx.now());
+  store(tx, account);
+}
+
+void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& deployment_id) {
+  Account account = get_account(tx, deployment_id);
+  follow_price(account, tx.now());
+  pay_and_go_on(tx, account, actor);
+  store(tx, account);
+}
+
+bool rest(db::Tx& tx, const std::string& deployment_id) {
+  Account account = get_account(tx, deployment_id);
+  const bool would_start = !runs(account) && !rests(account);
+  if (account.status == Status::suspended)
+    tx.execute("UPDATE deployments SET message = NULL WHERE id = $1 AND suspended_at IS NULL",
+               account.id);
+  account.resumes = false;
+  account.due_at.reset();
+  // Nothing is due while it rests. What it was warned of counts when it runs again.
+  if (account.status != Status::exempt) account.status = Status::current;
+  store(tx, account);
+  return would_start;
+}
+
+std::int64_t change_tier(db::Tx& tx, const deployments::Actor& actor,
+                         const std::string& deployment_id, const tiers::Tier& tier) {
+  Account account = get_account(tx, deployment_id);
+  follow_price(account, tx.now());
+  const std::string from_tier = account.tier_id;
+  const Instant now = tx.now();
+  const bool is_free = account.status == Status::exempt;
+  if (is_free && account.paid_until <= now) account.rate = 0;
+  put_on(tx, account, tier);
+  const bool is_paid = is_free || account.paid_until > now;
+  const std::int64_t amount = is_paid ? settle_rest(tx, account, from_tier) : account.price;
+  pay_and_go_on(tx, account, actor);
+  store(tx, account);
+  return amount;
+}
+
+void suspended_by_admin(db::Tx& tx, const std::string& deployment_id) {
+  Account account = get_account(tx, deployment_id);
+  account.resumes = runs(account) || account.status == Status::suspended;
+  account.due_at.reset();
+  if (account.status == Status::warning) account.status = Status::current;
+  store(tx, account);
+}
+
+bool released_by_admin(db::Tx& tx, const std::string& deployment_id) {
+  Account account = get_account(tx, deployment_id);
+  const bool was_to_run = account.resumes;
+  account.resumes = false;
+  follow_price(account, tx.now());
+  const bool is_paid = was_to_run && pay(tx, account);
+  if (was_to_run && !is_paid) account.status = Status::suspended;
+  have_looked_at(account, tx.now());
+  store(tx, account);
+  return is_paid;
+}
+
+void tier_changed(db::Tx& tx, const std::string& tier_id) {
+  tx.execute(
+      "UPDATE deployment_billing SET due_at = $2 WHERE deployment_id IN (SELECT id FROM "
+      "deployments "
+      "WHERE tier_id = $1 AND status <> 'destroyed')",
+      tier_id, tx.now());
+}
+
+}  // namespace berth::billing

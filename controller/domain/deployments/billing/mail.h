@@ -1,0 +1,13 @@
+#pragma once
+
+#include "controller/domain/deployments/billing/billing_rows.h"
+
+// What billing writes to the owner of a deployment. Nothing where the account is deleted.
+namespace berth::billing {
+
+void tell_warning(db::Tx& tx, const Account& account, Instant stops_at,
+                  const std::string& data_key);
+void tell_failure(db::Tx& tx, const Account& account, const std::string& data_key);
+void tell_reactivation(db::Tx& tx, const Account& account, const std::string& data_key);
+
+}  // namespace berth::billing

@@ -1,0 +1,57 @@
+// What an operator is shown of a deployment's billing.
+#include <algorithm>
+
+#include "controller/domain/deployments/billing/billing_rows.h"
+#include "controller/domain/ledger/ledger.h"
+
+namespace berth::billing {
+namespace {
+
+std::vector<Entry> history(db::Tx& tx, const std::string& deployment_id) {
+  std::vector<Entry> entries;
+  auto row = tx.query(
+      "SELECT 'charge', t.slug, NULL, c.period_start, c.amount, c.transaction_id, l.at AS at, l.id "
+      "AS id FROM deployment_charges c JOIN ledger_transactions l ON l.id = c.transaction_id "
+      "LEFT JOIN deploy_tiers t ON t.id = c.tier_id WHERE c.deployment_id = $1 "
+      "UNION ALL SELECT 'tier_change', n.slug, o.slug, x.period_start, x.amount, x.transaction_id, "
+      "x.at, x.id FROM deployment_tier_changes x JOIN deploy_tiers n ON n.id = x.to_tier_id "
+      "JOIN deploy_tiers o ON o.id = x.from_tier_id WHERE x.deployment_id = $1 "
+      "ORDER BY at DESC, id DESC LIMIT $2",
+      deployment_id, max_entries);
+  while (row.next())
+    entries.push_back({.kind = row.text(0),
+                       .tier = row.text(1),
+                       .from_tier = row.text_or_null(2),
+                       .period_start = row.instant(3),
+                       .amount = row.integer(4),
+                       .transaction_id = row.text_or_null(5),
+                       .at = row.instant(6)});
+  return entries;
+}
+
+}  // namespace
+
+View view(db::Tx& tx, const std::string& deployment_id) {
+  Account account = get_account(tx, deployment_id);
+  follow_price(account, tx.now());
+  const bool is_renewed = runs(account) && account.price > 0;
+  const bool is_warned = account.status == Status::warning && account.warned_at;
+  View shown = {.status = account.status,
+                .tier = account.tier_slug,
+                .price = account.price,
+                .period = period_at(account.created_at, tx.now()),
+                .is_paid = account.status == Status::exempt || account.paid_until > tx.now(),
+                .next_renewal = {},
+                .warned_at = {},
+                .stops_at = {},
+                .balance = ledger::balance(tx, ledger::app_account(account.app_id)),
+                .history = history(tx, deployment_id)};
+  if (is_renewed) shown.next_renewal = account.paid_until;
+  if (is_renewed && is_warned) {
+    shown.warned_at = account.warned_at;
+    shown.stops_at = std::max(account.paid_until, *account.warned_at + notice);
+  }
+  return shown;
+}
+
+}  // namespace berth::billing

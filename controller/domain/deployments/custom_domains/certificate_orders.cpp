@@ -1,0 +1,98 @@
+#include "controller/domain/deployments/custom_domains/certificate_orders.h"
+
+#include "controller/base/id.h"
+#include "controller/domain/deployments/custom_domains/domain_names.h"
+
+namespace berth::certificate_orders {
+namespace {
+
+// Each query gives the instants of the orders that count, the newest first, and skips $3 of them:
+// the row that is left, if any, has to leave the window before there is an order again.
+std::optional<Refusal> spent(db::Query rows, Duration window, const std::string& what) {
+  if (!rows.next()) return std::nullopt;
+  return Refusal{.message = what, .again_at = rows.instant(0) + window};
+}
+
+std::optional<Refusal> owner_spent(db::Tx& tx, const Purchase& purchase) {
+  return spent(tx.query("SELECT ordered_at FROM certificate_orders WHERE owner_id = $1 AND "
+                        "ordered_at > $2 AND kind = 'first' ORDER BY ordered_at DESC LIMIT 1 "
+                        "OFFSET $3",
+                        purchase.owner_id, tx.now() - week, per_owner_and_week - 1),
+               week,
+               "the account has ordered " + std::to_string(per_owner_and_week) +
+                   " certificates within a week, as many as it may");
+}
+
+std::optional<Refusal> platform_spent(db::Tx& tx) {
+  return spent(tx.query("SELECT ordered_at FROM certificate_orders WHERE ordered_at > $1 "
+                        "ORDER BY ordered_at DESC LIMIT 1 OFFSET $2",
+                        tx.now() - on_platform_window, on_platform - 1),
+               on_platform_window,
+               "the platform has ordered as many certificates as it may within 3 hours");
+}
+
+std::optional<Refusal> registered_domain_spent(db::Tx& tx, const std::string& registered) {
+  return spent(tx.query("SELECT ordered_at FROM certificate_orders WHERE registered_domain = $1 "
+                        "AND ordered_at > $2 ORDER BY ordered_at DESC LIMIT 1 OFFSET $3",
+                        registered, tx.now() - week, per_registered_domain_and_week - 1),
+               week,
+               std::to_string(per_registered_domain_and_week) +
+                   " certificates were ordered below " + registered +
+                   " within a week, as many as may be");
+}
+
+std::optional<Refusal> domain_spent(db::Tx& tx, const std::string& domain) {
+  return spent(tx.query("SELECT ordered_at FROM certificate_orders WHERE domain = $1 AND "
+                        "ordered_at > $2 ORDER BY ordered_at DESC LIMIT 1 OFFSET $3",
+                        domain, tx.now() - week, per_domain_and_week - 1),
+               week,
+               std::to_string(per_domain_and_week) + " certificates were ordered for " + domain +
+                   " within a week, as many as may be");
+}
+
+std::optional<Refusal> failed_too_often(db::Tx& tx, const std::string& domain) {
+  constexpr Duration hour = std::chrono::hours(1);
+  return spent(tx.query("SELECT ended_at FROM certificate_orders WHERE domain = $1 AND outcome = "
+                        "'failed' AND ended_at > $2 ORDER BY ended_at DESC LIMIT 1 OFFSET $3",
+                        domain, tx.now() - hour, failures_per_domain_and_hour - 1),
+               hour,
+               std::to_string(failures_per_domain_and_hour) + " certificates were refused for " +
+                   domain + " within an hour");
+}
+
+void write(db::Tx& tx, const Purchase& purchase, const char* kind, const char* outcome) {
+  const bool ended = outcome != nullptr;
+  tx.execute(
+      "INSERT INTO certificate_orders (id, owner_id, app_id, domain, registered_domain, kind, "
+      "outcome, ordered_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+      new_uuid(tx.now()), purchase.owner_id, purchase.app_id, purchase.domain,
+      domain_names::registered(purchase.domain), kind,
+      ended ? std::optional(std::string(outcome)) : std::nullopt, tx.now(),
+      ended ? std::optional(tx.now()) : std::nullopt);
+}
+
+}  // namespace
+
+std::optional<Refusal> take(db::Tx& tx, const Purchase& purchase) {
+  if (auto refusal = failed_too_often(tx, purchase.domain)) return refusal;
+  if (auto refusal = domain_spent(tx, purchase.domain)) return refusal;
+  if (auto refusal = registered_domain_spent(tx, domain_names::registered(purchase.domain)))
+    return refusal;
+  if (auto refusal = owner_spent(tx, purchase)) return refusal;
+  if (auto refusal = platform_spent(tx)) return refusal;
+  write(tx, purchase, "first", nullptr);
+  return std::nullopt;
+}
+
+void note_renewal(db::Tx& tx, const Purchase& purchase) {
+  write(tx, purchase, "renewal", "issued");
+}
+
+void note_result(db::Tx& tx, const std::string& domain, Result result) {
+  tx.execute(
+      "UPDATE certificate_orders SET outcome = $2, ended_at = $3 WHERE id = (SELECT id FROM "
+      "certificate_orders WHERE domain = $1 AND outcome IS NULL ORDER BY ordered_at DESC LIMIT 1)",
+      domain, result == Result::issued ? "issued" : "failed", tx.now());
+}
+
+}  // namespace berth::certificate_orders

@@ -1,0 +1,178 @@
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
+
+#include <nlohmann/json.hpp>
+
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/deployments/custom_domains/custom_domain_rows.h"
+#include "controller/domain/deployments/custom_domains/domain_names.h"
+#include "controller/domain/kernel/audit.h"
+
+namespace berth::custom_domains {
+namespace {
+
+std::optional<Claim> holder_of(db::Tx& tx, const std::string& domain) {
+  static const std::string sql = select_claims + "WHERE c.domain = $1 AND c.released_at IS NULL";
+  return first(tx.query(sql, domain));
+}
+
+bool gives_way(const Claim& claim, const Claimant& to, Instant now) {
+  return claim.owner_id != to.owner_id && claim.refuted_since &&
+         *claim.refuted_since + refuted_claim_holds <= now && claim.checked_at &&
+         *claim.checked_at + refutation_is_fresh > now;
+}
+
+[[noreturn]] void refuse(const std::string& domain) {
+  throw Error(Code::domain_taken, "another deployment has the domain " + domain);
+}
+
+bool used_by_another(db::Tx& tx, const std::string& domain, const std::string& owner_id) {
+  return tx.number(
+             "SELECT EXISTS (SELECT 1 FROM custom_domains WHERE domain = $1 AND owner_id <> $2 "
+             "AND released_at > $3)",
+             domain, owner_id, tx.now() - foreign_use_remembered) != 0;
+}
+
+void note(db::Tx& tx, const std::string& actor, std::string_view action, const Claim& claim) {
+  audit::record(tx, actor, action, claim.deployment_id,
+                nlohmann::json{{"domain", claim.domain}}.dump());
+}
+
+void displace(db::Tx& tx, const Claim& old, const Claimant& by) {
+  tx.execute(
+      "UPDATE custom_domains SET released_at = $2, state = 'failed', reason = 'domain_taken', "
+      "message = $3 WHERE id = $1",
+      old.id, tx.now(),
+      "the DNS didn't point to us for a week, and another operator claimed the domain");
+  log_state(tx, *find(tx, old.id));
+  note(tx, by.owner_id, "domain.displace", old);
+  tx.notify(db::Topic::custom_domain, old.deployment_id);
+}
+
+Claim insert(db::Tx& tx, const Claimant& claimant, const std::string& domain) {
+  const std::string id = new_uuid(tx.now());
+  const bool apex = domain_names::is_apex(domain);
+  tx.execute(
+      "INSERT INTO custom_domains (id, deployment_id, app_id, owner_id, domain, is_apex, "
+      "needs_txt, claimed_at, asked_at, next_check_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
+      "$8, $8)",
+      id, claimant.deployment_id, claimant.app_id, claimant.owner_id, domain, apex,
+      apex || used_by_another(tx, domain, claimant.owner_id), tx.now());
+  const Claim made = *find(tx, id);
+  note(tx, claimant.owner_id, "domain.claim", made);
+  return made;
+}
+
+Claim ask_again(db::Tx& tx, const Claim& claim) {
+  tx.execute(
+      "UPDATE custom_domains SET generation = generation + 1, asked_at = $2, next_check_at = $2 "
+      "WHERE id = $1",
+      claim.id, tx.now());
+  return *find(tx, claim.id);
+}
+
+bool is_ipv6(const std::string& address) { return address.contains(':'); }
+
+}  // namespace
+
+std::string target_of(const Claim& claim, const std::string& apps_domain) {
+  return claim.name + "." + apps_domain;
+}
+
+std::string challenge_name(const Claim& claim) { return "_berth-challenge." + claim.domain; }
+std::string challenge_value(const Claim& claim) { return "berth=" + claim.deployment_id; }
+
+std::vector<Record> records(const Claim& claim, const std::string& apps_domain) {
+  std::vector<Record> result = {{.type = claim.is_apex ? "ALIAS" : "CNAME",
+                                 .name = claim.domain,
+                                 .value = target_of(claim, apps_domain)}};
+  if (claim.is_apex)
+    for (const std::string& address : claim.addresses)
+      result.push_back(
+          {.type = is_ipv6(address) ? "AAAA" : "A", .name = claim.domain, .value = address});
+  if (claim.needs_txt)
+    result.push_back(
+        {.type = "TXT", .name = challenge_name(claim), .value = challenge_value(claim)});
+  return result;
+}
+
+void refuse_taken(db::Tx& tx, const Claimant& claimant, const std::string& domain) {
+  const auto holder = holder_of(tx, domain);
+  if (holder && holder->deployment_id != claimant.deployment_id &&
+      !gives_way(*holder, claimant, tx.now()))
+    refuse(domain);
+}
+
+Claim claim(db::Tx& tx, const Claimant& claimant, const std::string& domain) {
+  refuse_taken(tx, claimant, domain);
+  tx.notify(db::Topic::custom_domain, claimant.deployment_id);
+  const auto own = living(tx, claimant.deployment_id);
+  if (own && own->domain == domain) return ask_again(tx, *own);
+  release(tx, claimant.deployment_id);
+  if (const auto holder = holder_of(tx, domain)) displace(tx, *holder, claimant);
+  return insert(tx, claimant, domain);
+}
+
+void release(db::Tx& tx, const std::string& deployment_id) {
+  const auto own = living(tx, deployment_id);
+  if (!own) return;
+  tx.execute("UPDATE custom_domains SET released_at = $2 WHERE id = $1", own->id, tx.now());
+  note(tx, own->owner_id, "domain.release", *own);
+  tx.notify(db::Topic::custom_domain, deployment_id);
+}
+
+std::optional<Claim> find(db::Tx& tx, const std::string& id) {
+  static const std::string sql = select_claims + "WHERE c.id = $1";
+  return first(tx.query(sql, id));
+}
+
+std::optional<Claim> living(db::Tx& tx, const std::string& deployment_id) {
+  static const std::string sql =
+      select_claims + "WHERE c.deployment_id = $1 AND c.released_at IS NULL";
+  return first(tx.query(sql, deployment_id));
+}
+
+std::optional<Claim> newest(db::Tx& tx, const std::string& deployment_id) {
+  static const std::string displaced =
+      select_claims +
+      "WHERE c.deployment_id = $1 AND c.reason = 'domain_taken' AND c.domain = d.custom_domain AND "
+      "d.status <> 'destroyed' ORDER BY c.claimed_at DESC, c.rowid DESC LIMIT 1";
+  if (auto own = living(tx, deployment_id)) return own;
+  return first(tx.query(displaced, deployment_id));
+}
+
+std::vector<Claim> leaving(db::Tx& tx, const std::string& deployment_id) {
+  static const std::string sql = select_claims +
+                                 "WHERE c.deployment_id = $1 AND c.released_at IS NOT NULL AND "
+                                 "c.removed_at IS NULL ORDER BY c.released_at";
+  return all(tx.query(sql, deployment_id));
+}
+
+std::vector<std::string> deployments_with_claims(db::Tx& tx) {
+  std::vector<std::string> ids;
+  auto rows = tx.query(
+      "SELECT DISTINCT deployment_id FROM custom_domains WHERE released_at IS NULL OR removed_at "
+      "IS NULL ORDER BY deployment_id");
+  while (rows.next()) ids.push_back(rows.text(0));
+  return ids;
+}
+
+void mark_removed(db::Tx& tx, const std::string& id) {
+  const int changed = tx.execute(
+      "UPDATE custom_domains SET removed_at = $2 WHERE id = $1 AND released_at IS NOT NULL AND "
+      "removed_at IS NULL",
+      id, tx.now());
+  if (changed == 0) return;
+  const auto gone = find(tx, id);
+  if (const auto next = holder_of(tx, gone->domain))
+    tx.notify(db::Topic::custom_domain, next->deployment_id);
+}
+
+bool domain_is_held(db::Tx& tx, const Claim& claim) {
+  return tx.number(
+             "SELECT EXISTS (SELECT 1 FROM custom_domains WHERE domain = $1 AND id <> $2 AND "
+             "released_at IS NOT NULL AND removed_at IS NULL)",
+             claim.domain, claim.id) != 0;
+}
+
+}  // namespace berth::custom_domains

@@ -1,0 +1,230 @@
+#include "controller/domain/deployments/deployments.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "controller/base/crypto.h"
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/apps/apps.h"
+#include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "controller/domain/deployments/custom_domains/domain_names.h"
+#include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/revisions.h"
+#include "controller/domain/deployments/rules.h"
+
+namespace berth::deployments {
+namespace {
+
+void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
+            const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key) {
+  const SealedEnv env = seal_env(id, order.env, data_key);
+  const auto credentials =
+      order.registry_credentials
+          ? std::optional(seal_credentials(id, *order.registry_credentials, data_key))
+          : std::nullopt;
+  tx.execute(
+      "INSERT INTO deployments (id, app_id, owner_id, tier_id, name, image, port, custom_domain, "
+      "health_path, env_keys, "
+      "env_sealed, credentials_sealed, memory_limit_mb, cpu_limit_millicores, status, "
+      "billing_status, request_id, "
+      "inserted_at, updated_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', $15, $16, "
+      "$17, $17)",
+      id, actor.app_id, owner_id, tier.id, order.name, order.image, order.port, order.custom_domain,
+      order.health_path, env.keys, env.values, credentials, tier.memory_limit_mb,
+      tier.cpu_limit_millicores, tier.monthly_cost_points.value_or(0) == 0 ? "exempt" : "current",
+      actor.request_id, tx.now());
+}
+
+// A new wish: the next generation in `status`. What was seen of the old one is forgotten.
+Deployment change_wish(db::Tx& tx, const Deployment& deployment, const Actor& actor,
+                       Status status) {
+  tx.execute(
+      "UPDATE deployments SET status = $2, generation = generation + 1, phase = '', reason = NULL, "
+      "cause = NULL, "
+      "message = NULL, health_status = NULL, request_id = $3, updated_at = $4, "
+      "stopped_at = CASE WHEN $2 = 'stopped' THEN $4 WHEN $2 = 'destroyed' THEN stopped_at END, "
+      "destroyed_at = CASE WHEN $2 = 'destroyed' THEN $4 END, "
+      "rollout = rollout + ($2 = 'deploying') WHERE id = $1",
+      deployment.id, to_string(status), actor.request_id, tx.now());
+  tx.notify(db::Topic::deployment, deployment.id);
+  return *find(tx, deployment.id);
+}
+
+Page<Deployment> page_of(const PageRequest& page, std::int64_t total) {
+  return {.items = {}, .page = page.page, .page_size = page.page_size, .total = total};
+}
+
+LogEntry log_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .action = row.text(1),
+          .status = row.text(2),
+          .initiated_by = row.text_or_null(3),
+          .details = row.text_or_null(4),
+          .inserted_at = row.instant(5)};
+}
+
+// The checks of a create request, in the order of api.md.
+tiers::Tier check_order(db::Tx& tx, const custom_domains::Claimant& claimant, const Order& order) {
+  const tiers::Tier tier = payable_tier(tx, order.tier);
+  if (order.custom_domain) check_has_domains(tier);
+  check_tier_allowed(*apps::find(tx, claimant.app_id), tier);
+  if (holder_of_name(tx, order.name))
+    throw Error(Code::subdomain_taken, "another deployment has the name " + order.name);
+  if (order.custom_domain) custom_domains::refuse_taken(tx, claimant, *order.custom_domain);
+  check_tier_cap(tx, claimant.owner_id, tier);
+  return tier;
+}
+
+}  // namespace
+
+Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Rules& rules,
+                  const std::string& data_key) {
+  Order order = ordered;
+  if (order.custom_domain) order.custom_domain = domain_names::normalised(*order.custom_domain);
+  check(order, rules);
+  const auto app = apps::find(tx, actor.app_id);
+  if (!app) throw Error(Code::app_not_found, "there is no such app");
+  custom_domains::Claimant claimant = {
+      .deployment_id = {}, .app_id = app->id, .owner_id = app->owner_id};
+  const tiers::Tier tier = check_order(tx, claimant, order);
+  const std::string id = claimant.deployment_id = new_uuid(tx.now());
+  insert(tx, id, actor, order, tier, app->owner_id, data_key);
+  const Deployment deployment = *find(tx, id);
+  billing::open(tx, deployment, tier);
+  if (order.custom_domain) custom_domains::claim(tx, claimant, *order.custom_domain);
+  begin_revision(tx, id, RolloutKind::create, actor.user_id);
+  write_log(tx, id,
+            {.action = "create",
+             .status = "succeeded",
+             .initiated_by = actor.user_id,
+             .details = nlohmann::json{{"image", order.image},
+                                       {"tier", tier.slug},
+                                       {"port", order.port},
+                                       {"generation", deployment.generation}}
+                            .dump()});
+  tx.notify(db::Topic::deployment, id);
+  return deployment;
+}
+
+Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id) {
+  Deployment deployment = get_owned(tx, actor.app_id, id);
+  if (deployment.status == Status::destroyed)
+    throw Error(Code::deployment_destroyed, "the deployment was deleted");
+  return deployment;
+}
+
+std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
+  static const std::string sql = select_deployments + "WHERE d.id = $1";
+  auto rows = tx.query(sql, id);
+  return rows.next() ? std::optional(deployment_of(rows)) : std::nullopt;
+}
+
+Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& id) {
+  auto deployment = find(tx, id);
+  if (!deployment) throw Error(Code::deployment_not_found, "there is no such deployment");
+  if (deployment->app_id != app_id)
+    throw Error(Code::forbidden, "this deployment belongs to another operator");
+  return std::move(*deployment);
+}
+
+Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
+  static const std::string sql = select_deployments +
+                                 "WHERE d.app_id = $1 AND d.status <> 'destroyed' "
+                                 "ORDER BY d.inserted_at DESC, d.id DESC LIMIT $2 OFFSET $3";
+  auto result = page_of(
+      page,
+      tx.number("SELECT count(*) FROM deployments WHERE app_id = $1 AND status <> 'destroyed'",
+                app_id));
+  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(deployment_of(rows));
+  return result;
+}
+
+Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id) {
+  const Deployment deployment = get_living(tx, actor, id);
+  const bool is_stopped = deployment.status == Status::stopped;
+  const bool would_have_started = billing::rest(tx, id);
+  if (is_stopped && !would_have_started) return deployment;
+  write_log(
+      tx, id,
+      {.action = "stop", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
+  if (is_stopped) return *find(tx, id);
+  return change_wish(tx, deployment, actor, Status::stopped);
+}
+
+Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id) {
+  const Deployment deployment = get_living(tx, actor, id);
+  check_not_suspended(deployment);
+  billing::resume(tx, actor, id);
+  const Deployment next = change_wish(tx, deployment, actor, Status::deploying);
+  begin_revision(tx, id, RolloutKind::restart, actor.user_id);
+  write_log(
+      tx, id,
+      {.action = "restart",
+       .status = "started",
+       .initiated_by = actor.user_id,
+       .details = nlohmann::json{{"generation", next.generation}, {"image", next.image}}.dump()});
+  return next;
+}
+
+Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
+  const Deployment deployment = get_owned(tx, actor.app_id, id);
+  if (deployment.status == Status::destroyed) return deployment;
+  write_log(
+      tx, id,
+      {.action = "destroy", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
+  custom_domains::release(tx, id);
+  billing::rest(tx, id);
+  forget_revisions(tx, id);
+  return change_wish(tx, deployment, actor, Status::destroyed);
+}
+
+std::vector<LogEntry> newest_logs(db::Tx& tx, const std::string& id) {
+  std::vector<LogEntry> result;
+  auto rows = tx.query(
+      "SELECT id, action, status, initiated_by, details, inserted_at FROM deploy_logs "
+      "WHERE deployment_id = $1 ORDER BY inserted_at DESC, rowid DESC LIMIT $2",
+      id, max_log_entries);
+  while (rows.next()) result.push_back(log_of(rows));
+  std::ranges::reverse(result);
+  return result;
+}
+
+Page<LogEntry> logs(db::Tx& tx, const std::string& id, const PageRequest& page) {
+  Page<LogEntry> result = {
+      .items = {},
+      .page = page.page,
+      .page_size = page.page_size,
+      .total = tx.number("SELECT count(*) FROM deploy_logs WHERE deployment_id = $1", id)};
+  auto rows = tx.query(
+      "SELECT id, action, status, initiated_by, details, inserted_at FROM deploy_logs "
+      "WHERE deployment_id = $1 ORDER BY inserted_at, rowid LIMIT $2 OFFSET $3",
+      id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(log_of(rows));
+  return result;
+}
+
+Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id) {
+  Allowance result;
+  const auto app = apps::find(tx, app_id);
+  const auto tiers = tiers::list(tx);
+  const auto tier = std::ranges::find_if(tiers, [](const tiers::Tier& row) {
+    return row.auto_approve && row.monthly_cost_points == 0;
+  });
+  if (tier == tiers.end() || !app) {
+    result.reasons.emplace_back(name(Code::tier_not_found));
+    return result;
+  }
+  result.tier = tier->slug;
+  result.most = tier->max_deployments;
+  result.used = used_of_tier(tx, app->owner_id, tier->id);
+  if (result.most && result.used >= *result.most)
+    result.reasons.emplace_back("deployment_limit_reached");
+  result.eligible = result.reasons.empty();
+  return result;
+}
+
+}  // namespace berth::deployments

@@ -1,0 +1,172 @@
+// What the reconcilers read and record.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "controller/base/text.h"
+#include "controller/domain/deployments/deployment_rows.h"
+#include "controller/domain/deployments/revisions.h"
+
+namespace berth::deployments {
+namespace {
+
+bool leaving_holds_name(db::Tx& tx, const Deployment& deployment) {
+  return tx.number(
+             "SELECT count(*) FROM deployments "
+             "WHERE name = $1 AND status = 'destroyed' AND removed_at IS NULL AND id <> $2",
+             deployment.name, deployment.id) > 0;
+}
+
+std::optional<std::string> name_of(std::optional<Reason> reason) {
+  return reason ? std::optional(std::string(to_string(*reason))) : std::nullopt;
+}
+
+std::optional<std::string> kept_message(const std::optional<std::string>& message) {
+  return message ? std::optional(cut(*message, max_message_length)) : std::nullopt;
+}
+
+// Of a rollout that is on its way: who began it and, at its end, how long it took.
+void add_rollout(nlohmann::json& details, const Revision& rollout, bool ends, Instant now) {
+  details["kind"] = rollout.kind;
+  details["image"] = rollout.image;
+  if (ends)
+    details["duration_seconds"] = std::chrono::duration<double>(now - rollout.started_at).count();
+}
+
+// The log entry for a move of status, where the move has one. What happens to a container after it
+// ran is berth's own to tell: nobody's rollout.
+void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
+  auto rollout = revision_of(tx, row.id, row.generation);
+  if (rollout && rollout->succeeded) rollout.reset();
+  nlohmann::json details = {{"generation", row.generation}};
+  // Where the new container fails, what was seen is the old one, which serves on.
+  const bool serves_on = seen.reason == Reason::rollout_failed;
+  if (seen.image_digest)
+    details[serves_on ? "serving_image_digest" : "image_digest"] = *seen.image_digest;
+  if (seen.reason) details["reason"] = to_string(*seen.reason);
+  if (seen.cause) details["cause"] = to_string(*seen.cause);
+  if (const auto message = kept_message(seen.message)) details["message"] = *message;
+  const auto write = [&](const std::string& status) {
+    if (rollout) add_rollout(details, *rollout, status != "started", tx.now());
+    write_log(tx, row.id,
+              {.action = "deploy",
+               .status = status,
+               .initiated_by = rollout ? rollout->initiated_by : std::nullopt,
+               .details = details.dump()});
+  };
+  const bool failed = seen.status == Status::errored || serves_on;
+  const bool failed_before = row.status == Status::errored || row.reason == Reason::rollout_failed;
+  if (failed) {
+    if (!failed_before || row.reason != seen.reason || row.cause != seen.cause) write("failed");
+  } else if (seen.status == Status::running && (row.status != Status::running || failed_before)) {
+    write("succeeded");
+    revision_succeeded(tx, row.id, seen.image_digest);
+  } else if (seen.status == Status::deploying && row.status == Status::pending) {
+    write("started");
+  }
+}
+
+}  // namespace
+
+std::optional<Wish> wish(db::Tx& tx, const std::string& id, const std::string& data_key) {
+  const auto deployment = find(tx, id);
+  if (!deployment) return std::nullopt;
+  Wish result = {.deployment = *deployment,
+                 .env = {},
+                 .registry_credentials = {},
+                 .host_is_held = leaving_holds_name(tx, *deployment)};
+  auto rows = tx.query("SELECT env_sealed, credentials_sealed FROM deployments WHERE id = $1", id);
+  rows.next();
+  result.env =
+      open_json(rows.text(0), data_key, env_context(id)).get<std::map<std::string, std::string>>();
+  if (const auto sealed = rows.text_or_null(1)) {
+    const auto plain = open_json(*sealed, data_key, credentials_context(id));
+    result.registry_credentials =
+        RegistryCredentials{.username = plain.at("username"), .password = plain.at("password")};
+  }
+  return result;
+}
+
+AppSize size_of_app(db::Tx& tx, const std::string& app_id) {
+  auto rows = tx.query(
+      "SELECT count(*), coalesce(sum(memory_limit_mb), 0), coalesce(sum(cpu_limit_millicores), 0), "
+      "coalesce(max(memory_limit_mb), 0), coalesce(max(cpu_limit_millicores), 0) "
+      "FROM deployments WHERE app_id = $1 AND status <> 'destroyed'",
+      app_id);
+  rows.next();
+  return {.deployments = int(rows.integer(0)),
+          .memory_mb = rows.integer(1),
+          .cpu_millicores = rows.integer(2),
+          .largest_memory_mb = int(rows.integer(3)),
+          .largest_cpu_millicores = int(rows.integer(4))};
+}
+
+std::vector<std::string> all_with_objects(db::Tx& tx) {
+  std::vector<std::string> ids;
+  auto rows = tx.query("SELECT id FROM deployments WHERE removed_at IS NULL ORDER BY id");
+  while (rows.next()) ids.push_back(rows.text(0));
+  return ids;
+}
+
+std::optional<std::string> holder_of_name(db::Tx& tx, const std::string& name) {
+  auto rows =
+      tx.query("SELECT id FROM deployments WHERE name = $1 AND status <> 'destroyed'", name);
+  return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+}
+
+bool app_has_objects(db::Tx& tx, const std::string& app_id) {
+  return tx.number(
+             "SELECT EXISTS (SELECT 1 FROM deployments WHERE app_id = $1 AND removed_at IS NULL)",
+             app_id) != 0;
+}
+
+std::map<std::string, int> count_by_status(db::Tx& tx) {
+  std::map<std::string, int> counts;
+  auto rows = tx.query(
+      "SELECT status, count(*) FROM deployments WHERE status <> 'destroyed' GROUP BY status");
+  while (rows.next()) counts[rows.text(0)] = int(rows.integer(1));
+  return counts;
+}
+
+bool differs(const Deployment& row, const Observation& seen) {
+  const Observation known = {.status = row.status,
+                             .phase = row.phase,
+                             .reason = row.reason,
+                             .cause = row.cause,
+                             .message = row.message,
+                             .container_id = row.container_id,
+                             .image_digest = row.image_digest,
+                             .host_server = row.host_server,
+                             .health_status = row.health_status};
+  Observation kept = seen;
+  kept.message = kept_message(seen.message);
+  return known != kept;
+}
+
+bool record(db::Tx& tx, const std::string& id, std::int64_t generation, const Observation& seen) {
+  const auto row = find(tx, id);
+  if (!row || row->generation != generation || row->status == Status::destroyed) return false;
+  log_move(tx, *row, seen);
+  tx.execute(
+      "UPDATE deployments SET status = $3, phase = $4, reason = $5, cause = $6, message = $7, "
+      "container_id = $8, "
+      "image_digest = $9, host_server = $10, health_status = $11, updated_at = $12, "
+      "last_health_check = CASE WHEN $11 IS NULL THEN last_health_check ELSE $12 END, "
+      "deployed_at = CASE WHEN $3 = 'running' AND (status <> 'running' OR deployed_at IS NULL) "
+      "THEN $12 "
+      "ELSE deployed_at END "
+      "WHERE id = $1 AND generation = $2 AND status <> 'destroyed'",
+      id, generation, to_string(seen.status), seen.phase, name_of(seen.reason), name_of(seen.cause),
+      kept_message(seen.message), seen.container_id, seen.image_digest, seen.host_server,
+      seen.health_status, tx.now());
+  tx.notify(db::Topic::deployment_seen, id);
+  return true;
+}
+
+void mark_removed(db::Tx& tx, const std::string& id) {
+  tx.execute(
+      "UPDATE deployments SET removed_at = $2 WHERE id = $1 AND status = 'destroyed' AND "
+      "removed_at IS NULL",
+      id, tx.now());
+}
+
+}  // namespace berth::deployments

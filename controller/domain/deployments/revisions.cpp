@@ -1,0 +1,109 @@
+#include "controller/domain/deployments/revisions.h"
+
+#include <algorithm>
+#include <array>
+
+namespace berth::deployments {
+namespace {
+
+constexpr std::array<std::string_view, 4> kind_names = {"create", "patch", "restart", "rollback"};
+static_assert(size_t(RolloutKind::rollback) + 1 == kind_names.size());
+
+const std::string select_revisions =
+    "SELECT generation, kind, initiated_by, image, port, health_path, env_keys, env_sealed, "
+    "credentials_sealed, image_digest, started_at, succeeded_at FROM deployment_revisions "
+    "WHERE deployment_id = $1 ";
+
+Revision revision(const db::Query& row) {
+  return {.generation = row.integer(0),
+          .kind = row.text(1),
+          .initiated_by = row.text_or_null(2),
+          .image = row.text(3),
+          .port = int(row.integer(4)),
+          .health_path = row.text_or_null(5),
+          .env_keys = row.text(6),
+          .env_sealed = row.text(7),
+          .credentials_sealed = row.text_or_null(8),
+          .image_digest = row.text_or_null(9),
+          .started_at = row.instant(10),
+          .succeeded = !row.null(11)};
+}
+
+// Without tag and digest; a colon before the last slash belongs to the registry's port.
+std::string repository_of(const std::string& image) {
+  const std::string named = image.substr(0, image.find('@'));
+  const size_t slash = named.rfind('/');
+  return named.substr(0, named.find(':', slash == std::string::npos ? 0 : slash));
+}
+
+constexpr std::string_view digest_mark = "@sha256:";
+constexpr size_t digest_digits = 64;
+
+bool is_digest(std::string_view text) {
+  return text.starts_with(digest_mark) && text.size() == digest_mark.size() + digest_digits &&
+         text.substr(digest_mark.size()).find_first_not_of("0123456789abcdef") ==
+             std::string_view::npos;
+}
+
+}  // namespace
+
+std::string_view to_string(RolloutKind kind) { return kind_names.at(size_t(kind)); }
+
+void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind kind,
+                    const std::optional<std::string>& initiated_by) {
+  tx.execute("DELETE FROM deployment_revisions WHERE deployment_id = $1 AND succeeded_at IS NULL",
+             deployment_id);
+  tx.execute(
+      "INSERT INTO deployment_revisions (deployment_id, generation, kind, initiated_by, image, "
+      "port, health_path, env_keys, env_sealed, credentials_sealed, started_at) "
+      "SELECT id, generation, $2, $3, image, port, health_path, env_keys, env_sealed, "
+      "credentials_sealed, $4 FROM deployments WHERE id = $1",
+      deployment_id, to_string(kind), initiated_by, tx.now());
+}
+
+std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id) {
+  static const std::string sql = select_revisions + "ORDER BY generation DESC";
+  std::vector<Revision> result;
+  auto rows = tx.query(sql, deployment_id);
+  while (rows.next()) result.push_back(revision(rows));
+  return result;
+}
+
+std::optional<Revision> revision_of(db::Tx& tx, const std::string& deployment_id,
+                                    std::int64_t generation) {
+  static const std::string sql = select_revisions + "AND generation = $2";
+  auto rows = tx.query(sql, deployment_id, generation);
+  return rows.next() ? std::optional(revision(rows)) : std::nullopt;
+}
+
+void revision_succeeded(db::Tx& tx, const std::string& deployment_id,
+                        const std::optional<std::string>& image_digest) {
+  const int succeeded = tx.execute(
+      "UPDATE deployment_revisions SET succeeded_at = $2, image_digest = $3 "
+      "WHERE deployment_id = $1 AND succeeded_at IS NULL",
+      deployment_id, tx.now(), image_digest);
+  if (succeeded == 0) return;
+  tx.execute(
+      "DELETE FROM deployment_revisions WHERE deployment_id = $1 AND generation IN ("
+      "SELECT generation FROM deployment_revisions WHERE deployment_id = $1 "
+      "AND succeeded_at IS NOT NULL ORDER BY generation DESC LIMIT -1 OFFSET $2)",
+      deployment_id, max_revisions);
+}
+
+void forget_revisions(db::Tx& tx, const std::string& deployment_id) {
+  tx.execute("DELETE FROM deployment_revisions WHERE deployment_id = $1", deployment_id);
+}
+
+std::string pinned(const std::string& image, const std::optional<std::string>& image_digest) {
+  constexpr std::string_view docker = "docker-pullable://";  // Docker's own way to write it
+  if (!image_digest || image.find('@') != std::string::npos) return image;
+  const std::string pulled =
+      image_digest->starts_with(docker) ? image_digest->substr(docker.size()) : *image_digest;
+  const size_t at = std::min(pulled.find('@'), pulled.size());
+  const std::string digest = pulled.substr(at);
+  const bool fits = image.size() + digest.size() <= max_image_length;
+  const bool is_known = is_digest(digest) && repository_of(image) == pulled.substr(0, at);
+  return is_known && fits ? image + digest : image;
+}
+
+}  // namespace berth::deployments

@@ -1,0 +1,114 @@
+#include "controller/domain/deployments/tiers.h"
+
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/ads/campaigns.h"
+#include "controller/domain/deployments/billing/billing.h"
+
+namespace berth::tiers {
+namespace {
+
+constexpr const char* columns =
+    "SELECT id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats, "
+    "memory_limit_mb, "
+    "cpu_limit_millicores, max_deployments, custom_domain_allowed, auto_approve, "
+    "monthly_stipend_points, "
+    "ad_reach_multiplier FROM deploy_tiers ";
+
+Tier tier_of(const db::Query& row) {
+  const auto most = row.integer_or_null(9);
+  return {.id = row.text(0),
+          .name = row.text(1),
+          .slug = row.text(2),
+          .description = row.text(3),
+          .payment_method = row.text(4),
+          .monthly_cost_points = row.integer_or_null(5),
+          .monthly_cost_sats = row.integer_or_null(6),
+          .memory_limit_mb = int(row.integer(7)),
+          .cpu_limit_millicores = int(row.integer(8)),
+          .max_deployments = most ? std::optional(int(*most)) : std::nullopt,
+          .custom_domain_allowed = row.flag(10),
+          .auto_approve = row.flag(11),
+          .monthly_stipend_points = row.integer(12),
+          .ad_reach_multiplier = row.text(13)};
+}
+
+std::optional<Tier> first(db::Query rows) {
+  return rows.next() ? std::optional(tier_of(rows)) : std::nullopt;
+}
+
+void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
+  tx.execute(
+      "INSERT INTO deploy_tiers (id, name, slug, description, payment_method, "
+      "monthly_cost_points, monthly_cost_sats, memory_limit_mb, cpu_limit_millicores, "
+      "max_deployments, custom_domain_allowed, auto_approve, monthly_stipend_points, "
+      "ad_reach_multiplier, position) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, "
+      "$13, $14, (SELECT coalesce(max(position), 0) + 1 FROM deploy_tiers))",
+      id, tier.name, tier.slug, tier.description, tier.payment_method, tier.monthly_cost_points,
+      tier.monthly_cost_sats, tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
+      tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
+      tier.ad_reach_multiplier);
+}
+
+// Each payment method has its price and not the other's.
+void check_price(const Tier& tier) {
+  const bool bitcoin = tier.payment_method == "bitcoin";
+  const auto price = [](bool wanted, bool given, const char* field) {
+    if (wanted != given)
+      throw invalid_field(field, wanted ? "is required for this payment method"
+                                        : "isn't the price of this payment method");
+  };
+  price(!bitcoin, tier.monthly_cost_points.has_value(), "monthly_cost_points");
+  price(bitcoin, tier.monthly_cost_sats.has_value(), "monthly_cost_sats");
+}
+
+}  // namespace
+
+std::vector<Tier> list(db::Tx& tx) {
+  static const std::string sql = std::string(columns) + "ORDER BY position";
+  std::vector<Tier> result;
+  auto rows = tx.query(sql);
+  while (rows.next()) result.push_back(tier_of(rows));
+  return result;
+}
+
+std::optional<Tier> find_by_slug(db::Tx& tx, const std::string& slug) {
+  static const std::string sql = std::string(columns) + "WHERE slug = $1";
+  return first(tx.query(sql, slug));
+}
+
+std::optional<Tier> find(db::Tx& tx, const std::string& id) {
+  static const std::string sql = std::string(columns) + "WHERE id = $1";
+  return first(tx.query(sql, id));
+}
+
+Tier create(db::Tx& tx, const Tier& tier) {
+  check_price(tier);
+  if (find_by_slug(tx, tier.slug)) throw invalid_field("slug", "is that of another tier");
+  const std::string id = new_uuid(tx.now());
+  insert(tx, id, tier);
+  return *find(tx, id);
+}
+
+Tier update(db::Tx& tx, const Tier& tier) {
+  check_price(tier);
+  tx.execute(
+      "UPDATE deploy_tiers SET name = $2, description = $3, monthly_cost_points = $4, "
+      "monthly_cost_sats = $5, memory_limit_mb = $6, cpu_limit_millicores = $7, max_deployments = "
+      "$8, custom_domain_allowed = $9, auto_approve = $10, monthly_stipend_points = $11, "
+      "ad_reach_multiplier = $12 WHERE id = $1",
+      tier.id, tier.name, tier.description, tier.monthly_cost_points, tier.monthly_cost_sats,
+      tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
+      tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
+      tier.ad_reach_multiplier);
+  billing::tier_changed(tx, tier.id);
+  campaigns::tiers_changed(tx);
+  return *find(tx, tier.id);
+}
+
+void seed(db::Tx& tx, const std::vector<Tier>& tiers) {
+  if (tx.number("SELECT count(*) FROM deploy_tiers") > 0) return;
+  for (const Tier& tier : tiers) insert(tx, new_uuid(tx.now()), tier);
+}
+
+}  // namespace berth::tiers

@@ -1,0 +1,157 @@
+#include "controller/domain/items/cosmetics.h"
+
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/ledger/ledger.h"
+#include "controller/domain/oauth/connections.h"
+#include "controller/domain/social/blocks.h"
+
+namespace berth::cosmetics {
+namespace {
+
+const std::string item_columns =
+    "i.id, i.name, i.description, i.category, i.rarity, i.asset_url, i.price_points, i.available ";
+constexpr int after_item = 8;
+
+Item item_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .name = row.text(1),
+          .description = row.text_or_null(2),
+          .category = row.text(3),
+          .rarity = row.text(4),
+          .asset_url = row.text_or_null(5),
+          .price_points = row.integer(6),
+          .available = row.flag(7)};
+}
+
+const std::string owned_query = "SELECT " + item_columns +
+                                ", o.id, o.acquired_at, o.acquired_via FROM user_cosmetics o "
+                                "JOIN cosmetic_items i ON i.id = o.item_id ";
+
+Owned owned_of(const db::Query& row) {
+  return {.id = row.text(after_item),
+          .item = item_of(row),
+          .acquired_at = row.instant(after_item + 1),
+          .acquired_via = row.text(after_item + 2)};
+}
+
+const std::string fits_filter =
+    "($1 IS NULL OR i.category = $1) AND ($2 IS NULL OR i.rarity = $2) AND "
+    "($3 IS NULL OR i.available = $3) ";
+
+enum class Via { purchase, gift };
+
+struct Words {
+  std::string_view kind;  // of the ledger transaction
+  const char* stored;
+  const char* memo;
+};
+Words words(Via via) {
+  return via == Via::purchase ? Words{"cosmetic_purchase", "purchase", ""}
+                              : Words{"cosmetic_gift", "gift", "a gift: "};
+}
+
+void pay(db::Tx& tx, const Payer& payer, const Item& item, Via via) {
+  if (item.price_points == 0) return;
+  if (payer.grant_id) connections::count_spending(tx, *payer.grant_id, item.price_points);
+  const auto paid = ledger::post(tx, {.kind = words(via).kind,
+                                      .from = ledger::user_account(payer.user_id),
+                                      .to = ledger::treasury(),
+                                      .amount = item.price_points,
+                                      .memo = words(via).memo + item.name});
+  if (!paid)
+    throw Error(Code::insufficient_balance, "the balance is lower than the price of " +
+                                                std::to_string(item.price_points) + " points");
+}
+
+Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
+                    const std::string& owner_id, Via via) {
+  const Item item = get(tx, item_id);
+  if (!item.available) throw Error(Code::cosmetic_unavailable, "this item can't be had right now");
+  if (tx.execute("INSERT INTO user_cosmetics (id, user_id, item_id, acquired_at, acquired_via) "
+                 "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id, item_id) DO NOTHING",
+                 new_uuid(tx.now()), owner_id, item.id, tx.now(), words(via).stored) == 0)
+    throw Error(Code::already_owned, "the user owns this item already");
+  pay(tx, payer, item, via);
+  static const std::string sql = owned_query + "WHERE o.user_id = $1 AND o.item_id = $2";
+  auto rows = tx.query(sql, owner_id, item.id);
+  rows.next();
+  return {.owned = owned_of(rows),
+          .paid = item.price_points,
+          .balance = ledger::balance(tx, ledger::user_account(payer.user_id))};
+}
+
+}  // namespace
+
+Page<Item> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {
+  static const std::string count = "SELECT count(*) FROM cosmetic_items i WHERE " + fits_filter;
+  static const std::string sql = "SELECT " + item_columns + "FROM cosmetic_items i WHERE " +
+                                 fits_filter + "ORDER BY i.inserted_at, i.rowid LIMIT $4 OFFSET $5";
+  Page<Item> result = {.items = {},
+                       .page = page.page,
+                       .page_size = page.page_size,
+                       .total = tx.number(count, filter.category, filter.rarity, filter.available)};
+  auto rows = tx.query(sql, filter.category, filter.rarity, filter.available, page.page_size,
+                       page.offset());
+  while (rows.next()) result.items.push_back(item_of(rows));
+  return result;
+}
+
+Item get(db::Tx& tx, const std::string& id) {
+  static const std::string sql = "SELECT " + item_columns + "FROM cosmetic_items i WHERE i.id = $1";
+  auto rows = tx.query(sql, id);
+  if (!rows.next()) throw Error(Code::cosmetic_not_found, "there is no such cosmetic item");
+  return item_of(rows);
+}
+
+Item create(db::Tx& tx, const Item& item) {
+  const std::string id = new_uuid(tx.now());
+  tx.execute(
+      "INSERT INTO cosmetic_items (id, name, description, category, rarity, asset_url, "
+      "price_points, available, inserted_at, updated_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)",
+      id, item.name, item.description, item.category, item.rarity, item.asset_url,
+      item.price_points, item.available, tx.now());
+  return get(tx, id);
+}
+
+Item update(db::Tx& tx, const Item& item) {
+  tx.execute(
+      "UPDATE cosmetic_items SET name = $2, description = $3, rarity = $4, asset_url = $5, "
+      "price_points = $6, available = $7, updated_at = $8 WHERE id = $1",
+      item.id, item.name, item.description, item.rarity, item.asset_url, item.price_points,
+      item.available, tx.now());
+  return get(tx, item.id);
+}
+
+Page<Owned> owned_by(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
+  static const std::string sql =
+      owned_query +
+      "WHERE o.user_id = $1 ORDER BY o.acquired_at DESC, o.id DESC LIMIT $2 OFFSET $3";
+  Page<Owned> result = {
+      .items = {},
+      .page = page.page,
+      .page_size = page.page_size,
+      .total = tx.number("SELECT count(*) FROM user_cosmetics WHERE user_id = $1", user_id)};
+  auto rows = tx.query(sql, user_id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(owned_of(rows));
+  return result;
+}
+
+bool owns(db::Tx& tx, const std::string& user_id, const std::string& item_id) {
+  return tx.number("SELECT count(*) FROM user_cosmetics WHERE user_id = $1 AND item_id = $2",
+                   user_id, item_id) == 1;
+}
+
+Acquisition purchase(db::Tx& tx, const Payer& payer, const std::string& item_id) {
+  return acquire(tx, payer, item_id, payer.user_id, Via::purchase);
+}
+
+Acquisition give(db::Tx& tx, const Payer& payer, const std::string& item_id,
+                 const std::string& to_user_id) {
+  if (to_user_id == payer.user_id) throw invalid_field("to_user_id", "must be another user's");
+  blocks::require_visible(tx, payer.user_id, to_user_id);
+  return acquire(tx, payer, item_id, to_user_id, Via::gift);
+}
+
+}  // namespace berth::cosmetics

@@ -1,0 +1,158 @@
+#include "controller/domain/items/learning.h"
+
+#include <algorithm>
+
+#include "controller/base/error.h"
+#include "controller/domain/apps/apps.h"
+#include "controller/domain/items/learning_rows.h"
+
+namespace berth::learning {
+namespace {
+
+// $1 is the user.
+const std::string progress_query =
+    "SELECT " + module_columns +
+    ", p.started_at, p.completed, p.completed_at, p.repeat_eligible_at, NOT EXISTS "
+    "(SELECT 1 FROM learning_modules b LEFT JOIN learning_progress q "
+    "ON q.module_id = b.id AND q.user_id = $1 "
+    "WHERE b.number < m.number AND b.active = 1 AND q.first_completed_at IS NULL) "
+    "FROM learning_modules m LEFT JOIN learning_progress p "
+    "ON p.module_id = m.id AND p.user_id = $1 WHERE m.active = 1 ";
+
+Progress progress_of(const db::Query& row) {
+  const Module module = module_of(row);
+  return {.module = module,
+          .open = row.flag(after_module + 4),
+          .started_at = row.instant_or_null(after_module),
+          // An admin may have taken steps out since.
+          .completed = std::min(row.integer_or_null(after_module + 1).value_or(0), module.total),
+          .completed_at = row.instant_or_null(after_module + 2),
+          .repeat_eligible_at = row.instant_or_null(after_module + 3)};
+}
+
+bool begins_round(const Progress& progress, Instant now) {
+  if (!progress.started_at) return true;
+  return progress.completed_at && progress.repeat_eligible_at &&
+         now >= *progress.repeat_eligible_at;
+}
+
+void begin_round(db::Tx& tx, const std::string& user_id, Progress& progress) {
+  tx.execute(
+      "INSERT INTO learning_progress (user_id, module_id, started_at) VALUES ($1, $2, $3) "
+      "ON CONFLICT (user_id, module_id) DO UPDATE SET started_at = excluded.started_at, "
+      "completed = 0, completed_at = NULL, repeat_eligible_at = NULL",
+      user_id, progress.module.id, tx.now());
+  progress.started_at = tx.now();
+  progress.completed = 0;
+  progress.completed_at = std::nullopt;
+  progress.repeat_eligible_at = std::nullopt;
+}
+
+rewards::Outcome pay(db::Tx& tx, const rewards::Rules& rules, const Learner& learner,
+                     const Module& module) {
+  const auto app = learner.app_id ? apps::find(tx, *learner.app_id) : std::nullopt;
+  return rewards::pay(tx, rules,
+                      {.kind = rewards::Kind::learning,
+                       .user_id = learner.user_id,
+                       .app_owner_id = app ? std::optional(app->owner_id) : std::nullopt,
+                       .amount = module.points,
+                       .memo = module.title});
+}
+
+void store(db::Tx& tx, const std::string& user_id, const Progress& progress) {
+  tx.execute(
+      "UPDATE learning_progress SET completed = $3, completed_at = $4, repeat_eligible_at = $5, "
+      "first_completed_at = coalesce(first_completed_at, $4) WHERE user_id = $1 AND module_id = $2",
+      user_id, progress.module.id, progress.completed, progress.completed_at,
+      progress.repeat_eligible_at);
+}
+
+}  // namespace
+
+std::optional<Instant> Progress::counts_from() const {
+  if (!started_at) return std::nullopt;
+  return *started_at + std::chrono::seconds(module.min_seconds);
+}
+
+Page<Progress> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
+  static const std::string sql = progress_query + "ORDER BY m.number LIMIT $2 OFFSET $3";
+  Page<Progress> result = {
+      .items = {},
+      .page = page.page,
+      .page_size = page.page_size,
+      .total = tx.number("SELECT count(*) FROM learning_modules WHERE active = 1")};
+  auto rows = tx.query(sql, user_id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(progress_of(rows));
+  return result;
+}
+
+Progress find(db::Tx& tx, const std::string& user_id, std::int64_t number) {
+  static const std::string sql = progress_query + "AND m.number = $2";
+  auto rows = tx.query(sql, user_id, number);
+  if (!rows.next()) throw Error(Code::module_not_found, "there is no such module");
+  return progress_of(rows);
+}
+
+Report report(db::Tx& tx, const rewards::Rules& rules, const Learner& learner, std::int64_t number,
+              std::int64_t completed) {
+  Report result = {
+      .progress = find(tx, learner.user_id, number), .counted = Counted::yes, .reward = {}};
+  Progress& progress = result.progress;
+  const Module& module = progress.module;
+  if (completed > module.total)
+    throw invalid_field("completed", "must be at most " + std::to_string(module.total));
+  if (!progress.open)
+    throw Error(Code::invalid_state, "the module before this one isn't completed yet");
+  if (begins_round(progress, tx.now())) begin_round(tx, learner.user_id, progress);
+  if (completed < progress.completed)
+    throw Error(Code::invalid_state,
+                "progress only goes up: " + std::to_string(progress.completed) +
+                    " steps are completed already");
+  const bool nothing_new =
+      completed == progress.completed && (completed < module.total || progress.completed_at);
+  if (nothing_new) return result;
+  if (tx.now() < *progress.counts_from()) {
+    result.counted = Counted::too_early;
+    return result;
+  }
+  progress.completed = completed;
+  if (completed == module.total && !progress.completed_at) {
+    progress.completed_at = tx.now();
+    if (module.repeat_after_seconds)
+      progress.repeat_eligible_at = tx.now() + std::chrono::seconds(*module.repeat_after_seconds);
+    result.reward = pay(tx, rules, learner, module);
+  }
+  store(tx, learner.user_id, progress);
+  return result;
+}
+
+Path path(db::Tx& tx, const std::string& user_id) {
+  Path result;
+  auto chosen = tx.query("SELECT path FROM learning_paths WHERE user_id = $1", user_id);
+  if (chosen.next()) result.name = chosen.text(0);
+  auto rows = tx.query(
+      "SELECT count(*), count(p.user_id), count(p.first_completed_at) FROM learning_modules m "
+      "LEFT JOIN learning_progress p ON p.module_id = m.id AND p.user_id = $1 WHERE m.active = 1",
+      user_id);
+  rows.next();
+  const std::int64_t all = rows.integer(0);
+  if (rows.integer(1) > 0) result.status = PathStatus::in_progress;
+  if (all > 0 && rows.integer(2) == all) result.status = PathStatus::completed;
+  return result;
+}
+
+Path choose_path(db::Tx& tx, const std::string& user_id, const std::string& name) {
+  tx.execute(
+      "INSERT INTO learning_paths (user_id, path) VALUES ($1, $2) "
+      "ON CONFLICT (user_id) DO UPDATE SET path = excluded.path",
+      user_id, name);
+  return path(tx, user_id);
+}
+
+void forget(db::Tx& tx, const std::string& user_id) {
+  for (const char* sql : {"DELETE FROM learning_progress WHERE user_id = $1",
+                          "DELETE FROM learning_paths WHERE user_id = $1"})
+    tx.execute(sql, user_id);
+}
+
+}  // namespace berth::learning

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "controller/domain/items/learning.h"
+
+// How a module stands in the database, for the files of learning.h.
+namespace berth::learning {
+
+inline const std::string module_columns =
+    "m.id, m.number, m.title, m.description, m.total, m.min_seconds, m.points, "
+    "m.repeat_after_seconds, m.active ";
+inline constexpr int after_module = 9;
+Module module_of(const db::Query& row);  // whose first columns are these
+
+}  // namespace berth::learning

@@ -1,0 +1,125 @@
+#include "controller/domain/ledger/holds.h"
+
+#include <stdexcept>
+#include <vector>
+
+#include "controller/base/id.h"
+
+namespace berth::holds {
+namespace {
+
+constexpr std::string_view columns =
+    "SELECT id, source_id, amount, purpose, state, created_at, expires_at FROM ledger_holds ";
+
+Hold hold_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .source_id = row.text(1),
+          .amount = row.integer(2),
+          .purpose = row.text(3),
+          .state = row.text(4),
+          .created_at = row.instant(5),
+          .expires_at = row.instant(6)};
+}
+
+std::vector<Hold> select(db::Query rows) {
+  std::vector<Hold> holds;
+  while (rows.next()) holds.push_back(hold_of(rows));
+  return holds;
+}
+
+ledger::Account account_of(db::Tx& tx, const std::string& id) {
+  auto rows = tx.query("SELECT kind, owner FROM ledger_accounts WHERE id = $1", id);
+  if (!rows.next()) throw std::logic_error("a hold on no account");
+  return {.kind = rows.text(0), .owner = rows.text(1)};
+}
+
+bool close(db::Tx& tx, const std::string& id, std::string_view state) {
+  return tx.execute(
+             "UPDATE ledger_holds SET state = $2, closed_at = $3 WHERE id = $1 AND state = 'open'",
+             id, state, tx.now()) == 1;
+}
+
+void give_back(db::Tx& tx, const Hold& hold, std::string_view state) {
+  if (!close(tx, hold.id, state)) throw std::logic_error("a hold that isn't open");
+  const ledger::Account source = account_of(tx, hold.source_id);
+  const auto moved = ledger::post(tx, {.kind = "hold_released",
+                                       .from = ledger::reservation_account(source),
+                                       .to = source,
+                                       .amount = hold.amount,
+                                       .memo = hold.purpose});
+  if (!moved) throw std::logic_error("a hold without its points");
+}
+
+}  // namespace
+
+std::optional<Hold> place(db::Tx& tx, const Request& request) {
+  const ledger::Account held = ledger::reservation_account(request.source);
+  ledger::open_account(tx, held);
+  const auto moved = ledger::post(tx, {.kind = "hold_placed",
+                                       .from = request.source,
+                                       .to = held,
+                                       .amount = request.amount,
+                                       .memo = std::string(request.purpose)});
+  if (!moved) return std::nullopt;
+  const std::string id = new_uuid(tx.now());
+  tx.execute(
+      "INSERT INTO ledger_holds (id, source_id, held_id, amount, purpose, created_at, expires_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+      id, request.source.id(), held.id(), request.amount, request.purpose, tx.now(),
+      tx.now() + request.life);
+  return find(tx, id);
+}
+
+std::optional<Hold> find(db::Tx& tx, const std::string& id) {
+  static const std::string sql = std::string(columns) + "WHERE id = $1";
+  auto rows = tx.query(sql, id);
+  return rows.next() ? std::optional(hold_of(rows)) : std::nullopt;
+}
+
+std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger::Account& to,
+                                std::string_view kind, const std::string& memo) {
+  const auto hold = find(tx, id);
+  if (!hold || hold->expires_at <= tx.now() || !close(tx, id, "posted")) return std::nullopt;
+  const auto moved =
+      ledger::post(tx, {.kind = kind,
+                        .from = ledger::reservation_account(account_of(tx, hold->source_id)),
+                        .to = to,
+                        .amount = hold->amount,
+                        .memo = memo});
+  if (!moved) throw std::logic_error("a hold without its points");
+  return moved;
+}
+
+bool void_hold(db::Tx& tx, const std::string& id) {
+  const auto hold = find(tx, id);
+  if (!hold || hold->state != "open") return false;
+  give_back(tx, *hold, "voided");
+  return true;
+}
+
+std::int64_t void_all(db::Tx& tx, const ledger::Account& source) {
+  static const std::string sql =
+      std::string(columns) + "WHERE source_id = $1 AND state = 'open' ORDER BY id";
+  std::int64_t points = 0;
+  for (const Hold& hold : select(tx.query(sql, source.id()))) {
+    give_back(tx, hold, "voided");
+    points += hold.amount;
+  }
+  return points;
+}
+
+bool is_any_due(db::Tx& tx) {
+  return tx.number("SELECT 1 FROM ledger_holds WHERE state = 'open' AND expires_at <= $1 LIMIT 1",
+                   tx.now()) > 0;
+}
+
+int expire(db::Tx& tx, int limit) {
+  static const std::string sql =
+      std::string(columns) +
+      "WHERE state = 'open' AND expires_at <= $1 ORDER BY expires_at LIMIT $2";
+  const auto due = select(tx.query(sql, tx.now(), limit));
+  for (const Hold& hold : due) give_back(tx, hold, "expired");
+  return int(due.size());
+}
+
+}  // namespace berth::holds

@@ -1,0 +1,104 @@
+#include "controller/domain/ledger/rewards.h"
+
+#include <array>
+#include <atomic>
+
+#include "controller/base/log.h"
+
+namespace berth::rewards {
+namespace {
+
+std::atomic<std::uint64_t> refused_when_empty = 0;
+std::atomic<bool> is_empty = false;
+
+struct Cap {
+  std::string subject;
+  std::int64_t most;
+  Refusal refusal;
+};
+
+std::vector<Cap> caps(const Rules& rules, const Reward& reward) {
+  std::vector<Cap> all = {{"user:" + reward.user_id, rules.user_daily, Refusal::user_cap},
+                          {"total", rules.total_daily, Refusal::total_cap}};
+  if (reward.app_owner_id)
+    all.push_back({"owner:" + *reward.app_owner_id, rules.owner_daily, Refusal::owner_cap});
+  return all;
+}
+
+Refusal refused_by_caps(db::Tx& tx, const std::vector<Cap>& all, std::int64_t amount) {
+  for (const Cap& cap : all) {
+    const std::int64_t given =
+        tx.number("SELECT points FROM reward_days WHERE subject = $1 AND day = $2", cap.subject,
+                  utc_day(tx.now()));
+    if (amount > cap.most - given) return cap.refusal;
+  }
+  return Refusal::none;
+}
+
+void count(db::Tx& tx, const std::vector<Cap>& all, std::int64_t amount) {
+  for (const Cap& cap : all)
+    tx.execute(
+        "INSERT INTO reward_days (subject, day, points) VALUES ($1, $2, $3) "
+        "ON CONFLICT (subject, day) DO UPDATE SET points = points + excluded.points",
+        cap.subject, utc_day(tx.now()), amount);
+}
+
+void note_empty(const Reward& reward) {
+  ++refused_when_empty;
+  if (!is_empty.exchange(true))
+    log::warning("the treasury is empty: no rewards until points are minted to it",
+                 {{"reward", to_string(reward.kind)}, {"points", reward.amount}});
+}
+
+void note_paid() {
+  if (is_empty.exchange(false)) log::info("the treasury pays rewards again");
+}
+
+}  // namespace
+
+std::string_view to_string(Kind kind) {
+  static constexpr std::array names = {"signup_bonus", "referral_reward", "session_reward",
+                                       "learning_reward", "viewer_reward"};
+  return names.at(static_cast<size_t>(kind));
+}
+
+std::string_view to_string(Refusal refusal) {
+  static constexpr std::array names = {"none",      "nothing_due", "email_not_verified", "user_cap",
+                                       "owner_cap", "total_cap",   "treasury_empty"};
+  return names.at(static_cast<size_t>(refusal));
+}
+
+bool give(db::Tx& tx, const Reward& reward) {
+  if (reward.amount < 1) return false;
+  const auto paid = ledger::post(tx, {.kind = to_string(reward.kind),
+                                      .from = ledger::treasury(),
+                                      .to = ledger::user_account(reward.user_id),
+                                      .amount = reward.amount,
+                                      .memo = reward.memo});
+  if (!paid) {
+    note_empty(reward);
+    return false;
+  }
+  note_paid();
+  tx.execute("UPDATE users SET free_points = min(free_points + $2, $3) WHERE id = $1",
+             reward.user_id, reward.amount, ledger::max_points);
+  return true;
+}
+
+Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward) {
+  if (reward.amount < 1) return {.refusal = Refusal::nothing_due};
+  if (tx.number("SELECT count(*) FROM users WHERE id = $1 AND email_verified_at IS NOT NULL "
+                "AND deleted_at IS NULL",
+                reward.user_id) == 0)
+    return {.refusal = Refusal::email_not_verified};
+  const std::vector<Cap> all = caps(rules, reward);
+  if (const Refusal refusal = refused_by_caps(tx, all, reward.amount); refusal != Refusal::none)
+    return {.refusal = refusal};
+  if (!give(tx, reward)) return {.refusal = Refusal::treasury_empty};
+  count(tx, all, reward.amount);
+  return {.points = reward.amount};
+}
+
+std::uint64_t refused_for_empty_treasury() { return refused_when_empty; }
+
+}  // namespace berth::rewards

@@ -1,0 +1,118 @@
+#include "controller/domain/lifecycle/passwords.h"
+
+#include <zxcvbn.h>
+
+#include <cmath>
+
+#include "controller/base/error.h"
+#include "controller/base/text.h"
+#include "controller/domain/accounts/account_mail.h"
+#include "controller/domain/accounts/sessions.h"
+#include "controller/domain/accounts/two_factor.h"
+#include "controller/domain/oauth/connections.h"
+
+namespace berth::accounts {
+namespace {
+
+// zxcvbn's lowest class, "too guessable".
+constexpr double guesses_of_commonest = 1'000;
+// What is common is short, and zxcvbn's time grows with the square of the length (1 ms for 64).
+constexpr size_t looked_at_bytes = 64;
+
+bool is_common(std::string_view password, const std::vector<std::string>& own) {
+  std::vector<const char*> words = {"berth"};
+  for (const std::string& word : own) words.push_back(word.c_str());
+  words.push_back(nullptr);
+  const std::string text = cut(password, looked_at_bytes);
+  ZxcMatch_t* parts = nullptr;
+  const double bits = ZxcvbnMatch(text.c_str(), words.data(), &parts);
+  const bool one_part = parts != nullptr && parts->Next == nullptr && parts->Type != BRUTE_MATCH &&
+                        parts->Type != LONG_PWD_MATCH && parts->Type != NON_MATCH &&
+                        password.size() <= looked_at_bytes;
+  ZxcvbnFreeInfo(parts);
+  return one_part || bits < std::log2(guesses_of_commonest);
+}
+
+// Nobody has shown so far that the address was his own: who registered it may be another than who
+// reads its mail now, and keeps no way back in (Sudhodanan and Paverd, "Pre-hijacked accounts",
+// USENIX Security 2022).
+void forget_who_registered(db::Tx& tx, const User& user) {
+  two_factor::forget(tx, user.id);
+  connections::disconnect_all(tx, user.id);
+}
+
+}  // namespace
+
+void check_password(std::string_view password, const std::vector<std::string>& own) {
+  const size_t length = characters(password);
+  if (length < min_password_length)
+    throw invalid_field("password", "must have at least 8 characters");
+  if (length > max_password_length)
+    throw invalid_field("password", "must have at most 256 characters");
+  if (is_common(password, own))
+    throw invalid_field("password", "is one of those that are guessed first; choose another");
+}
+
+std::vector<std::string> own_words(const std::string& username, const std::string& email) {
+  return {username, email, email.substr(0, email.find('@'))};
+}
+
+std::string password_hash_of(db::Tx& tx, const std::string& user_id) {
+  auto rows =
+      tx.query("SELECT password_hash FROM users WHERE id = $1 AND deleted_at IS NULL", user_id);
+  return rows.next() ? rows.text(0) : std::string();
+}
+
+void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
+                     const std::string& new_hash, const std::string& kept_session, const Keys& keys,
+                     const std::string& base_url) {
+  if (tx.execute("UPDATE users SET password_hash = $3, updated_at = $4 "
+                 "WHERE id = $1 AND password_hash = $2 AND deleted_at IS NULL",
+                 user.id, old_hash, new_hash, tx.now()) != 1)
+    throw Error(Code::invalid_credentials, "the password is wrong");
+  end_sessions(tx, user.id, kept_session);
+  tx.execute("DELETE FROM email_tokens WHERE user_id = $1 AND purpose = 'reset_password'", user.id);
+  outbox::put(tx, keys.data, notice_letter(user, "the password was changed", base_url));
+}
+
+void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
+                   const std::string& base_url) {
+  const auto account = credentials(tx, email);
+  const std::string user_id = account ? account->user_id : std::string();
+  const bool enough =
+      mails_of_last_hour(tx, user_id, EmailPurpose::reset_password) >= max_reset_mails_per_hour;
+  if (account && !enough) {
+    const std::string to = find(tx, user_id)->email;
+    const std::string token =
+        new_email_token(tx, user_id, EmailPurpose::reset_password, reset_lifetime);
+    outbox::put(tx, keys.data, reset_letter(to, base_url, token));
+    return;
+  }
+  // A letter is written, sealed and stored for nobody, so that the time says nothing.
+  const std::string id =
+      outbox::put(tx, keys.data, reset_letter(email, base_url, std::string(46, '-')));
+  tx.execute("DELETE FROM outbox WHERE id = $1", id);
+}
+
+User check_reset_token(db::Tx& tx, const std::string& token) {
+  const auto user = find(tx, check_email_token(tx, token, EmailPurpose::reset_password));
+  if (!user) throw invalid_field("token", "is unknown or was used");
+  return *user;
+}
+
+void reset_password(db::Tx& tx, const std::string& token, const std::string& new_hash,
+                    const Keys& keys, const std::string& base_url) {
+  const User user = check_reset_token(tx, token);
+  take_email_token(tx, token, EmailPurpose::reset_password);
+  tx.execute(
+      "UPDATE email_tokens SET used_at = $2 WHERE user_id = $1 AND purpose = 'reset_password' AND "
+      "used_at IS NULL",
+      user.id, tx.now());
+  tx.execute("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", user.id,
+             new_hash, tx.now());
+  end_sessions(tx, user.id);
+  if (!user.email_verified) forget_who_registered(tx, user);
+  outbox::put(tx, keys.data, notice_letter(user, "a new password was chosen by mail", base_url));
+}
+
+}  // namespace berth::accounts

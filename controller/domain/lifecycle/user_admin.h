@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "controller/db/database.h"
+#include "controller/domain/accounts/accounts.h"
+#include "controller/domain/kernel/keys.h"
+#include "controller/domain/kernel/page.h"
+
+// What admins do with accounts, and how an account ends.
+namespace berth::accounts {
+
+// Newest first. `search`: a part of the address or the name, in any case of its letters.
+Page<User> list_users(db::Tx& tx, const std::optional<std::string>& search,
+                      const PageRequest& page);
+
+struct Promotion {                  // what is left out stays as it is
+  std::optional<std::string> tier;  // the slug of a tier
+  std::optional<bool> is_admin;     // whether he may use the admin pages
+};
+// All three by an admin, `actor`; each may be repeated. While an account is suspended its sessions
+// and tokens don't work; reactivated, they do again. Throw user_not_found; promote: tier_not_found.
+User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
+             const std::string& actor);
+User suspend(db::Tx& tx, const std::string& id, const std::string& actor);
+User reactivate(db::Tx& tx, const std::string& id, const std::string& actor);
+
+// For good. What says who the user was is removed, sessions and consents end, his apps are deleted,
+// what is on his account goes to the treasury; the ledger keeps its rows, and the registration
+// number its place. Throws invalid_state while an app of his has a deployment that isn't destroyed.
+void delete_account(db::Tx& tx, const User& user);
+
+}  // namespace berth::accounts

@@ -1,0 +1,134 @@
+#include "controller/domain/oauth/connections.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "controller/base/error.h"
+#include "controller/domain/ledger/ledger.h"
+#include "controller/domain/oauth/token_rows.h"
+
+namespace berth::connections {
+namespace {
+
+constexpr size_t flushed_at_once = 500;  // rows in one transaction: some milliseconds
+
+const std::string select_connections =
+    "SELECT g.id, g.app_id, a.app_name, a.app_description, a.logo_url, g.scopes, g.connected_at, "
+    "g.last_used_at, g.daily_spend_limit, g.spent_day, g.spent_on_day "
+    "FROM grants g JOIN apps a ON a.id = g.app_id ";
+const std::string of_user =
+    "WHERE g.user_id = $1 AND g.revoked_at IS NULL AND g.scopes <> '' AND a.deleted_at IS NULL ";
+
+Connection connection_of(const db::Query& row, Instant now) {
+  const bool spent_today = row.integer_or_null(9) == utc_day(now);
+  return {.grant_id = row.text(0),
+          .app_id = row.text(1),
+          .app_name = row.text(2),
+          .app_description = row.text(3),
+          .logo_url = row.text_or_null(4),
+          .scopes = stored_scopes(row.text(5)),
+          .connected_at = row.instant(6),
+          .last_used = row.instant_or_null(7),
+          .daily_spend_limit = row.integer_or_null(8),
+          .spent_today = spent_today ? row.integer(10) : 0};
+}
+
+}  // namespace
+
+Page<Connection> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
+  static const std::string count =
+      "SELECT count(*) FROM grants g JOIN apps a ON a.id = g.app_id " + of_user;
+  static const std::string sql =
+      select_connections + of_user + "ORDER BY g.connected_at DESC, g.id DESC LIMIT $2 OFFSET $3";
+  Page<Connection> result = {.items = {},
+                             .page = page.page,
+                             .page_size = page.page_size,
+                             .total = tx.number(count, user_id)};
+  auto rows = tx.query(sql, user_id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(connection_of(rows, tx.now()));
+  return result;
+}
+
+Connection get(db::Tx& tx, const std::string& user_id, const std::string& app_id) {
+  static const std::string sql = select_connections + of_user + "AND g.app_id = $2";
+  auto rows = tx.query(sql, user_id, app_id);
+  if (!rows.next()) throw Error(Code::app_not_found, "you haven't connected this app");
+  return connection_of(rows, tx.now());
+}
+
+Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const std::string& app_id,
+                                 const std::optional<std::int64_t>& limit) {
+  tx.execute("UPDATE grants SET daily_spend_limit = $2 WHERE id = $1",
+             get(tx, user_id, app_id).grant_id, limit);
+  return get(tx, user_id, app_id);
+}
+
+void end_grant(db::Tx& tx, const std::string& grant_id) {
+  oauth::revoke_contents(tx, grant_id);
+  tx.execute(
+      "UPDATE grants SET revoked_at = $2, scopes = '', daily_spend_limit = NULL WHERE id = $1",
+      grant_id, tx.now());
+}
+
+void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_id) {
+  end_grant(tx, get(tx, user_id, app_id).grant_id);
+}
+
+void disconnect_all(db::Tx& tx, const std::string& user_id) {
+  std::vector<std::string> grants;
+  auto rows = tx.query("SELECT id FROM grants WHERE user_id = $1 AND revoked_at IS NULL", user_id);
+  while (rows.next()) grants.push_back(rows.text(0));
+  for (const std::string& grant : grants) end_grant(tx, grant);
+}
+
+void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {
+  const int counted = tx.execute(
+      "UPDATE grants SET spent_day = $2, "
+      "spent_on_day = min(CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3, $4) "
+      "WHERE id = $1 AND (daily_spend_limit IS NULL OR "
+      "CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 <= daily_spend_limit)",
+      grant_id, utc_day(tx.now()), amount, ledger::max_points);
+  if (counted == 0)
+    throw Error(Code::spend_limit_reached,
+                "the user lets this app spend no more today; the day ends at midnight UTC");
+}
+
+void UseLog::note(const std::string& grant_id, Instant at) {
+  const std::lock_guard lock(mutex_);
+  const auto known = noted_.find(grant_id);
+  if (known != noted_.end())
+    known->second = std::max(known->second, at);
+  else if (noted_.size() < max_grants)
+    noted_.emplace(grant_id, at);
+}
+
+std::optional<Instant> UseLog::last(const std::string& grant_id) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = noted_.find(grant_id);
+  return known == noted_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void UseLog::flush(db::Database& database) {
+  for (;;) {
+    std::vector<std::pair<std::string, Instant>> some;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& entry : noted_) {
+        if (some.size() == flushed_at_once) break;
+        some.push_back(entry);
+      }
+    }
+    if (some.empty()) return;
+    database.write([&](db::Tx& tx) {
+      for (const auto& [grant_id, at] : some)
+        tx.execute("UPDATE grants SET last_used_at = $2 WHERE id = $1", grant_id, at);
+    });
+    const std::lock_guard lock(mutex_);
+    for (const auto& [grant_id, at] : some) {
+      const auto noted = noted_.find(grant_id);
+      if (noted != noted_.end() && noted->second == at) noted_.erase(noted);
+    }
+  }
+}
+
+}  // namespace berth::connections

@@ -1,0 +1,188 @@
+// Grants: what an app gets for a user's consent, or for its own secret.
+#include "controller/domain/oauth/oauth.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "controller/base/crypto.h"
+#include "controller/base/id.h"
+#include "controller/domain/oauth/token_rows.h"
+
+namespace berth::oauth {
+namespace {
+
+constexpr size_t s256_challenge_length = 43;  // 32 bytes in base64url
+constexpr size_t min_verifier_length = 43;    // RFC 7636, section 4.1
+constexpr size_t max_verifier_length = 128;
+
+bool is_unreserved(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
+  });
+}
+
+bool verifies(const std::string& verifier, const std::string& challenge) {
+  return verifier.size() >= min_verifier_length && verifier.size() <= max_verifier_length &&
+         is_unreserved(verifier) && equal_in_constant_time(base64url(sha256(verifier)), challenge);
+}
+
+// The user's row for this app, alive. What hung on one that was revoked stays dead.
+struct Grant {
+  std::string id;
+  ScopeSet scopes;
+};
+Grant grant_of(db::Tx& tx, const std::string& app_id, const std::string& user_id) {
+  auto rows =
+      tx.query("SELECT id, scopes, revoked_at FROM grants WHERE app_id = $1 AND user_id = $2",
+               app_id, user_id);
+  if (!rows.next()) {
+    const std::string id = new_uuid(tx.now());
+    tx.execute(
+        "INSERT INTO grants (id, app_id, user_id, scopes, connected_at) "
+        "VALUES ($1, $2, $3, '', $4)",
+        id, app_id, user_id, tx.now());
+    return {id, {}};
+  }
+  const Grant grant = {rows.text(0), stored_scopes(rows.text(1))};
+  if (rows.null(2)) return grant;
+  revoke_contents(tx, grant.id);
+  tx.execute("UPDATE grants SET revoked_at = NULL, scopes = '' WHERE id = $1", grant.id);
+  return {grant.id, {}};
+}
+
+// Adds the scopes to what the user consented to.
+std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id,
+                    const ScopeSet& scopes) {
+  const Grant grant = grant_of(tx, app_id, user_id);
+  if (grant.scopes.empty())
+    tx.execute("UPDATE grants SET connected_at = $2 WHERE id = $1", grant.id, tx.now());
+  if (!scopes.within(grant.scopes))
+    tx.execute("UPDATE grants SET scopes = $2 WHERE id = $1", grant.id,
+               (grant.scopes | scopes).text());
+  return grant.id;
+}
+
+std::unexpected<Error> refused(Code code, const std::string& why) {
+  return std::unexpected(Error(code, why));
+}
+std::unexpected<Error> bad_code(const char* why) { return refused(Code::invalid_grant, why); }
+
+}  // namespace
+
+apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request) {
+  auto app = apps::find_by_client_id(tx, request.client_id);
+  if (!app) throw Error(Code::invalid_request, "client_id is unknown");
+  if (!apps::is_registered(*app, request.redirect_uri))
+    throw Error(Code::invalid_request, "redirect_uri is none that the app has registered");
+  return std::move(*app);
+}
+
+std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts::User& user,
+                                            const AuthorizationRequest& request) {
+  if (app.suspended) return refused(Code::unauthorized_client, "the app is suspended");
+  if (!request.repeated.empty())
+    return refused(Code::invalid_request, request.repeated + " is there more than once");
+  if (request.response_type.empty())
+    return refused(Code::invalid_request, "response_type is required");
+  if (request.response_type != "code")
+    return refused(Code::unsupported_response_type, "response_type must be code");
+  if (!request.response_mode.empty() && request.response_mode != "query")
+    return refused(Code::invalid_request, "response_mode must be query");
+  if (request.code_challenge_method != "S256")
+    return refused(Code::invalid_request, "code_challenge_method must be S256: PKCE is required");
+  if (request.code_challenge.size() != s256_challenge_length ||
+      !is_unreserved(request.code_challenge))
+    return refused(Code::invalid_request,
+                   "code_challenge must be the base64url of a SHA-256: 43 characters");
+  const auto scopes = parse_scopes(request.scope);
+  if (!scopes) return refused(Code::invalid_scope, "scope must hold one or more known scopes");
+  const ScopeSet missing = *scopes - app.approved_scopes;
+  if (!missing.empty())
+    return refused(Code::invalid_scope, "not approved for this app: " + missing.text());
+  const ScopeSet owners = *scopes & ScopeSet::operators();
+  if (!owners.empty() && app.owner_id != user.id)
+    return refused(Code::invalid_scope, "only the app's owner can grant: " + owners.text());
+  return *scopes;
+}
+
+std::expected<AuthorizationCode, Error> authorize(db::Tx& tx, const accounts::User& user,
+                                                  const AuthorizationRequest& request) {
+  const apps::App app = asking_app(tx, request);
+  const auto scopes = asked_scopes(app, user, request);
+  if (!scopes) return std::unexpected(scopes.error());
+  const std::string grant_id = consent(tx, app.id, user.id, *scopes);
+  const std::string code = random_token("ac_live_");
+  tx.execute(
+      "INSERT INTO authorization_codes (code_hash, grant_id, redirect_uri, scopes, code_challenge, "
+      "expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
+      token_hash(code), grant_id, request.redirect_uri, scopes->text(), request.code_challenge,
+      tx.now() + code_lifetime);
+  return AuthorizationCode{.code = code, .redirect_uri = request.redirect_uri};
+}
+
+Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& code,
+                     const std::string& redirect_uri, const std::string& code_verifier,
+                     const Policy& policy) {
+  const std::string hash = token_hash(code);
+  auto rows = tx.query(
+      "SELECT c.grant_id, c.redirect_uri, c.scopes, c.code_challenge, c.expires_at, c.used_at, "
+      "c.family_id, g.user_id, g.app_id, g.revoked_at, u.suspended_at "
+      "FROM authorization_codes c JOIN grants g ON g.id = c.grant_id "
+      "JOIN users u ON u.id = g.user_id WHERE c.code_hash = $1",
+      hash);
+  if (!rows.next() || rows.text(8) != client.id) return bad_code("the code is unknown");
+  if (!rows.null(5)) {
+    if (const auto family = rows.text_or_null(6)) revoke_family(tx, *family);
+    return bad_code("the code was used before; what it gave is revoked");
+  }
+  if (rows.instant(4) <= tx.now()) return bad_code("the code has expired");
+  if (rows.text(1) != redirect_uri) return bad_code("redirect_uri differs from the one authorized");
+  if (!verifies(code_verifier, rows.text(3))) return bad_code("code_verifier doesn't match");
+  if (!rows.null(9)) return bad_code("the user has disconnected the app");
+  if (!rows.null(10) || client.suspended) return bad_code("the account or the app is suspended");
+  const std::string user_id = rows.text(7);
+  const ScopeSet consented = stored_scopes(rows.text(2));
+  const ScopeSet scopes = usable(consented, client.approved_scopes, user_id == client.owner_id);
+  if (scopes.empty()) return bad_code("its scopes were withdrawn from the app");
+
+  const Family family = open_family(tx, rows.text(0), consented, policy.family_lifetime);
+  tx.execute("UPDATE authorization_codes SET used_at = $2, family_id = $3 WHERE code_hash = $1",
+             hash, tx.now(), family.id);
+  const Instant expires_at = std::min(tx.now() + access_token_lifetime, family.end);
+  const play::Token session = play::start(tx, family.id, family.end);
+  return Tokens{.access_token = add_access_token(tx, family.id, expires_at),
+                .access_token_expires_at = expires_at,
+                .refresh_token = add_refresh_token(tx, family),
+                .scopes = scopes,
+                .user_id = user_id,
+                .session_token = session.token,
+                .session_token_expires_at = session.expires_at};
+}
+
+Tokens client_credentials(db::Tx& tx, const apps::App& client,
+                          const std::optional<std::string>& scope) {
+  const auto owner = accounts::find(tx, client.owner_id);
+  if (client.suspended || !owner || owner->suspended)
+    throw Error(Code::unauthorized_client, "the account or the app is suspended");
+  const Grant grant = grant_of(tx, client.id, client.owner_id);
+  // The secret speaks for the app and not for its owner's own points: whoever reads it from a
+  // game's server must not be able to spend them.
+  static const ScopeSet moves_points = {Scope::points_spend, Scope::points_transfer,
+                                        Scope::points_award};
+  const ScopeSet available = client.approved_scopes - (moves_points - grant.scopes);
+  const auto asked = scope ? parse_scopes(*scope) : std::optional(available);
+  if (!asked) throw Error(Code::invalid_scope, "scope must hold one or more known scopes");
+  if (const ScopeSet missing = *asked - available; !missing.empty())
+    throw Error(Code::invalid_scope,
+                "not approved for this app, or not consented to by its owner: " + missing.text());
+  const Family family = open_family(tx, grant.id, *asked, access_token_lifetime);
+  return {.access_token = add_access_token(tx, family.id, family.end),
+          .access_token_expires_at = family.end,
+          .refresh_token = {},
+          .scopes = *asked,
+          .user_id = client.owner_id,
+          .session_token = {},
+          .session_token_expires_at = {}};
+}
+
+}  // namespace berth::oauth

@@ -1,0 +1,157 @@
+#include "controller/domain/points/points.h"
+
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/domain/accounts/account_rows.h"
+#include "controller/domain/apps/apps.h"
+#include "controller/domain/oauth/connections.h"
+#include "controller/domain/social/blocks.h"
+#include "controller/domain/social/user_search.h"
+
+namespace berth::points {
+namespace {
+
+Error too_little() { return {Code::insufficient_balance, "the balance is lower than the amount"}; }
+
+// Counts towards the referral of somebody who was brought, and rewards who brought him once it is
+// enough. A refused reward (a cap, an empty treasury) is tried again with his next spending.
+void consider_referral(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
+  const int counted = tx.execute(
+      "UPDATE users SET referral_spent = min(referral_spent + $2, $4) "
+      "WHERE id = $1 AND referred_by IS NOT NULL AND referral_rewarded_at IS NULL "
+      "AND NOT EXISTS (SELECT 1 FROM apps a WHERE a.id = $3 "
+      "AND a.owner_id IN (users.id, users.referred_by))",
+      spending.user_id, spending.amount, spending.app_id, ledger::max_points);
+  if (counted == 0) return;
+  std::string referrer;
+  {
+    auto rows = tx.query(
+        "SELECT u.referred_by FROM users u WHERE u.id = $1 AND u.email_verified_at IS NOT NULL "
+        "AND u.referral_spent - u.free_points >= $2",
+        spending.user_id, referral_use);
+    if (!rows.next()) return;
+    referrer = rows.text(0);
+  }
+  const rewards::Outcome outcome = rewards::pay(tx, rules,
+                                                {.kind = rewards::Kind::referral,
+                                                 .user_id = referrer,
+                                                 .app_owner_id = {},
+                                                 .amount = rules.referral,
+                                                 .memo = "somebody you brought uses the service"});
+  if (outcome.points > 0)
+    tx.execute("UPDATE users SET referral_rewarded_at = $2 WHERE id = $1", spending.user_id,
+               tx.now());
+}
+
+std::string find_recipient(db::Tx& tx, const std::string& from_user_id, const Recipient& to) {
+  if (to.user_id.has_value() == to.username.has_value())
+    throw Error(Code::validation_failed, "one of to_user_id and to_username is needed",
+                {{"to_user_id", {"or to_username is needed, not both"}}});
+  const auto named = to.username ? user_search::find(tx, *to.username) : std::nullopt;
+  if (to.username && !named) throw Error(Code::user_not_found, "there is no such user");
+  const std::string id = named ? named->id : *to.user_id;
+  blocks::require_visible(tx, from_user_id, id);
+  return id;
+}
+
+}  // namespace
+
+std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
+  const ledger::Account user = ledger::user_account(spending.user_id);
+  if (!ledger::post(tx, {.kind = "spend",
+                         .from = user,
+                         .to = ledger::app_account(spending.app_id),
+                         .amount = spending.amount,
+                         .memo = spending.description}))
+    throw too_little();
+  connections::count_spending(tx, spending.grant_id, spending.amount);
+  consider_referral(tx, spending, rules);
+  return ledger::balance(tx, user);
+}
+
+std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipient& to,
+                      std::int64_t amount, const std::string& description) {
+  const std::string recipient = find_recipient(tx, from_user_id, to);
+  if (recipient == from_user_id)
+    throw invalid_field(to.user_id ? "to_user_id" : "to_username", "must be somebody else");
+  const ledger::Account from = ledger::user_account(from_user_id);
+  if (!ledger::post(tx, {.kind = "transfer",
+                         .from = from,
+                         .to = ledger::user_account(recipient),
+                         .amount = amount,
+                         .memo = description}))
+    throw too_little();
+  return ledger::balance(tx, from);
+}
+
+Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& filter,
+                    const PageRequest& page) {
+  static const std::string postings =
+      "FROM ledger_postings p JOIN ledger_transactions t ON t.id = p.transaction_id ";
+  static const std::string matching =
+      "WHERE p.account_id = $1 AND ($2 IS NULL OR t.kind = $2) "
+      "AND ($3 IS NULL OR (p.amount > 0) = $3) AND ($4 IS NULL OR t.at >= $4) "
+      "AND ($5 IS NULL OR t.at < $5)";
+  static const std::string count = "SELECT count(*) " + postings + matching;
+  // The other side is the posting of the same size and the other sign.
+  static const std::string select =
+      "SELECT t.id, t.kind, p.amount, t.memo, o.kind, o.owner, coalesce(u.username, a.app_name), "
+      "t.at " +
+      postings +
+      "LEFT JOIN ledger_accounts o ON o.id = (SELECT q.account_id FROM ledger_postings q "
+      "WHERE q.transaction_id = p.transaction_id AND q.amount = -p.amount ORDER BY q.id LIMIT 1) "
+      "LEFT JOIN users u ON o.kind = 'user' AND u.id = o.owner AND u.deleted_at IS NULL "
+      "LEFT JOIN apps a ON o.kind = 'app' AND a.id = o.owner AND a.deleted_at IS NULL " +
+      matching + " ORDER BY p.id DESC LIMIT $6 OFFSET $7";
+  const std::optional<bool> incoming =
+      filter.direction ? std::optional(*filter.direction == Direction::in) : std::nullopt;
+  Page<Entry> result = {
+      .items = {},
+      .page = page.page,
+      .page_size = page.page_size,
+      .total = tx.number(count, account.id(), filter.kind, incoming, filter.from, filter.until)};
+  auto rows = tx.query(select, account.id(), filter.kind, incoming, filter.from, filter.until,
+                       page.page_size, page.offset());
+  while (rows.next())
+    result.items.push_back({.transaction_id = rows.text(0),
+                            .kind = rows.text(1),
+                            .amount = rows.integer(2),
+                            .description = rows.text(3),
+                            .counterparty = {.kind = rows.text(4), .owner = rows.text(5)},
+                            .counterparty_name = rows.text_or_null(6),
+                            .at = rows.instant(7)});
+  return result;
+}
+
+Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days) {
+  using std::chrono::days;
+  const std::string account = ledger::app_account(app_id).id();
+  const Instant since = tx.now() - days(window_days);
+  const auto postings = [&](std::string_view what, std::string_view kinds) {
+    return tx.number("SELECT " + std::string(what) +
+                         " FROM ledger_postings p JOIN ledger_transactions t "
+                         "ON t.id = p.transaction_id WHERE p.account_id = $1 AND t.at >= $2 "
+                         "AND p.amount > 0 AND t.kind IN (" +
+                         std::string(kinds) + ")",
+                     account, since);
+  };
+  const auto users = [&](Instant connected_before, Instant used_since) {
+    return tx.number(
+        "SELECT count(*) FROM grants WHERE app_id = $1 AND scopes <> '' AND connected_at <= $2 "
+        "AND coalesce(last_used_at, connected_at) >= $3",
+        app_id, connected_before, used_since);
+  };
+  const Instant week_ago = tx.now() - days(7);
+  const std::int64_t week_old = users(week_ago, from_millis(0));
+  return {.total_users = apps::count_users(tx, app_id),
+          .total_spends = postings("count(*)", "'spend'"),
+          .total_awards = postings("count(*)", "'mint'"),
+          .earnings = postings("coalesce(sum(p.amount), 0)", "'spend', 'impression'"),
+          .daily_active_users = users(tx.now(), tx.now() - days(1)),
+          .retention_7d = week_old == 0
+                              ? 0
+                              : double(users(week_ago, week_ago + std::chrono::milliseconds(1))) /
+                                    double(week_old)};
+}
+
+}  // namespace berth::points

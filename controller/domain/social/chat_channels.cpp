@@ -1,0 +1,113 @@
+// Channels, and who has joined them.
+#include <stdexcept>
+
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/social/chat.h"
+
+namespace berth::chat {
+namespace {
+
+ChannelType type_of(const std::string& name) {
+  return name == to_string(ChannelType::table) ? ChannelType::table : ChannelType::lobby;
+}
+
+Channel channel_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .type = type_of(row.text(1)),
+          .ref_id = row.text_or_null(2),
+          .joined = row.flag(3)};
+}
+
+bool is_member(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
+  return tx.number("SELECT count(*) FROM chat_members WHERE channel_id = $1 AND user_id = $2",
+                   channel_id, user_id) == 1;
+}
+
+void require_room(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
+  if (tx.number("SELECT count(*) FROM chat_members WHERE user_id = $1", user_id) >=
+      max_channels_of_user)
+    throw Error(Code::invalid_state, "you have joined " + std::to_string(max_channels_of_user) +
+                                         " channels, the most; leave one");
+  if (tx.number("SELECT count(*) FROM chat_members WHERE channel_id = $1", channel_id) >=
+      max_members)
+    throw Error(Code::invalid_state, "the channel is full");
+}
+
+}  // namespace
+
+std::string_view to_string(ChannelType type) {
+  return type == ChannelType::table ? "table" : "lobby";
+}
+
+Channel open(db::Tx& tx, const std::string& user_id, ChannelType type,
+             const std::optional<std::string>& ref_id) {
+  if (ref_id && (ref_id->empty() || ref_id->size() > max_ref_id_bytes))
+    throw invalid_field("ref_id", "must have 1 to " + std::to_string(max_ref_id_bytes) + " bytes");
+  if (type == ChannelType::table && !ref_id) throw invalid_field("ref_id", "must name the table");
+  const std::string id = new_uuid(tx.now());
+  if (tx.execute("INSERT INTO chat_channels (id, type, ref_id, created_at) "
+                 "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                 id, to_string(type), ref_id, tx.now()) == 1)
+    return join(tx, user_id, id);
+  auto rows = tx.query("SELECT id FROM chat_channels WHERE type = $1 AND coalesce(ref_id, '') = $2",
+                       to_string(type), ref_id.value_or(""));
+  if (!rows.next()) throw std::logic_error("a channel is there and isn't");
+  return get(tx, user_id, rows.text(0));
+}
+
+Channel get(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
+  auto rows = tx.query(
+      "SELECT c.id, c.type, c.ref_id, EXISTS (SELECT 1 FROM chat_members m "
+      "WHERE m.channel_id = c.id AND m.user_id = $2) FROM chat_channels c WHERE c.id = $1",
+      channel_id, user_id);
+  if (!rows.next()) throw Error(Code::channel_not_found, "there is no such channel");
+  return channel_of(rows);
+}
+
+Page<Channel> list(db::Tx& tx, const std::string& user_id, const ChannelQuery& query,
+                   const PageRequest& page) {
+  // $2 and $3: NULL and 0 let all pass.
+  static const std::string matching =
+      " FROM chat_channels c LEFT JOIN chat_members m ON m.channel_id = c.id AND m.user_id = $1 "
+      "WHERE ($2 IS NULL OR c.type = $2) AND ($3 = 0 OR m.user_id IS NOT NULL)";
+  static const std::string count_sql = "SELECT count(*)" + matching;
+  static const std::string list_sql = "SELECT c.id, c.type, c.ref_id, m.user_id IS NOT NULL" +
+                                      matching + " ORDER BY c.id DESC LIMIT $4 OFFSET $5";
+  const auto type = query.type ? std::optional(to_string(*query.type)) : std::nullopt;
+  Page<Channel> result = {.items = {},
+                          .page = page.page,
+                          .page_size = page.page_size,
+                          .total = tx.number(count_sql, user_id, type, query.only_joined)};
+  auto rows = tx.query(list_sql, user_id, type, query.only_joined, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(channel_of(rows));
+  return result;
+}
+
+Channel join(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
+  Channel channel = get(tx, user_id, channel_id);
+  if (channel.joined) return channel;
+  require_room(tx, user_id, channel_id);
+  tx.execute("INSERT INTO chat_members (channel_id, user_id, joined_at) VALUES ($1, $2, $3)",
+             channel_id, user_id, tx.now());
+  channel.joined = true;
+  return channel;
+}
+
+Channel leave(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
+  Channel channel = get(tx, user_id, channel_id);
+  tx.execute("DELETE FROM chat_members WHERE channel_id = $1 AND user_id = $2", channel_id,
+             user_id);
+  // Who follows the channel learns that he may not any more.
+  if (channel.joined) tx.notify(db::Topic::chat, channel_id);
+  channel.joined = false;
+  return channel;
+}
+
+void require_member(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
+  if (is_member(tx, user_id, channel_id)) return;
+  get(tx, user_id, channel_id);
+  throw Error(Code::forbidden, "join the channel first");
+}
+
+}  // namespace berth::chat

@@ -1,0 +1,226 @@
+#include "controller/domain/social/friends.h"
+
+#include <array>
+
+#include "controller/base/error.h"
+#include "controller/base/id.h"
+#include "controller/domain/social/blocks.h"
+
+namespace berth::friends {
+namespace {
+
+constexpr std::array<std::string_view, 4> names = {"pending", "accepted", "rejected", "removed"};
+
+Status status_of(const std::string& name) {
+  for (size_t i = 0; i < names.size(); ++i)
+    if (names.at(i) == name) return static_cast<Status>(i);
+  throw std::logic_error("no status of a friendship: " + name);
+}
+
+// The order in which a pair stands in its row.
+struct Pair {
+  Pair(const std::string& one, const std::string& other)
+      : low(std::min(one, other)), high(std::max(one, other)) {}
+  std::string low;
+  std::string high;
+};
+
+struct Row {
+  std::string id;
+  std::string low_id;
+  std::string high_id;
+  std::string requester_id;
+  Status status = Status::pending;
+};
+
+std::optional<Row> row_of(db::Query& rows) {
+  if (!rows.next()) return std::nullopt;
+  return Row{.id = rows.text(0),
+             .low_id = rows.text(1),
+             .high_id = rows.text(2),
+             .requester_id = rows.text(3),
+             .status = status_of(rows.text(4))};
+}
+
+std::optional<Row> find(db::Tx& tx, const Pair& pair) {
+  auto rows = tx.query(
+      "SELECT id, low_id, high_id, requester_id, status FROM friendships "
+      "WHERE low_id = $1 AND high_id = $2",
+      pair.low, pair.high);
+  return row_of(rows);
+}
+
+// As the user sees it; to anybody else it isn't there.
+Row get(db::Tx& tx, const std::string& user_id, const std::string& friendship_id) {
+  auto rows =
+      tx.query("SELECT id, low_id, high_id, requester_id, status FROM friendships WHERE id = $1",
+               friendship_id);
+  auto row = row_of(rows);
+  if (!row || (row->low_id != user_id && row->high_id != user_id))
+    throw Error(Code::friendship_not_found, "there is no such friendship");
+  return std::move(*row);
+}
+
+bool change(db::Tx& tx, const std::string& id, Status from, Status to) {
+  return tx.execute(
+             "UPDATE friendships SET status = $3, changed_at = $4 WHERE id = $1 AND status = $2",
+             id, to_string(from), to_string(to), tx.now()) == 1;
+}
+
+enum class By { requester, addressee };
+
+Friendship decide(db::Tx& tx, const std::string& user_id, const std::string& friendship_id, By by,
+                  Status to) {
+  const Row row = get(tx, user_id, friendship_id);
+  if ((by == By::requester) != (row.requester_id == user_id))
+    throw Error(Code::forbidden, by == By::requester
+                                     ? "only who asked can withdraw the request"
+                                     : "only who was asked can decide about the request");
+  if (!change(tx, row.id, Status::pending, to))
+    throw Error(Code::invalid_state, "the request was " + std::string(to_string(row.status)));
+  return {.id = row.id, .status = to};
+}
+
+std::int64_t count_friends(db::Tx& tx, const std::string& user_id) {
+  return tx.number(
+      "SELECT (SELECT count(*) FROM friendships WHERE low_id = $1 AND status = 'accepted') "
+      "+ (SELECT count(*) FROM friendships WHERE high_id = $1 AND status = 'accepted')",
+      user_id);
+}
+
+std::int64_t count_requests(db::Tx& tx, const std::string& user_id, Direction direction) {
+  static constexpr std::string_view outgoing =
+      "SELECT (SELECT count(*) FROM friendships WHERE low_id = $1 AND status = 'pending' "
+      "AND requester_id = $1) + (SELECT count(*) FROM friendships WHERE high_id = $1 "
+      "AND status = 'pending' AND requester_id = $1)";
+  static constexpr std::string_view incoming =
+      "SELECT (SELECT count(*) FROM friendships WHERE low_id = $1 AND status = 'pending' "
+      "AND requester_id <> $1) + (SELECT count(*) FROM friendships WHERE high_id = $1 "
+      "AND status = 'pending' AND requester_id <> $1)";
+  return tx.number(direction == Direction::outgoing ? outgoing : incoming, user_id);
+}
+
+void require_room_for_friend(db::Tx& tx, const std::string& user_id) {
+  if (count_friends(tx, user_id) >= max_friends)
+    throw Error(Code::invalid_state,
+                "one of the two has " + std::to_string(max_friends) + " friends, the most");
+}
+
+Friendship make_friends(db::Tx& tx, const Row& row) {
+  require_room_for_friend(tx, row.low_id);
+  require_room_for_friend(tx, row.high_id);
+  if (!change(tx, row.id, Status::pending, Status::accepted))
+    throw Error(Code::invalid_state, "the request was " + std::string(to_string(row.status)));
+  return {.id = row.id, .status = Status::accepted};
+}
+
+Friendship open(db::Tx& tx, const std::string& user_id, const Pair& pair) {
+  if (count_requests(tx, user_id, Direction::outgoing) >= max_open_requests)
+    throw Error(Code::invalid_state, "you have " + std::to_string(max_open_requests) +
+                                         " requests that nobody has answered, the most");
+  const std::string id = new_uuid(tx.now());
+  tx.execute(
+      "INSERT INTO friendships (id, low_id, high_id, requester_id, status, asked_at, changed_at) "
+      "VALUES ($1, $2, $3, $4, 'pending', $5, $5) "
+      "ON CONFLICT (low_id, high_id) DO UPDATE SET id = excluded.id, "
+      "requester_id = excluded.requester_id, status = 'pending', asked_at = excluded.asked_at, "
+      "changed_at = excluded.changed_at WHERE status IN ('rejected', 'removed')",
+      id, pair.low, pair.high, user_id, tx.now());
+  return {.id = id, .status = Status::pending};
+}
+
+}  // namespace
+
+std::string_view to_string(Status status) { return names.at(static_cast<size_t>(status)); }
+
+Friendship ask(db::Tx& tx, const std::string& user_id, const std::string& other_id) {
+  if (user_id == other_id) throw invalid_field("user_id", "must be another user's");
+  blocks::require_visible(tx, user_id, other_id);
+  const Pair pair(user_id, other_id);
+  const auto row = find(tx, pair);
+  if (!row || row->status == Status::rejected || row->status == Status::removed)
+    return open(tx, user_id, pair);
+  if (row->status == Status::accepted) throw Error(Code::invalid_state, "you are friends already");
+  if (row->requester_id == user_id)
+    throw Error(Code::invalid_state, "you have asked already; the answer is the other one's");
+  return make_friends(tx, *row);
+}
+
+Friendship accept(db::Tx& tx, const std::string& user_id, const std::string& friendship_id) {
+  const Row row = get(tx, user_id, friendship_id);
+  if (row.requester_id == user_id)
+    throw Error(Code::forbidden, "only who was asked can decide about the request");
+  return make_friends(tx, row);
+}
+
+Friendship reject(db::Tx& tx, const std::string& user_id, const std::string& friendship_id) {
+  return decide(tx, user_id, friendship_id, By::addressee, Status::rejected);
+}
+
+Friendship withdraw(db::Tx& tx, const std::string& user_id, const std::string& friendship_id) {
+  return decide(tx, user_id, friendship_id, By::requester, Status::removed);
+}
+
+Friendship end(db::Tx& tx, const std::string& user_id, const std::string& other_id) {
+  const auto row = find(tx, Pair(user_id, other_id));
+  if (!row || !change(tx, row->id, Status::accepted, Status::removed))
+    throw Error(Code::friendship_not_found, "you aren't friends");
+  return {.id = row->id, .status = Status::removed};
+}
+
+void end_between(db::Tx& tx, const std::string& one, const std::string& other) {
+  const Pair pair(one, other);
+  tx.execute(
+      "UPDATE friendships SET status = 'removed', changed_at = $3 "
+      "WHERE low_id = $1 AND high_id = $2 AND status IN ('pending', 'accepted')",
+      pair.low, pair.high, tx.now());
+}
+
+std::optional<Friendship> between(db::Tx& tx, const std::string& one, const std::string& other) {
+  const auto row = find(tx, Pair(one, other));
+  return row ? std::optional(Friendship{.id = row->id, .status = row->status}) : std::nullopt;
+}
+
+Page<Friend> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
+  Page<Friend> result = {.items = {},
+                         .page = page.page,
+                         .page_size = page.page_size,
+                         .total = count_friends(tx, user_id)};
+  auto rows = tx.query(
+      "SELECT u.id, u.username, u.email FROM users u WHERE u.id IN "
+      "(SELECT high_id FROM friendships WHERE low_id = $1 AND status = 'accepted' "
+      "UNION ALL SELECT low_id FROM friendships WHERE high_id = $1 AND status = 'accepted') "
+      "ORDER BY u.username_key LIMIT $2 OFFSET $3",
+      user_id, page.page_size, page.offset());
+  while (rows.next())
+    result.items.push_back(
+        {.user_id = rows.text(0), .username = rows.text(1), .email = rows.text(2)});
+  return result;
+}
+
+Page<Request> list_requests(db::Tx& tx, const std::string& user_id, Direction direction,
+                            const PageRequest& page) {
+  // One statement for both: what the caller's being the requester has to be is $2.
+  static constexpr std::string_view sql =
+      "SELECT f.id, u.id, u.username, f.asked_at FROM "
+      "(SELECT id, high_id AS other_id, asked_at FROM friendships "
+      "WHERE low_id = $1 AND status = 'pending' AND (requester_id = $1) = $2 "
+      "UNION ALL SELECT id, low_id, asked_at FROM friendships "
+      "WHERE high_id = $1 AND status = 'pending' AND (requester_id = $1) = $2) f "
+      "JOIN users u ON u.id = f.other_id "
+      "ORDER BY f.asked_at DESC, f.id DESC LIMIT $3 OFFSET $4";
+  Page<Request> result = {.items = {},
+                          .page = page.page,
+                          .page_size = page.page_size,
+                          .total = count_requests(tx, user_id, direction)};
+  auto rows =
+      tx.query(sql, user_id, direction == Direction::outgoing, page.page_size, page.offset());
+  while (rows.next())
+    result.items.push_back({.friendship_id = rows.text(0),
+                            .user_id = rows.text(1),
+                            .username = rows.text(2),
+                            .sent_at = rows.instant(3)});
+  return result;
+}
+
+}  // namespace berth::friends

@@ -1,0 +1,144 @@
+#include "controller/domain/webhooks/webhooks.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "controller/base/crypto.h"
+#include "controller/base/id.h"
+#include "controller/base/text.h"
+
+namespace berth::webhooks {
+namespace {
+
+constexpr const char* columns =
+    "SELECT id, app_id, url, events, created_at, updated_at FROM webhooks ";
+
+Webhook webhook_of(const db::Query& row) {
+  return {.id = row.text(0),
+          .app_id = row.text(1),
+          .url = row.text(2),
+          .events = nlohmann::json::parse(row.text(3)).get<std::vector<std::string>>(),
+          .created_at = row.instant(4),
+          .updated_at = row.instant(5)};
+}
+
+std::string new_secret() { return random_token("whsec_"); }
+
+std::string sealed(const std::string& secret, const std::string& webhook_id,
+                   const std::string& data_key) {
+  return base64(seal(data_key, secret, "webhook:" + webhook_id));
+}
+
+// A name or an address, as far as it can be told without asking anybody.
+bool is_host(std::string_view text) {
+  const bool in_brackets = text.size() > 2 && text.front() == '[' && text.back() == ']';
+  if (in_brackets) return text.find_first_not_of("0123456789abcdefABCDEF:.", 1) == text.size() - 1;
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) || c == '-' || c == '_' || c == '.';
+  };
+  return !text.empty() && std::ranges::all_of(text, is_plain) &&
+         std::isalnum(static_cast<unsigned char>(text.front())) &&
+         text.find("..") == std::string_view::npos;
+}
+
+void check_url(const std::string& url, Schemes schemes) {
+  if (const auto reason = refuse_url(url, schemes)) throw invalid_field("url", *reason);
+}
+
+void check_events(const std::vector<std::string>& events) {
+  if (events.empty()) throw invalid_field("events", "must name at least one type");
+  if (std::set(events.begin(), events.end()).size() != events.size())
+    throw invalid_field("events", "must not name a type twice");
+  for (const std::string& type : events)
+    if (std::ranges::find(types, type) == types.end())
+      throw invalid_field("events", "has the unknown type " + type);
+}
+
+}  // namespace
+
+std::optional<std::string> refuse_url(const std::string& url, Schemes schemes) {
+  if (url.size() > max_url_length)
+    return "must have at most " + std::to_string(max_url_length) + " characters";
+  const bool printable =
+      std::ranges::all_of(url, [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '\\'; });
+  if (!printable) return "must be ASCII, without blanks";
+  const bool https = url.starts_with("https://");
+  if (!https && !(schemes == Schemes::http_too && url.starts_with("http://")))
+    return schemes == Schemes::http_too ? "must begin with https:// or http://"
+                                        : "must begin with https://";
+  if (url.find('#') != std::string::npos) return "must not have a fragment";
+  const size_t start = url.find("//") + 2;
+  const std::string authority = url.substr(start, url.find_first_of("/?", start) - start);
+  if (authority.find('@') != std::string::npos) return "must not have a user";
+  const size_t colon = authority.find(':', authority.find(']') + 1);
+  if (!is_host(authority.substr(0, colon))) return "must have a host: a name or an address";
+  if (colon != std::string::npos && !is_port(authority.substr(colon + 1)))
+    return "must have a port from 1 to 65535, or none";
+  return std::nullopt;
+}
+
+WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::string& url,
+                         const std::vector<std::string>& events, Schemes schemes,
+                         const std::string& data_key) {
+  check_url(url, schemes);
+  check_events(events);
+  if (tx.number("SELECT count(*) FROM webhooks WHERE app_id = $1", app_id) >= max_per_app)
+    throw Error(Code::invalid_state,
+                "an app has at most " + std::to_string(max_per_app) + " webhooks");
+  const std::string id = new_uuid(tx.now());
+  const std::string secret = new_secret();
+  tx.execute(
+      "INSERT INTO webhooks (id, app_id, url, secret_sealed, events, created_at, updated_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $6)",
+      id, app_id, url, sealed(secret, id, data_key), nlohmann::json(events).dump(), tx.now());
+  return {.webhook = get(tx, app_id, id), .secret = secret};
+}
+
+Webhook get(db::Tx& tx, const std::string& app_id, const std::string& id) {
+  static const std::string sql = std::string(columns) + "WHERE id = $1 AND app_id = $2";
+  auto rows = tx.query(sql, id, app_id);
+  if (!rows.next()) throw Error(Code::webhook_not_found, "the app has no such webhook");
+  return webhook_of(rows);
+}
+
+Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
+  static const std::string sql =
+      std::string(columns) + "WHERE app_id = $1 ORDER BY created_at, id LIMIT $2 OFFSET $3";
+  Page<Webhook> result = {.items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
+  result.total = tx.number("SELECT count(*) FROM webhooks WHERE app_id = $1", app_id);
+  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(webhook_of(rows));
+  return result;
+}
+
+Webhook change(db::Tx& tx, const Webhook& webhook, const Change& change, Schemes schemes) {
+  if (change.url) check_url(*change.url, schemes);
+  if (change.events) check_events(*change.events);
+  tx.execute("UPDATE webhooks SET url = $2, events = $3, updated_at = $4 WHERE id = $1", webhook.id,
+             change.url.value_or(webhook.url),
+             nlohmann::json(change.events.value_or(webhook.events)).dump(), tx.now());
+  return get(tx, webhook.app_id, webhook.id);
+}
+
+WebhookWithSecret rotate_secret(db::Tx& tx, const Webhook& webhook, const std::string& data_key) {
+  const std::string secret = new_secret();
+  tx.execute("UPDATE webhooks SET secret_sealed = $2, updated_at = $3 WHERE id = $1", webhook.id,
+             sealed(secret, webhook.id, data_key), tx.now());
+  return {.webhook = get(tx, webhook.app_id, webhook.id), .secret = secret};
+}
+
+void remove(db::Tx& tx, const Webhook& webhook) {
+  tx.execute("DELETE FROM webhook_deliveries WHERE webhook_id = $1", webhook.id);
+  tx.execute("DELETE FROM webhooks WHERE id = $1", webhook.id);
+}
+
+void emit(db::Tx& tx, const std::string& app_id, std::string_view type, const std::string& subject,
+          const nlohmann::json& data) {
+  tx.execute("INSERT INTO app_events (app_id, type, subject, data, at) VALUES ($1, $2, $3, $4, $5)",
+             app_id, type, subject,
+             data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), tx.now());
+  tx.notify(db::Topic::webhook, app_id);
+}
+
+}  // namespace berth::webhooks

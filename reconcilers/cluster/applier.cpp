@@ -1,0 +1,61 @@
+#include "reconcilers/cluster/applier.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "manifests/manifests.h"
+#include "reconcilers/cluster/differ.h"
+
+namespace berth::reconcilers {
+namespace {
+
+std::string hash_in(const Object& object) {
+  return text_at(object, {"metadata", "annotations", manifests::hash_annotation});
+}
+
+}  // namespace
+
+std::optional<std::chrono::milliseconds> RepairBudget::wait_before(const std::string& key,
+                                                                   TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  const double refill_seconds = std::chrono::duration<double>(refill).count();
+  if (left_.size() >= max_keys)
+    std::erase_if(left_, [&](const auto& entry) { return now - entry.second.at > most * refill; });
+  const auto [entry, is_new] = left_.try_emplace(key, Left{most, now});
+  Left& left = entry->second;
+  const double seconds = std::chrono::duration<double>(now - left.at).count();
+  left = {std::min(most, left.repairs + seconds / refill_seconds), now};
+  if (left.repairs < 1) {
+    const double missing = (1 - left.repairs) * refill_seconds;
+    return std::chrono::milliseconds(std::llround(std::ceil(missing * 1000)));
+  }
+  left.repairs -= 1;
+  return std::nullopt;
+}
+
+void Applier::Result::add(const Result& other) {
+  applied += other.applied;
+  if (other.again) again = again ? std::min(*again, *other.again) : *other.again;
+}
+
+Applier::Result Applier::apply(const std::vector<Object>& desired) {
+  Result result;
+  for (const Object& object : desired) result.add(apply_one(object));
+  return result;
+}
+
+Applier::Result Applier::apply_one(const Object& desired) {
+  const ObjectPtr live = cache_.find(desired);
+  if (live && !differs(desired, *live)) return {};
+  // Another hash is another wish, which waits for nobody; the rest is repair.
+  if (!live || hash_in(*live) == hash_in(desired)) {
+    const std::string key =
+        text_at(desired, {"kind"}) + "/" + namespace_of(desired) + "/" + name_of(desired);
+    if (const auto wait = budget_.wait_before(key, std::chrono::steady_clock::now()))
+      return {0, wait};
+  }
+  cache_.note(client_.apply(desired));
+  return {1, {}};
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,332 @@
+#include "reconcilers/cluster/container_logs.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "reconcilers/cluster/log_lines.h"
+#include "reconcilers/cluster/pod_trouble.h"
+
+namespace berth::reconcilers {
+namespace {
+
+using container_logs::Batch;
+using container_logs::Follow;
+using container_logs::Line;
+using container_logs::Run;
+using container_logs::Wanted;
+
+// What is read ahead of a caller who takes it slowly; then the kubelet has to wait.
+constexpr std::size_t max_queued_bytes = 256 * 1024;
+constexpr std::size_t max_batch = 500;
+// Between looks at what became of a pod whose log has ended, and before it is read anew.
+constexpr std::chrono::milliseconds look_interval{500};
+
+std::int64_t made_at(const Object& pod) {
+  const auto made = instant_at(pod, {"metadata", "creationTimestamp"});
+  return made ? std::chrono::floor<std::chrono::seconds>(*made).time_since_epoch().count() : 0;
+}
+
+bool is_running(const Object& pod) {
+  return !field(container_status(pod), {"state", "running"}).is_null();
+}
+std::int64_t restarts_of(const Object& pod) {
+  return number_at(container_status(pod), {"restartCount"});
+}
+// Whether its container ran at least once: then there is a log.
+bool has_log(const Object& pod) {
+  return is_running(pod) || restarts_of(pod) > 0 ||
+         !field(container_status(pod), {"state", "terminated"}).is_null() ||
+         !field(container_status(pod), {"lastState", "terminated"}).is_null();
+}
+// What a log depends on: it is read once more when this changes.
+std::string state_of_run(const Object& pod) {
+  const Object& status = container_status(pod);
+  return uid_of(pod) + " " + text_at(status, {"containerID"}) + " " +
+         std::to_string(restarts_of(pod)) + (is_running(pod) ? " runs" : " ended");
+}
+bool has_previous(const Object& pod) {
+  return !field(container_status(pod), {"lastState", "terminated"}).is_null();
+}
+
+// Oldest first.
+std::vector<ObjectPtr> pods_of(const Cache& cache, const std::string& id) {
+  std::vector<ObjectPtr> pods = cache.store(kube::pods).of_deployment(id);
+  std::ranges::sort(pods, {},
+                    [](const ObjectPtr& pod) { return std::pair(made_at(*pod), name_of(*pod)); });
+  return pods;
+}
+
+// Why there is no log, in the kubelet's words.
+std::string waiting_for(const std::vector<ObjectPtr>& pods) {
+  if (pods.empty()) return "the deployment has no container";
+  const Object& status = container_status(*pods.back());
+  const std::string reason = text_at(status, {"state", "waiting", "reason"});
+  return "the container hasn't started yet" + (reason.empty() ? "" : ": " + reason);
+}
+
+ObjectPtr newest(const std::vector<ObjectPtr>& pods, bool (*holds)(const Object&)) {
+  for (auto pod = pods.rbegin(); pod != pods.rend(); ++pod)
+    if (holds(**pod)) return *pod;
+  return nullptr;
+}
+
+// Lines on their way from the thread that reads to the one that sends.
+class Queue {
+ public:
+  // Waits for room; false: stopped.
+  bool put(Line line, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait(lock, stop, [&] { return bytes_ < max_queued_bytes; })) return false;
+    bytes_ += line.text.size() + line.id.size();
+    lines_.push_back(std::move(line));
+    changed_.notify_all();
+    return true;
+  }
+  void end(std::string failure) {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    failure_ = std::move(failure);
+    changed_.notify_all();
+  }
+  Batch take(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [&] { return ended_ || !lines_.empty(); });
+    Batch batch;
+    while (!lines_.empty() && batch.lines.size() < max_batch) {
+      bytes_ -= lines_.front().text.size() + lines_.front().id.size();
+      batch.lines.push_back(std::move(lines_.front()));
+      lines_.pop_front();
+    }
+    if (batch.lines.empty() && ended_) {
+      if (!failure_.empty()) throw std::runtime_error(failure_);
+      batch.ended = true;
+    }
+    changed_.notify_all();
+    return batch;
+  }
+  void wait(std::chrono::milliseconds time, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, stop, time, [] { return false; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Line> lines_;
+  std::size_t bytes_ = 0;
+  bool ended_ = false;
+  std::string failure_;
+};
+
+// Reads one deployment's log on a thread of its own.
+class LogReader {
+ public:
+  LogReader(kube::Client& client, const Cache& cache, Wanted wanted,
+            std::shared_ptr<std::atomic<int>> readers)
+      : client_(client),
+        cache_(cache),
+        wanted_(std::move(wanted)),
+        readers_(std::move(readers)),
+        cursor_(begin()) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  }
+  ~LogReader() {
+    thread_.request_stop();
+    thread_.join();
+    --*readers_;
+  }
+  LogReader(const LogReader&) = delete;
+  LogReader& operator=(const LogReader&) = delete;
+
+  Batch next(std::chrono::milliseconds patience) { return queue_.take(patience); }
+
+ private:
+  enum class Read { done, again };
+
+  LogCursor begin();
+  void run(const std::stop_token& stop);
+  void follow(const std::stop_token& stop);
+  void read_pod(const Object& pod, const std::stop_token& stop);
+  Read read(const Object& pod, Run run, const std::stop_token& stop);
+  kube::LogOptions options(Run run) const;
+  bool settle(const kube::ApiError& error) const;
+  void move_to(const Object& pod);
+  ObjectPtr next_pod(const std::vector<ObjectPtr>& pods) const;
+
+  kube::Client& client_;
+  const Cache& cache_;
+  const Wanted wanted_;
+  const std::shared_ptr<std::atomic<int>> readers_;
+  ObjectPtr pod_;              // that is read first
+  std::string read_state_;     // of the pod, when it was read last
+  std::int64_t restarts_ = 0;  // likewise
+  bool fresh_ = true;          // nothing was read, and nothing has to be gone on from
+  LogCursor cursor_;
+  Queue queue_;
+  std::jthread thread_;
+};
+
+// Where to begin: behind what the caller has, or with the newest container that there is.
+LogCursor LogReader::begin() {
+  const auto pods = pods_of(cache_, wanted_.deployment_id);
+  LogPosition position;
+  if (wanted_.after) {
+    const auto given = LogPosition::parse(*wanted_.after);
+    if (!given)
+      throw Error(Code::malformed_request, "Last-Event-ID isn't the id of a line of this log");
+    position = *given;
+    fresh_ = false;
+    const auto same =
+        std::ranges::find(pods, position.pod, [](const auto& p) { return name_of(*p); });
+    if (same != pods.end()) pod_ = *same;
+  } else {
+    pod_ = newest(pods, wanted_.run == Run::previous ? has_previous : has_log);
+    if (!pod_)
+      throw Error(Code::invalid_state, wanted_.run == Run::previous && newest(pods, has_log)
+                                           ? "the container has no previous run"
+                                           : waiting_for(pods));
+    position = {.at = wanted_.since.value_or(0),
+                .of_that_time = 0,
+                .pod = name_of(*pod_),
+                .pod_made = made_at(*pod_)};
+  }
+  return LogCursor(position);
+}
+
+void LogReader::move_to(const Object& pod) {
+  const LogPosition& before = cursor_.position();
+  const bool older = made_at(pod) < before.pod_made || before.pod.empty();
+  // A pod that is older than the one that is gone was there beside it: only what is new counts.
+  cursor_ = LogCursor({.at = older ? before.at : 0,
+                       .of_that_time = older ? INT32_MAX : 0,
+                       .pod = name_of(pod),
+                       .pod_made = made_at(pod)});
+  read_state_.clear();
+  fresh_ = false;
+}
+
+kube::LogOptions LogReader::options(Run run) const {
+  kube::LogOptions options;
+  options.previous = run == Run::previous;
+  options.follow = run == Run::current && wanted_.follow == Follow::yes;
+  const std::int64_t since = cursor_.position().at;
+  if (fresh_) options.tail_lines = wanted_.tail;
+  if (since > 0) options.since_time = nanosecond_text(since);
+  return options;
+}
+
+// Whether it may be better the next time; throws where it won't.
+bool LogReader::settle(const kube::ApiError& error) const {
+  const bool passes = error.unreachable() || error.status == 429 || error.status >= 500;
+  // 404: the pod is gone. 400: its container hasn't started, or there is no previous one.
+  if (!passes && error.status != 404 && error.status != 400) throw error;
+  if (passes && wanted_.follow == Follow::no) throw error;
+  return passes;
+}
+
+LogReader::Read LogReader::read(const Object& pod, Run run, const std::stop_token& stop) {
+  LogLines lines(container_logs::max_line_bytes);
+  cursor_.rewind();
+  const auto on_line = [&](std::string_view text) {
+    const auto line = parse_stamped(text);
+    if (!line || !cursor_.passes(line->at)) return;
+    fresh_ = false;
+    queue_.put({.id = cursor_.position().text(), .text = as_utf8(line->text)}, stop);
+  };
+  try {
+    client_.stream_logs(
+        namespace_of(pod), name_of(pod), options(run),
+        [&](std::string_view piece) { lines.feed(piece, on_line); }, stop);
+    lines.finish(on_line);
+  } catch (const kube::ApiError& error) {
+    // What came before a break begins no whole line, or will be read again.
+    if (settle(error)) return Read::again;
+  }
+  return Read::done;
+}
+
+ObjectPtr LogReader::next_pod(const std::vector<ObjectPtr>& pods) const {
+  const LogPosition& here = cursor_.position();
+  for (const ObjectPtr& pod : pods) {
+    const bool later = std::pair(made_at(*pod), name_of(*pod)) > std::pair(here.pod_made, here.pod);
+    if (later && has_log(*pod)) return pod;
+  }
+  const ObjectPtr other = newest(pods, has_log);
+  return other && name_of(*other) != here.pod && !is_being_deleted(*other) ? other : nullptr;
+}
+
+// What there is of the pod's log behind the cursor; the run before the current one first.
+void LogReader::read_pod(const Object& pod, const std::stop_token& stop) {
+  const std::string state = state_of_run(pod);
+  const bool may_have_restarted = !fresh_ && state != read_state_ && has_previous(pod);
+  const Read before = may_have_restarted ? read(pod, Run::previous, stop) : Read::done;
+  // Whatever a run writes that began later was wanted, however few lines before now were.
+  if (!read_state_.empty() && restarts_of(pod) != restarts_) fresh_ = false;
+  restarts_ = restarts_of(pod);
+  if (read(pod, Run::current, stop) == Read::done && before == Read::done) read_state_ = state;
+}
+
+void LogReader::follow(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const auto pods = pods_of(cache_, wanted_.deployment_id);
+    const auto same = std::ranges::find(pods, cursor_.position().pod,
+                                        [](const auto& pod) { return name_of(*pod); });
+    const Object* here = same == pods.end() ? nullptr : same->get();
+    const bool unread =
+        here && has_log(*here) && (is_running(*here) || state_of_run(*here) != read_state_);
+    const bool over = !here || (!is_running(*here) && (is_being_deleted(*here) || is_over(*here)));
+    if (unread) {
+      read_pod(*here, stop);
+    } else if (over) {
+      if (const ObjectPtr next = next_pod(pods)) {
+        move_to(*next);
+        continue;
+      }
+    }
+    queue_.wait(look_interval, stop);
+  }
+}
+
+void LogReader::run(const std::stop_token& stop) {
+  std::string failure;
+  try {
+    if (wanted_.follow == Follow::yes) {
+      follow(stop);
+    } else if (wanted_.run == Run::previous) {
+      read(*pod_, Run::previous, stop);
+    } else {
+      if (!pod_) pod_ = next_pod(pods_of(cache_, wanted_.deployment_id));
+      if (pod_ && name_of(*pod_) != cursor_.position().pod) move_to(*pod_);
+      if (pod_) read_pod(*pod_, stop);
+    }
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  queue_.end(std::move(failure));
+}
+
+}  // namespace
+
+container_logs::Reader ContainerLogs::open(const Wanted& wanted) {
+  if (!cache_.synced())
+    throw Error(Code::unavailable, "the cluster hasn't answered yet; try again later");
+  if (++*readers_ > max_readers) {
+    --*readers_;
+    throw Error(Code::unavailable, "too many logs are read right now; try again later");
+  }
+  std::shared_ptr<LogReader> reader;
+  try {
+    reader = std::make_shared<LogReader>(client_, cache_, wanted, readers_);
+  } catch (...) {
+    --*readers_;
+    throw;
+  }
+  return [reader](std::chrono::milliseconds patience) { return reader->next(patience); };
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,223 @@
+#include "reconcilers/cluster/custom_domain.h"
+
+#include "reconcilers/cluster/custom_domain_check.h"
+
+namespace berth::reconcilers {
+namespace {
+
+using custom_domains::Check;
+using custom_domains::Claim;
+using custom_domains::State;
+using deployments::Deployment;
+using std::chrono::milliseconds;
+
+// A certificate's events tell how it goes on; this is for one that got lost.
+constexpr milliseconds while_issuing{10'000};
+
+bool is_wanted(State state) { return state == State::issuing || state == State::active; }
+
+Check without_issuer(const std::string& message) {
+  return {.outcome = custom_domains::Outcome::unknown,
+          .reason = custom_domains::Reason::certificate_failed,
+          .message = message,
+          .addresses = {}};
+}
+
+}  // namespace
+
+// What the database says, at one moment.
+struct DomainLoop::View {
+  Deployment row;
+  std::optional<Claim> claim;  // the living one
+  std::vector<Claim> leaving;
+  bool is_held = false;  // the domain, by a claim that isn't off the cluster yet
+  Instant now;
+  bool is_news = false;  // this pass changed what the row says
+
+  milliseconds until(Instant time) const { return std::max(time - now, milliseconds(0)); }
+  // A certificate that visitors get as long as it lasts.
+  bool is_served_until_expiry() const {
+    return claim && claim->expires_at && *claim->expires_at > now;
+  }
+};
+
+DomainLoop::DomainLoop(Parts parts)
+    : parts_(std::move(parts)), objects_(parts_.client, parts_.cache, parts_.settings) {}
+
+std::optional<DomainLoop::View> DomainLoop::view_of(const std::string& deployment_id) {
+  return parts_.database.read([&](db::Tx& tx) -> std::optional<View> {
+    auto row = deployments::find(tx, deployment_id);
+    if (!row) return std::nullopt;
+    View view{.row = std::move(*row),
+              .claim = custom_domains::living(tx, deployment_id),
+              .leaving = custom_domains::leaving(tx, deployment_id),
+              .now = tx.now()};
+    view.is_held = view.claim && custom_domains::domain_is_held(tx, *view.claim);
+    return view;
+  });
+}
+
+Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject) {
+  auto view = view_of(deployment_id);
+  if (!view) return {};
+  if (!parts_.cache.synced()) return Outcome::waiting("the cluster", look_again);
+  Proof proof = Proof::none;
+  if (view->claim && !obstacle(*view) && has_to_look(*view) && !look(*view, proof)) {
+    if (parts_.resolver.stopped()) return {};
+    return {.again = milliseconds(0), .reason = "the claim changed"};
+  }
+
+  const KeyedMutex::Lock lock(parts_.deployments, deployment_id);
+  auto latest = view_of(deployment_id);
+  if (!latest) return {};
+  const bool same = latest->claim.has_value() == view->claim.has_value() &&
+                    (!latest->claim || (latest->claim->id == view->claim->id &&
+                                        latest->claim->generation == view->claim->generation));
+  if (!same) return {.again = milliseconds(0), .reason = "the claim changed"};
+  latest->is_news = view->is_news;
+  Outcome outcome = act(*latest, proof);
+  outcome.recorded = outcome.recorded || latest->is_news;
+  if (latest->claim)
+    subject = {latest->claim->domain, std::string(custom_domains::to_string(latest->claim->state))};
+  return outcome;
+}
+
+// Why nothing can be ordered now, whatever the DNS says; nothing where it can.
+std::optional<std::string> DomainLoop::obstacle(const View& view) const {
+  if (view.is_held) return "the domain's former objects are leaving";
+  const ObjectPtr home =
+      parts_.cache.store(kube::namespaces).find("", manifests::namespace_of(view.row.app_id));
+  if (!home || is_being_deleted(*home)) return "the namespace isn't there yet";
+  return std::nullopt;
+}
+
+// Where a Certificate is missing that the row wants, none is made by an old proof.
+bool DomainLoop::has_to_look(const View& view) const {
+  if (view.claim->next_check_at <= view.now) return true;
+  return is_wanted(view.claim->state) &&
+         objects_.state_of(view.row, view.claim->domain).kind == CertificateState::Kind::none;
+}
+
+// Asks the DNS, and records what it says. False where the claim is another one by now.
+bool DomainLoop::look(View& view, Proof& proof) {
+  const Claim& claim = *view.claim;
+  const bool can_issue = parts_.settings.cluster_issuer && parts_.cache.serves(kube::certificates);
+  const Check seen =
+      can_issue ? check_domain(claim, parts_.settings.apps_domain, parts_.resolver)
+      : parts_.settings.cluster_issuer
+          ? without_issuer("the cluster has no cert-manager that would issue a certificate")
+          : without_issuer("this platform has no certificate issuer");
+  if (parts_.resolver.stopped()) return false;  // then it says nothing
+  auto next = parts_.database.write([&](db::Tx& tx) {
+    return custom_domains::record_check(tx, claim.id, claim.generation, seen);
+  });
+  if (!next) return false;
+  if (seen.outcome == custom_domains::Outcome::proven) proof = Proof::fresh;
+  changed(view, std::move(next));
+  return true;
+}
+
+Outcome DomainLoop::act(View& view, Proof proof) {
+  if (!view.claim || view.is_held) return clear(view);
+  const DomainObjects::Removed others = objects_.remove_all_but(view.row, view.claim->domain);
+  if (const auto why = obstacle(view)) return Outcome::waiting(*why, look_again);
+  if (proof == Proof::fresh && !is_wanted(view.claim->state)) begin(view);
+  Outcome outcome = is_wanted(view.claim->state) ? serve(view, proof) : wait(view);
+  outcome.writes += others.writes;
+  if (others.left > 0) outcome.again = std::min(outcome.again.value_or(look_again), look_again);
+  return outcome;
+}
+
+// Takes an order, where there is one.
+void DomainLoop::begin(View& view) {
+  changed(view, parts_.database.write([&](db::Tx& tx) {
+    return custom_domains::begin_issuing(tx, view.claim->id, view.claim->generation);
+  }));
+}
+
+// Has the Certificate, and says how it is.
+Outcome DomainLoop::serve(View& view, Proof proof) {
+  using Kind = CertificateState::Kind;
+  const Kind before = objects_.state_of(view.row, view.claim->domain).kind;
+  if (before == Kind::leaving) return Outcome::waiting("the certificate is leaving", look_again);
+  if (before == Kind::none && proof != Proof::fresh)
+    return Outcome::waiting("the DNS", view.until(view.claim->next_check_at));
+  const Applier::Result made = objects_.make(view.row, view.claim->domain);
+  const CertificateState seen = objects_.state_of(view.row, view.claim->domain);
+  Outcome outcome;
+  outcome.kind = made.applied > 0 ? Outcome::Kind::applied : Outcome::Kind::unchanged;
+  outcome.writes = made.applied;
+  take(view, seen);
+  if (!is_wanted(view.claim->state)) return wait(view);  // it was refused
+  outcome.again = view.until(view.claim->next_check_at);
+  if (view.claim->state == State::issuing) outcome.again = std::min(*outcome.again, while_issuing);
+  if (made.again) outcome.again = std::min(*outcome.again, *made.again);
+  return outcome;
+}
+
+// Records what cert-manager says, where it is news.
+void DomainLoop::take(View& view, const CertificateState& seen) {
+  using Kind = CertificateState::Kind;
+  const Claim& claim = *view.claim;
+  const bool is_news =
+      (seen.kind == Kind::ready &&
+       (claim.state == State::issuing || claim.expires_at != seen.certificate->expires_at)) ||
+      seen.kind == Kind::failed;
+  if (!is_news) return;
+  changed(view, parts_.database.write([&](db::Tx& tx) -> std::optional<Claim> {
+    const bool done =
+        seen.kind == Kind::ready
+            ? custom_domains::mark_active(tx, claim.id, claim.generation, *seen.certificate)
+            : custom_domains::mark_failed(tx, claim.id, claim.generation, seen.message);
+    return done ? custom_domains::find(tx, claim.id) : std::nullopt;
+  }));
+}
+
+// No order, and no renewal. What is served stays until it expires.
+Outcome DomainLoop::wait(const View& view) {
+  Outcome outcome;
+  const Claim& claim = *view.claim;
+  outcome.writes = objects_.withdraw(view.row, claim.domain);
+  outcome.again = view.until(claim.next_check_at);
+  if (claim.reason) outcome.reason = custom_domains::to_string(*claim.reason);
+  const bool is_served =
+      view.is_served_until_expiry() && objects_.has_secret(view.row, claim.domain);
+  if (is_served) {
+    outcome.again = std::min(*outcome.again, view.until(*claim.expires_at));
+  } else {
+    const auto removed = objects_.remove_all_but(view.row, std::nullopt);
+    outcome.writes += removed.writes;
+    if (removed.left > 0) outcome.again = std::min(*outcome.again, look_again);
+  }
+  outcome.kind = outcome.writes > 0 ? Outcome::Kind::applied : Outcome::Kind::waiting;
+  return outcome;
+}
+
+// Nothing is claimed, or not yet.
+Outcome DomainLoop::clear(const View& view) {
+  const auto removed = objects_.remove_all_but(view.row, std::nullopt);
+  if (removed.left > 0)
+    return {Outcome::Kind::waiting, removed.writes, look_again, "objects are leaving", false};
+  if (view.leaving.empty())
+    return view.claim ? Outcome::waiting("the domain's former objects are leaving", look_again)
+                      : Outcome();
+  if (objects_.is_anything_left(view.row))
+    return Outcome::waiting("objects are leaving", look_again);
+  parts_.database.write([&](db::Tx& tx) {
+    for (const Claim& claim : view.leaving) custom_domains::mark_removed(tx, claim.id);
+  });
+  return {Outcome::Kind::removed, 0, view.claim ? std::optional(milliseconds(0)) : std::nullopt, "",
+          true};
+}
+
+void DomainLoop::changed(View& view, std::optional<Claim> next) {
+  if (!next) return;
+  const bool is_news = next->state != view.claim->state || next->reason != view.claim->reason ||
+                       next->message != view.claim->message;
+  view.claim = std::move(next);
+  if (!is_news) return;
+  view.is_news = true;
+  parts_.domain_changed(view.row.id);
+}
+
+}  // namespace berth::reconcilers

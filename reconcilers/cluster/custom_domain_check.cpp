@@ -1,0 +1,112 @@
+#include "reconcilers/cluster/custom_domain_check.h"
+
+#include <algorithm>
+#include <set>
+
+#include "reconcilers/dns/message.h"
+
+namespace berth::reconcilers {
+namespace {
+
+using custom_domains::Check;
+using custom_domains::Claim;
+using custom_domains::Reason;
+using dns::Answer;
+using dns::Type;
+using Result = custom_domains::Outcome;
+
+Check refuted(Reason reason, const std::string& message) {
+  return {.outcome = Result::refuted, .reason = reason, .message = message, .addresses = {}};
+}
+
+Check silent(const std::string& name) {
+  return {.outcome = Result::unknown,
+          .reason = Reason::dns_unreachable,
+          .message = "the name servers give no answer about " + name,
+          .addresses = {}};
+}
+
+Check proven() { return {.outcome = Result::proven, .reason = {}, .message = {}, .addresses = {}}; }
+
+// Whatever strangers wrote into their zone, shortened.
+std::string shown(const std::vector<std::string>& values) {
+  constexpr size_t most = 3;
+  std::string list;
+  for (size_t i = 0; i < std::min(most, values.size()); ++i)
+    list += (i == 0 ? "" : ", ") + values[i];
+  return values.size() > most ? list + ", …" : list;
+}
+
+Check check_text(const Claim& claim, const dns::Resolver& resolver) {
+  const std::string name = custom_domains::challenge_name(claim);
+  const std::string value = custom_domains::challenge_value(claim);
+  const Answer answer = resolver.look_up(name, Type::txt);
+  if (answer.kind == Answer::Kind::unknown) return silent(name);
+  if (std::ranges::find(answer.values, value) != answer.values.end()) return proven();
+  const std::string there =
+      answer.values.empty() ? "there is none" : "there is " + shown(answer.values);
+  return refuted(Reason::txt_missing,
+                 "a TXT record " + name + " with the value " + value + " is missing: " + there);
+}
+
+// Of both families, sorted. Nothing is known where one of them isn't.
+struct Addresses {
+  bool known = true;
+  std::vector<std::string> all;
+};
+
+Addresses addresses_of(const std::string& name, const Answer& four, const dns::Resolver& resolver) {
+  const Answer six = resolver.look_up(name, Type::aaaa);
+  Addresses found;
+  for (const Answer* answer : {&four, &six}) {
+    if (answer->kind == Answer::Kind::unknown) found.known = false;
+    found.all.insert(found.all.end(), answer->values.begin(), answer->values.end());
+  }
+  std::ranges::sort(found.all);
+  return found;
+}
+
+std::string missing_record(const Claim& claim, const std::string& target, const Answer& alias,
+                           const std::vector<std::string>& addresses) {
+  std::string text = claim.is_apex ? "a record that leads " + claim.domain + " to " + target +
+                                         " is missing (ALIAS, or the same A and AAAA records): "
+                                   : "a CNAME record " + claim.domain + " that leads to " + target +
+                                         " is missing: ";
+  if (!alias.chain.empty()) return text + "it leads to " + shown(alias.chain);
+  if (addresses.empty()) return text + alias.problem;
+  return text + "it has the address " + shown(addresses);
+}
+
+// Without CNAME records that lead to us.
+Check check_addresses(const Claim& claim, const std::string& target, const Answer& alias,
+                      const dns::Resolver& resolver) {
+  const Addresses own = addresses_of(claim.domain, alias, resolver);
+  if (!own.known) return silent(claim.domain);
+  const auto missing = [&] {
+    return refuted(Reason::dns_not_pointing, missing_record(claim, target, alias, own.all));
+  };
+  // What the owner of an apex has to be told, and what the addresses are compared with.
+  if (own.all.empty() && !claim.is_apex) return missing();
+  const Addresses ours = addresses_of(target, resolver.look_up(target, Type::a), resolver);
+  if (!ours.known) return silent(target);
+  const bool leads_to_us = !own.all.empty() && std::ranges::includes(ours.all, own.all);
+  Check check = leads_to_us ? check_text(claim, resolver) : missing();
+  // Whoever could set a CNAME and hasn't is told of that first.
+  if (leads_to_us && check.outcome == Result::refuted && !claim.is_apex) check = missing();
+  check.addresses = ours.all;
+  return check;
+}
+
+}  // namespace
+
+Check check_domain(const Claim& claim, const std::string& apps_domain,
+                   const dns::Resolver& resolver) {
+  const std::string target = dns::normal(custom_domains::target_of(claim, apps_domain));
+  const Answer alias = resolver.look_up(claim.domain, Type::a);
+  if (std::ranges::find(alias.chain, target) != alias.chain.end())
+    return claim.needs_txt ? check_text(claim, resolver) : proven();
+  if (alias.kind == Answer::Kind::unknown) return silent(claim.domain);
+  return check_addresses(claim, target, alias, resolver);
+}
+
+}  // namespace berth::reconcilers

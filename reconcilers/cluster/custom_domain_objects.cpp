@@ -1,0 +1,106 @@
+#include "reconcilers/cluster/custom_domain_objects.h"
+
+#include <algorithm>
+
+namespace berth::reconcilers {
+namespace {
+
+using deployments::Deployment;
+using Kind = CertificateState::Kind;
+
+bool has_certificate(const std::vector<Tracked>& objects, const std::string& secret) {
+  return std::ranges::any_of(objects, [&](const Tracked& tracked) {
+    return tracked.resource->kind == kube::certificates.kind &&
+           text_at(*tracked.object, {"spec", "secretName"}) == secret;
+  });
+}
+
+// What cert-manager wrote about an older spec says nothing about this one.
+bool is_current(const Object& certificate, const Object& told) {
+  return field(told, {"observedGeneration"}).is_null() ||
+         number_at(told, {"observedGeneration"}) >=
+             number_at(certificate, {"metadata", "generation"});
+}
+
+}  // namespace
+
+bool is_of_domain(const Object& object) {
+  return label_of(object, manifests::component_label) == manifests::domain_component;
+}
+
+Applier::Result DomainObjects::make(const Deployment& row, const std::string& domain) {
+  return applier_.apply({manifests::domain_ingress(row, domain, settings_),
+                         manifests::domain_certificate(row, domain, settings_)});
+}
+
+CertificateState DomainObjects::state_of(const Deployment& row, const std::string& domain) const {
+  const ObjectPtr live =
+      cache_.store(kube::certificates)
+          .find(manifests::namespace_of(row.app_id), manifests::domain_object_name(row.id, domain));
+  if (!live) return {};
+  if (is_being_deleted(*live)) return {.kind = Kind::leaving, .message = "", .certificate = {}};
+  const Object& ready = condition(*live, "Ready");
+  const auto expires = instant_at(*live, {"status", "notAfter"});
+  if (text_at(ready, {"status"}) == "True" && is_current(*live, ready) && expires)
+    return {.kind = Kind::ready,
+            .message = "",
+            .certificate = custom_domains::Certificate{
+                .expires_at = *expires, .renews_at = instant_at(*live, {"status", "renewalTime"})}};
+  const Object& issuing = condition(*live, "Issuing");
+  if (text_at(issuing, {"status"}) == "False" && text_at(issuing, {"reason"}) == "Failed")
+    return {.kind = Kind::failed, .message = text_at(issuing, {"message"}), .certificate = {}};
+  return {.kind = Kind::waiting, .message = "", .certificate = {}};
+}
+
+bool DomainObjects::has_secret(const Deployment& row, const std::string& domain) const {
+  return cache_.store(kube::secrets)
+             .find(manifests::namespace_of(row.app_id),
+                   manifests::domain_secret_name(row.id, domain)) != nullptr;
+}
+
+int DomainObjects::withdraw(const Deployment& row, const std::string& domain) {
+  const ObjectPtr live =
+      cache_.store(kube::certificates)
+          .find(manifests::namespace_of(row.app_id), manifests::domain_object_name(row.id, domain));
+  if (!live || is_being_deleted(*live)) return 0;
+  client_.remove(kube::certificates, namespace_of(*live), name_of(*live), uid_of(*live));
+  return 1;
+}
+
+DomainObjects::Removed DomainObjects::remove_all_but(const Deployment& row,
+                                                     const std::optional<std::string>& keep) {
+  const std::vector<Tracked> all = of(row.id);
+  Removed removed;
+  for (const auto& [resource, object] : all) {
+    const std::string name = name_of(*object);
+    if (keep && (name == manifests::domain_object_name(row.id, *keep) ||
+                 name == manifests::domain_secret_name(row.id, *keep)))
+      continue;
+    ++removed.left;
+    if (is_being_deleted(*object)) continue;
+    if (resource->kind == kube::secrets.kind && has_certificate(all, name)) continue;
+    client_.remove(*resource, namespace_of(*object), name, uid_of(*object));
+    ++removed.writes;
+  }
+  return removed;
+}
+
+bool DomainObjects::is_anything_left(const Deployment& row) {
+  const kube::ListOptions ours = {.name_space = manifests::namespace_of(row.app_id),
+                                  .label_selector = manifests::selector(settings_) + "," +
+                                                    manifests::deployment_label + "=" + row.id +
+                                                    "," + manifests::component_label + "=" +
+                                                    manifests::domain_component,
+                                  .field_selector = ""};
+  for (const kube::Resource* resource : {&kube::ingresses, &kube::certificates, &kube::secrets})
+    if (cache_.serves(*resource) && !client_.list(*resource, ours).items.empty()) return true;
+  return false;
+}
+
+std::vector<Tracked> DomainObjects::of(const std::string& deployment_id) const {
+  std::vector<Tracked> all = cache_.of_deployment(deployment_id);
+  std::erase_if(all, [](const Tracked& tracked) { return !is_of_domain(*tracked.object); });
+  return all;
+}
+
+}  // namespace berth::reconcilers

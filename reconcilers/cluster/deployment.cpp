@@ -1,0 +1,296 @@
+#include "reconcilers/cluster/deployment.h"
+
+#include <algorithm>
+
+#include "controller/base/log.h"
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "reconcilers/cluster/custom_domain_objects.h"
+#include "reconcilers/cluster/failures.h"
+
+namespace berth::reconcilers {
+namespace {
+
+using deployments::Deployment;
+using deployments::Observation;
+using deployments::Status;
+using deployments::Wish;
+
+// An admission policy or a quota may be changed by an admin; nothing tells us.
+constexpr std::chrono::milliseconds after_refusal{30'000};
+// A deployment has two pods, and some that are over: more of them would tell the same.
+constexpr size_t max_pods_asked = 4;
+
+Instant cluster_time() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
+
+std::optional<std::chrono::milliseconds> sooner(std::optional<std::chrono::milliseconds> a,
+                                                std::optional<std::chrono::milliseconds> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+// The secret that cert-manager writes is wanted as long as its Certificate is.
+bool is_wanted(const Tracked& tracked, const std::vector<Object>& desired) {
+  const std::string name = name_of(*tracked.object);
+  return std::any_of(desired.begin(), desired.end(), [&](const Object& object) {
+    if (tracked.resource->kind == kube::secrets.kind &&
+        text_at(object, {"spec", "secretName"}) == name)
+      return true;
+    return text_at(object, {"kind"}) == tracked.resource->kind && name_of(object) == name;
+  });
+}
+
+std::string reason_of(const Observation& seen) {
+  return seen.reason ? std::string(deployments::to_string(*seen.reason)) : "";
+}
+
+deployments::Reason reason_of(custom_domains::Reason reason) {
+  switch (reason) {
+    case custom_domains::Reason::dns_not_pointing:
+    case custom_domains::Reason::txt_missing:
+    case custom_domains::Reason::dns_unreachable:
+      return deployments::Reason::dns_not_pointing;
+    case custom_domains::Reason::domain_taken:
+      return deployments::Reason::domain_taken;
+    case custom_domains::Reason::certificate_failed:
+    case custom_domains::Reason::order_budget:
+      return deployments::Reason::certificate_failed;
+  }
+  return deployments::Reason::dns_not_pointing;
+}
+
+// A deployment that runs is told what is wrong with its domain.
+void add_domain(Observation& seen, const std::optional<custom_domains::Claim>& claim) {
+  if (seen.status != Status::running || seen.reason || !claim || !claim->reason) return;
+  seen.reason = reason_of(*claim->reason);
+  seen.message = claim->message;
+}
+
+}  // namespace
+
+// A wish, and what its custom domain is like.
+struct DeploymentLoop::Wanted {
+  Wish wish;
+  std::optional<custom_domains::Claim> domain;
+};
+
+DeploymentLoop::DeploymentLoop(Parts parts)
+    : parts_(std::move(parts)),
+      applier_(parts_.client, parts_.cache),
+      tenancy_(parts_.database, parts_.client, parts_.cache, applier_, parts_.settings),
+      removal_(parts_.database, parts_.client, parts_.cache, tenancy_, parts_.settings,
+               parts_.wake),
+      certificates_(parts_.database, parts_.cache) {}
+
+Outcome DeploymentLoop::reconcile(const std::string& id, Subject& subject) {
+  const auto row = parts_.database.read([&](db::Tx& tx) { return deployments::find(tx, id); });
+  if (!row) return orphan(id);
+  subject = {manifests::namespace_of(row->app_id), row->generation, row->request_id};
+  if (!parts_.cache.synced()) return without_cache(*row);
+  const KeyedMutex::Lock lock(parts_.deployments, id);
+  return row->status == Status::destroyed ? remove(*row) : make(*row);
+}
+
+Outcome DeploymentLoop::stand_by(const std::string& id, Subject& subject) {
+  const auto row = parts_.database.read([&](db::Tx& tx) { return deployments::find(tx, id); });
+  if (!row) return {};
+  subject = {manifests::namespace_of(row->app_id), row->generation, row->request_id};
+  if (!parts_.cache.state().connected) return without_cache(*row);
+  return {Outcome::Kind::waiting, 0, {}, "another process leads", false};
+}
+
+Outcome DeploymentLoop::remove(const Deployment& row) {
+  Outcome outcome = removal_.step(row);
+  if (outcome.kind == Outcome::Kind::waiting) {
+    const std::lock_guard lock(mutex_);
+    waiting_for_namespace_[row.app_id].insert(row.id);
+  }
+  if (outcome.kind == Outcome::Kind::removed)
+    app_changed(row.app_id);  // the others' quota is smaller
+  return outcome;
+}
+
+// Whoever holds a name applies its Ingress under the name's lock, and reads the wish under it: a
+// deployment that was destroyed meanwhile doesn't take the host back from its heir.
+Outcome DeploymentLoop::make(const Deployment& row) {
+  const KeyedMutex::Lock lock(names_, row.name);
+  auto latest = wanted(row.id);
+  if (!latest || latest->wish.deployment.status == Status::destroyed)
+    return {};  // its own notice is on the way
+  return make_under_lock(*latest);
+}
+
+std::optional<DeploymentLoop::Wanted> DeploymentLoop::wanted(const std::string& id) {
+  return parts_.database.read([&](db::Tx& tx) -> std::optional<Wanted> {
+    auto wish = deployments::wish(tx, id, parts_.data_key);
+    if (!wish) return std::nullopt;
+    return Wanted{.wish = std::move(*wish), .domain = custom_domains::newest(tx, id)};
+  });
+}
+
+Outcome DeploymentLoop::make_under_lock(Wanted& wanted) {
+  Wish& wish = wanted.wish;
+  try {
+    wish.host_is_held = wish.host_is_held && is_held_by_another(wish.deployment);
+    return apply_and_observe(wanted);
+  } catch (const kube::ApiError& error) {
+    return on_failure(wish.deployment, error);
+  }
+}
+
+Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
+  Wish& wish = wanted.wish;
+  const Deployment& row = wish.deployment;
+  const Tenancy::Made tenant = tenancy_.make(row.app_id);
+  if (!tenant.ready) return wait_for_namespace(row);
+  Applier::Result result = tenant.result;
+  const std::vector<Object> desired = manifests::of_deployment(wish, parts_.settings);
+  if (is_too_early(row.id, desired))
+    return Outcome::waiting("the container that serves is too new", look_again);
+  std::vector<Object> applicable = desired;
+  const auto certificate_at = certificates_.admit(row, applicable);
+  result.add(applier_.apply(applicable));
+  result.again = sooner(result.again, certificate_at);
+  result.applied += remove_unwanted(row.id, desired);
+
+  Seen seen = observe(row, look(row.id), parts_.patience, cluster_time());
+  if (wish.host_is_held) {
+    if (seen.observation.status == Status::running && !seen.observation.reason) {
+      seen.observation.status = Status::deploying;
+      seen.observation.phase = "waiting for the host name";
+    }
+    seen.look_again = sooner(seen.look_again, look_again);
+  }
+  add_domain(seen.observation, wanted.domain);
+  const bool recorded = record(row, seen.observation);
+  return {result.applied > 0 ? Outcome::Kind::applied : Outcome::Kind::unchanged, result.applied,
+          sooner(seen.look_again, result.again), reason_of(seen.observation), recorded};
+}
+
+// Nothing is known yet, so nothing can be done; but the owner may know why.
+Outcome DeploymentLoop::without_cache(const Deployment& row) {
+  const bool waits = row.status == Status::pending || row.status == Status::deploying;
+  if (waits && !parts_.cache.state().last_error.empty()) record(row, unreachable(row));
+  return Outcome::waiting("the cluster", look_again);
+}
+
+Outcome DeploymentLoop::wait_for_namespace(const Deployment& row) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_for_namespace_[row.app_id].insert(row.id);
+  }
+  record(row, waiting(row, "waiting for namespace"));
+  return Outcome::waiting("the namespace is leaving", look_again);
+}
+
+Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& error) {
+  switch (meaning_of(error)) {
+    case Failure::leaving:
+      return wait_for_namespace(row);
+    case Failure::refused: {
+      const Observation seen = refused(row, look(row.id), error.what());
+      const bool recorded = record(row, seen);
+      return {Outcome::Kind::refused, 0, after_refusal, reason_of(seen), recorded};
+    }
+    case Failure::unreachable:
+      // Once for each row that is on its way, with the same words each time: no storm of writes.
+      if (row.status == Status::pending || row.status == Status::deploying)
+        record(row, unreachable(row));
+      throw;
+    case Failure::busy:
+      throw;
+  }
+  throw;
+}
+
+Outcome DeploymentLoop::orphan(const std::string& id) {
+  const bool exists = parts_.cache.synced() && !parts_.cache.of_deployment(id).empty();
+  const std::lock_guard lock(mutex_);
+  if (!exists) {
+    orphans_.erase(id);
+    return {};
+  }
+  if (orphans_.insert(id).second)
+    log::warning("objects without a row are left alone",
+                 {{"deployment", id}, {"orphans", orphans_.size()}});
+  return {Outcome::Kind::orphaned, 0, {}, "", false};
+}
+
+bool DeploymentLoop::is_held_by_another(const Deployment& row) {
+  const kube::ListOptions same_name = {.name_space = "",
+                                       .label_selector = manifests::selector(parts_.settings) +
+                                                         ",app.kubernetes.io/name=" + row.name,
+                                       .field_selector = ""};
+  const auto ingresses = parts_.client.list(kube::ingresses, same_name).items;
+  return std::any_of(ingresses.begin(), ingresses.end(), [&](const Object& ingress) {
+    return label_of(ingress, manifests::deployment_label) != row.id;
+  });
+}
+
+int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Object>& desired) {
+  int removed = 0;
+  for (const Tracked& tracked : parts_.cache.of_deployment(id)) {
+    if (tracked.resource->kind == kube::pods.kind || is_being_deleted(*tracked.object)) continue;
+    if (is_wanted(tracked, desired) || is_of_domain(*tracked.object)) continue;
+    const Object& object = *tracked.object;
+    parts_.client.remove(*tracked.resource, namespace_of(object), name_of(object), uid_of(object));
+    ++removed;
+  }
+  return removed;
+}
+
+bool DeploymentLoop::is_too_early(const std::string& id, const std::vector<Object>& desired) {
+  const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
+  if (deployments.empty()) return false;
+  const auto pods = parts_.cache.store(kube::pods).of_deployment(id);
+  return std::ranges::any_of(desired, [&](const Object& object) {
+    return text_at(object, {"kind"}) == kube::deployments.kind &&
+           must_wait(*deployments.front(), pods, object);
+  });
+}
+
+Live DeploymentLoop::look(const std::string& id) {
+  Live live;
+  const auto deployments = parts_.cache.store(kube::deployments).of_deployment(id);
+  if (!deployments.empty()) live.deployment = *deployments.front();
+  for (const ObjectPtr& pod : parts_.cache.store(kube::pods).of_deployment(id))
+    live.pods.push_back(*pod);
+  auto asked = pods_with_questions(live);
+  asked.resize(std::min(asked.size(), max_pods_asked));
+  for (const std::string& pod : asked) {
+    try {
+      live.events[pod] = parts_.client
+                             .list(kube::events, {.name_space = namespace_of(live.deployment),
+                                                  .label_selector = "",
+                                                  .field_selector = "involvedObject.name=" + pod})
+                             .items;
+    } catch (const kube::ApiError& error) {
+      log::debug("a pod's events can't be read", {{"deployment", id}, {"error", error.what()}});
+    }
+  }
+  return live;
+}
+
+bool DeploymentLoop::record(const Deployment& row, const Observation& seen) {
+  if (!deployments::differs(row, seen)) return false;
+  return parts_.database.write(
+      [&](db::Tx& tx) { return deployments::record(tx, row.id, row.generation, seen); });
+}
+
+void DeploymentLoop::app_changed(const std::string& app_id) {
+  std::set<std::string> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto found = waiting_for_namespace_.extract(app_id)) waiting = std::move(found.mapped());
+  }
+  // What stands in the namespace is looked after by each of its deployments that lives.
+  const auto present = parts_.cache.deployments_in(manifests::namespace_of(app_id));
+  waiting.insert(present.begin(), present.end());
+  for (const std::string& id : waiting) parts_.wake(id);
+}
+
+std::set<std::string> DeploymentLoop::orphans() const {
+  const std::lock_guard lock(mutex_);
+  return orphans_;
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,278 @@
+#include "reconcilers/cluster/engine.h"
+
+#include "controller/base/log.h"
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "reconcilers/cluster/differ.h"
+#include "reconcilers/cluster/failures.h"
+
+namespace berth::reconcilers {
+namespace {
+
+constexpr const char* controller_name = "deployment";
+// As often as client-go refreshes its gauges.
+constexpr std::chrono::milliseconds keeper_tick{500};
+
+std::string host_of(const std::string& server) {
+  const size_t scheme = server.find("://");
+  return scheme == std::string::npos ? server : server.substr(scheme + 3);
+}
+
+kube::ClientOptions complete(kube::ClientOptions options, Metrics& metrics, const Leader* leader) {
+  options.field_manager = field_manager;
+  options.observer = [ours = metrics.request_observer(), theirs = std::move(options.observer)](
+                         std::string_view verb, std::string_view plural, int status,
+                         std::chrono::nanoseconds took) {
+    ours(verb, plural, status, took);
+    if (theirs) theirs(verb, plural, status, took);
+  };
+  if (leader) options.write_time = [leader] { return leader->write_time(); };
+  return options;
+}
+
+std::string words_of(const Outcome& outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::unchanged:
+      return "unchanged";
+    case Outcome::Kind::applied:
+      return "applied " + std::to_string(outcome.writes);
+    case Outcome::Kind::waiting:
+      return "waiting";
+    case Outcome::Kind::removed:
+      return "removed";
+    case Outcome::Kind::refused:
+      return "refused";
+    case Outcome::Kind::orphaned:
+      return "orphaned";
+  }
+  return "";
+}
+
+using Took = std::chrono::duration<double, std::milli>;
+
+void log_reconciled(log::Level level, const std::string& id, const DeploymentLoop::Subject& subject,
+                    const std::string& outcome, const std::string& reason, Took took) {
+  log::write(level, "reconciled",
+             {{"deployment", id},
+              {"namespace", subject.name_space},
+              {"generation", subject.generation},
+              {"request_id", subject.request_id},
+              {"outcome", outcome},
+              {"reason", reason},
+              {"duration_ms", took.count()}});
+}
+
+log::Level level_of(const Outcome& outcome) {
+  const bool quiet = outcome.writes == 0 && !outcome.recorded;
+  return quiet ? log::Level::debug : log::Level::info;
+}
+
+}  // namespace
+
+Engine::Engine(Parts parts, Options options)
+    : options_(options),
+      database_(parts.database),
+      settings_(std::move(parts.settings)),
+      data_key_(std::move(parts.data_key)),
+      metrics_(parts.registry, controller_name, host_of(parts.cluster.server), options_.workers),
+      queue_(metrics_.queue_observer()),
+      leader_(parts.lease_namespace
+                  ? std::make_unique<Leader>(
+                        parts.cluster, *parts.lease_namespace, "berth-" + settings_.instance,
+                        [this] { begin_to_lead(); }, *parts.registry, options_.leader)
+                  : nullptr),
+      client_(parts.cluster, complete(std::move(parts.client), metrics_, leader_.get())),
+      cache_(client_, manifests::selector(settings_),
+             {.deployment_changed = [this](const std::string& id,
+                                           const Object& object) { notice(id, object); },
+              .app_changed = [this](const std::string& app_id) { loop_.app_changed(app_id); },
+              .connected = [this] { wake_stalled(); }}),
+      usage_({.cache = cache_,
+              .cluster = parts.cluster,
+              .observer = metrics_.request_observer(),
+              .traefik_metrics_url = options_.traefik_metrics_url}),
+      loop_({.database = database_,
+             .client = client_,
+             .cache = cache_,
+             .settings = settings_,
+             .data_key = data_key_,
+             .patience = options_.patience,
+             .deployments = deployments_,
+             .wake = [this](const std::string& id) { queue_.add(id); }}),
+      resolver_(options_.dns),
+      domain_loop_({.database = database_,
+                    .client = client_,
+                    .cache = cache_,
+                    .settings = settings_,
+                    .resolver = resolver_,
+                    .deployments = deployments_,
+                    .domain_changed = [this](const std::string& id) { queue_.add(id); }}),
+      domains_(parts.registry, host_of(parts.cluster.server), domain_loop_,
+               [this] { return leads(); }) {}
+
+Engine::~Engine() { stop(); }
+
+void Engine::start() {
+  if (leader_) leader_->start();
+  cache_.start();
+  for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { work(); });
+  domains_.start();
+  keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
+}
+
+void Engine::stop() {
+  queue_.shut_down();
+  resolver_.stop();
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  domains_.stop();
+  if (keeper_.joinable()) {
+    keeper_.request_stop();
+    keeper_.join();
+  }
+  if (leader_) leader_->stop();
+  cache_.stop();
+}
+
+// What belongs to its custom domain is none of the deployment's business.
+void Engine::notice(const std::string& id, const Object& object) {
+  if (is_of_domain(object))
+    domains_.enqueue(id);
+  else
+    queue_.add(id);
+}
+
+std::optional<Leader::State> Engine::leadership() const {
+  if (!leader_) return std::nullopt;
+  return leader_->state();
+}
+
+std::optional<Health> Engine::health(const std::string& deployment_id) const {
+  const InformerState pods = cache_.state(kube::pods);
+  const Instant now = std::chrono::floor<Duration>(std::chrono::system_clock::now());
+  const Duration silence =
+      pods.connected ? Duration(0) : std::max(now - pods.last_contact, Duration(0));
+  return health_of(cache_.store(kube::pods).of_deployment(deployment_id), now, silence);
+}
+
+void Engine::work() {
+  while (const auto id = queue_.get()) {
+    handle(*id);
+    queue_.done(*id);
+  }
+}
+
+void Engine::handle(const std::string& id) {
+  Metrics::Reconcile reconcile(metrics_);
+  DeploymentLoop::Subject subject;
+  const auto failed = [&](const std::exception& failure, std::optional<std::chrono::seconds> wait) {
+    retry(id, wait);
+    log_reconciled(log::Level::warning, id, subject, "error", failure.what(), reconcile.took());
+  };
+  try {
+    const Outcome outcome = leads() ? loop_.reconcile(id, subject) : stand_by(id, subject);
+    reconcile.ended(settle(id, outcome));
+    log_reconciled(level_of(outcome), id, subject, words_of(outcome), outcome.reason,
+                   reconcile.took());
+  } catch (const kube::Fenced& fenced) {
+    reconcile.ended("requeue");
+    stall_until_leading(id);
+    log_reconciled(log::Level::info, id, subject, "waiting", fenced.what(), reconcile.took());
+  } catch (const kube::ApiError& error) {
+    if (meaning_of(error) == Failure::unreachable) stall(id);
+    failed(error, error.retry_after);
+  } catch (const std::exception& error) {
+    failed(error, std::nullopt);
+  }
+}
+
+// Nothing is written, but the owner may learn that the cluster is out of reach.
+Outcome Engine::stand_by(const std::string& id, DeploymentLoop::Subject& subject) {
+  const Outcome outcome = loop_.stand_by(id, subject);
+  if (!outcome.again) stall_until_leading(id);
+  return outcome;
+}
+
+void Engine::stall_until_leading(const std::string& id) {
+  stall(id);
+  if (leads()) wake_stalled();  // it began meanwhile, and may not have seen this one
+}
+
+void Engine::begin_to_lead() {
+  scan_again_ = true;
+  wake_stalled();
+}
+
+std::string_view Engine::settle(const std::string& id, const Outcome& outcome) {
+  queue_.forget(id);
+  if (!outcome.again) return "success";
+  queue_.add_after(id, *outcome.again);
+  return "requeue_after";
+}
+
+void Engine::retry(const std::string& id, std::optional<std::chrono::seconds> wait) {
+  if (wait)
+    queue_.add_after(id, *wait);
+  else
+    queue_.add_rate_limited(id);
+}
+
+void Engine::stall(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  stalled_.insert(id);
+}
+
+// What these waited for is there: a cluster that answers, or the Lease.
+void Engine::wake_stalled() {
+  std::set<std::string> stalled;
+  {
+    const std::lock_guard lock(mutex_);
+    stalled.swap(stalled_);
+    something_connected_ = true;
+  }
+  for (const std::string& id : stalled) {
+    queue_.forget(id);
+    queue_.add(id);
+  }
+  domains_.try_again();
+  keeper_wakes_.notify_all();
+}
+
+void Engine::keep(const std::stop_token& stop) {
+  using SteadyClock = std::chrono::steady_clock;
+  std::minstd_rand random{std::random_device{}()};
+  // Up to a tenth sooner or later, so that several berthd don't come at once.
+  const auto next_resync = [&] {
+    const auto tenth = options_.resync.count() / 10;
+    const std::chrono::milliseconds jitter(
+        std::uniform_int_distribution<std::int64_t>(-tenth, tenth)(random));
+    return SteadyClock::now() + options_.resync + jitter;
+  };
+  std::optional<SteadyClock::time_point> resync_at;  // nothing: not scanned yet
+  while (!stop.stop_requested()) {
+    metrics_.refresh(queue_);
+    domains_.refresh_metrics();
+    if (scan_again_.exchange(false)) resync_at.reset();
+    if ((!resync_at && cache_.synced()) || (resync_at && SteadyClock::now() >= *resync_at))
+      if (scan()) resync_at = next_resync();
+    std::unique_lock lock(mutex_);
+    keeper_wakes_.wait_for(lock, stop, keeper_tick, [this] { return something_connected_; });
+    something_connected_ = false;
+  }
+}
+
+bool Engine::scan() {
+  try {
+    const auto rows = database_.read([](db::Tx& tx) { return deployments::all_with_objects(tx); });
+    for (const std::string& id : rows) queue_.add(id);
+    const auto claimed =
+        database_.read([](db::Tx& tx) { return custom_domains::deployments_with_claims(tx); });
+    for (const std::string& id : claimed) domains_.enqueue(id);
+    for (const std::string& id : cache_.deployments()) queue_.add(id);
+    return true;
+  } catch (const std::exception& error) {
+    log::warning("the deployments can't be listed", {{"error", error.what()}});
+    return false;
+  }
+}
+
+}  // namespace berth::reconcilers

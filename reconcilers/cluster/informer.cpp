@@ -1,0 +1,180 @@
+#include "reconcilers/cluster/informer.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+
+#include "controller/base/log.h"
+
+namespace berth::reconcilers {
+namespace {
+
+Instant now() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
+
+// A watch that ends sooner without any event is no watch; it counts as a failure to pause after.
+constexpr std::chrono::milliseconds shortest_watch{500};
+
+}  // namespace
+
+Informer::Informer(kube::Client& client, const kube::Resource& resource, Need need,
+                   std::string label_selector, Listener listener)
+    : client_(client),
+      resource_(resource),
+      need_(need),
+      options_{.name_space = "", .label_selector = std::move(label_selector), .field_selector = ""},
+      listener_(std::move(listener)) {
+  state_.plural = resource.plural;
+  state_.since = now();
+}
+
+void Informer::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+InformerState Informer::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void Informer::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    try {
+      if (version_.empty())
+        list();
+      else if (doubts_)
+        ask();
+      watch(stop);
+    } catch (const kube::ApiError& error) {
+      if (stop.stop_requested()) return;
+      if (means_absence(error)) {
+        miss(error);
+        wait(stop, absence_pause);
+        continue;
+      }
+      if (error.unreachable())
+        doubts_ = true;
+      else if (error.expired() || ++refused_watches_ >= max_refused_watches)
+        version_.clear();
+      if (!error.expired()) count_failure(error.what());
+    } catch (const std::exception& error) {
+      if (stop.stop_requested()) return;
+      version_.clear();
+      count_failure(error.what());
+    }
+    if (failures_ > 0) pause(stop);
+  }
+}
+
+void Informer::list() {
+  kube::List all = client_.list(resource_, options_, slimmed);
+  const auto changed = store_.replace(std::move(all.items), all.resource_version);
+  malloc_trim(0);  // what the pages took; glibc keeps it for the thread otherwise
+  version_ = all.resource_version;
+  refused_watches_ = 0;
+  doubts_ = false;
+  for (const ObjectPtr& object : changed) listener_.changed(*object);
+  {
+    const std::lock_guard lock(mutex_);
+    state_.synced = true;
+    if (!state_.served) log::info("the cluster has this kind now", {{"kind", state_.plural}});
+    state_.served = true;
+  }
+  contact();
+}
+
+// A list that answers 404: a watch can do so too, and is then followed by a list.
+bool Informer::means_absence(const kube::ApiError& error) const {
+  return need_ == Need::where_served && version_.empty() &&
+         (error.status == 404 || error.status == 403);
+}
+
+void Informer::miss(const kube::ApiError& error) {
+  // With its kind all its objects are gone; where we may not look, they may be there.
+  if (error.status == 404)
+    for (const ObjectPtr& gone : store_.replace({}, "")) listener_.changed(*gone);
+  failures_ = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_.served)
+      log::warning("the cluster doesn't serve this kind",
+                   {{"kind", state_.plural}, {"error", error.what()}});
+    state_.served = false;
+    state_.synced = true;
+  }
+  contact();
+}
+
+// A quiet watch says nothing for a minute: whether anybody is there is asked for before.
+void Informer::ask() {
+  client_.raw("/version");
+  doubts_ = false;
+  contact();
+}
+
+void Informer::watch(const std::stop_token& stop) {
+  watching_since_ = SteadyClock::now();
+  client_.watch(
+      resource_, options_, version_,
+      [&](kube::EventType type, const Object& object) { take(type, object); }, stop);
+  if (SteadyClock::now() - shortest_watch >= *watching_since_)
+    failures_ = 0;
+  else
+    ++failures_;
+  watching_since_.reset();
+  contact();
+}
+
+void Informer::take(kube::EventType type, const Object& object) {
+  version_ = text_at(object, {"metadata", "resourceVersion"});
+  watching_since_ = SteadyClock::time_point::min();  // it is a good one, however short
+  refused_watches_ = 0;
+  contact();
+  if (type == kube::EventType::bookmark) return;
+  if (type == kube::EventType::deleted)
+    store_.erase(object);
+  else if (!store_.put(object))
+    return;
+  listener_.changed(object);
+}
+
+void Informer::contact() {
+  bool again = false;
+  {
+    const std::lock_guard lock(mutex_);
+    state_.last_contact = now();
+    again = !state_.connected;
+    if (again) state_.since = state_.last_contact;
+    state_.connected = true;
+  }
+  if (again) listener_.connected();
+}
+
+void Informer::count_failure(const std::string& error) {
+  // A watch that had lasted and breaks is the way of the world; only what follows at once is
+  // trouble.
+  if (watching_since_ && SteadyClock::now() - shortest_watch >= *watching_since_) failures_ = 0;
+  watching_since_.reset();
+  if (failures_++ == 0) return;
+  const std::lock_guard lock(mutex_);
+  if (state_.connected || state_.last_error.empty())
+    log::warning("the cluster can't be watched", {{"kind", state_.plural}, {"error", error}});
+  if (state_.connected) state_.since = now();
+  state_.connected = false;
+  state_.last_error = error;
+}
+
+void Informer::pause(const std::stop_token& stop) {
+  auto length = first_pause;
+  for (int i = 1; i < failures_ && length < longest_pause; ++i) length *= 2;
+  length = std::min(length, longest_pause);
+  length += std::chrono::milliseconds(
+      std::uniform_int_distribution<std::int64_t>(0, length.count() / 2)(random_));
+  wait(stop, length);
+}
+
+void Informer::wait(const std::stop_token& stop, std::chrono::milliseconds pause) {
+  std::unique_lock lock(mutex_);
+  stopping_.wait_for(lock, stop, pause, [] { return false; });
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,264 @@
+#include "reconcilers/cluster/observe.h"
+
+#include <algorithm>
+
+#include "manifests/manifests.h"
+
+namespace berth::reconcilers {
+namespace {
+
+using deployments::Deployment;
+using deployments::Observation;
+using deployments::Reason;
+using deployments::Status;
+
+std::string template_of(const Object& pod) {
+  return text_at(pod, {"metadata", "annotations", manifests::template_annotation});
+}
+
+std::string template_wanted_by(const Object& deployment) {
+  return text_at(deployment,
+                 {"spec", "template", "metadata", "annotations", manifests::template_annotation});
+}
+
+// The pods that count: of the newest template, and those that it replaces.
+struct Pods {
+  const Object* newest = nullptr;   // null: not made yet
+  const Object* serving = nullptr;  // an old one that is ready
+  bool old_ones_left = false;
+};
+
+bool is_better(const Object& candidate, const Object& known) {
+  if (is_over(candidate) != is_over(known)) return is_over(known);
+  return text_at(candidate, {"metadata", "creationTimestamp"}) >
+         text_at(known, {"metadata", "creationTimestamp"});
+}
+
+Pods sort_out(const Live& live) {
+  const std::string wanted = template_wanted_by(live.deployment);
+  Pods pods;
+  for (const Object& pod : live.pods) {
+    if (is_being_deleted(pod)) continue;
+    if (template_of(pod) == wanted) {
+      if (!pods.newest || is_better(pod, *pods.newest)) pods.newest = &pod;
+    } else if (!is_over(pod)) {
+      pods.old_ones_left = true;
+      if (is_ready(pod)) pods.serving = &pod;
+    }
+  }
+  return pods;
+}
+
+bool is_observed(const Object& deployment) {
+  return number_at(deployment, {"status", "observedGeneration"}) >=
+         number_at(deployment, {"metadata", "generation"});
+}
+
+// The Deployment's controller has seen our last change, and only the newest pods are left.
+bool rollout_is_complete(const Object& deployment) {
+  const auto wanted = number_at(deployment, {"spec", "replicas"});
+  return is_observed(deployment) &&
+         number_at(deployment, {"status", "updatedReplicas"}) == wanted &&
+         number_at(deployment, {"status", "replicas"}) == wanted &&
+         number_at(deployment, {"status", "readyReplicas"}) >= wanted;
+}
+
+void describe(Observation& seen, const Object& pod) {
+  const auto known = [](std::string text) {
+    return text.empty() ? std::nullopt : std::optional(std::move(text));
+  };
+  const Object& status = container_status(pod);
+  seen.container_id = known(text_at(status, {"containerID"}));
+  seen.image_digest = known(text_at(status, {"imageID"}));
+  seen.host_server = known(text_at(pod, {"spec", "nodeName"}));
+}
+
+// On its way: a first start is pending until its container started, any other one is deploying.
+Status on_the_way(const Deployment& row, bool has_started) {
+  return row.status == Status::pending && !has_started ? Status::pending : Status::deploying;
+}
+
+void set_trouble(Observation& seen, const Trouble& trouble, const Object* serving) {
+  seen.message = trouble.message;
+  if (serving) {
+    seen.status = Status::running;
+    seen.reason = Reason::rollout_failed;
+    seen.cause = trouble.reason;
+    seen.health_status = "healthy";
+    describe(seen, *serving);
+  } else {
+    seen.status = Status::errored;
+    seen.reason = trouble.reason;
+    seen.health_status = "unhealthy";
+  }
+}
+
+Seen observe_stopped(const Deployment& row, const Live& live) {
+  Observation seen;
+  seen.status = Status::stopped;
+  seen.phase = live.pods.empty() ? "" : "stopping";
+  if (row.suspended_at) {
+    seen.reason = Reason::suspended_by_admin;
+    seen.message = row.message;
+  } else if (row.billing_status == "suspended") {
+    seen.message = row.message;
+  }
+  return {seen, {}};
+}
+
+// Why the ReplicaSet can't make the pod; nothing where it can, or only not yet.
+std::optional<Trouble> creation_trouble(const Object& deployment) {
+  const Object& failure = condition(deployment, "ReplicaFailure");
+  if (text_at(failure, {"status"}) != "True") return std::nullopt;
+  const std::string message = text_at(failure, {"message"});
+  // A quota that is some milliseconds old has no numbers yet (k8s.io/apiserver, quota admission).
+  if (message.find("status unknown for quota") != std::string::npos) return std::nullopt;
+  const bool quota = message.find("exceeded quota") != std::string::npos;
+  return Trouble{quota ? Reason::quota_exceeded : Reason::cluster_refused, message};
+}
+
+// The Deployment's controller has given the rollout up (progressDeadlineSeconds), and the pod
+// itself doesn't say why: an image that is pulled for ever, say. What it says of an older template
+// doesn't count.
+std::optional<Trouble> deadline_trouble(const Object& deployment, PodState::Step step) {
+  const Object& progress = condition(deployment, "Progressing");
+  if (text_at(progress, {"reason"}) != "ProgressDeadlineExceeded" || !is_observed(deployment))
+    return std::nullopt;
+  const std::string message = text_at(progress, {"message"});
+  switch (step) {
+    case PodState::Step::scheduling:
+      return Trouble{Reason::unschedulable, message};
+    case PodState::Step::pulling:
+      return Trouble{Reason::image_pull_failed, message};
+    case PodState::Step::starting:
+      return Trouble{Reason::crash_loop, message};
+    case PodState::Step::probing:
+      return Trouble{Reason::port_not_listening, message};
+    case PodState::Step::ready:
+      break;
+  }
+  return std::nullopt;
+}
+
+Seen observe_without_pod(const Deployment& row, const Live& live, const Pods& pods,
+                         const Patience& patience, Instant now) {
+  Seen seen;
+  seen.observation.status = on_the_way(row, false);
+  seen.observation.phase = "scheduling";
+  const auto trouble = creation_trouble(live.deployment);
+  if (!trouble) return seen;
+  // Pods that end still count in the quota, and the ReplicaSet tries again by itself.
+  const bool makes_room = std::ranges::any_of(live.pods, is_being_deleted);
+  if (trouble->reason == Reason::quota_exceeded && makes_room) return seen;
+  const auto since =
+      instant_at(condition(live.deployment, "ReplicaFailure"), {"lastTransitionTime"});
+  const Duration waited = since ? std::max(now - *since, Duration(0)) : patience.creating;
+  if (waited < patience.creating) {
+    seen.look_again = patience.creating - waited;
+    return seen;
+  }
+  set_trouble(seen.observation, *trouble, pods.serving);
+  return seen;
+}
+
+// The newest pod is ready: what is left is the end of the old ones.
+Observation observe_ready(const Deployment& row, const Live& live, const Pods& pods) {
+  Observation seen;
+  const bool complete = rollout_is_complete(live.deployment) && !pods.old_ones_left;
+  seen.status = complete ? Status::running : on_the_way(row, true);
+  seen.phase = complete ? "" : "replacing";
+  seen.health_status = "healthy";
+  describe(seen, *pods.newest);
+  return seen;
+}
+
+Seen observe_unready(const Deployment& row, const Live& live, const Pods& pods,
+                     const Patience& patience, Instant now) {
+  const auto events = live.events.find(name_of(*pods.newest));
+  PodState state =
+      state_of(*pods.newest, events == live.events.end() ? std::vector<Object>{} : events->second,
+               row, patience, now);
+  if (!state.trouble) state.trouble = deadline_trouble(live.deployment, state.step);
+  Seen seen;
+  seen.look_again = state.look_again;
+  seen.observation.phase = to_string(state.step);
+  describe(seen.observation, *pods.newest);
+  if (state.trouble) {
+    set_trouble(seen.observation, *state.trouble, pods.serving);
+    return seen;
+  }
+  seen.observation.status = on_the_way(row, state.has_started);
+  seen.observation.health_status = pods.serving ? "healthy" : "unknown";
+  if (row.status == Status::running && !pods.serving && state.has_started) {
+    // It was healthy before: a pod whose probes fail for a moment is still the one that serves.
+    seen.observation.status = Status::running;
+    seen.observation.health_status = "unhealthy";
+  }
+  return seen;
+}
+
+}  // namespace
+
+Seen observe(const Deployment& row, const Live& live, const Patience& patience, Instant now) {
+  if (row.status == Status::stopped) return observe_stopped(row, live);
+  if (live.deployment.is_null()) return {waiting(row, ""), {}};
+  const Pods pods = sort_out(live);
+  if (!pods.newest) return observe_without_pod(row, live, pods, patience, now);
+  if (is_ready(*pods.newest)) return {observe_ready(row, live, pods), {}};
+  return observe_unready(row, live, pods, patience, now);
+}
+
+Observation refused(const Deployment& row, const Live& live, const std::string& message) {
+  const auto serving = std::find_if(live.pods.begin(), live.pods.end(), [](const Object& pod) {
+    return is_ready(pod) && !is_being_deleted(pod);
+  });
+  Observation seen;
+  set_trouble(seen, {Reason::cluster_refused, message},
+              serving == live.pods.end() ? nullptr : &*serving);
+  if (row.status == Status::stopped) seen.status = Status::stopped;
+  return seen;
+}
+
+Observation unreachable(const Deployment& row) {
+  return {.status = row.status,
+          .phase = row.phase,
+          .reason = Reason::cluster_unreachable,
+          .cause = {},
+          .message = "the cluster does not answer",
+          .container_id = row.container_id,
+          .image_digest = row.image_digest,
+          .host_server = row.host_server,
+          .health_status = row.health_status};
+}
+
+Observation waiting(const Deployment& row, const std::string& phase) {
+  Observation seen;
+  seen.status = row.status == Status::stopped ? Status::stopped : on_the_way(row, false);
+  seen.phase = phase;
+  if (row.status == Status::stopped && row.suspended_at) {
+    seen.reason = Reason::suspended_by_admin;
+    seen.message = row.message;
+  } else if (row.status == Status::stopped && row.billing_status == "suspended") {
+    seen.message = row.message;
+  }
+  return seen;
+}
+
+bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const Object& desired) {
+  const std::string wanted = template_wanted_by(current);
+  if (wanted.empty() || template_wanted_by(desired) == wanted) return false;
+  if (number_at(desired, {"spec", "replicas"}) == 0) return false;
+  if (number_at(current, {"status", "availableReplicas"}) > 0) return false;
+  return std::ranges::any_of(pods, [&](const ObjectPtr& pod) {
+    return is_ready(*pod) && !is_being_deleted(*pod) && template_of(*pod) != wanted;
+  });
+}
+
+std::vector<std::string> pods_with_questions(const Live& live) {
+  std::vector<std::string> names;
+  for (const Object& pod : live.pods)
+    if (!is_ready(pod) && !is_being_deleted(pod)) names.push_back(name_of(pod));
+  return names;
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,229 @@
+#include "reconcilers/cluster/pod_trouble.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace berth::reconcilers {
+namespace {
+
+using deployments::Reason;
+
+constexpr std::string_view container_name = "app";
+
+// The kubelet's words for an image that it doesn't get (kubernetes, pkg/kubelet/images/types.go).
+constexpr std::array pull_failures = {
+    "ErrImagePull",      "ImagePullBackOff",    "InvalidImageName",         "ErrImageNeverPull",
+    "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"};
+
+// … for a container that it can't make or start out of that image.
+constexpr std::array start_failures = {"CreateContainerConfigError", "CreateContainerError",
+                                       "RunContainerError", "PreCreateHookError",
+                                       "PostStartHookError"};
+
+// How programs complain that they are not root. In lower case.
+constexpr std::array root_words = {
+    "permission denied", "operation not permitted", "eacces",      "eperm",
+    "must be root",      "must be run as root",     "run as root", "requires root"};
+
+template <typename Words>
+bool is_one_of(const Words& words, std::string_view text) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool speaks_of_root(const std::string& message) {
+  const std::string words = lower(message);
+  return std::any_of(root_words.begin(), root_words.end(),
+                     [&](std::string_view word) { return words.find(word) != std::string::npos; });
+}
+
+std::string event_time(const Object& event) {
+  for (const std::string_view name : {"lastTimestamp", "eventTime", "firstTimestamp"})
+    if (const std::string at = text_at(event, {name}); !at.empty()) return at;
+  return text_at(event, {"metadata", "creationTimestamp"});
+}
+
+// The message of the newest event with this reason that says `about`; "" where there is none.
+std::string newest_event(const std::vector<Object>& events, std::string_view reason,
+                         std::string_view about = "") {
+  const Object* newest = nullptr;
+  for (const Object& event : events) {
+    if (text_at(event, {"reason"}) != reason) continue;
+    if (text_at(event, {"message"}).find(about) == std::string::npos) continue;
+    if (!newest || event_time(*newest) <= event_time(event)) newest = &event;
+  }
+  return newest ? text_at(*newest, {"message"}) : "";
+}
+
+// Waits until `patience` has passed since `since`, then it is trouble.
+void after(PodState& state, std::optional<Instant> since, Duration patience, Instant now,
+           Trouble trouble) {
+  const Duration waited = since ? now - *since : Duration(0);
+  if (waited >= patience)
+    state.trouble = std::move(trouble);
+  else
+    state.look_again = patience - std::max(waited, Duration(0));
+}
+
+Trouble pull_trouble(const Object& waiting, const std::vector<Object>& events) {
+  // The back-off's own message may tell only that it waits; the event has the registry's answer.
+  std::string message = newest_event(events, "Failed", "Failed to pull image");
+  if (message.empty()) message = text_at(waiting, {"message"});
+  if (message.empty()) message = text_at(waiting, {"reason"});
+  return {Reason::image_pull_failed, message};
+}
+
+Trouble start_trouble(const Object& waiting) {
+  const std::string message = text_at(waiting, {"message"});
+  return {speaks_of_root(message) ? Reason::image_needs_root : Reason::crash_loop,
+          message.empty() ? text_at(waiting, {"reason"}) : message};
+}
+
+Trouble crash_trouble(const Object& terminated, const deployments::Deployment& deployment) {
+  if (text_at(terminated, {"reason"}) == "OOMKilled")
+    return {Reason::out_of_memory, "the container was killed: it needs more than " +
+                                       std::to_string(deployment.memory_limit_mb) + " MB"};
+  const std::string words = text_at(terminated, {"message"});
+  std::string message =
+      "the container exited with code " + std::to_string(number_at(terminated, {"exitCode"}));
+  if (const auto signal = number_at(terminated, {"signal"}); signal != 0)
+    message += " (signal " + std::to_string(signal) + ")";
+  if (!words.empty()) message += ": " + words;
+  return {speaks_of_root(words) ? Reason::image_needs_root : Reason::crash_loop, message};
+}
+
+Trouble silent_trouble(const deployments::Deployment& deployment,
+                       const std::vector<Object>& events) {
+  std::string message = deployment.health_path
+                            ? "GET " + *deployment.health_path + " on port " +
+                                  std::to_string(deployment.port) +
+                                  " does not answer with a status from 200 to 399"
+                            : "nothing listens on port " + std::to_string(deployment.port);
+  if (const std::string words = newest_event(events, "Unhealthy"); !words.empty())
+    message += ": " + words;
+  return {Reason::port_not_listening, message};
+}
+
+void look_at_waiting(PodState& state, const Object& status, const std::vector<Object>& events,
+                     const deployments::Deployment& deployment) {
+  const Object& waiting = field(status, {"state", "waiting"});
+  const std::string reason = text_at(waiting, {"reason"});
+  const Object& last = field(status, {"lastState", "terminated"});
+  state.step = PodState::Step::pulling;
+  if (is_one_of(pull_failures, reason)) {
+    state.trouble = pull_trouble(waiting, events);
+  } else if (is_one_of(start_failures, reason)) {
+    state.trouble = start_trouble(waiting);
+  } else if (last.is_object()) {
+    state.step = PodState::Step::starting;
+    state.trouble = crash_trouble(last, deployment);
+  } else if (!newest_event(events, "Pulled").empty()) {
+    state.step = PodState::Step::starting;
+  }
+}
+
+void look_at_running(PodState& state, const Object& pod, const std::vector<Object>& events,
+                     const deployments::Deployment& deployment, const Patience& patience,
+                     Instant now) {
+  const Object& status = container_status(pod);
+  // The container's probe is fine and the pod isn't: its node is in doubt (kubernetes.io, "Nodes",
+  // node heartbeats). That passes, or the pod is made anew elsewhere.
+  state.step = flag_at(status, {"ready"}) ? PodState::Step::ready : PodState::Step::probing;
+  if (state.step == PodState::Step::ready) return;
+  const auto started = instant_at(status, {"state", "running", "startedAt"});
+  const Object& last = field(status, {"lastState", "terminated"});
+  if (last.is_object() && started && now - *started < patience.after_crash) {
+    state.trouble = crash_trouble(last, deployment);
+    state.look_again = patience.after_crash - std::max(now - *started, Duration(0));
+    return;
+  }
+  // A container that was ready and isn't any more gets the same time again.
+  const auto changed = instant_at(condition(pod, "Ready"), {"lastTransitionTime"});
+  after(state, std::max(started, changed), patience.listening, now,
+        silent_trouble(deployment, events));
+}
+
+void look_at_scheduling(PodState& state, const Object& pod, const Patience& patience, Instant now) {
+  const Object& scheduled = condition(pod, "PodScheduled");
+  if (text_at(scheduled, {"status"}) != "False") return;
+  after(state, instant_at(scheduled, {"lastTransitionTime"}), patience.scheduling, now,
+        {Reason::unschedulable, text_at(scheduled, {"message"})});
+}
+
+Trouble end_of_pod(const Object& pod) {
+  const std::string reason = text_at(pod, {"status", "reason"});
+  const std::string message = text_at(pod, {"status", "message"});
+  return {Reason::crash_loop, reason.empty() ? message : reason + ": " + message};
+}
+
+}  // namespace
+
+std::string_view to_string(PodState::Step step) {
+  switch (step) {
+    case PodState::Step::scheduling:
+      return "scheduling";
+    case PodState::Step::pulling:
+      return "pulling";
+    case PodState::Step::starting:
+      return "starting";
+    case PodState::Step::probing:
+      return "probing";
+    case PodState::Step::ready:
+      return "ready";
+  }
+  return "";
+}
+
+bool is_ready(const Object& pod) { return text_at(condition(pod, "Ready"), {"status"}) == "True"; }
+
+bool is_over(const Object& pod) {
+  const std::string phase = text_at(pod, {"status", "phase"});
+  return phase == "Failed" || phase == "Succeeded";
+}
+
+const Object& container_status(const Object& pod) {
+  static const Object none;
+  const Object& all = field(pod, {"status", "containerStatuses"});
+  if (!all.is_array()) return none;
+  const auto found = std::find_if(all.begin(), all.end(), [](const Object& status) {
+    return text_at(status, {"name"}) == container_name;
+  });
+  return found == all.end() ? none : *found;
+}
+
+PodState state_of(const Object& pod, const std::vector<Object>& events,
+                  const deployments::Deployment& deployment, const Patience& patience,
+                  Instant now) {
+  PodState state;
+  const Object& status = container_status(pod);
+  const Object& terminated = field(status, {"state", "terminated"});
+  const bool running = field(status, {"state", "running"}).is_object();
+  const bool restarted = field(status, {"lastState", "terminated"}).is_object();
+  state.has_started = running || restarted || terminated.is_object();
+  if (is_ready(pod)) {
+    state.step = PodState::Step::ready;
+  } else if (terminated.is_object()) {
+    state.step = PodState::Step::starting;
+    state.trouble = crash_trouble(terminated, deployment);
+  } else if (is_over(pod)) {
+    state.trouble = end_of_pod(pod);
+  } else if (running) {
+    look_at_running(state, pod, events, deployment, patience, now);
+  } else if (field(status, {"state", "waiting"}).is_object()) {
+    look_at_waiting(state, status, events, deployment);
+  } else if (text_at(condition(pod, "PodScheduled"), {"status"}) == "True" ||
+             !text_at(pod, {"spec", "nodeName"}).empty()) {
+    state.step = PodState::Step::pulling;
+  } else {
+    look_at_scheduling(state, pod, patience, now);
+  }
+  return state;
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,127 @@
+#include "reconcilers/cluster/removal.h"
+
+#include <algorithm>
+#include <array>
+
+namespace berth::reconcilers {
+namespace {
+
+// Kinds that only a lost garbage collection leaves behind.
+bool follows_its_owner(const kube::Resource& resource) {
+  return resource.kind == kube::pods.kind || resource.kind == kube::replica_sets.kind;
+}
+
+bool has(const std::vector<Tracked>& objects, const kube::Resource& resource) {
+  return std::any_of(objects.begin(), objects.end(), [&](const Tracked& tracked) {
+    return tracked.resource->kind == resource.kind;
+  });
+}
+
+// A secret that goes before its Certificate would be ordered anew.
+bool waits_for_certificate(const Tracked& tracked, const std::vector<Tracked>& all) {
+  return tracked.resource->kind == kube::secrets.kind &&
+         std::ranges::any_of(all, [&](const Tracked& other) {
+           return text_at(*other.object, {"spec", "secretName"}) == name_of(*tracked.object);
+         });
+}
+
+// The host name is let go first.
+void ingresses_first(std::vector<Tracked>& objects) {
+  std::stable_partition(objects.begin(), objects.end(), [](const Tracked& tracked) {
+    return tracked.resource->kind == kube::ingresses.kind;
+  });
+}
+
+}  // namespace
+
+Removal::Removal(db::Database& database, kube::Client& client, Cache& cache, Tenancy& tenancy,
+                 const manifests::Settings& settings, std::function<void(const std::string&)> wake)
+    : database_(database),
+      client_(client),
+      cache_(cache),
+      tenancy_(tenancy),
+      settings_(settings),
+      wake_(std::move(wake)) {}
+
+Outcome Removal::step(const deployments::Deployment& row) {
+  std::vector<Tracked> left = cache_.of_deployment(row.id);
+  if (left.empty() && row.removed_at) {
+    forget(row.id);
+    return {};
+  }
+  if (left.empty() && !progress_of(row.id).nothing_is_left) left = ask_for_rest(row);
+  const int writes = remove(left, row.id);
+  if (!has(left, kube::ingresses)) free_host(row);
+  if (!left.empty())
+    return {Outcome::Kind::waiting, writes, look_again, "objects are leaving", false};
+  if (!tenancy_.remove_if_empty(row.app_id))
+    return Outcome::waiting("the namespace is leaving", look_again);
+  finish(row);
+  return {Outcome::Kind::removed, 0, {}, "", true};
+}
+
+Removal::Progress Removal::progress_of(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  return progress_[id];
+}
+
+int Removal::remove(const std::vector<Tracked>& objects, const std::string& id) {
+  std::vector<Tracked> ordered = objects;
+  ingresses_first(ordered);
+  const bool late = SteadyClock::now() - progress_of(id).since > garbage_collector_time;
+  int writes = 0;
+  for (const Tracked& tracked : ordered) {
+    const auto& [resource, object] = tracked;
+    if (is_being_deleted(*object) || (follows_its_owner(*resource) && !late)) continue;
+    if (waits_for_certificate(tracked, ordered)) continue;
+    client_.remove(*resource, namespace_of(*object), name_of(*object), uid_of(*object));
+    ++writes;
+  }
+  return writes;
+}
+
+std::vector<Tracked> Removal::ask_for_rest(const deployments::Deployment& row) {
+  static constexpr std::array kinds = {&kube::ingresses,    &kube::services, &kube::deployments,
+                                       &kube::certificates, &kube::secrets,  &kube::replica_sets,
+                                       &kube::pods};
+  const kube::ListOptions ours = {.name_space = manifests::namespace_of(row.app_id),
+                                  .label_selector = manifests::selector(settings_) + "," +
+                                                    manifests::deployment_label + "=" + row.id,
+                                  .field_selector = ""};
+  std::vector<Tracked> rest;
+  for (const kube::Resource* resource : kinds) {
+    if (resource->kind == kube::certificates.kind && !cache_.serves(*resource)) continue;
+    for (Object& object : client_.list(*resource, ours).items)
+      rest.push_back({resource, std::make_shared<const Object>(std::move(object))});
+  }
+  const std::lock_guard lock(mutex_);
+  progress_[row.id].nothing_is_left = rest.empty();
+  return rest;
+}
+
+void Removal::free_host(const deployments::Deployment& row) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(progress_[row.id].host_is_free, true)) return;
+  }
+  wake_holder(row.name);
+}
+
+void Removal::finish(const deployments::Deployment& row) {
+  if (!row.removed_at) database_.write([&](db::Tx& tx) { deployments::mark_removed(tx, row.id); });
+  forget(row.id);
+  wake_holder(row.name);
+}
+
+void Removal::forget(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  progress_.erase(id);
+}
+
+void Removal::wake_holder(const std::string& name) {
+  const auto holder =
+      database_.read([&](db::Tx& tx) { return deployments::holder_of_name(tx, name); });
+  if (holder) wake_(*holder);
+}
+
+}  // namespace berth::reconcilers

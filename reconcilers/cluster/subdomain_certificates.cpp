@@ -1,0 +1,70 @@
+#include "reconcilers/cluster/subdomain_certificates.h"
+
+#include <algorithm>
+
+#include "controller/base/log.h"
+
+namespace berth::reconcilers {
+namespace {
+
+// Somebody may install cert-manager; and an order may come back sooner than it was said.
+constexpr std::chrono::minutes longest_wait{10};
+
+bool is_certificate(const Object& object) {
+  return text_at(object, {"kind"}) == kube::certificates.kind;
+}
+
+}  // namespace
+
+std::optional<std::chrono::milliseconds> SubdomainCertificates::admit(
+    const deployments::Deployment& row, std::vector<Object>& desired) {
+  const auto found = std::ranges::find_if(desired, is_certificate);
+  if (found == desired.end()) return std::nullopt;
+  const bool is_served = cache_.serves(kube::certificates);
+  if (is_served && is_there(*found)) {
+    const std::lock_guard lock(mutex_);
+    granted_.erase(row.id);
+    return std::nullopt;
+  }
+  if (is_served && order(row, *found) == Answer::granted) return std::nullopt;
+  desired.erase(found);
+  return longest_wait;
+}
+
+// Either there is nothing to order any more, or the secret is there and fits.
+bool SubdomainCertificates::is_there(const Object& certificate) const {
+  const std::string secret = text_at(certificate, {"spec", "secretName"});
+  return cache_.find(certificate) ||
+         cache_.store(kube::secrets).find(namespace_of(certificate), secret);
+}
+
+SubdomainCertificates::Answer SubdomainCertificates::order(const deployments::Deployment& row,
+                                                           const Object& certificate) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (granted_.contains(row.id)) return Answer::granted;  // its apply failed, or isn't back yet
+    const auto refused = refused_until_.find(row.id);
+    if (refused != refused_until_.end() && SteadyClock::now() < refused->second)
+      return Answer::refused;
+  }
+  const certificate_orders::Purchase purchase = {
+      .owner_id = row.owner_id,
+      .app_id = row.app_id,
+      .domain = field(certificate, {"spec", "dnsNames"}).at(0).get<std::string>()};
+  const auto refusal =
+      database_.write([&](db::Tx& tx) { return certificate_orders::take(tx, purchase); });
+  const std::lock_guard lock(mutex_);
+  refused_until_.erase(row.id);
+  if (!refusal) {
+    granted_.insert(row.id);
+    return Answer::granted;
+  }
+  log::warning("no certificate is ordered for a sub-domain",
+               {{"deployment", row.id}, {"domain", purchase.domain}, {"error", refusal->message}});
+  std::erase_if(refused_until_,
+                [](const auto& entry) { return entry.second < SteadyClock::now(); });
+  refused_until_[row.id] = SteadyClock::now() + longest_wait;
+  return Answer::refused;
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,53 @@
+#include "reconcilers/cluster/tenancy.h"
+
+#include <algorithm>
+
+namespace berth::reconcilers {
+
+Tenancy::Made Tenancy::make(const std::string& app_id) {
+  const KeyedMutex::Lock lock(apps_, app_id);
+  const auto size = size_of(app_id);
+  if (size.deployments == 0) return {};  // destroyed since the caller looked
+  const std::vector<Object> objects = manifests::of_namespace(app_id, size, settings_);
+  const auto is_leaving = [&] {
+    const ObjectPtr live = cache_.find(objects.front());
+    return live && is_being_deleted(*live);
+  };
+  if (is_leaving()) return {};
+  Made made{.ready = true, .result = applier_.apply({objects.front()})};
+  if (is_leaving()) return {};  // says the answer
+  made.result.add(applier_.apply({objects.begin() + 1, objects.end()}));
+  return made;
+}
+
+bool Tenancy::remove_if_empty(const std::string& app_id) {
+  const KeyedMutex::Lock lock(apps_, app_id);
+  if (size_of(app_id).deployments > 0) return true;
+  const std::string name = manifests::namespace_of(app_id);
+  if (has_orphans(name)) return true;
+  const ObjectPtr cached = cache_.store(kube::namespaces).find("", name);
+  // The cache may be behind: that nothing is left is asked of the server itself.
+  const auto live = cached ? std::optional(*cached) : client_.get(kube::namespaces, "", name);
+  if (!live || !is_ours(*live, app_id)) return true;
+  if (!is_being_deleted(*live)) client_.remove(kube::namespaces, "", name, uid_of(*live));
+  return false;
+}
+
+deployments::AppSize Tenancy::size_of(const std::string& app_id) {
+  return database_.read([&](db::Tx& tx) { return deployments::size_of_app(tx, app_id); });
+}
+
+bool Tenancy::has_orphans(const std::string& name_space) {
+  const auto present = cache_.deployments_in(name_space);
+  return database_.read([&](db::Tx& tx) {
+    return std::any_of(present.begin(), present.end(),
+                       [&](const std::string& id) { return !deployments::find(tx, id); });
+  });
+}
+
+bool Tenancy::is_ours(const Object& name_space, const std::string& app_id) const {
+  return label_of(name_space, manifests::instance_label) == settings_.instance &&
+         label_of(name_space, manifests::app_label) == app_id;
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,91 @@
+#include "reconcilers/cluster/traefik_metrics.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+#include "controller/base/log.h"
+
+namespace berth::reconcilers {
+namespace {
+
+constexpr std::string_view family = "traefik_service_requests_total{";
+constexpr std::string_view service_label = "service=\"";
+// A thousand services have some 10 MB: histograms beside the counters.
+constexpr size_t max_page_bytes = size_t(64) << 20;
+constexpr long connect_timeout_ms = 1'000;
+constexpr long timeout_ms = 3'000;
+
+size_t take(char* data, size_t, size_t count, void* into) noexcept {
+  auto& page = *static_cast<std::string*>(into);
+  if (page.size() + count > max_page_bytes) return 0;
+  try {
+    page.append(data, count);
+  } catch (const std::exception&) {
+    return 0;
+  }
+  return count;
+}
+
+std::optional<std::string> page_of(const std::string& url) {
+  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy(curl_easy_init(),
+                                                                 curl_easy_cleanup);
+  if (!easy) return std::nullopt;
+  std::string page;
+  curl_easy_setopt(easy.get(), CURLOPT_URL, url.c_str());
+  curl_easy_setopt(easy.get(), CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy.get(), CURLOPT_PROXY, "");  // not even the environment's
+  curl_easy_setopt(easy.get(), CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy.get(), CURLOPT_CONNECTTIMEOUT_MS, connect_timeout_ms);
+  curl_easy_setopt(easy.get(), CURLOPT_TIMEOUT_MS, timeout_ms);
+  curl_easy_setopt(easy.get(), CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(easy.get(), CURLOPT_USERAGENT, "berth");
+  curl_easy_setopt(easy.get(), CURLOPT_WRITEFUNCTION, &take);
+  curl_easy_setopt(easy.get(), CURLOPT_WRITEDATA, &page);
+  const CURLcode result = curl_easy_perform(easy.get());
+  if (result == CURLE_OK) return page;
+  log::warning("Traefik's metrics can't be read", {{"error", curl_easy_strerror(result)}});
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::map<std::string, std::int64_t, std::less<>> traefik_requests(std::string_view metrics) {
+  std::map<std::string, std::int64_t, std::less<>> requests;
+  while (!metrics.empty()) {
+    const size_t end = std::min(metrics.find('\n'), metrics.size());
+    const std::string_view line = metrics.substr(0, end);
+    metrics.remove_prefix(std::min(end + 1, metrics.size()));
+    if (!line.starts_with(family)) continue;
+    const size_t label = line.find(service_label);
+    const size_t close = line.rfind("} ");
+    if (label == std::string_view::npos || close == std::string_view::npos) continue;
+    const size_t from = label + service_label.size();
+    const std::string_view name = line.substr(from, line.find('"', from) - from);
+    double count = 0;
+    const std::string_view value = line.substr(close + 2);
+    if (std::from_chars(value.data(), value.data() + value.size(), count).ec == std::errc())
+      requests[std::string(name)] += std::llround(count);
+  }
+  return requests;
+}
+
+std::optional<std::int64_t> TraefikMetrics::requests(const std::string& name_space,
+                                                     const std::string& service,
+                                                     const std::string& port) {
+  if (url_.empty()) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  if (read_at_ == SteadyClock::time_point{} || SteadyClock::now() - read_at_ > kept_for) {
+    const auto page = page_of(url_);
+    requests_ = page ? std::optional(traefik_requests(*page)) : std::nullopt;
+    read_at_ = SteadyClock::now();
+  }
+  if (!requests_) return std::nullopt;
+  const auto found = requests_->find(name_space + "-" + service + "-" + port + "@kubernetes");
+  return found == requests_->end() ? 0 : found->second;
+}
+
+}  // namespace berth::reconcilers

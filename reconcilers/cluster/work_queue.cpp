@@ -1,0 +1,157 @@
+#include "reconcilers/cluster/work_queue.h"
+
+#include <algorithm>
+
+namespace berth::reconcilers {
+
+WorkQueue::WorkQueue(Observer observer, std::function<TimePoint()> now)
+    : observer_(std::move(observer)), now_(std::move(now)) {}
+
+void WorkQueue::add(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (!shut_down_) add_locked(key);
+}
+
+void WorkQueue::add_after(const std::string& key, Wait wait) {
+  const std::lock_guard lock(mutex_);
+  if (shut_down_) return;
+  if (wait <= Wait(0))
+    add_locked(key);
+  else
+    wait_locked(key, now_() + wait);
+}
+
+void WorkQueue::add_rate_limited(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (shut_down_) return;
+  Wait wait = first_back_off;
+  for (int i = 0; i < failures_[key] && wait < longest_back_off; ++i) wait *= 2;
+  ++failures_[key];
+  if (observer_.retried) observer_.retried();
+  wait_locked(key, now_() + std::min(wait, longest_back_off));
+}
+
+void WorkQueue::forget(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  failures_.erase(key);
+}
+
+int WorkQueue::retries(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = failures_.find(key);
+  return found == failures_.end() ? 0 : found->second;
+}
+
+std::optional<std::string> WorkQueue::get() {
+  std::unique_lock lock(mutex_);
+  while (!shut_down_) {
+    if (auto key = take_locked()) return key;
+    if (by_due_.empty())
+      changed_.wait(lock);
+    else
+      changed_.wait_for(lock, by_due_.begin()->first - now_());
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> WorkQueue::try_get() {
+  const std::lock_guard lock(mutex_);
+  return shut_down_ ? std::nullopt : take_locked();
+}
+
+void WorkQueue::done(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto held = processing_.find(key);
+  if (held == processing_.end()) return;
+  if (observer_.worked) observer_.worked(now_() - held->second);
+  processing_.erase(held);
+  if (dirty_.contains(key)) {
+    ready_.push_back(key);
+    changed_.notify_one();
+  }
+  if (processing_.empty()) drained_.notify_all();
+}
+
+void WorkQueue::shut_down() {
+  const std::lock_guard lock(mutex_);
+  shut_down_ = true;
+  changed_.notify_all();
+}
+
+bool WorkQueue::drain(Wait limit) {
+  std::unique_lock lock(mutex_);
+  return drained_.wait_for(lock, limit, [this] { return processing_.empty(); });
+}
+
+size_t WorkQueue::depth() const {
+  const std::lock_guard lock(mutex_);
+  return dirty_.size();
+}
+
+std::chrono::duration<double> WorkQueue::unfinished() const {
+  const std::lock_guard lock(mutex_);
+  std::chrono::duration<double> sum{0};
+  for (const auto& [key, since] : processing_) sum += now_() - since;
+  return sum;
+}
+
+std::chrono::duration<double> WorkQueue::longest_running() const {
+  const std::lock_guard lock(mutex_);
+  std::chrono::duration<double> longest{0};
+  for (const auto& [key, since] : processing_)
+    longest = std::max(longest, std::chrono::duration<double>(now_() - since));
+  return longest;
+}
+
+void WorkQueue::add_locked(const std::string& key) {
+  if (!dirty_.try_emplace(key, now_()).second) return;
+  if (observer_.added) observer_.added();
+  if (processing_.contains(key)) return;
+  ready_.push_back(key);
+  changed_.notify_one();
+}
+
+void WorkQueue::wait_locked(const std::string& key, TimePoint due) {
+  const auto [entry, is_new] = due_.try_emplace(key, due);
+  if (!is_new) {
+    if (entry->second <= due) return;
+    by_due_.erase({entry->second, key});
+    entry->second = due;
+  }
+  by_due_.emplace(due, key);
+  // Somebody who sleeps until a later time has to look again.
+  changed_.notify_one();
+}
+
+void WorkQueue::stop_waiting_locked(const std::string& key) {
+  const auto found = due_.find(key);
+  if (found == due_.end()) return;
+  by_due_.erase({found->second, key});
+  due_.erase(found);
+}
+
+void WorkQueue::move_due_locked() {
+  const TimePoint now = now_();
+  while (!by_due_.empty() && by_due_.begin()->first <= now) {
+    const std::string key = by_due_.begin()->second;
+    stop_waiting_locked(key);
+    add_locked(key);
+  }
+}
+
+std::optional<std::string> WorkQueue::take_locked() {
+  move_due_locked();
+  if (ready_.empty()) return std::nullopt;
+  std::string key = std::move(ready_.front());
+  ready_.pop_front();
+  const TimePoint now = now_();
+  if (const auto added = dirty_.find(key); added != dirty_.end()) {
+    if (observer_.waited) observer_.waited(now - added->second);
+    dirty_.erase(added);
+  }
+  stop_waiting_locked(key);
+  processing_[key] = now;
+  return key;
+}
+
+}  // namespace berth::reconcilers

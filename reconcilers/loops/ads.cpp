@@ -1,0 +1,51 @@
+#include "reconcilers/loops/ads.h"
+
+#include "controller/base/log.h"
+#include "controller/domain/ads/campaigns.h"
+#include "controller/domain/ads/market.h"
+#include "controller/domain/ads/serving.h"
+#include "controller/domain/ledger/holds.h"
+
+namespace berth::reconcilers {
+
+AdsLoop::AdsLoop(db::Database& database, ads::CampaignIndex& index, Options options)
+    : database_(database),
+      index_(index),
+      options_(options),
+      rounds_([this] { run_and_log(); }, {.interval = options.interval}) {}
+
+// Looks before it writes: an empty transaction would take the writer from somebody.
+template <typename IsDue, typename Some>
+int AdsLoop::repeat(IsDue is_due, Some some) {
+  int dealt_with = 0;
+  while (!rounds_.stopping() && database_.read(is_due)) {
+    const int count = database_.write(some);
+    if (count == 0) break;
+    dealt_with += count;
+  }
+  return dealt_with;
+}
+
+int AdsLoop::run_once() {
+  int dealt_with = repeat([](db::Tx& tx) { return campaigns::is_any_over(tx); },
+                          [&](db::Tx& tx) { return campaigns::end_some(tx, options_.campaigns); });
+  dealt_with += repeat([](db::Tx& tx) { return holds::is_any_due(tx); },
+                       [&](db::Tx& tx) { return holds::expire(tx, options_.rows); });
+  dealt_with += repeat([](db::Tx& tx) { return ads::is_anything_old(tx); },
+                       [&](db::Tx& tx) { return ads::remove_old(tx, options_.rows); });
+  if (database_.read([](db::Tx& tx) { return ads::is_demand_old(tx); }))
+    database_.write([](db::Tx& tx) { ads::recompute_demand(tx); });
+  index_.refresh(database_);
+  return dealt_with;
+}
+
+void AdsLoop::run_and_log() {
+  try {
+    run_once();
+  } catch (const std::exception& failure) {
+    // The next round tries again.
+    log::warning("what is due of ads can't be done", {{"error", failure.what()}});
+  }
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,96 @@
+#include "reconcilers/loops/billing.h"
+
+#include <utility>
+
+#include "controller/base/log.h"
+#include "controller/domain/deployments/billing/billing.h"
+
+namespace berth::reconcilers {
+namespace {
+
+// A deployment that can't be looked at waits so long, so that it doesn't hold up the others.
+constexpr Duration retry = std::chrono::minutes(1);
+
+}  // namespace
+
+BillingLoop::BillingLoop(db::Database& database, std::string data_key, Options options)
+    : database_(database),
+      data_key_(std::move(data_key)),
+      options_(options),
+      rounds_([this] { run_and_log(); }, {.interval = options.poll, .rest = options.rest}) {}
+
+void BillingLoop::credited(const std::string& app_id) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!credited_.insert(app_id).second) return;  // it is awaited already
+  }
+  rounds_.wake();
+}
+
+std::set<std::string> BillingLoop::take_credited() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(credited_, {});
+}
+
+int BillingLoop::run_once() {
+  const std::set<std::string> apps = take_credited();
+  int looked = look_at_due();
+  if (SteadyClock::now() >= next_sweep_) {
+    looked += look_at_debts("");
+    next_sweep_ = SteadyClock::now() + options_.sweep;
+  } else {
+    for (const std::string& app : apps) looked += look_at_debts(app);
+  }
+  return looked;
+}
+
+int BillingLoop::look_at_due() {
+  int looked = 0;
+  while (!rounds_.stopping()) {
+    const auto ids = database_.read([&](db::Tx& tx) { return billing::due(tx, options_.batch); });
+    if (ids.empty()) break;
+    look_at(ids);
+    looked += int(ids.size());
+  }
+  return looked;
+}
+
+int BillingLoop::look_at_debts(const std::string& app_id) {
+  int looked = 0;
+  std::string last;
+  while (!rounds_.stopping()) {
+    const auto ids = database_.read(
+        [&](db::Tx& tx) { return billing::in_debt(tx, app_id, last, options_.batch); });
+    if (ids.empty()) break;
+    look_at(ids);
+    looked += int(ids.size());
+    last = ids.back();
+  }
+  return looked;
+}
+
+void BillingLoop::look_at(const std::vector<std::string>& ids) {
+  database_.write([&](db::Tx& tx) {
+    for (const std::string& id : ids) {
+      try {
+        tx.nested([&] { billing::look(tx, id, data_key_); });
+      } catch (const std::exception& failure) {
+        log::error("a deployment's billing can't be settled and is tried again",
+                   {{"deployment", id}, {"error", failure.what()}});
+        billing::postpone(tx, id, tx.now() + retry);
+      }
+    }
+  });
+}
+
+void BillingLoop::run_and_log() {
+  try {
+    run_once();
+  } catch (const std::exception& failure) {
+    // The next round tries again, all that is in debt included.
+    next_sweep_ = SteadyClock::time_point::min();
+    log::warning("the billing loop failed and goes on", {{"error", failure.what()}});
+  }
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,49 @@
+#include "reconcilers/loops/expiry.h"
+
+#include "controller/base/log.h"
+#include "controller/domain/lifecycle/expiry.h"
+
+namespace berth::reconcilers {
+
+ExpiryLoop::ExpiryLoop(db::Database& database, connections::UseLog& uses, Options options)
+    : database_(database),
+      uses_(uses),
+      options_(options),
+      rounds_([this] { run_and_log(); }, {.interval = options.interval}) {}
+
+ExpiryLoop::~ExpiryLoop() { stop(); }
+
+void ExpiryLoop::stop() {
+  if (!rounds_.stop()) return;
+  try {
+    uses_.flush(database_);
+  } catch (const std::exception& failure) {
+    log::warning("when apps were last used is lost", {{"error", failure.what()}});
+  }
+}
+
+int ExpiryLoop::run_once() {
+  int removed = 0;
+  // Looks before it writes: an empty transaction would take the writer from somebody.
+  while (!rounds_.stopping() &&
+         database_.read([](db::Tx& tx) { return expiry::is_anything_due(tx); })) {
+    const int some =
+        database_.write([&](db::Tx& tx) { return expiry::remove_some(tx, options_.batch); });
+    if (some == 0) break;
+    removed += some;
+  }
+  return removed;
+}
+
+void ExpiryLoop::run_and_log() {
+  try {
+    const int removed = run_once();
+    uses_.flush(database_);
+    if (removed > 0) log::debug("removed what has expired", {{"rows", removed}});
+  } catch (const std::exception& failure) {
+    // The next round tries again.
+    log::warning("what has expired can't be removed", {{"error", failure.what()}});
+  }
+}
+
+}  // namespace berth::reconcilers

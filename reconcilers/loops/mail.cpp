@@ -1,0 +1,145 @@
+#include "reconcilers/loops/mail.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "controller/base/log.h"
+
+namespace berth::reconcilers {
+namespace {
+
+constexpr int batch = 50;             // read at once; what is left follows at once
+constexpr int removed_at_once = 500;  // so that the writer isn't held up
+
+prometheus::Counter& counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
+}
+
+}  // namespace
+
+MailLoop::MailLoop(Parts parts, Options options)
+    : parts_(std::move(parts)),
+      options_(options),
+      client_(parts_.server),
+      sent_(counter(*parts_.registry, "berth_mail_sent_total", "Mails that the server took")),
+      failed_(counter(*parts_.registry, "berth_mail_failed_total", "Mails that were given up")),
+      retries_(counter(*parts_.registry, "berth_mail_retries_total",
+                       "Attempts after which a mail waits for the next one")) {}
+
+MailLoop::~MailLoop() { stop(); }
+
+void MailLoop::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void MailLoop::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    give_up_at_ = SteadyClock::now() + options_.last_mail;
+  }
+  thread_.request_stop();
+  thread_.join();
+}
+
+bool MailLoop::may_go_on() {
+  const std::lock_guard lock(mutex_);
+  return SteadyClock::now() < give_up_at_;
+}
+
+void MailLoop::run(const std::stop_token& stop) {
+  auto server_again_at = SteadyClock::now();
+  while (!stop.stop_requested()) {
+    try {
+      if (SteadyClock::now() >= server_again_at && send_due(stop) == ServerState::in_trouble)
+        server_again_at = SteadyClock::now() + delay_before(++troubles_);
+      clean_up();
+    } catch (const std::exception& failure) {
+      log::error("the mail loop failed and goes on", {{"error", failure.what()}});
+    }
+    std::unique_lock lock(mutex_);
+    wakes_.wait_for(lock, stop, options_.poll, [] { return false; });
+  }
+}
+
+// While the server is in trouble, one mail is enough to see it.
+MailLoop::ServerState MailLoop::send_due(const std::stop_token& stop) {
+  for (;;) {
+    const auto ids = parts_.database.read([](db::Tx& tx) { return outbox::due(tx, batch); });
+    for (const std::string& id : ids) {
+      if (stop.stop_requested()) return ServerState::well;
+      if (send(id) == ServerState::in_trouble) return ServerState::in_trouble;
+      troubles_ = 0;
+    }
+    if (int(ids.size()) < batch) break;
+  }
+  return ServerState::well;
+}
+
+MailLoop::ServerState MailLoop::send(const std::string& id) {
+  const auto attempt = parts_.database.write([&](db::Tx& tx) {
+    const int before = int(tx.number("SELECT attempts FROM outbox WHERE id = $1", id));
+    return outbox::begin_attempt(tx, parts_.data_key, id, tx.now() + delay_before(before + 1));
+  });
+  if (!attempt) return ServerState::well;
+  const std::string to = with_ascii_domain(attempt->letter.to);
+  std::string text;
+  try {
+    text = compose({.id = attempt->id,
+                    .from = parts_.from,
+                    .to = to,
+                    .subject = attempt->letter.subject,
+                    .body = attempt->letter.body,
+                    .date = attempt->created_at});
+  } catch (const std::invalid_argument& refusal) {
+    return settle(*attempt, {.verdict = MailVerdict::refused, .words = refusal.what()});
+  }
+  return settle(*attempt,
+                client_.send(parts_.from.address, to, text, [this] { return may_go_on(); }));
+}
+
+MailLoop::ServerState MailLoop::settle(const outbox::Attempt& attempt, const MailAnswer& answer) {
+  const bool is_sent = answer.verdict == MailVerdict::sent;
+  const bool is_last =
+      answer.verdict == MailVerdict::refused || attempt.number >= options_.max_attempts;
+  parts_.database.write([&](db::Tx& tx) {
+    if (is_sent)
+      outbox::sent(tx, attempt.id);
+    else if (is_last)
+      outbox::failed(tx, attempt.id, answer.words);
+    else
+      outbox::postponed(tx, attempt.id, answer.words);
+  });
+  (is_sent ? sent_ : is_last ? failed_ : retries_).Increment();
+  // Never the address: it says who has an account.
+  log::write(is_sent ? log::Level::info : log::Level::warning,
+             is_sent   ? "a mail was sent"
+             : is_last ? "a mail could not be sent and is given up"
+                       : "a mail could not be sent and is tried again",
+             {{"mail", attempt.id}, {"attempt", attempt.number}, {"answer", answer.words}});
+  return answer.verdict == MailVerdict::unavailable ? ServerState::in_trouble : ServerState::well;
+}
+
+void MailLoop::clean_up() {
+  const Instant now = parts_.clock.now();
+  const bool any = parts_.database.read([&](db::Tx& tx) {
+    return tx.number(
+               "SELECT EXISTS (SELECT 1 FROM outbox WHERE sent_at < $1) OR EXISTS (SELECT 1 "
+               "FROM outbox WHERE failed_at < $2)",
+               now - options_.keep_sent, now - options_.keep_failed) != 0;
+  });
+  if (!any) return;
+  parts_.database.write([&](db::Tx& tx) {
+    outbox::remove_done(tx, now - options_.keep_sent, now - options_.keep_failed, removed_at_once);
+  });
+}
+
+// Between a half and the whole of first_retry · 2^(attempt-1).
+Duration MailLoop::delay_before(int attempt) {
+  const int doublings = std::clamp(attempt - 1, 0, 20);
+  const auto whole = std::min<std::int64_t>(options_.longest_retry.count(),
+                                            options_.first_retry.count() << doublings);
+  return Duration(std::uniform_int_distribution<std::int64_t>((whole + 1) / 2, whole)(random_));
+}
+
+}  // namespace berth::reconcilers

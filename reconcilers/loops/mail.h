@@ -1,0 +1,85 @@
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/registry.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "controller/base/mail_text.h"
+#include "controller/db/database.h"
+#include "controller/domain/kernel/outbox.h"
+#include "reconcilers/loops/smtp.h"
+
+namespace berth::reconcilers {
+
+// Sends what waits in the outbox, one mail after the other, and removes what is done. A mail that
+// is refused for good has failed; everything else is tried again, later and later, for about a day.
+// A mail is marked after the server took it: berthd that dies in between sends it once more, with
+// the same Message-ID.
+class MailLoop {
+ public:
+  struct Parts {
+    db::Database& database;
+    const Clock& clock;
+    std::string data_key;
+    SmtpSettings server;
+    Mailbox from;
+    std::shared_ptr<prometheus::Registry> registry;
+  };
+  struct Options {
+    // The wait doubles from the first to the longest, each with a jitter of a half. With 50
+    // attempts that is 21 h: the links in mails live for at most 24 h.
+    Duration first_retry = std::chrono::seconds(10);
+    Duration longest_retry = std::chrono::minutes(30);
+    int max_attempts = 50;
+    // A mail waits this long at most before it is seen.
+    std::chrono::milliseconds poll = std::chrono::seconds(1);
+    // A mail that is on its way when berthd stops gets this long.
+    std::chrono::milliseconds last_mail = std::chrono::seconds(5);
+    Duration keep_sent = std::chrono::hours(24);
+    Duration keep_failed = std::chrono::days(7);  // for somebody to look at
+  };
+
+  explicit MailLoop(Parts parts) : MailLoop(std::move(parts), Options()) {}
+  MailLoop(Parts parts, Options options);
+  ~MailLoop();  // stops
+  MailLoop(const MailLoop&) = delete;
+  MailLoop& operator=(const MailLoop&) = delete;
+
+  void start();
+  void stop();
+
+ private:
+  using SteadyClock = std::chrono::steady_clock;
+  enum class ServerState { well, in_trouble };
+
+  void run(const std::stop_token& stop);
+  ServerState send_due(const std::stop_token& stop);
+  ServerState send(const std::string& id);
+  ServerState settle(const outbox::Attempt& attempt, const MailAnswer& answer);
+  void clean_up();
+  Duration delay_before(int attempt);
+  bool may_go_on();
+
+  Parts parts_;
+  const Options options_;
+  SmtpClient client_;
+  prometheus::Counter& sent_;
+  prometheus::Counter& failed_;
+  prometheus::Counter& retries_;
+  std::mt19937 random_{std::random_device{}()};
+  int troubles_ = 0;  // of the server, in a row
+
+  std::mutex mutex_;
+  std::condition_variable_any wakes_;
+  SteadyClock::time_point give_up_at_ = SteadyClock::time_point::max();
+  std::jthread thread_;
+};
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,20 @@
+#include "reconcilers/loops/presence.h"
+
+#include "controller/base/log.h"
+
+namespace berth::reconcilers {
+
+void PresenceLoop::stop() {
+  if (rounds_.stop()) flush_and_log();
+}
+
+void PresenceLoop::flush_and_log() {
+  try {
+    board_->flush(database_);
+  } catch (const std::exception& failure) {
+    // The next round tries again.
+    log::warning("when users were last seen can't be written", {{"error", failure.what()}});
+  }
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,168 @@
+#include "reconcilers/loops/webhook_sender.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+#include "reconcilers/loops/public_address.h"
+
+namespace berth::reconcilers {
+namespace {
+
+using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
+// What an answer may have before it is cut off: its status is known by then.
+constexpr size_t read_over_bytes = 64 * 1024;
+
+}  // namespace
+
+struct WebhookSender::Transfer {
+  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy{curl_easy_init(), curl_easy_cleanup};
+  WebhookRequest request;
+  List headers{nullptr, curl_slist_free_all};
+  const WebhookSender* sender = nullptr;
+  bool closed_address = false;
+  size_t received = 0;
+
+  static curl_socket_t open(void* self, curlsocktype, curl_sockaddr* address) noexcept {
+    auto& transfer = *static_cast<Transfer*>(self);
+    if (!transfer.sender->may_go_to(address->addr)) {
+      transfer.closed_address = true;
+      return CURL_SOCKET_BAD;
+    }
+    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  }
+  static size_t drop(char*, size_t, size_t count, void* self) noexcept {
+    auto& transfer = *static_cast<Transfer*>(self);
+    transfer.received += count;
+    return transfer.received > read_over_bytes ? 0 : count;
+  }
+
+  std::string words_for(CURLcode code) const {
+    // Which address it was is nothing that its owner should learn from us.
+    if (closed_address) return "its host has no public address";
+    if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
+      return "its answer is no HTTP/1.1";
+    return curl_easy_strerror(code);
+  }
+
+  WebhookAnswer answer(CURLcode code) const {
+    long status = 0;
+    curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
+    WebhookAnswer answer{.key = request.key};
+    // Behind the head comes nothing that matters, and it may never end.
+    const bool has_head = code == CURLE_OK || received > 0;
+    if (!has_head) {
+      answer.error = words_for(code);
+      return answer;
+    }
+    answer.status = int(status);
+    if (status < 200 || status >= 300)
+      answer.error = status >= 300 && status < 400
+                         ? "it answered with a redirect, which isn't followed"
+                         : "it answered with " + std::to_string(status);
+    return answer;
+  }
+};
+
+WebhookSender::WebhookSender(Reach reach, std::vector<AddressRange> closed,
+                             std::chrono::milliseconds limit)
+    : reach_(reach),
+      closed_(std::move(closed)),
+      limit_(limit),
+      multi_(nullptr, curl_multi_cleanup) {
+  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (ready != CURLE_OK) throw std::runtime_error("libcurl can't be initialised");
+  multi_.reset(curl_multi_init());
+  if (!multi_) throw std::bad_alloc();
+}
+
+bool WebhookSender::may_go_to(const sockaddr& address) const {
+  return (reach_ == Reach::private_too || is_public_address(address)) &&
+         std::ranges::none_of(closed_,
+                              [&](const AddressRange& range) { return contains(range, address); });
+}
+
+WebhookSender::~WebhookSender() {
+  for (const auto& [easy, transfer] : transfers_) curl_multi_remove_handle(multi_.get(), easy);
+}
+
+void WebhookSender::prepare(Transfer& transfer) const {
+  CURL* easy = transfer.easy.get();
+  for (const std::string& header : transfer.request.headers) {
+    curl_slist* longer = curl_slist_append(transfer.headers.get(), header.c_str());
+    if (longer == nullptr) throw std::bad_alloc();
+    (void)transfer.headers.release();
+    transfer.headers.reset(longer);
+  }
+  curl_easy_setopt(easy, CURLOPT_URL, transfer.request.url.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, long(limit_.count()));
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, long(limit_.count()));
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+  curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+  curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "berth-webhooks");
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers.get());
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(transfer.request.body.size()));
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, transfer.request.body.c_str());
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::drop);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::open);
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &transfer);
+}
+
+void WebhookSender::send(WebhookRequest request) {
+  auto transfer = std::make_unique<Transfer>();
+  if (!transfer->easy) throw std::bad_alloc();
+  transfer->request = std::move(request);
+  transfer->sender = this;
+  prepare(*transfer);
+  CURL* const easy = transfer->easy.get();
+  if (curl_multi_add_handle(multi_.get(), easy) != CURLM_OK)
+    throw std::runtime_error("libcurl: a handle can't be added");
+  transfers_.emplace(easy, std::move(transfer));
+}
+
+std::vector<WebhookAnswer> WebhookSender::collect() {
+  std::vector<WebhookAnswer> answers;
+  int left = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    CURL* const easy = message->easy_handle;
+    const auto found = transfers_.find(easy);
+    answers.push_back(found->second->answer(message->data.result));
+    curl_multi_remove_handle(multi_.get(), easy);
+    transfers_.erase(found);
+  }
+  return answers;
+}
+
+std::vector<WebhookAnswer> WebhookSender::wait(std::chrono::milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    int running = 0;
+    curl_multi_perform(multi_.get(), &running);
+    auto answers = collect();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        until - std::chrono::steady_clock::now());
+    if (!answers.empty() || left.count() <= 0) return answers;
+    int heard = 0;
+    curl_multi_poll(multi_.get(), nullptr, 0, int(left.count()), &heard);
+    // Woken, or nothing came: the caller looks for what is due.
+    if (heard == 0) {
+      curl_multi_perform(multi_.get(), &running);
+      return collect();
+    }
+  }
+}
+
+void WebhookSender::wake() { curl_multi_wakeup(multi_.get()); }
+
+}  // namespace berth::reconcilers

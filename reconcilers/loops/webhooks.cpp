@@ -1,0 +1,209 @@
+#include "reconcilers/loops/webhooks.h"
+
+#include <algorithm>
+
+#include "controller/base/crypto.h"
+#include "controller/base/log.h"
+
+namespace berth::reconcilers {
+namespace {
+
+constexpr int removed_at_once = 200;  // so that the writer isn't held up
+
+prometheus::Counter& counter(prometheus::Family<prometheus::Counter>& family, const char* outcome) {
+  return family.Add({{"outcome", outcome}});
+}
+
+prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry) {
+  return prometheus::BuildCounter()
+      .Name("berth_webhook_attempts_total")
+      .Help("Attempts to deliver to webhooks: delivered, retried, failed for good")
+      .Register(registry);
+}
+
+void count_down(std::map<std::string, int>& counts, const std::string& key) {
+  const auto count = counts.find(key);
+  if (--count->second == 0) counts.erase(count);
+}
+
+}  // namespace
+
+std::string webhook_body(const webhooks::Attempt& attempt) {
+  const nlohmann::ordered_json body = {{"id", attempt.event_id},
+                                       {"type", attempt.type},
+                                       {"created_at", to_iso8601(attempt.event_at)},
+                                       {"data", attempt.data}};
+  return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string webhook_signature(const std::string& secret, const std::string& body, Instant now) {
+  const std::string seconds =
+      std::to_string(std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count());
+  return "t=" + seconds + ",v1=" + hex(hmac_sha256(secret, seconds + "." + body));
+}
+
+WebhookLoop::WebhookLoop(Parts parts, Options options)
+    : parts_(std::move(parts)),
+      options_(options),
+      sender_(parts_.reach, parts_.closed, options.time_limit),
+      delivered_(counter(family(*parts_.registry), "delivered")),
+      failed_(counter(family(*parts_.registry), "failed")),
+      retries_(counter(family(*parts_.registry), "retried")) {}
+
+WebhookLoop::~WebhookLoop() { stop(); }
+
+void WebhookLoop::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void WebhookLoop::stop() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  sender_.wake();
+  thread_.join();
+}
+
+void WebhookLoop::wake() {
+  if (looked_.exchange(false)) sender_.wake();
+}
+
+void WebhookLoop::run(const std::stop_token& stop) {
+  using SteadyClock = std::chrono::steady_clock;
+  auto clean_at = SteadyClock::now();
+  while (!stop.stop_requested()) {
+    try {
+      looked_ = true;
+      begin_due();
+      settle(sender_.wait(options_.poll));
+      if (SteadyClock::now() >= clean_at) {
+        clean_up();
+        clean_at = SteadyClock::now() + 10 * options_.poll;
+      }
+    } catch (const std::exception& failure) {
+      log::error("the webhook loop failed and goes on", {{"error", failure.what()}});
+      sender_.wait(options_.poll);
+    }
+  }
+  const auto give_up_at = SteadyClock::now() + options_.last_answers;
+  try {
+    while (sender_.under_way() > 0 && SteadyClock::now() < give_up_at)
+      settle(sender_.wait(std::chrono::milliseconds(100)));
+  } catch (const std::exception& failure) {
+    log::error("the last webhooks could not be settled", {{"error", failure.what()}});
+  }
+}
+
+void WebhookLoop::begin_due() {
+  const size_t room =
+      options_.most_under_way - std::min(options_.most_under_way, sender_.under_way());
+  if (room == 0) return;
+  const auto due = parts_.database.read([&](db::Tx& tx) {
+    return webhooks::due(tx, {.of_all = int(options_.most_under_way),
+                              .of_owner = options_.most_of_owner,
+                              .of_webhook = options_.most_of_one});
+  });
+  std::vector<webhooks::Due> chosen;
+  std::map<std::string, int> of_one = of_one_;
+  std::map<std::string, int> of_owner = of_owner_;
+  for (const webhooks::Due& one : due) {
+    if (chosen.size() == room) break;
+    if (under_way_.contains(one.id) || of_one[one.webhook_id] >= options_.most_of_one ||
+        of_owner[one.owner_id] >= options_.most_of_owner)
+      continue;
+    ++of_one[one.webhook_id];
+    ++of_owner[one.owner_id];
+    chosen.push_back(one);
+  }
+  if (chosen.empty()) return;
+  const auto attempts = parts_.database.write([&](db::Tx& tx) {
+    std::vector<webhooks::Attempt> begun;
+    for (const webhooks::Due& one : chosen)
+      if (auto attempt = begin(tx, one)) begun.push_back(std::move(*attempt));
+    return begun;
+  });
+  for (const webhooks::Attempt& attempt : attempts) {
+    sender_.send(request_of(attempt));
+    ++of_one_[attempt.webhook_id];
+    ++of_owner_[attempt.owner_id];
+    under_way_.emplace(attempt.id, attempt);
+  }
+}
+
+std::optional<webhooks::Attempt> WebhookLoop::begin(db::Tx& tx, const webhooks::Due& due) {
+  const int number = webhooks::attempts_of(tx, due.id) + 1;
+  // Counted from the end of an attempt that takes its whole time.
+  return webhooks::begin_attempt(tx, parts_.data_key, due.id,
+                                 tx.now() + options_.time_limit + delay_before(number));
+}
+
+WebhookRequest WebhookLoop::request_of(const webhooks::Attempt& attempt) const {
+  webhooks::Attempt shown = attempt;
+  if (attempt.type == "deployment.status") {
+    const nlohmann::json served = shown.data.value("served_domain", nlohmann::json(nullptr));
+    shown.data.erase("served_domain");
+    const std::string host = served.is_string() ? served.get<std::string>()
+                                                : shown.data.value("subdomain", std::string()) +
+                                                      "." + parts_.apps_domain;
+    shown.data["url"] = parts_.url_of(host);
+    nlohmann::json& checked = shown.data["last_health_check"];
+    if (checked.is_number_integer()) checked = to_iso8601(from_millis(checked));
+  }
+  const std::string body = webhook_body(shown);
+  return {.key = attempt.id,
+          .url = attempt.url,
+          .headers = {"Content-Type: application/json",
+                      "Expect:", "Berth-Delivery: " + attempt.delivery_id,
+                      "Berth-Signature: " +
+                          webhook_signature(attempt.secret, body, parts_.clock.now())},
+          .body = body};
+}
+
+void WebhookLoop::settle(const std::vector<WebhookAnswer>& answers) {
+  if (answers.empty()) return;
+  std::vector<webhooks::Attempt> attempts;
+  for (const WebhookAnswer& answer : answers) {
+    attempts.push_back(std::move(under_way_.extract(answer.key).mapped()));
+    count_down(of_one_, attempts.back().webhook_id);
+    count_down(of_owner_, attempts.back().owner_id);
+  }
+  const auto settled = parts_.database.write([&](db::Tx& tx) {
+    std::vector<webhooks::Settled> all;
+    for (size_t i = 0; i < answers.size(); ++i)
+      all.push_back(webhooks::settle(tx, attempts[i],
+                                     {.status = answers[i].status, .error = answers[i].error},
+                                     tx.now() + delay_before(attempts[i].number)));
+    return all;
+  });
+  for (size_t i = 0; i < answers.size(); ++i) note(attempts[i], answers[i], settled[i]);
+}
+
+// Never the URL: it may hold what only its owner should know.
+void WebhookLoop::note(const webhooks::Attempt& attempt, const WebhookAnswer& answer,
+                       webhooks::Settled settled) {
+  const bool well = settled == webhooks::Settled::delivered;
+  const bool over = settled == webhooks::Settled::failed;
+  (well ? delivered_ : over ? failed_ : retries_).Increment();
+  log::write(well ? log::Level::debug : log::Level::info,
+             well   ? "a webhook was told"
+             : over ? "a webhook could not be told and that is given up"
+                    : "a webhook could not be told and that is tried again",
+             {{"webhook", attempt.webhook_id},
+              {"event", attempt.event_id},
+              {"attempt", attempt.number},
+              {"error", answer.error.value_or("")}});
+}
+
+void WebhookLoop::clean_up() {
+  if (!parts_.database.read(webhooks::is_anything_old)) return;
+  parts_.database.write([](db::Tx& tx) { return webhooks::remove_old(tx, removed_at_once); });
+}
+
+// Between a half and the whole of first_retry · 2^(attempt-1).
+Duration WebhookLoop::delay_before(int attempt) {
+  const int doublings = std::clamp(attempt - 1, 0, 20);
+  const auto whole = std::min<std::int64_t>(options_.longest_retry.count(),
+                                            options_.first_retry.count() << doublings);
+  return Duration(std::uniform_int_distribution<std::int64_t>((whole + 1) / 2, whole)(random_));
+}
+
+}  // namespace berth::reconcilers

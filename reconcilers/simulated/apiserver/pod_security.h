@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "reconcilers/simulated/apiserver/types.h"
+
+namespace berth::simulated {
+
+// What a pod's spec does that a level of the Pod Security Standards
+// (https://kubernetes.io/docs/concepts/security/pod-security-standards/) doesn't allow, in the
+// words of the PodSecurity admission plugin; empty where all is well, or the level is neither
+// `restricted` nor `baseline`. Checked: host namespaces, privileged, host ports, volume types,
+// privilege escalation, capabilities, runAsNonRoot, runAsUser, seccompProfile.
+std::string pod_security_violations(const std::string& level, const Json& spec);
+
+}  // namespace berth::simulated

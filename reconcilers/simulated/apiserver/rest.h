@@ -1,0 +1,86 @@
+#pragma once
+
+#include <httplib.h>
+
+#include <deque>
+
+#include "reconcilers/simulated/apiserver/registry.h"
+#include "reconcilers/simulated/apiserver/selectors.h"
+#include "reconcilers/simulated/faults.h"
+#include "reconcilers/simulated/node/kubelet.h"
+
+namespace berth::simulated {
+
+// The REST API of the simulated cluster: paths and parameters to operations, results to answers.
+// Thread-safe; takes the store's mutex itself.
+class Rest {
+ public:
+  Rest(Store& store, Registry& registry, const Kubelet& kubelet, Faults& faults,
+       std::chrono::milliseconds bookmark_interval)
+      : store_(store),
+        registry_(registry),
+        kubelet_(kubelet),
+        faults_(faults),
+        bookmark_interval_(bookmark_interval) {}
+
+  void handle(const httplib::Request& request, const std::string& body,
+              httplib::Response& response);
+  // Lists that were begun can't be continued any more. Needs the store's mutex.
+  void forget_pages() { pages_.clear(); }
+
+ private:
+  // What a path names: /apis/{group}/{version}/namespaces/{ns}/{plural}/{name}/{subresource}.
+  struct Target {
+    const Type* type = nullptr;  // empty: not an object's path
+    std::string name_space;
+    std::string name;
+    std::string subresource;
+    std::string raw;  // the path otherwise
+  };
+  // The rest of a list that is read in pages.
+  struct Page {
+    std::string token;
+    std::uint64_t version;
+    std::vector<ObjectPtr> rest;
+  };
+  struct Call {
+    const httplib::Request& request;
+    const std::string& body;
+    httplib::Response& response;
+    Target target;
+    std::string verb;
+  };
+  static constexpr size_t most_pages = 256;
+  static constexpr size_t token_length = 24;
+
+  static Target target_of(const std::string& path);
+  static std::string verb_of(const httplib::Request& request, const Target& target);
+  void dispatch(Call& call);
+  bool meets_fault(Call& call);
+  void raw(Call& call);
+  void get(Call& call);
+  void list(Call& call);
+  void watch(Call& call);
+  void create(Call& call);
+  void update(Call& call);
+  void patch(Call& call);
+  void remove(Call& call);
+  void remove_collection(Call& call);
+  void logs(Call& call);
+  void metrics(Call& call);
+  void record(const Call& call);
+
+  void answer_list(Call& call, const std::vector<ObjectPtr>& items, std::uint64_t version,
+                   const std::string& token, std::optional<size_t> remaining);
+  std::vector<ObjectPtr> continued(const std::string& token, std::uint64_t& version);
+  std::string keep_page(std::uint64_t version, std::vector<ObjectPtr> rest);
+
+  Store& store_;
+  Registry& registry_;
+  const Kubelet& kubelet_;
+  Faults& faults_;
+  std::chrono::milliseconds bookmark_interval_;
+  std::deque<Page> pages_;  // guarded by the store's mutex, oldest first
+};
+
+}  // namespace berth::simulated

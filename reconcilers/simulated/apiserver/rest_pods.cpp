@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "controller/base/clock.h"
+#include "reconcilers/simulated/apiserver/discovery.h"
+#include "reconcilers/simulated/apiserver/http_text.h"
+#include "reconcilers/simulated/apiserver/log_stream.h"
+#include "reconcilers/simulated/apiserver/rest.h"
+
+// What pods tell: their logs and their metrics.
+namespace berth::simulated {
+
+void Rest::metrics(Call& call) {
+  const auto parts = segments(call.target.raw.substr(std::string(metrics_prefix).size()));
+  const bool of_namespace = parts.size() >= 3 && parts[0] == "namespaces" && parts[2] == "pods";
+  if (!of_namespace && !(parts.size() == 1 && parts[0] == "pods")) throw no_such_resource();
+  const Type& type = type_of(Kind::pods);
+  const Selector selector(type, call.request.get_param_value("labelSelector"), "");
+  std::vector<ObjectPtr> pods;
+  {
+    const Lock lock(store_.mutex());
+    pods = store_.list(Kind::pods, of_namespace ? parts[1] : "");
+  }
+  std::erase_if(pods, [&](const ObjectPtr& pod) {
+    return !selector.matches(*pod) || (parts.size() == 4 && name_of(*pod) != parts[3]);
+  });
+  const Json found = pod_metrics(pods);
+  if (parts.size() != 4) return answer(call.response, 200, found.dump());
+  if (found["items"].empty()) {
+    Type metrics_type = type;
+    metrics_type.group = "metrics.k8s.io";
+    metrics_type.plural = "podmetrics";
+    throw not_found(metrics_type, parts[1] + "/" + parts[3]);
+  }
+  Json one = found["items"][0];
+  one["kind"] = "PodMetrics";
+  one["apiVersion"] = "metrics.k8s.io/v1beta1";
+  answer(call.response, 200, one.dump());
+}
+
+namespace {
+
+// RFC 3339 in UTC or with an offset, to the second: the API server hands no more on to the kubelet.
+std::optional<std::int64_t> whole_seconds(const std::string& text) {
+  const auto at =
+      parse_iso8601(text.size() > 24 && text.find('.') != std::string::npos && text.ends_with('Z')
+                        ? text.substr(0, text.find('.')) + "Z"
+                        : text);
+  if (!at) return std::nullopt;
+  return std::chrono::floor<std::chrono::seconds>(*at).time_since_epoch().count() * 1'000'000'000;
+}
+
+LogRequest log_request(const httplib::Request& request) {
+  LogRequest wanted{.container = request.get_param_value("container"),
+                    .previous = flag(request, "previous"),
+                    .follow = flag(request, "follow"),
+                    .timestamps = flag(request, "timestamps"),
+                    .since = {},
+                    .tail_lines = parse_number(request.get_param_value("tailLines")),
+                    .limit_bytes = parse_number(request.get_param_value("limitBytes"))};
+  const auto seconds = parse_number(request.get_param_value("sinceSeconds"));
+  const std::string time = request.get_param_value("sinceTime");
+  if (seconds && !time.empty())
+    throw bad_request("at most one of `sinceTime` or `sinceSeconds` may be specified");
+  if (seconds)
+    wanted.since = nanoseconds_now() - static_cast<std::int64_t>(*seconds) * 1'000'000'000;
+  if (!time.empty()) {
+    wanted.since = whole_seconds(time);
+    if (!wanted.since) throw bad_request("parsing time \"" + time + "\" failed");
+  }
+  return wanted;
+}
+
+}  // namespace
+
+void Rest::logs(Call& call) {
+  const LogRequest wanted = log_request(call.request);
+  PodLog log;
+  std::shared_ptr<LogStream> stream;
+  {
+    const Lock lock(store_.mutex());
+    const ObjectPtr pod =
+        registry_.get(*call.target.type, call.target.name_space, call.target.name);
+    // Nobody has a log of a pod without a node.
+    if (text_at((*pod)["spec"], "nodeName").empty()) {
+      call.response.status = 204;
+      return;
+    }
+    log = kubelet_.log(*pod, wanted.container, wanted.previous);
+    if (wanted.follow)
+      stream = std::make_shared<LogStream>(
+          store_, kubelet_, Key{Kind::pods, call.target.name_space, call.target.name}, wanted);
+  }
+  if (stream) {
+    call.response.set_chunked_content_provider(
+        "text/plain", [stream](size_t, httplib::DataSink& sink) { return stream->write(sink); });
+    return;
+  }
+  const size_t first =
+      wanted.tail_lines ? log.lines.size() - std::min<size_t>(log.lines.size(), *wanted.tail_lines)
+                        : 0;
+  std::string text = shown_lines(log.lines, wanted, first);
+  if (wanted.limit_bytes) text.resize(std::min<size_t>(text.size(), *wanted.limit_bytes));
+  call.response.set_content(text, "text/plain");
+}
+
+}  // namespace berth::simulated

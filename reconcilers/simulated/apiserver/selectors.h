@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reconcilers/simulated/apiserver/types.h"
+
+// Label and field selectors of lists and watches.
+namespace berth::simulated {
+
+// What `labelSelector` and `fieldSelector` ask for.
+class Selector {
+ public:
+  // Throws Refusal 400 where a text isn't a selector, or a field isn't one that can be selected by
+  // (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ and
+  // field-selectors/).
+  Selector(const Type& type, const std::string& labels, const std::string& fields);
+  bool matches(const Json& object) const;
+  bool empty() const { return labels_.empty() && fields_.empty(); }
+
+ private:
+  enum class Operator { in, not_in, exists, does_not_exist };
+  struct Requirement {
+    std::string key;
+    Operator op;
+    std::vector<std::string> values;
+  };
+  struct Field {
+    std::string pointer;
+    Operator op;
+    std::string value;
+  };
+  void parse_labels(const std::string& text);
+  void parse_fields(const Type& type, const std::string& text);
+  static bool holds(const Requirement& requirement, const Json& labels);
+
+  std::vector<Requirement> labels_;
+  std::vector<Field> fields_;
+};
+
+// Whether a LabelSelector (matchLabels and matchExpressions) takes these labels.
+bool label_selector_matches(const Json& selector, const Json& labels);
+
+}  // namespace berth::simulated

@@ -1,0 +1,104 @@
+#include "reconcilers/simulated/apiserver/watch_stream.h"
+
+#include <algorithm>
+
+#include "reconcilers/simulated/apiserver/refusal.h"
+
+namespace berth::simulated {
+namespace {
+
+std::string line(const char* type, const std::string& object) {
+  return std::string("{\"type\":\"") + type + "\",\"object\":" + object + "}\n";
+}
+
+}  // namespace
+
+WatchStream::WatchStream(Store& store, const Type& type, Selector selector,
+                         const WatchRequest& request)
+    : store_(store), type_(type), selector_(std::move(selector)), request_(request) {
+  const auto now = std::chrono::steady_clock::now();
+  ends_ = now + request.lasts;
+  next_bookmark_ = now + std::min(first_bookmark, request.bookmark_interval);
+  const auto version =
+      request.version.empty() ? std::optional<std::uint64_t>(0) : parse_number(request.version);
+  if (!version)
+    throw internal_error("resourceVersion: Invalid value: \"" + request.version +
+                         "\": strconv.ParseUint: parsing \"" + request.version +
+                         "\": invalid syntax");
+  const Lock lock(store_.mutex());
+  initial_pending_ = *version == 0 || request.initial_events;
+  if (initial_pending_) initial_ = store_.list(type_.id, request.name_space);
+  watch_ = store_.watch(type_.id, initial_pending_ ? store_.version() : *version);
+}
+
+bool WatchStream::wanted(const Json& object) const {
+  return (request_.name_space.empty() || namespace_of(object) == request_.name_space) &&
+         selector_.matches(object);
+}
+
+void WatchStream::write_initial(std::string& out) {
+  for (const ObjectPtr& object : initial_)
+    if (wanted(*object)) out += line("ADDED", object->dump());
+  initial_.clear();
+  initial_pending_ = false;
+  if (request_.initial_events && request_.bookmarks) write_bookmark(out, true);
+}
+
+// An object that starts to match is new for the client, and one that stops is gone.
+void WatchStream::write_change(const Change& change, std::string& out) const {
+  const bool before = change.previous && wanted(*change.previous);
+  const bool after = change.type != ChangeType::deleted && wanted(*change.object);
+  if (after) {
+    out += line(before ? "MODIFIED" : "ADDED", change.object->dump());
+  } else if (before && change.type == ChangeType::deleted) {
+    out += line("DELETED", change.object->dump());
+  } else if (before) {
+    Json last = *change.previous;
+    last["metadata"]["resourceVersion"] = std::to_string(change.version);
+    out += line("DELETED", last.dump());
+  }
+}
+
+void WatchStream::write_bookmark(std::string& out, bool end_of_initial) const {
+  Json object{{"kind", type_.kind},
+              {"apiVersion", api_version(type_)},
+              {"metadata", {{"resourceVersion", std::to_string(watch_.position)}}}};
+  if (end_of_initial) object["metadata"]["annotations"]["k8s.io/initial-events-end"] = "true";
+  out += line("BOOKMARK", object.dump());
+}
+
+bool WatchStream::write(httplib::DataSink& sink) {
+  std::string out;
+  if (initial_pending_) {
+    write_initial(out);
+    return out.empty() || sink.write(out.data(), out.size());
+  }
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<Change> changes;
+  auto until = std::min(now + tick, ends_);
+  if (request_.bookmarks) until = std::min(until, next_bookmark_);
+  const WatchState state = store_.next(watch_, until, changes_at_once, changes);
+  if (state == WatchState::dropped || state == WatchState::stopped) return false;
+  for (const Change& change : changes) write_change(change, out);
+  if (state == WatchState::expired) {
+    std::uint64_t oldest = 0;
+    {
+      const Lock lock(store_.mutex());
+      oldest = store_.compacted(type_.id);
+    }
+    const std::string why = "too old resource version: " + std::to_string(watch_.position) + " (" +
+                            std::to_string(oldest) + ")";
+    out += line("ERROR", expired(why).status.dump());
+  }
+  const auto later = std::chrono::steady_clock::now();
+  if (state == WatchState::open && request_.bookmarks && later >= next_bookmark_) {
+    write_bookmark(out, false);
+    next_bookmark_ = later + request_.bookmark_interval;
+  }
+  const bool alive = out.empty() ? sink.is_writable() : sink.write(out.data(), out.size());
+  if (!alive) return false;
+  if (state == WatchState::expired || later >= ends_) sink.done();
+  return true;
+}
+
+}  // namespace berth::simulated

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "reconcilers/simulated/controllers/certificate_controller.h"
+#include "reconcilers/simulated/controllers/collector.h"
+#include "reconcilers/simulated/controllers/deployment_controller.h"
+#include "reconcilers/simulated/controllers/replica_set_controller.h"
+#include "reconcilers/simulated/node/kubelet.h"
+
+namespace berth::simulated {
+
+// Runs everything that isn't the API server on a thread: controllers, scheduler, kubelet,
+// cert-manager. Driven by the store's changes and by timers.
+class Controllers {
+ public:
+  Controllers(Store& store, Registry& registry, Images& images, Timing timing);
+  // Stops the store for good.
+  ~Controllers();
+
+  // These need the store's mutex.
+  const Kubelet& kubelet() const { return kubelet_; }
+  CertificateController& certificates() { return certificates_; }
+  // All controllers stand still, as if they were down; what they missed is done later.
+  void pause(bool paused) { paused_ = paused; }
+
+ private:
+  enum class Loop { name_space, garbage, replica_set, pod, deployment, quota, certificate };
+  using Work = std::pair<Loop, Key>;
+
+  // What a loop has to look at, each once, in the order in which it came up.
+  class Queue {
+   public:
+    void add(const Key& key);
+    Key take();
+    bool empty() const { return order_.empty(); }
+
+   private:
+    std::deque<Key> order_;
+    std::set<Key> known_;
+  };
+
+  void run();
+  void notice(const Change& change);
+  void notice_pod(const Change& change);
+  void notice_secret(const Change& change);
+  void add(Loop loop, const Key& key) { queues_[loop].add(key); }
+  // The loops take turns, so that none starves another; new namespaces are furnished first of all,
+  // because nothing can run in them before.
+  std::optional<Work> next_work();
+  bool has_work() const;
+  void add_owners(const Json& object, Kind kind, Loop loop);
+  void add_quotas(const std::string& name_space) {
+    add(Loop::quota, {Kind::resource_quotas, name_space, ""});
+  }
+  std::optional<Moment> work(const Work& work, Moment now);
+  void count_quotas(const std::string& name_space);
+  void schedule(const Work& work, std::optional<Moment> due);
+  void take_due(Moment now);
+
+  Store& store_;
+  Registry& registry_;
+  EventRecorder events_;
+  Node node_;
+  Kubelet kubelet_;
+  DeploymentController deployments_;
+  ReplicaSetController replica_sets_;
+  Collector collector_;
+  CertificateController certificates_;
+  bool paused_ = false;
+  std::map<Loop, Queue> queues_;
+  Loop last_ = Loop::name_space;  // whose turn it was
+  std::set<std::pair<Moment, Work>> timers_;
+  std::map<Work, Moment> due_;  // of each timer
+  std::jthread thread_;
+};
+
+}  // namespace berth::simulated

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Checks that each folder of the sources includes only what the folder may use.
+
+The linker holds most of this (see berth_layer in cmake/layers.cmake), but it can't see an include of a header that
+defines everything inline. Run by `make lint` and by ctest. Prints a sentence for each include that isn't allowed and
+ends with 1 if there is one.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOMAIN = "controller/domain"
+
+# Each folder and the folders that it may include from, itself aside. The modules of the domain are added from
+# controller/domain/CMakeLists.txt, where their targets are linked with the same names. Of several folders that
+# contain a file, the longest counts.
+ALLOWED = {
+    "controller/base": [],
+    "controller/db": ["controller/base"],
+    "controller/berthd": ["controller", "api", "reconcilers", "manifests"],
+    "manifests": ["controller/base", "controller/db", DOMAIN],
+    "api/transport": ["controller/base"],
+    "api/gate": ["controller/base", "controller/db", DOMAIN, "api/transport"],
+    "api/resources": ["controller/base", "controller/db", DOMAIN, "api/transport", "api/gate"],
+    "api/pages": ["controller/base", "controller/db", DOMAIN, "api/transport", "api/gate", "api/resources"],
+    "reconcilers/kube": ["controller/base"],
+    "reconcilers/dns": ["controller/base"],
+    "reconcilers/cluster": ["controller/base", "controller/db", DOMAIN, "manifests", "reconcilers/kube", "reconcilers/dns"],
+    "reconcilers/loops": ["controller/base", "controller/db", DOMAIN],
+    "reconcilers/simulated": ["controller/base", "api/transport"],
+    "cli": ["controller/base"],
+}
+WHY = {
+    "*_rows.h": "describes how a module stores its rows; call a function that the module declares in another header",
+    "upwards": "depends on a folder that its own may not use; move the code there, or hand it in as a parameter",
+}
+
+
+def domain_modules():
+    """The USES lists of controller/domain/CMakeLists.txt: folder -> folders."""
+    text = (ROOT / DOMAIN / "CMakeLists.txt").read_text()
+    for name, uses in re.findall(r"^berth_module\((\w+)\s+USES\s+([^)]*)\)", text, re.M):
+        modules = re.findall(r"berth_(\w+)", uses)
+        yield f"{DOMAIN}/{name}", ["controller/base", "controller/db"] + [
+            f"{DOMAIN}/{module}" for module in modules if module != "db"]
+
+
+def folder_of(path, folders):
+    found = [folder for folder in folders if path.startswith(folder + "/")]
+    return max(found, key=len, default=None)
+
+
+def main():
+    allowed = dict(ALLOWED) | dict(domain_modules())
+    wrong = []
+    for top in ("controller", "api", "manifests", "reconcilers", "cli"):
+        for file in sorted((ROOT / top).rglob("*")):
+            if file.suffix not in (".h", ".cpp"):
+                continue
+            path = str(file.relative_to(ROOT))
+            home = folder_of(path, allowed)
+            if home is None:
+                wrong.append(f"{path}: stands in no folder that scripts/check_modules.py knows")
+                continue
+            for number, line in enumerate(file.read_text().splitlines(), 1):
+                match = re.match(r'#include "([^"]+)"', line)
+                if match is None:
+                    continue
+                included = match[1]
+                target = folder_of(included, allowed)
+                if included.endswith("_rows.h") and target != home:
+                    wrong.append(f"{path}:{number}: {included} {WHY['*_rows.h']}")
+                elif target != home and not any(included.startswith(folder + "/") for folder in allowed[home]):
+                    wrong.append(f"{path}:{number}: {included} {WHY['upwards']}")
+    for sentence in wrong:
+        print(sentence)
+    print(f"includes between folders: {len(wrong)} not allowed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
