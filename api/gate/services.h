@@ -8,7 +8,6 @@
 
 #include "api/gate/event_stream.h"
 #include "api/gate/login_throttle.h"
-#include "api/resources/social/chat_feed.h"
 #include "api/transport/http.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
@@ -25,6 +24,10 @@
 #include "controller/domain/social/presence.h"
 
 namespace berth::api {
+
+class ChatFeeds;
+// An empty set of feeds. The chat's routes define it, since nobody else looks inside.
+std::shared_ptr<ChatFeeds> make_chat_feeds();
 
 enum class Environment { development, production };
 
@@ -58,7 +61,7 @@ struct Services {
   connections::UseLog& uses;
   std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
   std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
-  std::shared_ptr<ChatFeeds> chat_feeds = std::make_shared<ChatFeeds>();
+  std::shared_ptr<ChatFeeds> chat_feeds = make_chat_feeds();
 
   Environment environment = Environment::development;
   std::string base_url;  // the issuer, without a slash behind it

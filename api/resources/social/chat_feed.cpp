@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/gate/services.h"
 #include "api/resources/social/encode_chat.h"
 
 namespace berth::api {
@@ -86,5 +87,7 @@ std::shared_ptr<ChatFeed> ChatFeeds::of(const std::string& channel_id, std::int6
   std::erase_if(feeds_, [](const auto& entry) { return entry.second.expired(); });
   return feed;
 }
+
+std::shared_ptr<ChatFeeds> make_chat_feeds() { return std::make_shared<ChatFeeds>(); }
 
 }  // namespace berth::api

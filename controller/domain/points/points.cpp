@@ -2,7 +2,6 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
-#include "controller/domain/accounts/account_rows.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/social/blocks.h"
