@@ -6,7 +6,7 @@
 #include "api/gate/route.h"
 #include "controller/domain/ads/campaigns.h"
 
-// What the handlers of campaigns share.
+// Encoding and decoding that the handlers of campaigns share.
 namespace berth::api {
 
 inline json or_null_object(const std::optional<std::string>& text) {
@@ -51,10 +51,10 @@ inline campaigns::Actor campaign_actor(const Call& call) {
 
 inline std::optional<Instant> instant_or_nothing(const json& body, const char* field) {
   const auto text = text_or_nothing(body, field);
-  return text ? parse_iso8601(*text) : std::nullopt;  // the schema has seen to the format
+  return text ? parse_iso8601(*text) : std::nullopt;  // the schema has checked the format
 }
 
-// An object, as text.
+// An object as JSON text; nothing if it is missing or null.
 inline std::optional<std::string> object_or_nothing(const json& body, const char* field) {
   const auto value = body.find(field);
   return value == body.end() || value->is_null() ? std::nullopt : std::optional(value->dump());
