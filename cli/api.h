@@ -45,6 +45,7 @@ class Login;
 // refused, it is renewed once. Not thread-safe.
 class Api {
  public:
+  // Both arguments have to outlive this object.
   Api(const Settings& settings, CredentialStore& store);
   ~Api();
   Api(const Api&) = delete;

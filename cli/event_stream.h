@@ -20,6 +20,7 @@ struct Event {
 class EventParser {
  public:
   // Calls `take` for each event that `piece` completes. Comments and unknown fields are skipped.
+  // Throws Failure `failed` for an event of more than 4 MiB.
   void feed(std::string_view piece, const std::function<void(const Event&)>& take);
   const std::string& last_id() const { return id_; }
   std::optional<std::chrono::milliseconds> retry() const { return retry_; }

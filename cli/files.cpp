@@ -45,7 +45,7 @@ bool write_all(int fd, const std::string& text) {
 
 std::optional<std::string> read_file(const fs::path& file) {
   std::error_code none;
-  // Open() succeeds on a directory, but there is nothing to read.
+  // A directory can be opened, but there is nothing to read.
   if (fs::is_directory(file, none)) {
     errno = EISDIR;
     throw trouble("read", file);

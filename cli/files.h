@@ -21,6 +21,7 @@ void write_file(const std::filesystem::path& file, const std::string& text, Acce
 // `most_seconds` at most and then throws Failure `unavailable`.
 class FileLock {
  public:
+  // Creates the file if it is missing.
   explicit FileLock(const std::filesystem::path& file, int most_seconds = 120);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -17,9 +17,9 @@ std::pair<std::string, std::string> parse_env(const std::string& text);
 // quotes around a value are removed. Throws Failure `usage`, which names the line.
 json parse_env_file(const std::string& text, const std::string& source);
 
-// Parses the deployments of a berth.yaml into bodies of POST /api/deploy/apps. The file has one
-// document, with a single deployment at its top level or a list under `deployments`. The keys are
-// those of the request (name, image, tier, port, custom_domain, health_path, env_vars or env,
+// Parses the deployments of a berth.yaml into orders: bodies of POST /api/deploy/apps. The file has
+// one document, with a single deployment at its top level or a list under `deployments`. The keys
+// are those of the request (name, image, tier, port, custom_domain, health_path, env_vars or env,
 // registry_credentials). In env_vars and registry_credentials, ${NAME} stands for an environment
 // variable and $$ for a $. Throws Failure `usage`, which names the source and the key.
 std::vector<json> parse_orders(const std::string& text, const std::string& source);

@@ -15,6 +15,8 @@ class Run {
  public:
   GlobalFlags flags;
 
+  // These are created by the first call. They throw Failure `usage` for invalid flags or
+  // configuration.
   Settings& settings();
   CredentialStore& store();
   Api& api();

@@ -121,6 +121,7 @@ class EventHub {
   // after commits.
   void wake(db::Topic topic, const std::string& id);
 
+  // The number of streams that are open now, for metrics.
   std::size_t open_streams() const;
 
  private:

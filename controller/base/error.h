@@ -99,6 +99,7 @@ struct CodeInfo {
   std::string_view meaning;  // for the documentation
 };
 
+// The row of a code in the table.
 const CodeInfo& info(Code code);
 inline std::string_view name(Code code) { return info(code).name; }
 inline int status(Code code) { return info(code).status; }

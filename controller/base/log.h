@@ -24,6 +24,7 @@ void setup(Format format, Level least);
 std::optional<Level> parse_level(std::string_view text);
 bool enabled(Level level);
 
+// Writes a line if its level is enabled. Thread-safe.
 void write(Level level, std::string_view message, Fields fields = {});
 inline void debug(std::string_view message, Fields fields = {}) {
   write(Level::debug, message, fields);

@@ -25,15 +25,15 @@ using GoOn = std::function<bool()>;
 void copy(const std::filesystem::path& source, const std::filesystem::path& target,
           const GoOn& go_on);
 
-// Reports the problems that PRAGMA integrity_check and PRAGMA foreign_key_check find, as sentences,
-// at most `max_problems` of each. There are none if the file is sound. Throws Stopped or
-// SQLite::Exception.
+// The most problems of each kind that examine() reports.
 inline constexpr int max_problems = 20;
 struct Soundness {
   std::vector<std::string> integrity;
   std::vector<std::string> foreign_keys;
   bool sound() const { return integrity.empty() && foreign_keys.empty(); }
 };
+// Reports the problems that PRAGMA integrity_check and PRAGMA foreign_key_check find, as sentences.
+// A sound file has none. Throws Stopped or SQLite::Exception.
 Soundness examine(const std::filesystem::path& file, const GoOn& go_on);
 
 }  // namespace berth::db

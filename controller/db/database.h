@@ -56,10 +56,11 @@ class Connection {
   std::unordered_map<std::string, Statements, Hash, std::equal_to<>> idle_;
 };
 
-// The rows of a statement. The statement is reset when this object is destroyed. Columns count from
-// 0.
+// The rows of a statement. Columns count from 0. The statement is reset when this object is
+// destroyed, which has to happen before the transaction ends.
 class Query {
  public:
+  // Takes an unused prepared statement for this text from the connection, or prepares one.
   Query(Connection& connection, std::string_view sql);
   ~Query();
   Query(Query&&) noexcept = default;
@@ -71,6 +72,7 @@ class Query {
   // Runs a statement that returns no rows. Returns the number of rows that it changed.
   int run() { return statement_->exec(); }
 
+  // Values of the present row. NULL reads as 0, false or "", except in the ..._or_null functions.
   std::int64_t integer(int column) const { return statement_->getColumn(column).getInt64(); }
   bool flag(int column) const { return integer(column) != 0; }
   std::string text(int column) const { return statement_->getColumn(column).getString(); }

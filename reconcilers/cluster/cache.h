@@ -41,6 +41,7 @@ class Cache {
     std::function<void()> connected;
   };
 
+  // Will watch the objects that match `label_selector`. Makes no request before start().
   Cache(kube::Client& client, const std::string& label_selector, Listener listener);
 
   // Starts the informers' threads and returns at once.

@@ -33,19 +33,20 @@ class DomainObjects {
   // Applies the Ingress and the Certificate. The Ingress comes first, so that it exists when the
   // certificate arrives.
   Applier::Result make(const deployments::Deployment& row, const std::string& domain);
+  // These two answer from the cache.
   CertificateState state_of(const deployments::Deployment& row, const std::string& domain) const;
   bool has_secret(const deployments::Deployment& row, const std::string& domain) const;
 
   // Deletes the Certificate, so that cert-manager neither orders nor renews it. The Ingress and the
   // secret stay and are served. Returns the number of writes.
   int withdraw(const deployments::Deployment& row, const std::string& domain);
-  // Deletes all custom-domain objects of the deployment, except those of the domain `keep`. A
-  // secret is deleted only after its Certificate, which would otherwise order it again.
   struct Removed {
     int writes = 0;
     // Objects that aren't gone yet, including those whose deletion has only been requested.
     size_t left = 0;
   };
+  // Deletes all custom-domain objects of the deployment, except those of the domain `keep`. A
+  // secret is deleted only after its Certificate, which would otherwise order it again.
   Removed remove_all_but(const deployments::Deployment& row,
                          const std::optional<std::string>& keep);
   // Asks the API server whether objects of custom domains are left, since the cache may be behind.

@@ -25,6 +25,7 @@ class DomainWorkers {
                 DomainLoop& loop, std::function<bool()> leads);
   ~DomainWorkers();  // calls stop()
 
+  // Starts the workers' threads and returns at once.
   void start();
   // Returns when the passes that are running have ended, which takes as long as a look-up's
   // deadline.

@@ -55,9 +55,11 @@ class Informer {
   // later.
   static constexpr std::chrono::milliseconds absence_pause{30'000};
 
+  // Calls the listener's functions on its own thread. Makes no request before start().
   Informer(kube::Client& client, const kube::Resource& resource, Need need,
            std::string label_selector, Listener listener);
 
+  // Stop with request_stop(), which returns at once, followed by join().
   void start();
   void request_stop() { thread_.request_stop(); }
   void join() {

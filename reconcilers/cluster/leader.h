@@ -52,6 +52,7 @@ class Leader {
   Leader(const Leader&) = delete;
   Leader& operator=(const Leader&) = delete;
 
+  // Starts the thread that competes for the Lease, and returns at once.
   void start();
   // Gives the Lease back, so that the next holder needn't wait. Call it when nothing is written to
   // the cluster any more. Takes as long as two requests, at most `renew_deadline`.

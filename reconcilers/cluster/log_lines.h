@@ -30,6 +30,7 @@ std::string as_utf8(std::string_view bytes);
 class LogLines {
  public:
   explicit LogLines(std::size_t most) : most_(most) {}
+  // Calls `on_line` for each line that `piece` completes, without its line break.
   void feed(std::string_view piece, const std::function<void(std::string_view)>& on_line);
   // Call this at the end of the stream: a last line without a line break is passed on too.
   void finish(const std::function<void(std::string_view)>& on_line);

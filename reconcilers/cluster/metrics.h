@@ -23,6 +23,7 @@ class Metrics {
   Metrics(std::shared_ptr<prometheus::Registry> registry, const std::string& controller,
           std::string host, int workers);
 
+  // Callbacks that count for these metrics. They must not outlive this object.
   WorkQueue::Observer queue_observer();
   kube::RequestObserver request_observer();
 

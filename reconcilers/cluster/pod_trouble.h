@@ -41,6 +41,7 @@ std::string_view to_string(PodState::Step step);
 PodState state_of(const Object& pod, const std::vector<Object>& events,
                   const deployments::Deployment& deployment, const Patience& patience, Instant now);
 
+// Whether the pod's condition Ready is True.
 bool is_ready(const Object& pod);
 // Whether the pod has ended for good, for example because it was evicted; its ReplicaSet then
 // creates another one.

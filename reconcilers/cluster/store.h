@@ -23,6 +23,7 @@ using ObjectPtr = std::shared_ptr<const Object>;
 // just because the watch event of the first one hasn't arrived yet. Thread-safe.
 class Store {
  public:
+  // Null if there is no such object. Cluster-scoped objects have an empty namespace.
   ObjectPtr find(const std::string& name_space, const std::string& name) const;
   // The objects whose label berth/deployment has this value.
   std::vector<ObjectPtr> of_deployment(const std::string& id) const;

@@ -34,6 +34,7 @@ class UsageReader {
     std::string traefik_metrics_url;  // if empty, requests are unknown
   };
   explicit UsageReader(Parts parts);
+  // Takes a few seconds at most; never throws because of the cluster or Traefik.
   Usage of(const deployments::Deployment& row);
 
  private:

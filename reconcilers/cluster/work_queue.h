@@ -37,9 +37,11 @@ class WorkQueue {
     std::function<void(std::chrono::duration<double>)> worked;  // the time from then until done()
   };
 
+  // `now` is the clock by which delays are measured; tests pass another one.
   explicit WorkQueue(Observer observer = {},
                      std::function<SteadyClock::time_point()> now = SteadyClock::now);
 
+  // Adds the key to be worked on as soon as a worker is free. Never blocks.
   void add(const std::string& key);
   // Adds the key once `wait` has passed. If the key is already due earlier, the earlier time stays.
   // A worker that takes the key cancels all pending delays of it.

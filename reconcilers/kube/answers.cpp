@@ -41,10 +41,10 @@ Object parse_object(std::string_view text, const std::string& what) {
       return true;
     });
     if (object.is_object()) return object;
-    // Its message isn't used, because it quotes the text, which may contain a secret.
   } catch (const Object::parse_error&) {
   } catch (const TooDeep&) {
   }
+  // Doesn't say what is wrong with it: a parse_error quotes the text, which may contain a secret.
   throw ApiError(0, "", what + ": the answer is no JSON object");
 }
 

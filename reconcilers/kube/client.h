@@ -129,7 +129,7 @@ struct ClientOptions {
 // environment. All functions except the constructor throw ApiError; they throw
 // std::invalid_argument for a name or namespace that is missing or malformed, and for an object
 // whose kind berth doesn't know.
-// object whose kind berth doesn't know.
+//
 // After a 401 the client reads its credentials again (files, exec plugin) and tries once more. A
 // 429 or 503 with Retry-After is tried again, see ClientOptions.
 class Client {

@@ -25,6 +25,7 @@ class Repeating {
   Repeating(const Repeating&) = delete;
   Repeating& operator=(const Repeating&) = delete;
 
+  // Starts the thread; the first round begins at once.
   void start();
   // Returns when the current round has ended. Returns false if there was nothing to stop.
   bool stop();

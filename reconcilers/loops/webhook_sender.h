@@ -35,7 +35,6 @@ struct WebhookAnswer {
 // the check of the address; that check is made at each connect, on the address that the name
 // resolved to. Answers' bodies are discarded, and it doesn't matter how they end. No proxy is used
 // and no connection is reused. Not thread-safe, except for wake().
-// that was used before. Not thread-safe but for wake().
 class WebhookSender {
  public:
   // From the look-up of the name to the end of the answer.

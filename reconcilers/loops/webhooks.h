@@ -85,7 +85,7 @@ class WebhookLoop {
   std::map<std::int64_t, webhooks::Attempt> under_way_;  // by the row of the delivery
   std::map<std::string, int> of_one_;                    // the number under way, by webhook
   std::map<std::string, int> of_owner_;                  // the number under way, by the app's owner
-  // Wake() hasn't been called since the loop last looked for work.
+  // wake() hasn't been called since the loop last looked for work.
   std::atomic<bool> looked_ = false;
   std::jthread thread_;
 };

@@ -109,9 +109,9 @@ class Cluster {
   // The host names of the certificates that were ordered from the issuer, in order.
   std::vector<std::string> certificate_orders() const;
 
-  // The objects, as another client sees and changes them. These throw Refusal as the API would.
-  // ----
+  // The objects, as another client sees and changes them; throw Refusal as the API would. ---------
 
+  // Returns nothing if the object doesn't exist.
   std::optional<Json> get(const std::string& plural, const std::string& name_space,
                           const std::string& name) const;
   // An empty `name_space` means all namespaces.

@@ -43,6 +43,7 @@ class Faults {
   // The most requests that are remembered; tests that look at them make fewer.
   static constexpr size_t most_recorded = 100'000;
 
+  // Adds a fault, which applies after those that were added before.
   void add(Fault fault);
   void clear();
   // Returns the next fault that applies to this request, and counts it down.

@@ -9,6 +9,7 @@
 // Encoding and decoding that the handlers of campaigns share.
 namespace berth::api {
 
+// Parses an object that is stored as JSON text; null if there is none.
 inline json or_null_object(const std::optional<std::string>& text) {
   return text ? json::parse(*text) : json(nullptr);
 }
@@ -45,10 +46,12 @@ inline json encode_summary(const campaigns::Campaign& campaign) {
           {"inserted_at", to_iso8601(campaign.inserted_at)}};
 }
 
+// The app and user on whose behalf the call changes a campaign.
 inline campaigns::Actor campaign_actor(const Call& call) {
   return {.app_id = call.caller->app_id, .user_id = call.caller->user_id};
 }
 
+// The time in a field; nothing if the field is missing or null.
 inline std::optional<Instant> instant_or_nothing(const json& body, const char* field) {
   const auto text = text_or_nothing(body, field);
   return text ? parse_iso8601(*text) : std::nullopt;  // the schema has checked the format

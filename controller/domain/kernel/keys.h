@@ -33,6 +33,7 @@ class SessionKeys {
     return *this;
   }
 
+  // The present list, which doesn't change when replace() is called later.
   std::shared_ptr<const List> all() const {
     const std::lock_guard lock(mutex_);
     return keys_;

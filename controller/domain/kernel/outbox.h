@@ -33,10 +33,10 @@ struct Attempt {
 // be decrypted with this key; in the second case it is marked as failed.
 std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, const std::string& id,
                                      Instant retry_at);
-// The result of an attempt.
+// The result of an attempt: the server accepted the mail, it has failed for good, or it waits until
+// the attempt's retry_at.
 void sent(db::Tx& tx, const std::string& id);
-void failed(db::Tx& tx, const std::string& id, const std::string& reason);  // permanently
-// Until the retry_at of the attempt.
+void failed(db::Tx& tx, const std::string& id, const std::string& reason);
 void postponed(db::Tx& tx, const std::string& id, const std::string& reason);
 
 // Deletes at most `most` rows that were sent, or have failed, before these times. Returns their

@@ -22,7 +22,7 @@ inline constexpr Duration kept_for = std::chrono::days(7);
 
 struct Event {
   std::int64_t id = 0;  // rises with each commit
-  // Id, status, subdomain, phase, reason and more; last_health_check is in milliseconds.
+  // The fields id, status, subdomain, phase, reason and more; last_health_check in milliseconds.
   nlohmann::json data;
   Instant at;
 };

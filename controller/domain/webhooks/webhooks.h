@@ -144,6 +144,7 @@ struct Outcome {
 enum class Settled { delivered, waits, failed };
 Settled settle(db::Tx& tx, const Attempt& attempt, const Outcome& outcome, Instant retry_at);
 
+// Whether remove_old() would find anything.
 bool is_anything_old(db::Tx& tx);
 int remove_old(db::Tx& tx, int most);  // finished deliveries, and events that nobody needs
 

@@ -15,6 +15,7 @@ namespace berth::simulated {
 // node may be a member of the set itself, have members below it, or both.
 class FieldSet {
  public:
+  // Converts from and to the form of metadata.managedFields.
   static FieldSet from_json(const Json& fields_v1);
   Json to_json() const;
 
@@ -28,6 +29,7 @@ class FieldSet {
   // Removes the child with everything below it.
   void drop(const std::string& element) { children_.erase(element); }
 
+  // Set operations on the members. add() is the union.
   void add(const FieldSet& other);
   FieldSet minus(const FieldSet& other) const;
   FieldSet common_with(const FieldSet& other) const;

@@ -38,6 +38,7 @@ class Registry {
   // With a seed of 0, names and uids are unpredictable.
   Registry(Store& store, std::uint64_t seed);
 
+  // Throws Refusal 404 if the object doesn't exist, as all functions for requests do.
   ObjectPtr get(const Type& type, const std::string& name_space, const std::string& name) const;
   ObjectPtr create(const Type& type, const std::string& name_space, Json object,
                    const Request& request);

@@ -23,6 +23,7 @@ class Rest {
         faults_(faults),
         bookmark_interval_(bookmark_interval) {}
 
+  // Answers one request; refusals become answers too. Never throws.
   void handle(const httplib::Request& request, const std::string& body,
               httplib::Response& response);
   // Lists that are being read in pages can't be continued any more. The caller must hold the

@@ -53,6 +53,7 @@ class Store {
 
   FairMutex& mutex() { return mutex_; }
 
+  // Null if there is no such object.
   ObjectPtr find(const Key& key) const;
   // Sorted by namespace and name, like etcd's keys. An empty `name_space` means all namespaces.
   std::vector<ObjectPtr> list(Kind kind, const std::string& name_space) const;

@@ -11,7 +11,7 @@ struct WatchRequest {
   std::string name_space;  // empty: all namespaces
   std::string version;  // resourceVersion; if it is empty or 0, the existing objects are sent first
   bool bookmarks = false;
-  // SendInitialEvents: the existing objects, then a bookmark that marks their end.
+  // The parameter sendInitialEvents: existing objects first, then a bookmark that marks their end.
   bool initial_events = false;
   std::chrono::milliseconds lasts{0};
   std::chrono::milliseconds bookmark_interval{0};

@@ -18,6 +18,7 @@ namespace berth::simulated {
 // cert-manager. The thread is driven by the store's changes and by timers.
 class Controllers {
  public:
+  // Starts the thread.
   Controllers(Store& store, Registry& registry, Images& images, Timing timing);
   // Stops the store for good.
   ~Controllers();
