@@ -40,8 +40,9 @@ class DomainLoop {
     std::string state;  // after the pass
   };
   // Brings the domain of one deployment to the state that the row wants. Fills `subject` if there
-  // is a claim. Throws kube::ApiError if the cluster has to be tried again, and berth::Error if the
-  // database has to be. May take as long as check_domain() needs for the DNS.
+  // is a claim and the pass doesn't end early. Throws kube::ApiError if the cluster has to be tried
+  // again, and berth::Error if the database has to be. May take as long as check_domain() needs for
+  // the DNS.
   Outcome reconcile(const std::string& deployment_id, Subject& subject);
 
  private:

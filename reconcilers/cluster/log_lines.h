@@ -25,8 +25,8 @@ std::string nanosecond_text(std::int64_t at);
 // write anything.
 std::string as_utf8(std::string_view bytes);
 
-// Joins pieces of a stream and cuts them into lines. Only the first `most` bytes of each line are
-// kept.
+// Joins pieces of a stream and cuts them into lines. Of a longer line the first `most` bytes are
+// kept, followed by a mark that says so.
 class LogLines {
  public:
   explicit LogLines(std::size_t most) : most_(most) {}
