@@ -29,9 +29,9 @@ std::string token_hash(std::string_view token);
 // Compares two texts in a time that depends only on their lengths.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
-// Encrypts with AES-256-GCM. `key` has 32 bytes. `context` is authenticated with the result; it is
-// the id of the row, so that a value can't be moved to another row. The result consists of nonce,
-// tag and ciphertext.
+// Encrypts with AES-256-GCM. `key` has 32 bytes. `context` is authenticated with the result; it
+// names the row, so that a value can't be moved to another row. The result consists of nonce, tag
+// and ciphertext.
 std::string seal(std::string_view key, std::string_view plain, std::string_view context);
 // Decrypts what seal() returned. Returns nothing if key, context and data don't belong together.
 std::optional<std::string> open_sealed(std::string_view key, std::string_view sealed,

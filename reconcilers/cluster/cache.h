@@ -54,7 +54,7 @@ class Cache {
   InformerState state(const kube::Resource& resource) const;  // throws like store()
 
   // Returns false if the cluster doesn't have this kind (cert-manager may not be installed) or
-  // doesn't allow us to read it. Throws like store().
+  // doesn't allow us to read it, and for a kind that isn't watched.
   bool serves(const kube::Resource& resource) const;
   // Throws std::invalid_argument for a kind that isn't watched.
   Store& store(const kube::Resource& resource) const;

@@ -18,7 +18,7 @@ struct Outcome {
   };
   Kind kind = Kind::unchanged;
   int writes = 0;  // the number of writes to the API server
-  // When to reconcile again without an event; empty if an event will come.
+  // When to reconcile again without an event; empty if only an event makes that necessary.
   std::optional<std::chrono::milliseconds> again;
   std::string reason;     // what is waited for, or the problem that the row records
   bool recorded = false;  // this reconcile changed what the row says

@@ -40,7 +40,8 @@ enum class Status { incomplete, completed };
 // the last step. The next round may begin from repeat_eligible_at on.
 struct Progress {
   Module module;
-  bool open = false;                    // the module before it has been completed at least once
+  // The user has completed every active module before it at least once.
+  bool open = false;
   std::optional<Instant> started_at;    // when the round began
   std::int64_t completed = 0;           // steps completed in the round
   std::optional<Instant> completed_at;  // when the round was completed
@@ -72,8 +73,8 @@ struct Report {
 // nothing except that it may begin the round. Completing the module pays the reward, and the module
 // is completed even if the reward is refused because of an empty treasury, a cap or an unverified
 // email address. Throws module_not_found; validation_failed if the module has fewer steps;
-// invalid_state if the module before it hasn't been completed yet, or if fewer steps are reported
-// than before.
+// invalid_state if an active module before it hasn't been completed yet, or if fewer steps are
+// reported than before.
 Report report(db::Tx& tx, const rewards::Rules& rules, const Learner& learner, std::int64_t number,
               std::int64_t completed);
 
