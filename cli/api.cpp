@@ -12,11 +12,12 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr std::array waits = {seconds(1), seconds(2), seconds(4)};  // specification, "Limits"
-// Rates count over a minute; a server that wants more is told to the user instead.
+// As in the specification, "Limits".
+constexpr std::array waits = {seconds(1), seconds(2), seconds(4)};
+// Rates count over a minute. If a server wants more, the user is told instead.
 constexpr seconds longest_wait{60};
 constexpr seconds worth_a_word{3};
-constexpr int page_size = 100;  // the API's largest
+constexpr int page_size = 100;  // the largest that the API allows
 constexpr int most_pages = 1'000;
 
 std::optional<seconds> retry_after(const HttpResponse& response) {
@@ -29,7 +30,7 @@ std::optional<seconds> retry_after(const HttpResponse& response) {
 
 bool passes(const HttpResponse& response) {
   if (response.status == 503) return true;
-  // A cap doesn't pass by waiting.
+  // Waiting doesn't help against a cap.
   return response.status == 429 && failure_of(response).server_code != "deployment_limit_reached";
 }
 
@@ -53,7 +54,7 @@ Failure not_berth(const std::string& server) {
   return Failure(Exit::failed, server + " doesn't answer as berth does", "Is it berth's address?");
 }
 
-// Nothing is followed: whoever redirects would get the token.
+// Redirects aren't followed, because the target would receive the token.
 Failure redirected(const std::string& server, const HttpResponse& response) {
   const std::string to = response.header("location");
   return Failure(Exit::failed,
@@ -63,7 +64,7 @@ Failure redirected(const std::string& server, const HttpResponse& response) {
                  "server`.");
 }
 
-// A login by browser brings an app's tokens and no session.
+// A login by browser yields tokens of an app but no session.
 Failure refusal(const Call& call, const HttpResponse& response) {
   Failure failure = failure_of(response);
   if (call.as == As::account && failure.exit == Exit::not_logged_in)
@@ -95,8 +96,8 @@ HttpResponse Api::raw(HttpRequest request) {
       if (time > longest_wait) return response;
       wait_for(std::max(time, seconds(1)));
     } catch (const NoAnswer& error) {
-      // Where nobody listens, nobody will in a moment: a wrong address shows at once. And who was
-      // too slow once would be so again, for minutes.
+      // If nothing listens at the address, that won't change in a moment, so a wrong address is
+      // reported at once. A server that was too slow would be so again, which would take minutes.
       if (last || error.why != NoAnswer::Why::broken || !harmless_twice(request))
         throw no_answer(settings_.server, error);
       wait_for(waits[attempt]);
@@ -141,7 +142,7 @@ HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key
   return request;
 }
 
-// Whether there is another token now, with which the call is worth a second try.
+// Whether a new token was obtained that makes a second attempt worthwhile.
 bool Api::renewed(const Call& call, const HttpResponse& response) {
   if (call.as != As::app) return false;
   if (response.status == 401) return login_->renew(Login::Why::refused);

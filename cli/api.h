@@ -8,14 +8,14 @@
 #include "cli/http.h"
 #include "cli/settings.h"
 
-// berth's HTTP API as the commands see it: JSON in, JSON out, refusals as Failure.
+// berth's HTTP API for the commands: JSON in, JSON out, and errors as Failure.
 namespace berth::cli {
 
-// As whom a call is made.
+// The credentials that a call is made with.
 enum class As {
   nobody,
-  account,  // the session JWT: apps, scopes, the account itself
-  app,      // an OAuth access token of the app in use: deployments, campaigns, balance
+  account,  // the session JWT, for apps, scopes and the account itself
+  app,      // an OAuth access token of the current app, for deployments, campaigns and the balance
   admin,    // the platform's internal secret
 };
 
@@ -23,28 +23,29 @@ struct Call {
   std::string method = "GET";
   std::string path;  // with the query
   As as = As::app;
-  json body = nullptr;                                        // null: none
+  json body = nullptr;                                        // null: no body
   std::chrono::milliseconds time = std::chrono::seconds(60);  // for each attempt
 };
 
-// A stream of server-sent events or text; the callback returns false to end it.
+// A stream of server-sent events or text. The callback returns false to end it.
 struct Stream {
   std::string path;
   std::string accept;  // media type
   std::vector<std::string> headers = {};
   std::function<bool(std::string_view)> sink;
-  bool has_end = false;  // so that one that breaks off before is a failure
+  bool has_end = false;  // whether breaking off before the end counts as a failure
 };
 
 class Login;
 
-// A call waits and tries again up to three times: on 429 as Retry-After says (1 s, 2 s, 4 s where
-// it doesn't), and on 503 and broken connections likewise, as far as the second time can't do harm;
-// not where nobody listens or the time is over. Every POST and PUT carries an Idempotency-Key of
-// its own, which is the same each time. An access token that is refused is renewed once. For one
-// thread.
+// Makes calls of the API. A call is tried again up to three times: after a 429 as Retry-After says
+// (or after 1 s, 2 s and 4 s), and likewise after a 503 or a broken connection if repeating it does
+// no harm. It isn't repeated if nothing listens at the address or its time is over. Every POST and
+// PUT carries its own Idempotency-Key, which stays the same for all attempts. If an access token is
+// refused, it is renewed once. Not thread-safe.
 class Api {
  public:
+  // Both arguments have to outlive this object.
   Api(const Settings& settings, CredentialStore& store);
   ~Api();
   Api(const Api&) = delete;
@@ -55,13 +56,13 @@ class Api {
   json post(const std::string& path, const json& body = nullptr, As as = As::app) {
     return call({.method = "POST", .path = path, .as = as, .body = body});
   }
-  // Everything of a paged list: the answer of the first page with the items of all.
+  // Reads all pages of a list. Returns the answer of the first page with the items of all pages.
   json all(const std::string& path, const std::string& plural, As as = As::app);
-  // Until the server or the sink ends it. False where the server says that nothing will come any
-  // more (204). Throws Failure where it is refused or nobody answers.
+  // Runs until the server or the sink ends the stream. Returns false if the server says that
+  // nothing more will come (204). Throws Failure if the server refuses or doesn't answer.
   bool stream(const Stream& stream);
-  // The status and body as they come, after the retries: for the token endpoints. `form` may be
-  // empty for GET.
+  // Returns status and body as they are, after the retries; for the token endpoints. Throws Failure
+  // if there is no answer.
   HttpResponse raw(HttpRequest request);
 
   const Settings& settings() const { return settings_; }
@@ -69,7 +70,7 @@ class Api {
   Login& login() { return *login_; }
 
  private:
-  std::string authorization(As as);  // the header
+  std::string authorization(As as);  // the value of the Authorization header
   bool renewed(const Call& call, const HttpResponse& response);
   HttpRequest request_of(const Call& call, const std::string& idempotency_key);
 

@@ -17,7 +17,7 @@ struct Drawn {
 
 Drawn draw(std::int64_t value, std::int64_t largest, int width, Characters characters) {
   const int steps = characters == Characters::utf8 ? 8 : 1;
-  // Points go up to 2^53-1: no product of integers here.
+  // Points go up to 2^53-1, so products of integers could overflow.
   const double share = largest == 0 ? 0 : double(value) / double(largest);
   const int length = value == 0 ? 0 : std::max(1, int(share * width * steps));
   Drawn bar;

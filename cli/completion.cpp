@@ -5,7 +5,7 @@
 namespace berth::cli {
 namespace {
 
-// For a word in single quotes, of a shell or of fish.
+// Quotes a word with single quotes, for shells and for fish.
 std::string shell_quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -28,7 +28,7 @@ std::string words_of(const CommandInfo& command, const CommandInfo& root) {
       words += flag.names[0] + " ";
   }
   for (const FlagInfo& flag : command.inherited) words += flag.names[0] + " ";
-  // The flags of the root are taken anywhere.
+  // The flags of the root are accepted everywhere.
   if (&command != &root)
     for (const FlagInfo& flag : root.flags)
       if (flag.names[0] != "--help" && flag.names[0] != "--version") words += flag.names[0] + " ";
@@ -44,7 +44,7 @@ std::string patterns_of(const CommandInfo& command, const CommandInfo& root, con
   return patterns;
 }
 
-// The two tables that the scripts of bash and zsh look into.
+// The two tables that the scripts for bash and zsh use.
 std::string tables(const CommandInfo& root) {
   std::string paths, words, values;
   for (const CommandInfo* command : flattened(root)) {

@@ -10,8 +10,8 @@
 
 #include "cli/files.h"
 
-// What lets the client in, kept between runs: `credentials.json`, mode 0600. There the secrets
-// stand in plain, as those of ssh, gh and kubectl do: the file's mode protects them.
+// The credentials that are kept between runs, in `credentials.json` with mode 0600. They are stored
+// in plain text, as ssh, gh and kubectl do; the mode protects the file.
 namespace berth::cli {
 
 enum class Grant { authorization_code, client_credentials };
@@ -19,7 +19,7 @@ enum class Grant { authorization_code, client_credentials };
 struct Tokens {
   std::string access_token;
   std::string refresh_token;    // empty for client credentials
-  std::string scope;            // separated by blanks
+  std::string scope;            // separated by spaces
   std::int64_t expires_at = 0;  // of the access token, in seconds since 1970
   Grant grant = Grant::authorization_code;
 };
@@ -31,36 +31,39 @@ struct StoredApp {
   std::string name;
   std::string client_secret;
   std::string redirect_uri;
-  std::vector<std::string> scopes;  // that it registered
+  std::vector<std::string> scopes;  // the scopes that it registered
   std::optional<Tokens> tokens;
 };
 
-// The account's own login: apps, scopes and everything else that no app's token opens.
+// The login of the account itself, for apps, scopes and everything else that no app's token gives
+// access to.
 struct StoredSession {
   std::string jwt;
   std::string email;
   std::string username;
 };
 
-// What is known for one server.
+// What is stored for one server.
 struct Account {
   std::optional<StoredSession> session;
   std::map<std::string, StoredApp> apps;  // by client id
-  std::string current;                    // client id of the app in use; empty for none
+  std::string current;  // the client id of the current app; empty if there is none
 
-  // By client id, id or name; the one in use where `choice` is empty; null where there is none.
+  // Finds an app by client id, id or name. An empty `choice` means the current app. Returns null if
+  // there is none.
   StoredApp* find(const std::string& choice);
 };
 
+// Reads and writes credentials.json. Several processes may use it at the same time.
 class CredentialStore {
  public:
   explicit CredentialStore(std::filesystem::path state_dir) : dir_(std::move(state_dir)) {}
 
   std::filesystem::path file() const { return dir_ / "credentials.json"; }
-  // Throws Failure failed where the file is damaged.
+  // The credentials for one server. Throws Failure `failed` if the file is damaged.
   Account load(const std::string& server) const;
-  // Reads, changes and writes while no other client does, so that nobody's change gets lost.
-  // `change` may take as long as an exchange with the server. Where it throws, nothing is written.
+  // Reads, changes and writes the file while no other client does, so that no change is lost.
+  // `change` may take as long as an exchange with the server. If it throws, nothing is written.
   void update(const std::string& server, const std::function<void(Account&)>& change);
 
  private:

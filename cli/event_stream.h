@@ -7,23 +7,25 @@
 
 #include "cli/api.h"
 
-// Server-sent events as a client reads them (WHATWG HTML, section 9.2.6).
+// Reads server-sent events (WHATWG HTML, section 9.2.6).
 namespace berth::cli {
 
 struct Event {
-  std::string id;    // the last one that was sent, also by an earlier event
-  std::string name;  // "message" where none was given
+  std::string id;    // the last id that was sent, possibly by an earlier event
+  std::string name;  // "message" if the event has none
   std::string data;
 };
 
-// Takes a stream in pieces of any size.
+// Parses a stream that arrives in pieces of any size.
 class EventParser {
  public:
-  // Calls back for each event that is complete; comments and fields of others are read over.
+  // Calls `take` for each event that `piece` completes. Comments and unknown fields are skipped.
+  // Throws Failure `failed` for an event of more than 4 MiB.
   void feed(std::string_view piece, const std::function<void(const Event&)>& take);
   const std::string& last_id() const { return id_; }
   std::optional<std::chrono::milliseconds> retry() const { return retry_; }
-  // The connection broke: what isn't complete is lost, the last id stays.
+  // Call this when the connection has broken: an incomplete event is dropped, and the last id
+  // stays.
   void reset();
 
  private:
@@ -38,9 +40,9 @@ class EventParser {
   std::optional<std::chrono::milliseconds> retry_;
 };
 
-// Follows a stream, and takes it up again with Last-Event-ID where it breaks, until `take` returns
-// false or the server says that nothing will come any more. Throws Failure where the server
-// refuses, or isn't there for two minutes.
+// Follows a stream, and resumes it with Last-Event-ID if it breaks, until `take` returns false or
+// the server says that nothing more will come. Throws Failure if the server refuses, or can't be
+// reached for two minutes.
 void follow(Api& api, const std::string& path, const std::function<bool(const Event&)>& take);
 
 }  // namespace berth::cli

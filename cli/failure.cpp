@@ -21,7 +21,7 @@ constexpr std::array codes = std::to_array<ExitInfo>({
     {Exit::timed_out, "--wait took longer than --timeout"},
 });
 
-// Of a page that isn't ours, as much as a terminal's line shows.
+// How much of a page that isn't berth's is shown: what fits into a terminal's line.
 constexpr size_t shown_of_page = 200;
 
 const std::map<std::string, std::string, std::less<>>& advices() {
@@ -87,7 +87,7 @@ struct Refusal {
   json details;
 };
 
-// The four forms: nested, simple, OAuth and the router's own.
+// The four forms of errors: nested, simple, OAuth, and the router's own.
 Refusal refusal_in(const json& body) {
   if (!body.is_object()) return {};
   if (const auto error = body.find("error"); error != body.end() && error->is_object())
@@ -128,7 +128,7 @@ Failure failure_of(const HttpResponse& response) {
     failure.advice =
         "The server doesn't know this call: is it berth, and not older than this client?";
   failure.details = details_of(refusal.details);
-  // The only detail of a refused field says what the message says already.
+  // A single refused field is already named in the message.
   if (failure.details.size() == 1 && failure.details[0] == refusal.message) failure.details.clear();
   return failure;
 }

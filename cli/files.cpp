@@ -45,7 +45,8 @@ bool write_all(int fd, const std::string& text) {
 
 std::optional<std::string> read_file(const fs::path& file) {
   std::error_code none;
-  if (fs::is_directory(file, none)) {  // which opens, and has nothing to read
+  // A directory can be opened, but there is nothing to read.
+  if (fs::is_directory(file, none)) {
     errno = EISDIR;
     throw trouble("read", file);
   }
@@ -62,7 +63,7 @@ std::optional<std::string> read_file(const fs::path& file) {
 void write_file(const fs::path& file, const std::string& text, Access access) {
   make_directory(file.parent_path(), access);
   std::string temporary = file.string() + ".XXXXXX";
-  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);  // 0600
+  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);  // with mode 0600
   if (fd < 0) throw trouble("write", file);
   bool written = write_all(fd, text);
   if (access == Access::everybody) {

@@ -4,21 +4,24 @@
 #include <optional>
 #include <string>
 
-// Files that are whole or not there.
+// Reads and writes files as a whole.
 namespace berth::cli {
 
-enum class Access { owner_alone, everybody };  // 0600 in a directory 0700, or by the umask
+// Mode 0600 in a directory with 0700, or as the umask says.
+enum class Access { owner_alone, everybody };
 
-// Nothing where there is no such file; throws Failure failed where it can't be read.
+// Returns nothing if the file doesn't exist. Throws Failure `failed` if it can't be read.
 std::optional<std::string> read_file(const std::filesystem::path& file);
 
-// Written beside it, synced and renamed over it. Makes its directory. Throws Failure failed.
+// Writes a temporary file beside it, syncs it and renames it, so that the file is never incomplete.
+// Creates the directory. Throws Failure `failed`.
 void write_file(const std::filesystem::path& file, const std::string& text, Access access);
 
-// Held by one process of this user at a time, until it is destroyed. Waits for `most_seconds` at
-// most, then throws Failure unavailable.
+// A lock that one process at a time holds until it destroys this object. The constructor waits for
+// `most_seconds` at most and then throws Failure `unavailable`.
 class FileLock {
  public:
+  // Creates the file if it is missing.
   explicit FileLock(const std::filesystem::path& file, int most_seconds = 120);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -21,8 +21,8 @@ struct Exchange {
   CURL* curl = nullptr;
   bool ended_by_sink = false;
   bool too_large = false;
-  char error[CURL_ERROR_SIZE] = {};  // more than the code says
-  std::exception_ptr thrown = {};    // by the sink: it can't pass through C
+  char error[CURL_ERROR_SIZE] = {};  // more precise than the code
+  std::exception_ptr thrown = {};    // an exception of the sink, which must not pass through C code
 };
 
 struct CurlEnd {
@@ -78,7 +78,7 @@ void set_up(Exchange& exchange, curl_slist* headers) {
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, exchange.error);
-  // A proxy that is there for the world would read what needs no https on this machine.
+  // A proxy for the outside world would see what goes unencrypted to this machine's own addresses.
   if (stays_on_machine(request.url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
   if (const auto file = variable("SSL_CERT_FILE"))
     curl_easy_setopt(curl, CURLOPT_CAINFO, file->c_str());
@@ -132,7 +132,7 @@ HttpResponse perform(const HttpRequest& request) {
   if (!curl) throw std::runtime_error("libcurl doesn't start");
   curl_slist* list = curl_slist_append(nullptr, "Expect:");
   for (const std::string& header : request.headers) list = curl_slist_append(list, header.c_str());
-  // libcurl would call an empty body a form.
+  // libcurl would declare an empty body to be a form.
   if (request.body.empty()) list = curl_slist_append(list, "Content-Type:");
   const std::unique_ptr<curl_slist, ListEnd> headers(list);
   Exchange exchange = {.request = &request, .response = {}, .curl = curl.get()};

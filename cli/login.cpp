@@ -8,7 +8,7 @@
 namespace berth::cli {
 namespace {
 
-// So that a token doesn't end on its way.
+// A token is renewed this long before it expires, so that it doesn't expire on its way.
 constexpr std::int64_t spare_seconds = 30;
 
 std::int64_t now() {
@@ -34,7 +34,7 @@ Failure not_logged_in() {
                  "CI set BERTH_TOKEN, or BERTH_CLIENT_ID and BERTH_CLIENT_SECRET.");
 }
 
-// A refresh token works once, so there is no second attempt with it.
+// A refresh token works only once, so it must not be sent a second time.
 Tokens refresh(Api& api, const Tokens& old) {
   HttpRequest request = {.method = "POST",
                          .url = "/api/auth/refresh",
@@ -48,7 +48,7 @@ Failure no_way_left(const StoredApp& app) {
                  "Log in again: `berth login`.");
 }
 
-// By whatever the account still has.
+// Obtains tokens with whatever else is stored: the app's secret or the account's session.
 Tokens new_tokens(Api& api, const Account& account, const StoredApp& app) {
   const auto& old = app.tokens;
   if (old && old->grant == Grant::client_credentials && !app.client_secret.empty())
@@ -63,7 +63,7 @@ Tokens refreshed_or_new(Api& api, const Account& account, const StoredApp& app) 
     try {
       return refresh(api, *app.tokens);
     } catch (const Failure& failure) {
-      // What doesn't answer isn't refused: the refresh token stays for another time.
+      // If there was no answer, the refresh token wasn't refused and stays for later.
       if (failure.exit != Exit::not_logged_in || !account.session) throw;
     }
   }
@@ -200,8 +200,8 @@ std::string Login::stored_token() {
   return token_;
 }
 
-// Under the lock: whoever comes second finds the first one's tokens and uses those, since a refresh
-// token that was used already would end the whole login.
+// Runs under the file's lock. If another process has renewed the tokens first, its tokens are used,
+// since using a refresh token a second time would end the whole login.
 void Login::replace(const std::string& old_token, Why why) {
   api_.store().update(api_.settings().server, [&](Account& account) {
     const StoredApp app = app_in_use(account);
@@ -220,7 +220,7 @@ bool Login::renew(Why why) {
   if (settings.token || (!settings.client_id.empty() && settings.client_secret)) return false;
   const std::string old = token_;
   const Account account = api_.store().load(settings.server);
-  // A refresh gives no more scopes than there were.
+  // A refresh never adds scopes.
   if (why == Why::lacks_scope && !account.session) return false;
   replace(old, why);
   return token_ != old;

@@ -5,14 +5,14 @@
 
 #include "cli/api.h"
 
-// Where tokens come from, and how they stay fresh.
+// Obtains tokens and renews them.
 namespace berth::cli {
 
-// What the client asks for at most: what its commands need, of what the app may have.
+// The scopes that the client's commands need. It asks for those of them that the app may have.
 const std::vector<std::string>& useful_scopes();
 
-// The redirect URI that the client registers: of a loopback address without a port, so that any
-// free port will do (RFC 8252, section 7.3).
+// The redirect URI that the client registers. It has a loopback address without a port, so that any
+// free port can be used (RFC 8252, section 7.3).
 constexpr const char* loopback_redirect_uri = "http://127.0.0.1/callback";
 
 struct Pkce {
@@ -21,31 +21,33 @@ struct Pkce {
 };
 Pkce new_pkce();
 
-// What a token endpoint's answer holds. Throws Failure where it is a refusal or no tokens.
+// The tokens in a token endpoint's answer. Throws Failure if the answer is an error or has no
+// tokens.
 Tokens tokens_in(const HttpResponse& response, Grant grant);
 
-// The grants, at POST /api/oauth/token. They store nothing.
+// These request tokens from POST /api/oauth/token. They store nothing.
 Tokens exchange_code(Api& api, const StoredApp& app, const std::string& code,
                      const std::string& redirect_uri, const std::string& verifier);
 Tokens client_credentials(Api& api, const std::string& client_id, const std::string& secret,
                           const std::string& scope);
-// The code comes from authorize by the account's own session instead of a browser. `scope` empty:
-// the useful ones among those that the app is approved for.
+// Obtains the code from authorize with the account's session instead of a browser. If `scope` is
+// empty, it asks for the useful scopes that the app is approved for.
 Tokens authorize_by_session(Api& api, const StoredApp& app, const std::string& jwt,
                             const std::string& scope);
 
-// The credentials of a run. In this order: BERTH_TOKEN; --client-id with BERTH_CLIENT_SECRET
-// (client credentials, for this run alone); the stored app's tokens, renewed where they are about
-// to end: by the refresh token, else by the app's secret, else by the account's session.
+// The credentials for a run, in this order: BERTH_TOKEN; --client-id with BERTH_CLIENT_SECRET
+// (client credentials, for this run only); the stored app's tokens. Stored tokens that are about to
+// expire are renewed with the refresh token, else with the app's secret, else with the account's
+// session.
 class Login {
  public:
   explicit Login(Api& api) : api_(api) {}
 
-  std::string session();       // throws Failure not_logged_in
-  std::string access_token();  // likewise
+  std::string session();       // the session JWT; throws Failure `not_logged_in`
+  std::string access_token();  // throws Failure `not_logged_in`
 
   enum class Why { refused, lacks_scope };
-  // The server didn't take the token. Whether there is another one now.
+  // Call this when the server has refused the token. Returns whether there is a new token now.
   bool renew(Why why);
 
  private:
@@ -54,7 +56,7 @@ class Login {
   void replace(const std::string& old_token, Why why);
 
   Api& api_;
-  std::string token_;  // in use in this run
+  std::string token_;  // the token that this run uses
 };
 
 }  // namespace berth::cli

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t most_of_request = 16 * 1024;
-constexpr std::chrono::seconds longest_request{5};  // a browser sends it at once
+constexpr std::chrono::seconds longest_request{5};  // a browser sends its request at once
 constexpr int waiting_connections = 8;
 
 constexpr const char* page_head =
@@ -40,7 +40,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // The target of a GET; nothing where it is something else, too long or too slow.
+  // The target of a GET request; nothing if it is another request, too long or too slow.
   std::optional<std::string> target() const {
     const auto end = Clock::now() + longest_request;
     std::string head;
@@ -80,7 +80,7 @@ Loopback::Loopback() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
-  // The sockets API wants a sockaddr for all families.
+  // The sockets API expects the type for all address families.
   auto* any = reinterpret_cast<sockaddr*>(&address);
   if (fd_ < 0 || ::bind(fd_, any, length) != 0 || ::listen(fd_, waiting_connections) != 0 ||
       ::getsockname(fd_, any, &length) != 0) {
@@ -130,7 +130,7 @@ bool open_in_browser(const std::string& url) {
   if (::pipe2(outcome, O_CLOEXEC) != 0) return false;
   const pid_t child = ::fork();
   if (child == 0) {
-    // A grandchild, so that nobody has to wait for the browser's end.
+    // A grandchild, so that nobody has to wait for the browser to end.
     if (::fork() != 0) ::_exit(0);
     ::setsid();
     const int nothing = ::open("/dev/null", O_RDWR);

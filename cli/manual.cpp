@@ -6,7 +6,7 @@
 namespace berth::cli {
 namespace {
 
-// No dash is a hyphen here, no line starts a macro.
+// Escapes dashes, so that they aren't turned into hyphens, and lines that would start a macro.
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -50,7 +50,7 @@ std::string commands(const CommandInfo& root) {
     std::string flags;
     for (const FlagInfo& flag : command->flags)
       if (flag.names[0] != "--help") flags += flag_text(flag);
-    // A group's flags are taken by all of its commands.
+    // The flags of a group are accepted by all of its commands.
     if (command != &root && (!is_group || !flags.empty()))
       text += usage(*command, is_group ? " COMMAND" : "") + flags;
   }

@@ -8,7 +8,8 @@ class App;
 
 namespace berth::cli {
 
-// berth(1) in man(7) macros: every command and flag of the tree, files, variables, exit codes.
+// The manual page berth(1) in man(7) macros: every command and flag of the tree, files, variables
+// and exit codes.
 std::string manual_page(const CLI::App& root);
 
 }  // namespace berth::cli

@@ -11,7 +11,7 @@
 namespace berth::cli {
 namespace {
 
-// How a field of an order is called, and where it stands in a deployment.
+// The name of a field in an order, and where it is in a deployment.
 struct Field {
   const char* order;
   const char* live;
@@ -45,7 +45,7 @@ std::string interpolated(const std::string& text, const std::string& where) {
     } else if (text.compare(i, 2, "${") == 0 && text.find('}', i) != std::string::npos) {
       const size_t end = text.find('}', i);
       const std::string name = text.substr(i + 2, end - i - 2);
-      // An empty value is one, too.
+      // An empty value is a value too.
       const char* value = is_name(name) ? std::getenv(name.c_str()) : nullptr;
       if (value == nullptr)
         throw Failure(Exit::usage, where + ": the variable " + name + " isn't set");
@@ -76,8 +76,8 @@ bool is_known(const std::string& key) {
          std::ranges::any_of(fields, [&](const Field& field) { return key == field.order; });
 }
 
-// `texts` is the entry with its scalars as they were written: variables are texts, and 1.10 isn't
-// 1.1.
+// `texts` is the entry with its scalars as they were written, because variables are texts, and 1.10
+// isn't the same as 1.1.
 json parse_order(const json& entry, const json& texts, const std::string& where) {
   if (!entry.is_object())
     throw Failure(Exit::usage, where + " holds no deployment",
@@ -103,7 +103,7 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
 bool is_same(const Field& field, const json& wanted, const json& there) {
   if (std::string_view(field.order) != "custom_domain" || !wanted.is_string() || !there.is_string())
     return wanted == there;
-  // Host names know no case; the server keeps them in lower case.
+  // Host names are case-insensitive; the server stores them in lower case.
   return std::ranges::equal(
       wanted.get<std::string>(), there.get<std::string>(),
       [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });

@@ -4,49 +4,51 @@
 #include <string>
 #include <vector>
 
-// What a deployment is to be, from flags or a berth.yaml, and how it differs from what is there.
+// The desired state of a deployment, from flags or a berth.yaml, and how it differs from the
+// current one.
 namespace berth::cli {
 
 using nlohmann::json;
 
-// KEY=VALUE, or KEY alone, whose value is the variable of that name in our own environment: so
-// that no secret has to stand in a command line. Throws Failure usage.
+// Parses KEY=VALUE, or KEY alone, whose value is then taken from the environment, so that no secret
+// has to be part of a command line. Throws Failure `usage`.
 std::pair<std::string, std::string> parse_env(const std::string& text);
-// Lines KEY=VALUE; empty ones and those that start with # don't count. Quotes around a value are
-// taken off. Throws Failure usage with the number of the line.
+// Parses lines of the form KEY=VALUE. Empty lines and lines that start with # are skipped, and
+// quotes around a value are removed. Throws Failure `usage`, which names the line.
 json parse_env_file(const std::string& text, const std::string& source);
 
-// Deployments of a berth.yaml as bodies of POST /api/deploy/apps. Either one deployment at the top
-// level, or a list under `deployments`; of one document. Keys: those of the request (name, image,
-// tier, port, custom_domain, health_path, env_vars or env, registry_credentials). In env_vars and
-// registry_credentials ${NAME} stands for a variable of our own environment and $$ for a $. Throws
-// Failure usage with source and key.
+// Parses the deployments of a berth.yaml into orders: bodies of POST /api/deploy/apps. The file has
+// one document, with a single deployment at its top level or a list under `deployments`. The keys
+// are those of the request (name, image, tier, port, custom_domain, health_path, env_vars or env,
+// registry_credentials). In env_vars and registry_credentials, ${NAME} stands for an environment
+// variable and $$ for a $. Throws Failure `usage`, which names the source and the key.
 std::vector<json> parse_orders(const std::string& text, const std::string& source);
 
-// What `up` would do with one deployment.
+// The change of one field.
 struct Change {
   std::string field;
-  std::string from;  // for people; empty where there was nothing
-  std::string to;    // likewise
+  std::string from;  // for display; empty if there was no value
+  std::string to;    // for display; empty if the value is removed
 };
+// What `deploy up` would do with one deployment.
 struct Plan {
   enum class Kind { create, patch, nothing };
   Kind kind = Kind::nothing;
   std::string name;
-  std::string id;  // of a deployment that is there
-  json body;       // of the POST or PATCH
+  std::string id;  // of an existing deployment
+  json body;       // of the POST or PATCH request
   std::vector<Change> changes = {};
-  // Values that the server never gives back, so that only it can tell whether they differ. They are
-  // sent; where none differs, nothing is rolled out.
+  // Names of values that the server never returns, so that only it can tell whether they changed.
+  // They are sent, and if none of them has changed, nothing is rolled out.
   std::vector<std::string> unseen = {};
 };
 
-// `live` is the deployment as GET gives it, or null. Fields that the order leaves out stay as they
-// are. Variables are the whole set: what is there and isn't in the order is removed, unless the
-// order has none at all.
+// Compares an order with `live`, the deployment as GET returns it, or null. Fields that the order
+// doesn't have stay as they are. Variables are a complete set: those that the order doesn't have
+// are removed, unless the order has no variables at all.
 Plan plan_for(const json& order, const json& live);
 
-// Lines as a diff shows them: +, ~ and - before each field. Values of variables aren't shown.
+// The plan as lines of a diff, with +, ~ or - before each field. Values of variables aren't shown.
 std::string describe(const Plan& plan);
 
 }  // namespace berth::cli

@@ -21,7 +21,7 @@ std::string padded(const std::string& text, size_t width) {
   return text + std::string(width - std::min(width, cells(text)), ' ');
 }
 
-// A plain scalar would be read as something else, or not at all.
+// Whether the text, written as a plain scalar, would be read as something else or couldn't be read.
 bool needs_quotes(const std::string& text) {
   const auto special = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (text.empty() || std::ranges::any_of(text, special)) return true;
@@ -97,7 +97,7 @@ std::string name_of(Format format) {
 }
 
 size_t cells(const std::string& text) {
-  // The widths of Unicode, whatever locale we run in.
+  // Uses Unicode's widths, whatever the user's locale is.
   static const locale_t unicode = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (unicode == nullptr) return characters(text);
   const locale_t before = ::uselocale(unicode);
@@ -123,7 +123,7 @@ std::string printable(std::string_view text) {
       c = ' ';
     else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       c = '?';
-  // The C1 controls in UTF-8, of which some terminals take 0x9b for "ESC [".
+  // The C1 control characters in UTF-8; some terminals treat 0x9b as "ESC [".
   for (size_t i = 0; i + 1 < result.size(); ++i)
     if (result[i] == '\xc2' && static_cast<unsigned char>(result[i + 1]) < 0xa0)
       result.replace(i, 2, "?");
@@ -171,7 +171,7 @@ std::string cell(const json& object, std::string_view path) {
 }
 
 void Output::print(const json& body, const std::function<std::string()>& text) const {
-  // Bytes that aren't UTF-8 end nothing.
+  // Invalid UTF-8 must not make the output fail.
   constexpr auto replace = json::error_handler_t::replace;
   switch (format_) {
     case Format::as_json:

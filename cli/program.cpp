@@ -13,7 +13,7 @@ void report(const Failure& failure) {
   if (!failure.advice.empty()) say(failure.advice);
 }
 
-// A group without one of its commands: which there are, and what was taken for one.
+// If a group was called without one of its commands, lists them and what was taken for a command.
 bool lacks_command(const CLI::App& program) {
   const CLI::App* group = &program;
   std::string above;
@@ -45,7 +45,7 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
     if (!std::cout) throw Failure(Exit::failed, "the result can't be written to stdout");
     return int(Exit::ok);
   } catch (const CLI::ParseError& error) {
-    // --help and --version arrive here, too, with 0.
+    // --help and --version arrive here too, with the code 0.
     if (error.get_exit_code() != 0 && lacks_command(program)) return int(Exit::usage);
     return program.exit(error) == 0 ? int(Exit::ok) : int(Exit::usage);
   } catch (const Failure& failure) {
@@ -86,7 +86,8 @@ int run_program(int argc, char** argv) {
   try {
     return parse_and_run(*make_program(run), argc, argv);
   } catch (const json::exception& error) {
-    // An answer that lacks what the API promises: another program, or another version.
+    // The answer lacks something that the API promises, so it comes from another program or
+    // version.
     report(Failure(Exit::failed, "the server's answer can't be understood", error.what()));
   } catch (const std::exception& error) {
     report(Failure(Exit::failed, error.what()));

@@ -7,10 +7,10 @@
 
 namespace berth::cli {
 
-// The whole tree of commands. `run` outlives it.
+// The complete tree of commands. `run` has to outlive it.
 std::unique_ptr<CLI::App> make_program(Run& run);
 
-// Runs what the arguments say and returns the exit code; nothing is thrown out of it.
+// Runs the command that the arguments name and returns the exit code. Never throws.
 int run_program(int argc, char** argv);
 
 }  // namespace berth::cli

@@ -9,12 +9,14 @@
 
 namespace berth::cli {
 
-// What a command works with. Made of the global flags when it is first needed, so that `berth
-// completion` and `berth man` need neither a configuration nor a home directory.
+// What a command works with. Created from the global flags when it is first needed, so that `berth
+// completion` and `berth man` need neither configuration nor a home directory.
 class Run {
  public:
   GlobalFlags flags;
 
+  // These are created by the first call. They throw Failure `usage` for invalid flags or
+  // configuration.
   Settings& settings();
   CredentialStore& store();
   Api& api();

@@ -8,11 +8,12 @@
 
 namespace berth::cli {
 
-// What a run goes by: flags, then variables, then config.yaml, then the defaults.
+// The settings of a run. Flags take precedence over environment variables, those over config.yaml,
+// and that over the defaults.
 struct Settings {
   std::string server;
   Format format = Format::table;
-  std::string app;  // which stored app; empty: the one in use
+  std::string app;  // the stored app to use; empty: the current one
   std::string client_id;
   std::optional<std::string> token;          // BERTH_TOKEN
   std::optional<std::string> client_secret;  // BERTH_CLIENT_SECRET
@@ -21,16 +22,16 @@ struct Settings {
   Places places;
 };
 
-// The flags that every command takes; empty where they weren't given.
+// The flags that every command accepts; empty if they weren't given.
 struct GlobalFlags {
   std::string server;
   std::string output;
   std::string app;
   std::string client_id;
-  std::string secret_file;  // of `berth admin`
+  std::string secret_file;  // for `berth admin`
 };
 
-// Throws Failure usage.
+// Determines the settings. Throws Failure `usage`.
 Settings settle(const GlobalFlags& flags);
 
 }  // namespace berth::cli

@@ -13,16 +13,16 @@
 namespace berth::cli {
 namespace {
 
-// The terminal's settings outlive the process: a signal that ends it has to put them back, too.
+// The terminal's settings outlive the process, so a signal that ends it has to restore them.
 termios before_quiet = {};
 constexpr std::array endings = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 extern "C" void end_loud(int signal) {
   ::tcsetattr(STDIN_FILENO, TCSANOW, &before_quiet);
-  ::raise(signal);  // SA_RESETHAND: by now it ends the process
+  ::raise(signal);  // thanks to SA_RESETHAND this ends the process
 }
 
-// No echo as long as it lives. One at a time.
+// Turns the terminal's echo off for the lifetime of this object. Only one may exist at a time.
 class Quiet {
  public:
   Quiet() {
@@ -90,7 +90,7 @@ std::string ask_secret(const std::string& question, const std::string& otherwise
 void confirm(const std::string& question, bool yes) {
   if (yes) return;
   check_somebody_is_there(question + " [y/N]", "Pass --yes.");
-  std::string answer;  // just Enter is a no
+  std::string answer;  // just Enter means no
   std::getline(std::cin, answer);
   if (answer != "y" && answer != "Y" && answer != "yes")
     throw Failure(Exit::failed, "nothing was done");

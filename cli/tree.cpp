@@ -5,7 +5,7 @@
 namespace berth::cli {
 namespace {
 
-// A check for membership writes its set into the type's name: "TEXT:{table,json,yaml}".
+// CLI11 puts the values of a membership check into the type's name: "TEXT:{table,json,yaml}".
 std::vector<std::string> choices_in(const std::string& type_name) {
   const size_t open = type_name.find('{');
   const size_t close = type_name.find('}', open);

@@ -12,7 +12,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Quick where it is quick; then slow enough for the API's 30 a minute.
+// At first the pauses are short; later they are long enough for the API's limit of 30 requests a
+// minute.
 constexpr std::array first_pauses = {milliseconds(300), milliseconds(500), milliseconds(1'000)};
 constexpr milliseconds later_pause{2'100};
 constexpr milliseconds shortest_look{1'000};
@@ -53,8 +54,8 @@ bool has_failed(const json& status) {
 
 bool is_done(const json& status) { return text_of(status, "status") == "running"; }
 
-// The look at the status; nothing where there is no answer just now: a restart of the server isn't
-// the deployment's end. Throws Failure where it is refused, or the time is over.
+// Asks for the status. Returns nothing if there is no answer at the moment, since a restart of the
+// server doesn't end the deployment. Throws Failure if the server refuses or the time is over.
 std::optional<json> look_at(Api& api, const std::string& id, Clock::time_point end) {
   const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
   try {
@@ -68,7 +69,7 @@ std::optional<json> look_at(Api& api, const std::string& id, Clock::time_point e
 
 }  // namespace
 
-// The tables of the README.
+// The same advice as in the README's tables.
 std::string advice_for(std::string_view reason) {
   static const std::map<std::string_view, std::string> advices = {
       {"image_pull_failed", "Check the image's name, tag and registry credentials."},

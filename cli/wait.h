@@ -8,12 +8,12 @@
 
 namespace berth::cli {
 
-// What to do about a reason of GET …/status; empty for one that isn't known here.
+// What to do about a reason that GET …/status reports; empty for an unknown reason.
 std::string advice_for(std::string_view reason);
 
-// Follows the deployment until it is running and tells each step on stderr. Its last status. Throws
-// Failure failed, with the reason and what to do about it, where it becomes errored, its rollout
-// fails or somebody stops it; Failure timed_out where it takes longer than `time`.
+// Follows the deployment until it is running, and reports each step on stderr. Returns its last
+// status. Throws Failure `failed`, with the reason and advice, if the deployment fails, its rollout
+// fails or somebody stops it; throws Failure `timed_out` if that takes longer than `time`.
 json wait_until_running(Api& api, const std::string& id, std::chrono::seconds time);
 
 }  // namespace berth::cli

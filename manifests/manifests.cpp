@@ -17,13 +17,15 @@ namespace {
 
 using nlohmann::json;
 
-// Long enough that two versions of an object never share one, short enough to be read aloud.
+// Long enough that two versions of an object never share a hash, short enough to be read aloud.
 constexpr size_t hash_length = 32;
 
-constexpr const char* tls_suffix = "-tls";  // behind an object's name: its TLS secret
+// Appended to an object's name, gives the name of its TLS secret.
+constexpr const char* tls_suffix = "-tls";
 
-// What a container is sure to get of its limit. Web applications idle most of the time, so the
-// processor is shared widely; memory can't be taken back, so it is shared with care.
+// The ratio between a container's limit and its request, the amount that it is guaranteed. Web
+// applications are idle most of the time, so the processor is overcommitted generously; memory
+// can't be taken back, so it is overcommitted with care.
 constexpr std::int64_t cpu_limit_to_request = 10;
 constexpr std::int64_t memory_limit_to_request = 2;
 
@@ -76,7 +78,7 @@ json deployment_labels(const deployments::Deployment& deployment, const Settings
           {deployment_label, deployment.id}};
 }
 
-// A deployment on its way to becoming objects: what several templates ask for.
+// What several templates need of a deployment.
 struct Parts {
   const deployments::Wish& wish;
   const Settings& settings;
@@ -106,8 +108,9 @@ Object env_secret(const Parts& parts) {
   return finished("env_secret.yaml", parts.with({{"data", data}}));
 }
 
-// The key of a registry in a Docker configuration: its host, but for Docker Hub, whose credentials
-// stand under the address of its old API (kubernetes.io, "Images", config.json).
+// The key of a registry in a Docker configuration. It is the registry's host, except for Docker
+// Hub, whose credentials are under the address of its old API (kubernetes.io, "Images",
+// config.json).
 std::string registry_key(const std::string& image) {
   const std::string host = image.substr(0, image.find('/'));
   return host == "docker.io" ? "https://index.docker.io/v1/" : host;
@@ -163,8 +166,8 @@ Object deployment_object(const Parts& parts, const Object& env) {
   return object;
 }
 
-// An Ingress can name only secrets of its own namespace. A certificate of another namespace is the
-// ingress controller's default one, which it takes for a host without a secret.
+// An Ingress can only name secrets of its own namespace. A certificate of another namespace is the
+// ingress controller's default certificate, which it uses for a host without a secret.
 json tls_of(const std::string& host, const Parts& parts) {
   const Settings& settings = parts.settings;
   json entry = {{"hosts", {host}}};
@@ -208,16 +211,17 @@ Object ingress(const Parts& parts) {
                                               {"tls", tls_of(host, parts)}}));
 }
 
-// The one that serves, the one that a rollout starts beside it, and three that earlier rollouts
-// have told to end and that count until then (kubernetes.io, "Resource Quotas"): ten restarts a
-// minute and some 20 s for a pod to end.
+// The pod that serves, the one that a rollout starts beside it, and three that earlier rollouts
+// have ended and that count until they are gone (kubernetes.io, "Resource Quotas"): with ten
+// restarts a minute and about 20 s for a pod to end.
 constexpr std::int64_t pods_of_a_deployment = 5;
 
 Object resource_quota(const Values& common, const deployments::AppSize& size) {
   const std::int64_t pods = pods_of_a_deployment * size.deployments;
   const std::int64_t cpu = pods_of_a_deployment * size.cpu_millicores;
   const std::int64_t memory = pods_of_a_deployment * size.memory_mb;
-  // Each pod's requests were rounded up, so their sum can be larger by one for each pod.
+  // Each pod's requests are rounded up, so their sum may exceed the exact amount by one for each
+  // pod.
   Values values = {{"pods", std::to_string(pods)},
                    {"limits_cpu", millicores(cpu)},
                    {"limits_memory", mebibytes(memory)},
@@ -275,7 +279,7 @@ std::vector<Object> of_deployment(const deployments::Wish& wish, const Settings&
 }
 
 std::string domain_object_name(const std::string& deployment_id, const std::string& domain) {
-  constexpr size_t enough = 10;  // characters, to tell a deployment's few domains apart
+  constexpr size_t enough = 10;  // characters; enough to tell a deployment's few domains apart
   return object_name(deployment_id) + "-" + hex(sha256(domain)).substr(0, enough);
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t max_admin_actor_length = 128;
 
-// What a token calls itself. `unknown` may still be anything that isn't ours.
+// The kind of a token according to its prefix. `unknown` tokens may have come from anywhere.
 enum class TokenKind { jwt, access, refresh, play_session, other_of_ours, unknown };
 
 TokenKind kind_of(const std::string& token) {
@@ -75,7 +75,7 @@ Bearer by_session_or_play_session(db::Tx& tx, const std::string& token, const Se
   if (kind != TokenKind::play_session)
     refuse_kind("a session token, of POST /api/auth/login or of an app (st_live_...),");
   Bearer bearer = use_play_session(tx, token);
-  // Only the session's own routes go on telling of one that has ended.
+  // A session that has ended only gives access to its own routes, which report the end.
   if (bearer.play->ended_at) throw Error(Code::token_revoked, "the session has ended");
   bearer.user = user_of(tx, bearer.play->user_id);
   return bearer;

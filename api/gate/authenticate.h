@@ -9,30 +9,30 @@
 
 namespace berth::api {
 
-// What stands behind the scheme in Authorization, in whatever case the scheme was written (RFC
-// 9110, section 11.1). Nothing where there is another scheme or none.
+// The text after the scheme in the Authorization header, where the scheme is compared without
+// regard to case (RFC 9110, section 11.1). Nothing if the header is missing or has another scheme.
 std::optional<std::string_view> credentials(const Request& request, std::string_view scheme);
-// What stands behind "Bearer" (RFC 6750, section 2.1); empty where there is nothing of the kind.
+// The token after "Bearer" (RFC 6750, section 2.1); empty if there is none.
 std::string bearer_token(const Request& request);
 
-// With spaces between them.
+// The names of the scopes, separated by spaces.
 std::string scope_names(const std::vector<Scope>& scopes);
 
-// Who a token speaks for, as far as the access that it opens asks for it.
+// Whom a token speaks for. Only the fields that the access concerns are set.
 struct Bearer {
   std::optional<accounts::User> user = {};
   std::string session_id = {};
   std::optional<oauth::Caller> caller = {};
   std::optional<play::Session> play = {};
 };
-// Checks that the token opens what asks for `access`, right now. Nothing for open and internal
-// access. Throws as authenticate() does.
+// Checks that the token gives this access at this moment. Returns an empty Bearer for open and
+// internal access. Throws like authenticate().
 Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
                     const Services& services);
 
-// Finds out who calls, and fills in the call's user, session_id, caller, play and admin as far as
-// the route's access says. The internal secret was looked at before. Throws invalid_token,
-// wrong_token_type, token_expired, token_revoked, account_suspended, insufficient_scope.
+// Determines who calls, and sets the call's user, session_id, caller, play and admin as far as the
+// route's access requires. The internal secret has been checked before. Throws invalid_token,
+// wrong_token_type, token_expired, token_revoked, account_suspended or insufficient_scope.
 void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call);
 
 }  // namespace berth::api

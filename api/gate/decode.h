@@ -3,9 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-// What the handlers' decodings share: bodies that name what changes, and leave the rest as it is.
+// Decoding that several handlers share, for bodies that name just the fields to change.
 namespace berth::api {
 
+// Sets `field` if the body has the field `name`. The second form sets an optional field, which null
+// clears.
 template <typename T>
 void set(T& field, const nlohmann::json& body, const char* name) {
   if (const auto value = body.find(name); value != body.end()) field = value->get<T>();

@@ -7,7 +7,7 @@
 #include "controller/base/clock.h"
 #include "controller/domain/kernel/page.h"
 
-// What the handlers' encodings share.
+// Encoding and decoding that several handlers share.
 namespace berth::api {
 
 template <typename T>
@@ -18,7 +18,7 @@ inline nlohmann::json or_null(const std::optional<Instant>& value) {
   return value ? nlohmann::json(to_iso8601(*value)) : nlohmann::json(nullptr);
 }
 
-// {<plural>: […], page, page_size, total}
+// Encodes a page of a list: {<plural>: […], page, page_size, total}.
 template <typename T, typename Encode>
 nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& encode) {
   nlohmann::json items = nlohmann::json::array();
@@ -29,14 +29,14 @@ nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& enc
           {"total", page.total}};
 }
 
-// One object under its name, and its fields beside it.
+// The fields of an object, and beside them the object itself under its name.
 inline nlohmann::json enveloped(const char* name, const nlohmann::json& object) {
   nlohmann::json body = object;
   body[name] = object;
   return body;
 }
 
-// A field that may be left out or null.
+// The text of a field; nothing if it is missing or null.
 inline std::optional<std::string> text_or_nothing(const nlohmann::json& body, const char* field) {
   const auto value = body.find(field);
   return value == body.end() || value->is_null() ? std::nullopt

@@ -3,7 +3,8 @@
 namespace berth::api {
 namespace {
 
-// For an HTTP header: quotes and backslashes escaped, nothing outside ASCII (RFC 6750, section 3).
+// A quoted string for an HTTP header: quotes and backslashes are escaped, and everything that isn't
+// printable ASCII is replaced (RFC 6750, section 3).
 std::string quoted_string(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -27,7 +28,7 @@ bool concerns_token(Code code) {
 
 std::string bearer_challenge(const Error& error, const Challenge& challenge) {
   std::string value = "Bearer realm=\"berth\"";
-  // Without a token there is nothing to say about it (RFC 6750, section 3.1).
+  // Without a token in the request, there must be no error code (RFC 6750, section 3.1).
   if (error.code == Code::insufficient_scope)
     value += ", error=\"insufficient_scope\", scope=" + quoted_string(challenge.scope);
   else if (concerns_token(error.code) && challenge.with_credentials)

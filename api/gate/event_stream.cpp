@@ -10,8 +10,8 @@
 namespace berth::api {
 namespace {
 
-// Before a broken stream is taken up again. Spread, so that those who were cut off by a restart
-// don't come back in the same instant.
+// How long a client waits before it resumes a broken stream. The time is random, so that the
+// clients that a restart has cut off don't all come back at the same moment.
 constexpr std::chrono::milliseconds shortest_retry{1000};
 constexpr std::chrono::milliseconds longest_retry{4000};
 
@@ -30,7 +30,7 @@ void append_data(std::string& text, std::string_view data) {
   }
 }
 
-// One stream out of the database; its functions run on the connection's thread.
+// One stream from the database. Its functions run on the connection's thread.
 class Follower {
  public:
   Follower(const Call& call, const Services& services, Following following)
@@ -59,7 +59,7 @@ class Follower {
         return following_.read(tx, following_.after);
       });
     } catch (const Error&) {
-      return Next::end;  // he is told why when he comes back
+      return Next::end;  // the client is told the reason when it connects again
     }
     behind_ = batch.events.size() >= event_batch_size;
     if (batch.events.empty()) return batch.next;
@@ -226,7 +226,8 @@ Reply event_reply(Stream stream) {
   Reply reply;
   reply.stream = std::move(stream);
   reply.content_type = "text/event-stream";
-  // The second is nginx's: it would collect the answer (ngx_http_proxy_module, proxy_buffering).
+  // X-Accel-Buffering is for nginx, which would otherwise buffer the answer (ngx_http_proxy_module,
+  // proxy_buffering).
   reply.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
   return reply;
 }

@@ -17,48 +17,51 @@
 #include "api/transport/http.h"
 #include "controller/db/database.h"
 
-// Server-sent events (WHATWG HTML, section 9.2) out of the database.
+// Streams of server-sent events (WHATWG HTML, section 9.2) from the database.
 //
-// What is sent are rows. A commit wakes those who follow what it was about (db::Topic), and each
-// reads on from the last id that it sent: so nobody has a queue that could run full, a stream that
-// is taken up again with Last-Event-ID reads the same rows, and nothing is lost between reading and
-// waiting. A follower who is too slow to take a batch within the write timeout is closed by the
-// server and comes back with Last-Event-ID.
+// What is sent are rows. A commit wakes the streams that follow its topic (db::Topic), and each
+// stream reads on from the last id that it sent. So there is no queue that could overflow, a stream
+// that is resumed with Last-Event-ID reads the same rows, and nothing is lost between reading and
+// waiting. If a client is too slow to take a batch within the write timeout, the server closes its
+// connection, and the client comes back with Last-Event-ID.
 namespace berth::api {
 
 struct Call;
 struct Reply;
 struct Services;
 
-// One event. `id` and `name` are ours: without CR, LF and NUL. `data` may have any line ends.
+// One event. `id` and `name` come from berth and contain no CR, LF or NUL. `data` may contain any
+// line ends.
 struct Event {
   std::string id;
   std::string name;
   std::string data;
 };
-// Its lines, with the empty one that sends it off. Each line of `data` gets a field of its own, so
-// that the other side puts them together with LF; a CR, which ends a line there too, becomes an LF.
-// An empty `id` is left out, which leaves the last one in force; an empty `name` means "message".
+// The lines of an event, including the empty line that ends it. Each line of `data` becomes a field
+// of its own, and the client joins them with LF again. A CR ends a line in this format too, so it
+// arrives as an LF. An empty `id` is left out, which keeps the previous id; an empty `name` means
+// "message".
 std::string encode_event(const Event& event);
-// A comment: read over by the other side, but its loss shows that nobody is there.
+// A comment line, which clients ignore. If sending it fails, the client is gone.
 std::string encode_heartbeat();
-// For how long to wait before a broken stream is taken up again.
+// A line that tells the client how long to wait before it resumes a broken stream.
 std::string encode_retry(std::chrono::milliseconds wait);
 
-// The id after which the caller wants to go on; nothing where it is the first time. Throws
-// malformed_request for one that is longer than any of ours or that no event could have had.
+// The id after which the client wants to continue; nothing for a first connection. Throws
+// malformed_request if it is longer than any id of ours, or contains characters that no id can
+// have.
 std::optional<std::string> last_event_id(const Request& request);
 inline constexpr std::size_t max_event_id_bytes = 128;
-// The same, where ids are row ids: 1 to 2^63-1 without a sign.
+// Like last_event_id(), for ids that are row ids: 1 to 2^63-1 without a sign.
 std::optional<std::int64_t> last_event_number(const Request& request);
 
-// Where streams wait for commits. Thread-safe; outlives its subscriptions.
+// The place where streams wait for commits. Thread-safe, and has to outlive its subscriptions.
 class EventHub {
  public:
   struct Limits {
-    // Each stream has a connection, which other requests need too.
+    // Each stream occupies a connection, and other requests need connections too.
     std::size_t streams = 768;
-    // So that one user doesn't take them all; a page or two with a few streams each.
+    // The limit for one user: enough for a few pages with several streams each.
     std::size_t streams_of_one = 32;
   };
   EventHub() : EventHub(Limits{}) {}
@@ -71,7 +74,7 @@ class EventHub {
     std::mutex mutex;
     std::condition_variable woken;
     std::uint64_t news = 0;       // guarded by `mutex`
-    std::size_t subscribers = 0;  // guarded by the hub's
+    std::size_t subscribers = 0;  // guarded by the hub's mutex
   };
   using Key = std::pair<db::Topic, std::string>;
 
@@ -82,8 +85,8 @@ class EventHub {
     ~Subscription();
     Subscription(const Subscription&) = delete;
     Subscription& operator=(const Subscription&) = delete;
-    // True where there was a wake() since the last call (or since the subscription); waits for one
-    // at most that long.
+    // Waits for a wake() until `patience` is over. Returns true if there was one since the last
+    // call, or since the subscription for the first call.
     bool wait(std::chrono::milliseconds patience);
 
    private:
@@ -92,7 +95,7 @@ class EventHub {
     const std::shared_ptr<Channel> channel_;
     std::uint64_t seen_;
   };
-  // The right to hold a stream open.
+  // The permission to keep a stream open, for the lifetime of this object.
   class Permit {
    public:
     Permit(EventHub& hub, std::string holder);
@@ -105,66 +108,71 @@ class EventHub {
     const std::string holder_;
   };
 
-  // Throws rate_limited where `holder` has too many streams, unavailable where all have; both with
-  // the time after which connections that nobody holds any more have been noticed.
+  // Throws rate_limited if `holder` has too many streams, and unavailable if all holders together
+  // have. Both errors contain the time after which connections whose clients are gone have been
+  // noticed.
   std::unique_ptr<Permit> admit(const std::string& holder) {
     return std::make_unique<Permit>(*this, holder);
   }
   std::unique_ptr<Subscription> subscribe(db::Topic topic, const std::string& id) {
     return std::make_unique<Subscription>(*this, Key(topic, id));
   }
-  // Quick and never waits: called by the database after commits. Nobody listens: nothing happens.
+  // Wakes the subscribers of a topic and id, if there are any. Never waits; the database calls it
+  // after commits.
   void wake(db::Topic topic, const std::string& id);
 
+  // The number of streams that are open now, for metrics.
   std::size_t open_streams() const;
 
  private:
   const Limits limits_;
   mutable std::mutex mutex_;
-  std::map<Key, std::shared_ptr<Channel>> channels_;  // those that somebody follows
-  std::map<std::string, std::size_t> holders_;        // those that have streams
+  std::map<Key, std::shared_ptr<Channel>> channels_;  // only those with subscribers
+  std::map<std::string, std::size_t> holders_;  // the number of streams of each holder that has any
   std::size_t streams_ = 0;
 };
 
-// Some events in their order, and whether more can come ever.
+// Some events in order, and whether more may follow later.
 struct EventBatch {
   std::vector<Event> events;  // each with an id
   Next next = Next::more;
 };
-// So much is read, held and sent at once.
+// The most events that are read, kept in memory and sent at once.
 inline constexpr std::size_t event_batch_size = 100;
 
 // What a stream follows.
 struct Following {
   db::Topic topic;
-  std::string id;     // of the topic
-  std::string after;  // the id of the last event that the caller has
-  // Those behind `after`, at most event_batch_size, oldest first. Called on a snapshot, first at
-  // once and then whenever a commit was about topic and id. What it throws ends the stream; an
-  // Error is the way to say that the caller may not see this any more.
+  std::string id;     // the id within the topic
+  std::string after;  // the id of the last event that the client has
+  // Returns the events after `after`, oldest first and at most event_batch_size. It is called with
+  // a snapshot, once at the beginning and then after each commit that concerned topic and id. An
+  // exception ends the stream; an Error means that the client may not see the events any more.
   std::function<EventBatch(db::Tx& tx, const std::string& after)> read;
 };
 
-// The stream ends when the caller's token ends, is revoked or loses its scope: nothing is sent
-// after that, and a silent stream notices within `bearer_check_interval`. Throws as
-// EventHub::admit.
+// Answers with a stream of events. The stream ends when the caller's token expires, is revoked or
+// loses its scope: no event is sent after that, and an idle stream notices it within
+// `bearer_check_interval`. Throws like EventHub::admit().
 Reply follow_events(const Call& call, const Services& services, Following following);
 
-// The parts of it, for streams that don't come out of the database.
+// The parts of follow_events(), for streams that don't come from the database.
 inline constexpr std::chrono::seconds bearer_check_interval{5};
-// Dead peers are noticed, and proxies keep the connection: common ones close after 60 s of silence,
-// the standard recommends a comment each 15 s (section 9.2.7).
+// Finds clients that are gone, and makes proxies keep the connection: common ones close it after 60
+// s of silence, and the standard recommends a comment every 15 s (section 9.2.7).
 inline constexpr std::chrono::seconds heartbeat_interval{15};
 
-// Whether the token that a call came with still opens its route; copies what it needs of the call.
+// Checks whether the token of a call still gives access to its route. Copies what it needs from the
+// call.
 class BearerCheck {
  public:
   BearerCheck(const Call& call, const Services& services);
   // Throws what the gate would throw.
   void in(db::Tx& tx) const;
-  // Looks at it if the last look is longer ago than the interval; false: end the stream.
+  // Checks the token if the last check is older than the interval. Returns false if the stream has
+  // to end.
   bool still_good();
-  // Who holds the stream: the user behind the token.
+  // The holder of the stream: the token's user, or the client's address on an open route.
   const std::string& holder() const { return holder_; }
 
  private:
@@ -174,7 +182,7 @@ class BearerCheck {
   std::chrono::steady_clock::time_point checked_ = std::chrono::steady_clock::now();
 };
 
-// An answer of text/event-stream: with what keeps proxies from holding it back.
+// An answer of type text/event-stream, with headers that keep proxies from buffering it.
 Reply event_reply(Stream stream);
 
 }  // namespace berth::api

@@ -13,18 +13,19 @@
 
 namespace berth::api {
 
-// The way of a request from the transport to a handler and back: internal secret, route, token,
-// scope, rate, body, transaction, answer; all of it read off the route. Thread-safe.
+// Takes each request from the transport to its handler and back: internal secret, route, token,
+// scope, rate, body, transaction, answer. What is checked follows from the route's row in the
+// table. Thread-safe.
 class Gate {
  public:
-  // Checks the table against the schemas: throws std::logic_error where they don't fit.
+  // Throws std::logic_error if the table of routes doesn't fit the schemas.
   Gate(const Services& services, HttpMetrics& metrics);
 
-  // Answers every request; throws nothing.
+  // Answers every request; never throws.
   void handle(const Request& request, Response& response);
 
  private:
-  struct Passage;  // one request on its way
+  struct Passage;  // one request that is being handled
   Reply answer(Passage& passage);
   Reply run(Passage& passage, Call& call);
   void take_rate(Passage& passage, const Call& call);

@@ -34,7 +34,7 @@ std::optional<Reply> find(db::Tx& tx, const Slot& slot) {
   return Reply{.status = int(rows.integer(1)), .body = json::parse(rows.text(2))};
 }
 
-// In the place of one that is too old: the expiry loop may not have come to it.
+// Replaces an answer that is too old but hasn't been removed by the expiry loop yet.
 void keep(db::Tx& tx, const Slot& slot, const Reply& reply) {
   tx.execute(
       "INSERT OR REPLACE INTO idempotency_keys (principal, method, path, key, request_hash, "

@@ -7,8 +7,8 @@
 #include "api/gate/route.h"
 #include "controller/domain/lifecycle/expiry.h"
 
-// The header Idempotency-Key: the first answer comes again, byte for byte, for 24 hours (after
-// draft-ietf-httpapi-idempotency-key-header). Keys belong to their caller.
+// Implements the header Idempotency-Key: for 24 hours the first answer is repeated byte for byte
+// (after draft-ietf-httpapi-idempotency-key-header). A key belongs to its caller, method and path.
 namespace berth::api::idempotency {
 
 inline constexpr size_t max_key_length = 255;
@@ -19,13 +19,15 @@ struct Slot {
   std::string method;
   std::string path;
   std::string key;
-  std::string request_hash;  // of the body: bodies themselves aren't kept
+  std::string request_hash;  // the hash of the body; bodies themselves aren't stored
 };
-// Throws malformed_request where the key is too long.
+// Throws malformed_request if the key is too long.
 Slot slot(const Call& call, const Route& route, std::string_view key);
 
-// The answer kept for the slot. Throws idempotency_conflict where it belongs to another body.
+// The answer stored for the slot. Throws idempotency_conflict if the key was used with another
+// body.
 std::optional<Reply> find(db::Tx& tx, const Slot& slot);
+// Stores the answer, in the same transaction as the effects of the request.
 void keep(db::Tx& tx, const Slot& slot, const Reply& reply);
 
 }  // namespace berth::api::idempotency

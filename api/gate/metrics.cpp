@@ -11,7 +11,8 @@ namespace {
 const prometheus::Histogram::BucketBoundaries seconds_buckets = {
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
-// Methods are the caller's choice, and a series stays for ever: those that nobody serves share one.
+// The client chooses the method, and a series is never removed, so all methods that aren't served
+// share one series.
 std::string counted_as(const std::string& method) {
   static const std::set<std::string> known = {"GET",   "HEAD",   "POST",   "PUT",
                                               "PATCH", "DELETE", "OPTIONS"};

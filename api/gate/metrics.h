@@ -10,11 +10,13 @@
 
 namespace berth::api {
 
-// http_requests_total{method,route,code} and http_request_duration_seconds{route}. Thread-safe.
+// The metrics http_requests_total{method,route,code} and http_request_duration_seconds{route}.
+// Thread-safe.
 class HttpMetrics {
  public:
   explicit HttpMetrics(prometheus::Registry& registry);
-  // `route` is the operation's name, never the path: paths are without number.
+  // `route` is the name of the operation. It must not be the path, since there is no limit to the
+  // number of different paths.
   void observe(const std::string& method, const std::string& route, int code,
                std::chrono::nanoseconds took);
 

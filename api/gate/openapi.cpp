@@ -20,8 +20,8 @@ bool is_required(const json& schema, const std::string& field) {
   return std::find(required.begin(), required.end(), field) != required.end();
 }
 
-// An example of a schema, put together from those of its fields; what is null is left out where it
-// may be.
+// An example of a schema, composed of the examples of its fields. Optional fields whose example
+// would be null are left out.
 json example_of(const json& schema) {
   if (schema.contains("example")) return schema["example"];
   if (schema.contains("$ref")) {
@@ -57,7 +57,8 @@ const char* schema_of(ErrorBody body) {
   return "NestedError";
 }
 
-// Every code that the operation can answer with: its own, and those of what its row asks for.
+// Every error code that the operation can answer with: those in its row, and those that follow from
+// what the row requires.
 std::set<Code> codes_of(const Route& route) {
   std::set<Code> codes(route.errors.begin(), route.errors.end());
   const bool oauth = is_oauth(route.shape);

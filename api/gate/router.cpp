@@ -9,7 +9,7 @@ namespace {
 std::vector<std::string_view> split(std::string_view path) {
   std::vector<std::string_view> segments;
   while (!path.empty()) {
-    path.remove_prefix(1);  // the slash in front
+    path.remove_prefix(1);  // the leading slash
     const size_t end = std::min(path.find('/'), path.size());
     segments.push_back(path.substr(0, end));
     path.remove_prefix(end);
@@ -41,7 +41,7 @@ Router::Router(const std::vector<Route>& table, Environment environment) {
       throw std::logic_error("two routes for " + std::string(route.method) + " " +
                              std::string(route.path));
   }
-  // Fixed segments win over placeholders, whatever the order of the table.
+  // Fixed segments take precedence over placeholders, whatever the order of the table is.
   for (auto& [length, same_length] : patterns_)
     std::ranges::stable_sort(same_length, {}, [](const Pattern& pattern) {
       return std::ranges::count_if(pattern.segments, is_placeholder);

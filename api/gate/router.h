@@ -10,19 +10,19 @@
 
 namespace berth::api {
 
-// Finds the row of the table for a method and a path. HEAD is served by the row of GET.
+// Finds the row of the table for a method and a path. The row for GET also serves HEAD.
 class Router {
  public:
-  // Takes the rows that are there in this environment; they must outlive the router. Throws
-  // std::logic_error where two rows have the same method and path.
+  // Uses the rows that are available in this environment; the table has to outlive the router.
+  // Throws std::logic_error if two rows have the same method and path.
   Router(const std::vector<Route>& table, Environment environment);
 
   struct Match {
-    const Route* route = nullptr;  // nothing: 404, or 405 where `allow` holds methods
+    const Route* route = nullptr;  // null: 404, or 405 if `allow` isn't empty
     std::map<std::string, std::string, std::less<>> parameters;
-    std::string allow;  // for the header Allow
+    std::string allow;  // the value of the Allow header
   };
-  // `path` is still percent-encoded; parameters come decoded.
+  // `path` is still percent-encoded; the parameters in the result are decoded.
   Match find(std::string_view method, std::string_view path) const;
 
   const std::vector<const Route*>& rows() const { return rows_; }
@@ -36,7 +36,7 @@ class Router {
 
   std::vector<const Route*> rows_;
   std::unordered_map<std::string, const Route*> fixed_;        // "GET /health"
-  std::unordered_map<size_t, std::vector<Pattern>> patterns_;  // by their number of segments
+  std::unordered_map<size_t, std::vector<Pattern>> patterns_;  // by the number of their segments
 };
 
 }  // namespace berth::api

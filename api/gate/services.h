@@ -31,19 +31,19 @@ std::shared_ptr<ChatFeeds> make_chat_feeds();
 
 enum class Environment { development, production };
 
-// An encrypted copy of the database and the keys, on its way out.
+// An encrypted copy of the database and the keys that is being sent.
 struct Backup {
   std::uint64_t bytes = 0;
   Stream stream;
 };
 
-// What a deployment's readiness probe said, and how long ago.
+// What a deployment's readiness probe last reported, and how long ago.
 struct Health {
   bool ready = false;
   Duration age{0};
 };
 
-// What a deployment uses; nothing where the cluster doesn't tell.
+// What a deployment uses; numbers that the cluster doesn't report are empty.
 struct Usage {
   std::optional<std::int64_t> cpu_millicores;
   std::optional<std::int64_t> memory_bytes;
@@ -51,8 +51,8 @@ struct Usage {
   std::optional<std::int64_t> requests;
 };
 
-// What the handlers work with. Made by main, lives as long as the server. The cluster's side comes
-// as functions: the API never includes the reconcilers.
+// What the handlers work with. Created by main; lives as long as the server. The cluster's
+// functions are passed in, because the API never includes the reconcilers.
 struct Services {
   db::Database& db;
   Clock& clock;
@@ -64,10 +64,10 @@ struct Services {
   std::shared_ptr<ChatFeeds> chat_feeds = make_chat_feeds();
 
   Environment environment = Environment::development;
-  std::string base_url;  // the issuer, without a slash behind it
+  std::string base_url;  // the issuer, without a slash at its end
   std::string internal_secret;
   bool rate_limits = true;
-  std::vector<std::string> trusted_proxies;  // addresses that may set X-Forwarded-For
+  std::vector<std::string> trusted_proxies;  // proxies whose X-Forwarded-For is trusted
   Duration session_lifetime = std::chrono::hours(24);
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;
@@ -76,20 +76,24 @@ struct Services {
   oauth::Policy oauth_policy;
   deployments::Rules deployment_rules;
   LoginThrottle& login_throttle;
-  std::function<std::string()> rotate_session_key;  // the new key's id; throws where it can't
+  // Returns the new key's id; throws if that fails.
+  std::function<std::string()> rotate_session_key;
   // Where streams wait for commits.
   std::shared_ptr<EventHub> events = std::make_shared<EventHub>();
-  // Scheme, host and port that a host of deployments is reached at.
+  // The public URL of a deployment's host: scheme, host and port.
   std::function<std::string(const std::string& host)> url_of;
 
-  std::function<std::string()> kubernetes_state;      // simulated, connected, unreachable
-  std::function<std::vector<std::string>()> orphans;  // deployment ids on the cluster without a row
-  // Quick. Nothing where no container was started; empty: nobody knows.
+  std::function<std::string()> kubernetes_state;  // simulated, connected or unreachable
+  // Ids of deployments on the cluster without a row.
+  std::function<std::vector<std::string>()> orphans;
+  // Answers from memory. The result is empty if no container was started. If the function is empty,
+  // the health is unknown.
   std::function<std::optional<Health>(const std::string& deployment_id)> deployment_health = {};
-  // Takes seconds at most; empty: nothing is known.
+  // Takes a few seconds at most. If the function is empty, the usage is unknown.
   std::function<Usage(const deployments::Deployment& deployment)> deployment_usage = {};
   container_logs::Open container_logs = {};
-  // Sealed with this key, of 32 bytes (base/sealed_file.h). Throws Error unavailable.
+  // Makes a backup encrypted with this key of 32 bytes (base/sealed_file.h). Throws Error
+  // `unavailable`.
   std::function<Backup(const std::string& key)> backup;
 };
 

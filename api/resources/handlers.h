@@ -2,11 +2,11 @@
 
 #include "api/gate/route.h"
 
-// The handlers of the table of routes, by the file that they stand in: each decodes, makes one call
-// of the domain and encodes. What they throw is berth::Error.
+// The handlers of the table of routes, by the file that defines them. Each one decodes the request,
+// calls the domain once and encodes the result. Refusals are thrown as berth::Error.
 namespace berth::api {
 
-// account.cpp
+// accounts/handlers.cpp
 Reply register_account(const Call& call, const Services& services);
 Reply login(const Call& call, const Services& services);
 Reply verify_email(db::Tx& tx, const Call& call, const Services& services);
@@ -20,7 +20,7 @@ Reply update_me(db::Tx& tx, const Call& call, const Services& services);
 Reply delete_me(const Call& call, const Services& services);
 Reply external_profile(db::Tx& tx, const Call& call, const Services& services);
 
-// account_safety.cpp
+// accounts/safety.cpp
 Reply change_password(const Call& call, const Services& services);
 Reply forgot_password(db::Tx& tx, const Call& call, const Services& services);
 Reply reset_password(const Call& call, const Services& services);
@@ -29,14 +29,14 @@ Reply enable_totp(db::Tx& tx, const Call& call, const Services& services);
 Reply disable_totp(const Call& call, const Services& services);
 Reply new_recovery_codes(db::Tx& tx, const Call& call, const Services& services);
 
-// users.cpp
+// accounts/admin.cpp
 Reply list_users(db::Tx& tx, const Call& call, const Services& services);
 Reply promote_user(db::Tx& tx, const Call& call, const Services& services);
 Reply suspend_user(db::Tx& tx, const Call& call, const Services& services);
 Reply reactivate_user(db::Tx& tx, const Call& call, const Services& services);
 Reply rotate_session_key(const Call& call, const Services& services);
 
-// apps.cpp
+// apps/handlers.cpp
 Reply create_app(db::Tx& tx, const Call& call, const Services& services);
 Reply my_apps(db::Tx& tx, const Call& call, const Services& services);
 Reply public_app(db::Tx& tx, const Call& call, const Services& services);
@@ -51,7 +51,7 @@ Reply promote_app(db::Tx& tx, const Call& call, const Services& services);
 Reply suspend_app(db::Tx& tx, const Call& call, const Services& services);
 Reply reactivate_app(db::Tx& tx, const Call& call, const Services& services);
 
-// operators.cpp
+// apps/operators.cpp
 Reply rotate_secret(db::Tx& tx, const Call& call, const Services& services);
 Reply list_operator_apps(db::Tx& tx, const Call& call, const Services& services);
 Reply get_operator_app(db::Tx& tx, const Call& call, const Services& services);
@@ -60,25 +60,25 @@ Reply delete_operator_app(db::Tx& tx, const Call& call, const Services& services
 Reply list_operators(db::Tx& tx, const Call& call, const Services& services);
 Reply get_operator(db::Tx& tx, const Call& call, const Services& services);
 
-// connections.cpp
+// oauth/connections.cpp
 Reply list_connected_apps(db::Tx& tx, const Call& call, const Services& services);
 Reply get_connected_app(db::Tx& tx, const Call& call, const Services& services);
 Reply limit_connected_app(db::Tx& tx, const Call& call, const Services& services);
 Reply disconnect_app(db::Tx& tx, const Call& call, const Services& services);
 
-// play_sessions.cpp
+// apps/play_sessions.cpp
 Reply session_heartbeat(db::Tx& tx, const Call& call, const Services& services);
 Reply session_status(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_session(db::Tx& tx, const Call& call, const Services& services);
 Reply end_play_session(db::Tx& tx, const Call& call, const Services& services);
 
-// avatars.cpp
+// items/avatars.cpp
 Reply my_avatar(const Call& call, const Services& services);
 Reply avatar_of(const Call& call, const Services& services);
 Reply change_avatar(db::Tx& tx, const Call& call, const Services& services);
 Reply equip_avatar(db::Tx& tx, const Call& call, const Services& services);
 
-// cosmetics.cpp
+// items/cosmetics.cpp
 Reply list_cosmetics(db::Tx& tx, const Call& call, const Services& services);
 Reply my_cosmetics(db::Tx& tx, const Call& call, const Services& services);
 Reply purchase_cosmetic(db::Tx& tx, const Call& call, const Services& services);
@@ -86,7 +86,7 @@ Reply give_cosmetic(db::Tx& tx, const Call& call, const Services& services);
 Reply create_cosmetic(db::Tx& tx, const Call& call, const Services& services);
 Reply change_cosmetic(db::Tx& tx, const Call& call, const Services& services);
 
-// learning.cpp
+// items/learning.cpp
 Reply list_modules(db::Tx& tx, const Call& call, const Services& services);
 Reply get_module(db::Tx& tx, const Call& call, const Services& services);
 Reply report_progress(db::Tx& tx, const Call& call, const Services& services);
@@ -96,7 +96,7 @@ Reply internal_modules(db::Tx& tx, const Call& call, const Services& services);
 Reply create_module(db::Tx& tx, const Call& call, const Services& services);
 Reply change_module(db::Tx& tx, const Call& call, const Services& services);
 
-// social.cpp
+// social/handlers.cpp
 Reply search_users(db::Tx& tx, const Call& call, const Services& services);
 Reply get_user(db::Tx& tx, const Call& call, const Services& services);
 Reply list_friends(db::Tx& tx, const Call& call, const Services& services);
@@ -115,7 +115,7 @@ Reply user_presence(db::Tx& tx, const Call& call, const Services& services);
 Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services);
 Reply table_presence(db::Tx& tx, const Call& call, const Services& services);
 
-// chat.cpp
+// social/chat.cpp, and follow_channel() in social/chat_events.cpp
 Reply list_channels(db::Tx& tx, const Call& call, const Services& services);
 Reply open_channel(db::Tx& tx, const Call& call, const Services& services);
 Reply join_channel(db::Tx& tx, const Call& call, const Services& services);
@@ -127,7 +127,7 @@ Reply chat_words(db::Tx& tx, const Call& call, const Services& services);
 Reply set_chat_words(db::Tx& tx, const Call& call, const Services& services);
 Reply delete_message(db::Tx& tx, const Call& call, const Services& services);
 
-// oauth.cpp
+// oauth/handlers.cpp
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);
 Reply token(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services);
@@ -135,7 +135,7 @@ Reply verify_token(db::Tx& tx, const Call& call, const Services& services);
 Reply introspect_token(db::Tx& tx, const Call& call, const Services& services);
 Reply revoke_token(db::Tx& tx, const Call& call, const Services& services);
 
-// points.cpp
+// points/handlers.cpp
 Reply points_balance(db::Tx& tx, const Call& call, const Services& services);
 Reply points_history(db::Tx& tx, const Call& call, const Services& services);
 Reply transfer_points(db::Tx& tx, const Call& call, const Services& services);
@@ -144,13 +144,13 @@ Reply award_points(db::Tx& tx, const Call& call, const Services& services);
 Reply app_balance(db::Tx& tx, const Call& call, const Services& services);
 Reply operator_analytics(db::Tx& tx, const Call& call, const Services& services);
 
-// tiers.cpp
+// deployments/tiers.cpp
 Reply list_tiers(db::Tx& tx, const Call& call, const Services& services);
 Reply internal_tiers(db::Tx& tx, const Call& call, const Services& services);
 Reply create_tier(db::Tx& tx, const Call& call, const Services& services);
 Reply change_tier(db::Tx& tx, const Call& call, const Services& services);
 
-// deployments.cpp
+// deployments/handlers.cpp
 Reply create_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services);
 Reply get_deployment(db::Tx& tx, const Call& call, const Services& services);
@@ -165,13 +165,13 @@ Reply deployment_metrics(const Call& call, const Services& services);
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services& services);
 
-// deployment_events.cpp
+// deployments/events.cpp
 Reply deployment_events(db::Tx& tx, const Call& call, const Services& services);
 
-// container_logs.cpp
+// deployments/container_logs.cpp
 Reply container_log(const Call& call, const Services& services);
 
-// webhooks.cpp
+// deployments/webhooks.cpp
 Reply list_webhooks(db::Tx& tx, const Call& call, const Services& services);
 Reply create_webhook(db::Tx& tx, const Call& call, const Services& services);
 Reply change_webhook(db::Tx& tx, const Call& call, const Services& services);
@@ -180,23 +180,23 @@ Reply delete_webhook(db::Tx& tx, const Call& call, const Services& services);
 Reply test_webhook(db::Tx& tx, const Call& call, const Services& services);
 Reply list_deliveries(db::Tx& tx, const Call& call, const Services& services);
 
-// billing.cpp
+// deployments/billing.cpp
 Reply deployment_billing(db::Tx& tx, const Call& call, const Services& services);
 Reply suspend_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply reactivate_deployment(db::Tx& tx, const Call& call, const Services& services);
 
-// campaigns.cpp
+// ads/campaigns.cpp
 Reply create_campaign(db::Tx& tx, const Call& call, const Services& services);
 Reply list_campaigns(db::Tx& tx, const Call& call, const Services& services);
 Reply get_campaign(db::Tx& tx, const Call& call, const Services& services);
 Reply change_campaign(db::Tx& tx, const Call& call, const Services& services);
 Reply cancel_campaign(db::Tx& tx, const Call& call, const Services& services);
 
-// ads.cpp
+// ads/handlers.cpp
 Reply serve_ad(const Call& call, const Services& services);
 Reply record_ad_event(db::Tx& tx, const Call& call, const Services& services);
 
-// ad_market.cpp
+// ads/market.cpp
 Reply market_placements(db::Tx& tx, const Call& call, const Services& services);
 Reply market_rates(db::Tx& tx, const Call& call, const Services& services);
 Reply market_pricing(db::Tx& tx, const Call& call, const Services& services);
@@ -211,14 +211,14 @@ Reply market_campaigns(db::Tx& tx, const Call& call, const Services& services);
 Reply create_market_campaign(db::Tx& tx, const Call& call, const Services& services);
 Reply campaign_analytics(db::Tx& tx, const Call& call, const Services& services);
 
-// campaign_placements.cpp
+// ads/campaign_placements.cpp
 Reply list_campaign_placements(db::Tx& tx, const Call& call, const Services& services);
 Reply place_campaign(db::Tx& tx, const Call& call, const Services& services);
 Reply change_campaign_placement(db::Tx& tx, const Call& call, const Services& services);
 Reply remove_campaign_placement(db::Tx& tx, const Call& call, const Services& services);
 Reply add_placement_segment(db::Tx& tx, const Call& call, const Services& services);
 
-// internal_ads.cpp
+// ads/admin.cpp
 Reply internal_placements(db::Tx& tx, const Call& call, const Services& services);
 Reply create_ad_placement(db::Tx& tx, const Call& call, const Services& services);
 Reply change_ad_placement(db::Tx& tx, const Call& call, const Services& services);
@@ -232,7 +232,7 @@ Reply internal_segments(db::Tx& tx, const Call& call, const Services& services);
 Reply create_ad_segment(db::Tx& tx, const Call& call, const Services& services);
 Reply change_ad_segment(db::Tx& tx, const Call& call, const Services& services);
 
-// internal.cpp
+// internal/handlers.cpp
 Reply mint(db::Tx& tx, const Call& call, const Services& services);
 Reply treasury(db::Tx& tx, const Call& call, const Services& services);
 Reply ledger_audit(db::Tx& tx, const Call& call, const Services& services);
@@ -243,7 +243,7 @@ Reply advance_clock(const Call& call, const Services& services);
 Reply list_orphans(const Call& call, const Services& services);
 Reply backup(const Call& call, const Services& services);
 
-// meta.cpp
+// meta/handlers.cpp
 Reply health(const Call& call, const Services& services);
 Reply openapi_document(const Call& call, const Services& services);
 Reply protected_resource(const Call& call, const Services& services);

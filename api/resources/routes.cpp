@@ -5,7 +5,7 @@ namespace berth::api {
 namespace {
 
 const Access deploy = oauth_token({Scope::deploy_manage});
-// The specification's "Limits"; what it leaves open is ours.
+// From the specification's "Limits"; where it gives none, we chose one.
 const Rate deploy_reads = per_minute(30);
 const Rate deploy_writes = per_minute(10);
 

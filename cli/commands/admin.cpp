@@ -1,4 +1,4 @@
-// What the platform's admins do: with the internal secret, not with an account.
+// Commands for the platform's administrators, who use the internal secret instead of an account.
 #include "cli/commands/commands.h"
 
 namespace berth::cli {

@@ -1,4 +1,4 @@
-// OAuth apps, and the scopes that they may have.
+// OAuth apps, and the scopes that they may use.
 #include <algorithm>
 
 #include "cli/commands/commands.h"
@@ -43,7 +43,7 @@ json find_app(Run& run, const std::string& app) {
   throw Failure(Exit::not_found, "you have no app " + app, "`berth apps list` shows them.");
 }
 
-// The client id, the secret and a redirect URI are what the client needs to act for an app.
+// The client needs the client id, the secret and a redirect URI to act for an app.
 StoredApp stored_form(const json& app, const std::string& secret) {
   const auto uris = app.at("redirect_uris").get<std::vector<std::string>>();
   const bool has_loopback = std::ranges::find(uris, loopback_redirect_uri) != uris.end();
@@ -68,7 +68,7 @@ void put_in_use(Run& run, const StoredApp& app) {
   });
 }
 
-// What people see of a secret, unless they ask: it lies in the credentials file.
+// The secret is only printed on request, since it is in the credentials file.
 json without_secret(json body, bool show_secret) {
   if (!show_secret) body.at("app").erase("client_secret");
   return body;
@@ -120,7 +120,7 @@ void rotate_secret(Run& run, const AppFlags& flags) {
   const json answer =
       run.api().post(my_app(run, flags.app, "/rotate-secret"), nullptr, As::account);
   const json& app = answer.at("app");
-  // Kept also where the app wasn't known here: nobody can look it up later.
+  // Stored even if the app wasn't stored here before, because the secret can't be looked up later.
   run.store().update(run.settings().server, [&](Account& account) {
     StoredApp& known = account.apps[app.at("client_id")];
     const auto tokens = known.tokens;
@@ -222,7 +222,7 @@ void request_scopes(Run& run, const AppFlags& flags) {
                               request.at("status").get<std::string>() + ".");
 }
 
-// So that the next login by browser asks for what was approved meanwhile.
+// Remembers the scopes, so that the next login by browser asks for those approved since.
 void remember_approved(Run& run, const json& app) {
   run.store().update(run.settings().server, [&](Account& account) {
     if (StoredApp* stored = account.find(app.at("client_id")))

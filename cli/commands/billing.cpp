@@ -1,4 +1,4 @@
-// Tiers, and what a deployment costs, is called and uses.
+// Tiers, and the custom domain, costs and usage of a deployment.
 #include "cli/commands/commands.h"
 #include "cli/loopback.h"
 #include "cli/terminal.h"
@@ -6,7 +6,7 @@
 namespace berth::cli {
 namespace {
 
-// A fact that isn't there is left out.
+// The text of a field; empty if the field is missing.
 std::string fact(const json& body, const char* field) {
   const std::string text = cell(body, field);
   return text == "-" ? "" : text;
@@ -47,7 +47,7 @@ void domain(Run& run, const DomainFlags& flags) {
       return;
     }
   } else if (flags.check) {
-    // The same domain again has its DNS looked at at once.
+    // Setting the same domain again makes the server check its DNS at once.
     const json now = run.api().get(path);
     run.api().call({.method = "PATCH",
                     .path = path,

@@ -1,4 +1,4 @@
-// Ad campaigns of the app in use.
+// Ad campaigns of the current app.
 #include <algorithm>
 
 #include "cli/chart.h"
@@ -8,11 +8,11 @@
 namespace berth::cli {
 namespace {
 
-// What is offered, and what else the API takes.
+// The surfaces that are suggested, and all that the API accepts.
 constexpr const char* offered_surfaces = "banner, video, rewarded";
 const std::vector<std::string> all_surfaces = {"banner", "video", "rewarded", "interstitial",
                                                "native"};
-constexpr int default_payout = 10;                           // points an impression
+constexpr int default_payout = 10;                           // points for an impression
 constexpr std::int64_t most_points = 9'007'199'254'740'991;  // 2^53-1
 constexpr int chart_width = 40;
 
@@ -49,7 +49,7 @@ const json& inner(const json& body) {
 
 json list(Run& run) { return run.api().all(path, "campaigns"); }
 
-// By id, or by a name that only one has.
+// Finds a campaign by its id, or by a name that only one campaign has.
 std::string campaign_id(Run& run, const std::string& wanted) {
   if (is_uuid(wanted)) return wanted;
   std::vector<std::string> found;

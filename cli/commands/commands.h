@@ -7,8 +7,8 @@
 
 #include "cli/run.h"
 
-// The commands, a file for each topic. Each adds its sub-commands to the tree; completion, manual
-// and --help are made of the tree alone, so that they can't forget one.
+// The commands, one file for each topic. Each file adds its sub-commands to the tree. Completion,
+// manual and --help are made from the tree alone, so no command can be missing there.
 namespace berth::cli {
 
 void add_login_commands(CLI::App& root, Run& run);      // register verify login logout token whoami
@@ -23,20 +23,21 @@ void add_campaign_commands(CLI::App& root, Run& run);   // campaigns …
 void add_admin_commands(CLI::App& root, Run& run);      // admin …
 void add_config_commands(CLI::App& root, Run& run);     // config …, completion, man
 
-// A command that does something, and a group that only holds some.
+// Adds a command with an action, or a group that only contains commands.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
                       std::function<void()> action);
 CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& description);
 
-// The id of the caller's deployment that is named by its name or its id. Throws Failure not_found.
+// The id of the caller's deployment with this name or id. Throws Failure `not_found`.
 std::string deployment_id(Api& api, const std::string& name_or_id);
 std::string deployment_path(Api& api, const std::string& name_or_id,
                             const std::string& behind = "");
-// The id of one's own app by id, client id or name; the app in use where it is empty.
+// The id of an app of one's own, given by id, client id or name; an empty text means the current
+// app.
 std::string app_id(Run& run, const std::string& app);
 
 bool is_uuid(const std::string& text);
-// Separated by commas or blanks, or given several times.
+// Splits texts at commas and spaces; a flag may also be given several times.
 std::vector<std::string> split(const std::vector<std::string>& texts);
 std::string joined(const std::vector<std::string>& texts, const std::string& between);
 

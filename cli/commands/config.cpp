@@ -1,4 +1,4 @@
-// The client's own things: configuration, completion, manual.
+// Commands about the client itself: configuration, completion, manual.
 #include <iostream>
 
 #include "cli/commands/commands.h"

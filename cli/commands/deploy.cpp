@@ -1,4 +1,4 @@
-// Deployments: create, look at, change, end.
+// Deployments: create, show, change, delete.
 #include "cli/commands/commands.h"
 #include "cli/order.h"
 #include "cli/terminal.h"
@@ -108,7 +108,7 @@ json wishes(const DeployFlags& flags) {
   return body;
 }
 
-// What a change led to: at once, or once it is running.
+// Prints the result of a change, after waiting for the deployment if that was requested.
 void show(Run& run, const json& answer, const WaitFlags& flags, const std::string& sentence) {
   const json& inner = answer.contains("deployment") ? answer.at("deployment") : answer;
   if (!flags.wait) {
@@ -133,7 +133,7 @@ void create(Run& run, const DeployFlags& flags) {
 
 void update(Run& run, const DeployFlags& flags) {
   json body = wishes(flags);
-  // A domain of "none" gives the one that is there up.
+  // The domain "none" releases the present domain.
   for (const char* field : {"custom_domain", "health_path"})
     if (body.value(field, json()) == "none") body[field] = nullptr;
   if (body.empty())

@@ -1,4 +1,4 @@
-// deploy logs and events: what comes bit by bit.
+// The commands deploy logs and deploy events, which print what arrives bit by bit.
 #include <iostream>
 
 #include "cli/commands/commands.h"
@@ -26,7 +26,7 @@ std::string query_of(const LogFlags& flags) {
   return query.empty() ? "" : "?" + encoded(query);
 }
 
-// Bytes as the container wrote them, as every tool that shows logs does.
+// Prints the bytes as the container wrote them, as all tools that show logs do.
 void logs(Run& run, const LogFlags& flags) {
   const std::string path =
       deployment_path(run.api(), flags.name, "/container-logs" + query_of(flags));
@@ -45,7 +45,7 @@ void logs(Run& run, const LogFlags& flags) {
       {.path = path, .accept = "text/plain", .headers = {}, .sink = print, .has_end = true});
 }
 
-// One line for people: when, what, and why.
+// One line about an event: when, what and why.
 std::string line_of(const Event& event, const json& data) {
   std::string line;
   for (const char* field : {"at", "inserted_at", "created_at", "time"})

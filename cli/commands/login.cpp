@@ -1,4 +1,4 @@
-// Getting in: register, verify, login, logout, whoami.
+// Accounts and logins: register, verify, login, logout, token, whoami.
 #include "cli/login.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ StoredSession sign_in_with_code(Run& run, const LoginFlags& flags, const std::st
   return sign_in(run, credentials);
 }
 
-// The app that the flags or the stored choice mean, with the secret that they bring.
+// The app that the flags or the stored choice name, with the secret that was passed in.
 StoredApp app_for_login(Run& run, const LoginFlags& flags) {
   const Settings& settings = run.settings();
   Account account = run.store().load(settings.server);
@@ -107,7 +107,8 @@ std::string scope_of(const LoginFlags& flags, const StoredApp& app) {
   return joined(wanted, " ");
 }
 
-// RFC 8252 with PKCE; `iss` against mix-up (RFC 9207).
+// The authorization code flow for native apps (RFC 8252) with PKCE; checks `iss` against mix-up
+// attacks (RFC 9207).
 void login_by_browser(Run& run, const LoginFlags& flags) {
   const StoredApp app = app_for_login(run, flags);
   const json server = run.api().get("/.well-known/oauth-authorization-server", As::nobody);
@@ -141,7 +142,8 @@ void login_by_browser(Run& run, const LoginFlags& flags) {
        exchange_code(run.api(), app, answer["code"], loopback.redirect_uri(), pkce.verifier));
 }
 
-// Another account's apps stay known, for their secrets can't be had again; they aren't in use.
+// Apps of another account stay stored, because their secrets can't be obtained again, but none of
+// them stays the current app.
 void keep_session(Run& run, const StoredSession& session) {
   run.store().update(run.settings().server, [&](Account& account) {
     if (account.session && account.session->email != session.email) account.current.clear();
@@ -192,7 +194,7 @@ void register_account(Run& run, const RegisterFlags& flags) {
     run.api().post("/api/auth/self-verify-email", nullptr, As::account);
     next = "The address counts as verified: this server is in development.";
   } catch (const Failure& failure) {
-    // Production doesn't have it.
+    // This endpoint doesn't exist in production.
     if (failure.exit != Exit::not_found && failure.exit != Exit::forbidden) throw;
   }
   run.out().done(answer, "Registered and logged in as " + session.username + ". " + next);
@@ -201,7 +203,7 @@ void register_account(Run& run, const RegisterFlags& flags) {
 void logout(Run& run) {
   Api& api = run.api();
   std::vector<std::string> left;
-  // What can't be ended on the server ends by itself; here it is forgotten in any case.
+  // What can't be ended on the server expires by itself; it is removed here in any case.
   const auto unless_refused = [&](const std::string& what, const std::function<void()>& end) {
     try {
       end();
@@ -236,7 +238,7 @@ void whoami(Run& run) {
   const Settings& settings = run.settings();
   json result = {{"server", settings.server}};
   Account account = run.store().load(settings.server);
-  // What the environment brings counts, not what is stored beside it.
+  // Credentials from the environment take precedence over stored ones.
   const bool as_client = !settings.client_id.empty() && settings.client_secret;
   const bool has_session =
       settings.token ? settings.token->starts_with("eyJ") : account.session && !as_client;

@@ -1,4 +1,4 @@
-// deploy up: what berth.yaml says, made so.
+// The command deploy up, which makes the deployments match a berth.yaml.
 #include <iostream>
 #include <sstream>
 
@@ -56,7 +56,8 @@ json apply(Api& api, const Plan& plan) {
       .at("deployment");
 }
 
-// Of several, which one was refused; those before it are there by then.
+// Applies one plan. If it fails, the message names the deployment; those before it have been
+// applied.
 json applied(Api& api, const Plan& plan) {
   try {
     json row = apply(api, plan);
@@ -106,7 +107,7 @@ void up(Run& run, const UpFlags& flags) {
   json rows = json::array();
   for (const Plan& plan : plans)
     if (plan.kind != Plan::Kind::nothing) rows.push_back(applied(run.api(), plan));
-  // All are asked for before the first one is waited for.
+  // All deployments are requested before the first one is waited for.
   if (flags.wait)
     for (json& row : rows) {
       const std::string id = row.at("id");

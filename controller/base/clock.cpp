@@ -31,7 +31,7 @@ std::string to_iso8601(Instant at) {
 
 namespace {
 
-// Reads `count` digits at `at` and moves on; nothing where there are fewer.
+// Reads `count` digits at `at` and moves `at` behind them; nothing if there are fewer.
 std::optional<int> digits(std::string_view text, size_t& at, size_t count) {
   if (at + count > text.size()) return std::nullopt;
   int value = 0;
@@ -48,7 +48,8 @@ bool skip(std::string_view text, size_t& at, std::string_view any_of) {
   return true;
 }
 
-// The offset from UTC in minutes: `Z`, `+hh:mm` or `-hh:mm`, and nothing behind it.
+// The offset from UTC in minutes (`Z`, `+hh:mm` or `-hh:mm`) up to the end of the text; nothing if
+// it is malformed.
 std::optional<int> offset_minutes(std::string_view text, size_t at) {
   if (at >= text.size()) return std::nullopt;
   const char sign = text[at++];

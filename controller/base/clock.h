@@ -10,21 +10,23 @@
 namespace berth {
 
 using Duration = std::chrono::milliseconds;
-using Instant = std::chrono::sys_time<Duration>;  // UTC, in milliseconds: what every row stores
+// In UTC and milliseconds; the form in which every row stores times.
+using Instant = std::chrono::sys_time<Duration>;
 
-// The time that the business rules see. It runs with the machine's clock, can be moved ahead
-// (development and tests), and can stand still (tests). Time-outs of sockets and queues don't use
-// it: they go by std::chrono::steady_clock. Safe to use from any thread.
+// The time that the business rules use. It follows the machine's clock, can be moved ahead (in
+// development and tests), and can stand still (in tests). Time-outs of sockets and queues don't use
+// it but std::chrono::steady_clock. Thread-safe.
 class Clock {
  public:
   Clock() = default;
-  // A clock that stands at `start` until advance() moves it.
+  // Returns a clock that stands at `start` until advance() moves it.
   static Clock standing_at(Instant start) { return Clock(start); }
   Clock(const Clock& other) : standing_(other.standing_), ahead_(other.ahead_.load()) {}
 
   Instant now() const;
-  // Needs `by` >= 0: the clock never goes back.
+  // Moves the clock ahead. `by` must not be negative, since the clock never goes back.
   void advance(Duration by);
+  // How far the clock was moved ahead in all.
   Duration ahead() const { return Duration(ahead_.load()); }
 
  private:
@@ -33,14 +35,15 @@ class Clock {
   std::atomic<std::int64_t> ahead_{0};
 };
 
-// ISO 8601 in UTC with milliseconds and `Z`: 2026-01-31T12:00:00.000Z.
+// Formats a time as ISO 8601 in UTC with milliseconds and `Z`: 2026-01-31T12:00:00.000Z.
 std::string to_iso8601(Instant at);
-// The reverse; also takes seconds without a fraction and `+hh:mm` offsets (RFC 3339, section 5.6).
+// Parses such a text; also accepts whole seconds and `+hh:mm` offsets (RFC 3339, section 5.6).
+// Returns nothing if the text is malformed.
 std::optional<Instant> parse_iso8601(std::string_view text);
 
 inline std::int64_t to_millis(Instant at) { return at.time_since_epoch().count(); }
 inline Instant from_millis(std::int64_t millis) { return Instant(Duration(millis)); }
-// Days since 1970 in UTC: what daily limits and sums count by.
+// The number of days since 1970 in UTC, by which daily limits and sums are counted.
 inline std::int64_t utc_day(Instant at) {
   return std::chrono::floor<std::chrono::days>(at).time_since_epoch().count();
 }

@@ -48,7 +48,7 @@ std::string random_token(std::string_view prefix) {
 }
 
 std::string sha256(std::string_view data) {
-  // Fetched once: SHA256() looks its provider up at each call.
+  // Fetched once, because SHA256() looks up its provider at each call.
   static const EVP_MD* const digest = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   std::string result(SHA256_DIGEST_LENGTH, '\0');
   check(EVP_Digest(data.data(), data.size(), bytes_of(result), nullptr, digest, nullptr) == 1,
@@ -97,8 +97,8 @@ std::optional<std::string> parse_base64(std::string_view text) {
   std::string result(text.size() / 4 * 3, '\0');
   if (EVP_DecodeBlock(bytes_of(result), bytes_of(text), int(text.size())) < 0) return std::nullopt;
   result.resize(result.size() - padding);
-  // OpenSSL skips blanks, takes '=' anywhere and ignores left-over bits: only what comes back the
-  // same is base64 (RFC 4648, sections 3.3 and 3.5).
+  // OpenSSL skips blanks, accepts '=' anywhere and ignores left-over bits. A text is valid base64
+  // only if encoding the result gives the same text (RFC 4648, sections 3.3 and 3.5).
   return base64(result) == text ? std::optional(result) : std::nullopt;
 }
 
@@ -150,7 +150,7 @@ std::optional<std::string> open_sealed(std::string_view key, std::string_view se
   return ok ? std::optional(plain) : std::nullopt;
 }
 
-// Holds one of the hasher's places while it lives.
+// Occupies one of the hasher's places for the lifetime of this object.
 class PasswordHasher::Turn {
  public:
   explicit Turn(PasswordHasher& hasher) : hasher_(hasher) {

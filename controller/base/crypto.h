@@ -8,9 +8,10 @@
 
 namespace berth {
 
-// Bytes from the operating system's generator, by OpenSSL. Throws std::runtime_error if it fails.
+// Bytes from OpenSSL's random generator, which the operating system seeds. Throws
+// std::runtime_error if it fails.
 std::string random_bytes(size_t count);
-// `prefix` and 256 random bits in base64url: what tokens, codes and secrets are made of.
+// `prefix` followed by 256 random bits in base64url; used for tokens, codes and secrets.
 std::string random_token(std::string_view prefix);
 
 std::string sha256(std::string_view data);                             // 32 bytes
@@ -18,31 +19,36 @@ std::string hmac_sha256(std::string_view key, std::string_view data);  // 32 byt
 std::string hex(std::string_view bytes);
 std::string base64(std::string_view bytes);
 std::string base64url(std::string_view bytes);  // without padding (RFC 7515, section 2)
-std::optional<std::string> parse_base64(std::string_view text);  // strict, padded
+// Strict: padding is required; nothing if malformed.
+std::optional<std::string> parse_base64(std::string_view text);
 
-// How tokens and secrets of 256 random bits are stored: SHA-256 in hex. Not for passwords.
+// The form in which tokens and secrets of 256 random bits are stored: SHA-256 in hex. Not for
+// passwords.
 std::string token_hash(std::string_view token);
 
-// Whether both are the same, in a time that depends on nothing but their lengths.
+// Compares two texts in a time that depends only on their lengths.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
-// AES-256-GCM. `key` has 32 bytes; `context` is bound to the result (a row's id, so that a value
-// can't be moved to another row). The result is nonce, tag and ciphertext.
+// Encrypts with AES-256-GCM. `key` has 32 bytes. `context` is authenticated with the result; it
+// names the row, so that a value can't be moved to another row. The result consists of nonce, tag
+// and ciphertext.
 std::string seal(std::string_view key, std::string_view plain, std::string_view context);
-// Nothing where key, context or data don't belong together.
+// Decrypts what seal() returned. Returns nothing if key, context and data don't belong together.
 std::optional<std::string> open_sealed(std::string_view key, std::string_view sealed,
                                        std::string_view context);
 
-// argon2id in the PHC string format, with the first of the choices of the OWASP Password Storage
-// Cheat Sheet: 19 MiB, 2 passes, 1 lane. One takes some 20 ms of one core, so only `workers` run at
-// once and `max_waiting` may wait; the next one is refused with Error unavailable. Thread-safe.
+// Hashes passwords with argon2id, in the PHC string format and with the first set of parameters in
+// the OWASP Password Storage Cheat Sheet: 19 MiB, 2 passes, 1 lane. A hash takes about 20 ms of one
+// core, so at most `workers` run at the same time and at most `max_waiting` callers wait; further
+// ones are refused with Error `unavailable`. Thread-safe.
 class PasswordHasher {
  public:
   explicit PasswordHasher(unsigned workers = 2, unsigned max_waiting = 128)
       : workers_(workers), max_waiting_(max_waiting) {}
   std::string hash(std::string_view password);
   bool matches(std::string_view password, const std::string& stored);
-  // As long as matches(), and false: for accounts that don't exist.
+  // Takes as long as matches() and returns false. For accounts that don't exist, so that the time
+  // doesn't tell.
   bool matches_nobody(std::string_view password);
 
  private:

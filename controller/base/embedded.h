@@ -5,7 +5,7 @@
 
 namespace berth {
 
-// A file of the source tree that was compiled into the program (cmake/embed.cmake).
+// A file from the source tree that was compiled into the program (cmake/embed.cmake).
 struct EmbeddedFile {
   std::string_view name;  // without its folder
   std::string_view text;

@@ -11,8 +11,8 @@
 
 namespace berth {
 
-// Every way in which an operation can be refused. Name and HTTP status stand in one table,
-// error.cpp; a new one is a row there.
+// Every way in which an operation can be refused. The names and HTTP statuses are in one table in
+// error.cpp, which needs a row for each new code.
 enum class Code {
   // 400
   invalid_json,
@@ -94,30 +94,32 @@ enum class Code {
 
 struct CodeInfo {
   Code code;
-  std::string_view name;     // as it stands in the answer's body
-  int status;                // of HTTP
+  std::string_view name;     // as it appears in the body of the answer
+  int status;                // the HTTP status
   std::string_view meaning;  // for the documentation
 };
 
+// The row of a code in the table.
 const CodeInfo& info(Code code);
 inline std::string_view name(Code code) { return info(code).name; }
 inline int status(Code code) { return info(code).status; }
 std::span<const CodeInfo> all_codes();
 
-// field -> reasons. A field inside another is written with dots: `env_vars.PATH`.
+// From fields to reasons. A field inside another is written with dots, such as `env_vars.PATH`.
 using Details = std::map<std::string, std::vector<std::string>>;
 
-// The one exception of the domain: thrown where an operation ends, caught by the HTTP gate and by
-// the reconcile loop, nowhere else. `what()` is a sentence for the caller; it never holds a secret.
+// The only exception type of the domain. It is thrown where an operation ends, and caught where it
+// is turned into an answer, a retry or a log line. `what()` is a sentence for the caller and never
+// contains a secret.
 struct Error : std::runtime_error {
   Error(Code error_code, const std::string& message, Details error_details = {})
       : std::runtime_error(message), code(error_code), details(std::move(error_details)) {}
   Code code;
   Details details;
-  std::optional<std::chrono::seconds> retry_after = {};  // where waiting helps
+  std::optional<std::chrono::seconds> retry_after = {};  // set if waiting helps
 };
 
-// A refusal of one field: 422 validation_failed.
+// The error for one invalid field: 422 validation_failed.
 inline Error invalid_field(const std::string& field, const std::string& reason) {
   return Error(Code::validation_failed, field + " " + reason, {{field, {reason}}});
 }

@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-// OpenSSL's generator costs as much for one id as for many: two mutexes and a system call.
+// Calling OpenSSL's generator costs two mutexes and a system call, for one id as for many.
 std::string id_bytes(size_t count) {
   constexpr size_t fetched_at_once = 1'024;
   thread_local std::string fresh;

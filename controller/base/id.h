@@ -7,9 +7,9 @@
 
 namespace berth {
 
-// A UUIDv7 (RFC 9562, section 5.7): sorts by the time it was made. Thread-safe.
+// A new UUIDv7 (RFC 9562, section 5.7), which sorts by its time of creation. Thread-safe.
 std::string new_uuid(Instant now);
-// Whether `text` is a UUID of any version in its lower-case or upper-case form with hyphens.
+// Whether `text` is a UUID of any version, in lower or upper case, with hyphens.
 bool is_uuid(std::string_view text);
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// The one instantiation of nlohmann::json that cmake/precompiled.h promises to all object files.
+// The only instantiation of nlohmann::json; cmake/precompiled.h declares it for all object files.
 #include <nlohmann/json.hpp>
 
 template class nlohmann::basic_json<>;

@@ -12,16 +12,19 @@ namespace berth::log {
 enum class Level { debug, info, warning, error };
 enum class Format { json, text };
 
-// A named value of a line. Never a secret, a token, a password or an env_vars value.
+// A named value in a line. It must never be a secret, a token, a password or the value of a
+// variable.
 using Field = std::pair<std::string_view, nlohmann::ordered_json>;
 using Fields = std::initializer_list<Field>;
 
-// Lines go to stderr, one JSON object each: time, level, msg, then the fields in their order.
-// Call setup once, before other threads log; without it, info lines are written as JSON.
+// Log lines go to stderr. In the json format each is a JSON object: time, level, msg, then the
+// fields in order. Call setup() once, before other threads log; until then, lines of level info and
+// above are written as JSON.
 void setup(Format format, Level least);
 std::optional<Level> parse_level(std::string_view text);
 bool enabled(Level level);
 
+// Writes a line if its level is enabled. Thread-safe.
 void write(Level level, std::string_view message, Fields fields = {});
 inline void debug(std::string_view message, Fields fields = {}) {
   write(Level::debug, message, fields);

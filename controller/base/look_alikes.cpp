@@ -40,7 +40,7 @@ icu::UnicodeString skeleton(UChar32 character) {
     UErrorCode status = U_ZERO_ERROR;
     const USpoofChecker* opened = uspoof_open(&status);
     check(status, "ICU's confusables");
-    return opened;  // for as long as the process lives
+    return opened;  // never freed
   }();
   UErrorCode status = U_ZERO_ERROR;
   icu::UnicodeString result;
@@ -51,9 +51,9 @@ icu::UnicodeString skeleton(UChar32 character) {
   return result;
 }
 
-// Marks that disguise a letter without being one. By canonical combining class (UAX #44, table 15):
-// vowel signs and viramas (0, 9, 84 to 132) spell words, overlays, nuktas, Hebrew and Arabic points
-// and whatever stands above or below do not.
+// Whether a mark merely disguises a letter. By canonical combining class (UAX #44, table 15): vowel
+// signs and viramas (0, 9, 84 to 132) spell words; overlays, nuktas, Hebrew and Arabic points, and
+// marks above or below a letter don't.
 bool is_accent(UChar32 character) {
   const auto category = u_charType(character);
   if (category == U_ENCLOSING_MARK) return true;
@@ -63,7 +63,8 @@ bool is_accent(UChar32 character) {
          combining >= 200;
 }
 
-// One letter for all that stand for one another: i, l, 1, | and ! are one through capital I.
+// One representative for all letters that may stand for one another: i, l, 1, | and ! are one,
+// because they look like a capital I.
 char32_t one_of_ascii(char32_t character) {
   static constexpr std::u32string_view digits = U"oi2eas6tbg";
   switch (character) {
@@ -90,9 +91,9 @@ std::u32string without_accents(const icu::UnicodeString& text) {
   return kept;
 }
 
-// The Latin letters that it looks like; empty where it looks like none.
+// The Latin letters that a skeleton looks like; empty if it looks like none.
 std::u32string latin(const std::u32string& skeleton) {
-  if (skeleton == U"rn") return U"m";  // UTS #39 spells m so
+  if (skeleton == U"rn") return U"m";  // UTS #39 writes m as rn
   std::u32string letters;
   for (const char32_t each : skeleton) {
     letters.push_back(one_of_ascii(each));
@@ -101,18 +102,18 @@ std::u32string latin(const std::u32string& skeleton) {
   return letters;
 }
 
-// `character` is in lower case, without accents.
+// The letters that a character looks like. It must be in lower case and without accents.
 std::u32string letters_like(UChar32 character) {
   if (character < 0x80) {
     const char32_t letter = one_of_ascii(static_cast<char32_t>(character));
     return letter == 0 ? std::u32string() : std::u32string(1, letter);
   }
   constexpr UChar32 first_han = 0x4E00;
-  constexpr UChar32 last_hangul = 0xD7FF;  // and nothing between looks like a Latin letter
+  constexpr UChar32 last_hangul = 0xD7FF;  // nothing in this range looks like a Latin letter
   if (character >= first_han && character <= last_hangul) return {static_cast<char32_t>(character)};
   const std::u32string own = without_accents(skeleton(character));
   if (std::u32string found = latin(own); !found.empty()) return found;
-  // Small Cyrillic en looks like no Latin letter, its capital like H.
+  // The small Cyrillic letter en looks like no Latin letter, but its capital looks like H.
   const UChar32 capital = u_toupper(character);
   if (capital != character)
     if (std::u32string found = latin(without_accents(skeleton(capital))); !found.empty())
@@ -120,15 +121,15 @@ std::u32string letters_like(UChar32 character) {
   return own;
 }
 
-// White letters in black squares and circles, and those that flags are made of, which Unicode
-// doesn't decompose.
+// White letters in black squares and circles, and the letters that flags are composed of, which
+// Unicode doesn't decompose.
 UChar32 out_of_its_frame(UChar32 character) {
   for (const UChar32 first : {0x1F150, 0x1F170, 0x1F1E6})
     if (character >= first && character < first + 26) return 'a' + (character - first);
   return character;
 }
 
-// Phonetic letters in the form of small capitals, which are no capitals of anything in Unicode.
+// Phonetic letters in the form of small capitals, which Unicode doesn't map to ordinary letters.
 UChar32 out_of_small_capitals(UChar32 character) {
   constexpr std::string_view prefix = "LATIN LETTER SMALL CAPITAL ";
   std::array<char, 128> name{};  // Unicode's names are shorter
@@ -198,7 +199,7 @@ Looks look_at(UChar32 character) {
 }  // namespace
 
 Looks looks_of(char32_t character) {
-  // What most text is made of: Latin, Greek, Cyrillic, Hebrew.
+  // The most frequent characters, in Latin, Greek, Cyrillic and Hebrew texts.
   static const std::vector<Looks> common = [] {
     constexpr UChar32 end = 0x600;
     std::vector<Looks> all;

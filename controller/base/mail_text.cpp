@@ -13,9 +13,10 @@
 namespace berth {
 namespace {
 
-constexpr size_t max_line = 76;         // RFC 2045, section 6.7
-constexpr size_t max_address = 254;     // RFC 5321, section 4.5.3.1.3
-constexpr size_t bytes_of_a_word = 42;  // "=?UTF-8?B?", 56 characters of base64 and "?=": 68 of 75
+constexpr size_t max_line = 76;      // RFC 2045, section 6.7
+constexpr size_t max_address = 254;  // RFC 5321, section 4.5.3.1.3
+// "=?UTF-8?B?", 56 characters of base64 and "?=" are 68 of the 75 allowed.
+constexpr size_t bytes_of_a_word = 42;
 constexpr size_t longest_plain_subject = 60;
 
 bool is_control(char c) {
@@ -41,7 +42,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Encoded words of whole characters, on lines of their own (RFC 2047, section 2).
+// Encodes the text in words that contain whole characters, each on its own line (RFC 2047, section
+// 2).
 std::string encoded_words(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -72,7 +74,7 @@ std::string mailbox_text(const Mailbox& mailbox) {
   return "\"" + quoted + "\" " + address;
 }
 
-// RFC 5322, section 3.3. Not by strftime, which asks the locale for the names.
+// Date and time as in RFC 5322, section 3.3. Without strftime, which would use the locale's names.
 std::string date_text(Instant at) {
   static constexpr const char* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   static constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -93,7 +95,7 @@ std::string hex_byte(char c) {
   return {'=', digits[byte >> 4], digits[byte & 15]};
 }
 
-// One line as quoted-printable (RFC 2045, section 6.7), broken where it is too long.
+// Encodes one line as quoted-printable (RFC 2045, section 6.7), with line breaks if it is too long.
 std::string quoted_printable(std::string_view line) {
   std::string result;
   size_t length = 0;

@@ -18,14 +18,14 @@ constexpr size_t mac_bytes = 32;
 constexpr size_t number_bytes = 4;
 static_assert(magic.size() + 3 * number_bytes + salt_bytes + mac_bytes == header_bytes);
 
-struct Work {  // of argon2id
+struct Work {  // parameters of argon2id
   std::uint32_t kib = 0;
   std::uint32_t passes = 0;
   std::uint32_t lanes = 0;
 };
-// The second of the choices that RFC 9106 recommends (section 4), for memory-constrained machines.
+// The second recommended choice of RFC 9106, section 4, for memory-constrained machines.
 constexpr Work our_work = {.kib = 64 * 1024, .passes = 3, .lanes = 4};
-// A stranger's file must not cost more than this before it is refused.
+// The upper limits for a file from somebody else, which are checked before any work is done.
 constexpr Work most_work = {.kib = 1024 * 1024, .passes = 16, .lanes = 16};
 
 enum class Position { inside, last };
@@ -147,7 +147,7 @@ std::uint64_t sealed_size(std::uint64_t plain) {
   return plain + chunks * tag_bytes;
 }
 
-// A full chunk waits until more comes: only then is it certain that it isn't the last one.
+// A full chunk is kept until more data arrives, because only then is it certain not to be the last.
 void Sealer::write(std::string_view plain) {
   while (!plain.empty()) {
     if (waiting_.size() == chunk_bytes) {

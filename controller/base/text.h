@@ -7,13 +7,13 @@
 
 namespace berth {
 
-// How many characters (code points) a UTF-8 text has.
+// The number of characters (code points) of a UTF-8 text.
 inline size_t characters(std::string_view utf8) {
   return size_t(std::ranges::count_if(
       utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// The first `most` bytes of a UTF-8 text at most, in whole characters.
+// At most the first `most` bytes of a UTF-8 text, without cutting a character in two.
 inline std::string cut(std::string_view utf8, size_t most) {
   if (utf8.size() <= most) return std::string(utf8);
   size_t end = most;
@@ -21,7 +21,7 @@ inline std::string cut(std::string_view utf8, size_t most) {
   return std::string(utf8.substr(0, end));
 }
 
-// Whether it is the number of a port that somebody may listen on: 1 to 65535, in digits alone.
+// Whether the text is a port number that can be listened on: 1 to 65535, in digits only.
 inline bool is_port(std::string_view text) {
   int port = 0;
   const auto [read, error] = std::from_chars(text.data(), text.data() + text.size(), port);

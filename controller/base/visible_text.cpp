@@ -9,10 +9,11 @@ namespace {
 constexpr UChar32 left_to_right_override = 0x202D;
 constexpr UChar32 right_to_left_override = 0x202E;
 
-// U8_NEXT mixes the widths of integers.
+// U8_NEXT mixes integers of different widths.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
-// Below 0 where the bytes are none. `at` goes behind it.
+// Returns the character at `at` and moves `at` behind it; a negative number if the bytes are
+// invalid.
 UChar32 next_character(std::string_view utf8, int32_t& at) {
   UChar32 character = 0;
   U8_NEXT(utf8.data(), at, static_cast<int32_t>(utf8.size()), character);

@@ -2,15 +2,17 @@
 
 #include <string_view>
 
-// What may stand in texts that people write for one another.
+// Checks of texts that users write for one another.
 namespace berth {
 
-// Whether nobody sees anything of it: white space and zero-width characters alone, or nothing.
+// Whether nothing of the text is visible: it is empty, or only white space and zero-width
+// characters.
 bool is_blank(std::string_view utf8);
 
-enum class Lines { one, several };  // several: with tabs and line ends
-// Whether it has control characters, line ends where it is one line, or overrides of direction
-// (U+202D, U+202E), which show a text in another order than the one it is read and filtered in.
+enum class Lines { one, several };  // several: tabs and line ends are allowed
+// Whether the text contains control characters (including line ends, if only one line is allowed)
+// or overrides of direction (U+202D, U+202E), which display a text in another order than it is read
+// and filtered in.
 bool has_controls(std::string_view utf8, Lines lines);
 
 }  // namespace berth

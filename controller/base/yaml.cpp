@@ -18,7 +18,7 @@ std::optional<Number> whole(std::string_view text) {
   return value;
 }
 
-// Without a sign in front.
+// Parses digits; a sign isn't allowed.
 std::optional<std::int64_t> digits(std::string_view text, int base) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -27,7 +27,7 @@ std::optional<std::int64_t> digits(std::string_view text, int base) {
   return value;
 }
 
-// from_chars knows no plus; one alone in front is allowed by YAML.
+// from_chars doesn't accept a plus sign; YAML allows a single one.
 std::string_view without_plus(std::string_view text) {
   return text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
 }
@@ -39,7 +39,7 @@ std::optional<std::int64_t> integer(const std::string& text) {
   return whole<std::int64_t>(without_plus(text));
 }
 
-// An alias to what it stands in has no end, and aliases of aliases grow as fast as they like.
+// An alias inside the node that it refers to never ends, and aliases of aliases grow exponentially.
 constexpr int deepest = 64;
 constexpr size_t most_nodes = 1'000'000;
 
@@ -78,7 +78,7 @@ json map_of(const YAML::Node& node, Reading& reading, int depth) {
     else
       object[key] = convert(entry.second, reading, depth);
   }
-  merged.update(object);  // what stands here wins over what is merged in
+  merged.update(object);  // the map's own keys take precedence over merged ones
   return merged;
 }
 

@@ -6,18 +6,18 @@
 
 namespace berth {
 
-// What plain scalars become: by the YAML 1.2 core schema (section 10.3) null, booleans, integers
-// and numbers; or, but for null, the texts that they were written as: 1.10 and 0x1F stay what they
-// are.
+// What plain scalars become. `typed` follows the YAML 1.2 core schema (section 10.3): null,
+// booleans, integers and numbers. `texts` keeps all of them except null as they were written, so
+// that 1.10 and 0x1F don't change.
 enum class Scalars { typed, texts };
 
-// The first document of a YAML text as JSON; null where there is none. Quoted scalars stay strings,
-// and so do .inf and .nan, which JSON lacks. Anchors and merge keys (`<<`) are followed. Throws
-// std::runtime_error that names `source` and the line: where it isn't YAML, a key is there twice,
-// or aliases make it endless.
+// The first document of a YAML text as JSON; null if there is none. Quoted scalars stay strings,
+// and so do .inf and .nan, which JSON doesn't have. Anchors and merge keys (`<<`) are resolved.
+// Throws std::runtime_error, with `source` and the line in its message, if the text isn't YAML, a
+// key occurs twice, or aliases make the document too deep or too large.
 nlohmann::json parse_yaml(std::string_view text, const std::string& source,
                           Scalars scalars = Scalars::typed);
-// How many documents there are. Throws likewise.
+// The number of documents in a text. Throws like parse_yaml().
 size_t yaml_documents(std::string_view text, const std::string& source);
 
 }  // namespace berth

@@ -12,12 +12,14 @@ namespace berth::db {
 namespace {
 
 constexpr int busy_timeout_ms = 5'000;
-constexpr int pages_of_a_step = 256;    // 1 MiB
-constexpr int steps_of_sqlite = 1'000;  // instructions of its machine, between two questions
+constexpr int pages_of_a_step = 256;  // 1 MiB
+// SQLite's virtual-machine instructions between two calls of go_on.
+constexpr int steps_of_sqlite = 1'000;
 
 using Backup = std::unique_ptr<sqlite3_backup, decltype(&sqlite3_backup_finish)>;
 
-// The pages go by in steps, all of the one snapshot: the source's read transaction is open.
+// The pages are copied in steps, but from one snapshot, since the source's read transaction is
+// open.
 void copy_pages(SQLite::Database& from, SQLite::Database& to, const GoOn& go_on) {
   const Backup backup(sqlite3_backup_init(to.getHandle(), "main", from.getHandle(), "main"),
                       sqlite3_backup_finish);
@@ -36,7 +38,7 @@ void remove_copy(const std::filesystem::path& file) {
     std::filesystem::remove(file.string() + suffix, ignored);
 }
 
-// Interrupts what the connection runs as soon as `go_on` says no.
+// Interrupts the connection's running statement as soon as `go_on` returns false.
 class Watch {
  public:
   Watch(SQLite::Database& database, const GoOn& go_on) : handle_(database.getHandle()) {
@@ -79,14 +81,14 @@ void copy(const std::filesystem::path& source, const std::filesystem::path& targ
   make_private(target);
   try {
     SQLite::Database from(source.string(), SQLite::OPEN_READONLY, busy_timeout_ms);
-    // Only the writer checkpoints, see Database.
+    // Only the writer checkpoints; see Database.
     from.exec("PRAGMA wal_autocheckpoint = 0");
     from.exec("BEGIN");
     SQLite::Statement(from, "SELECT count(*) FROM sqlite_schema").executeStep();
     SQLite::Database to(target.string(), SQLite::OPEN_READWRITE, busy_timeout_ms);
-    to.exec("PRAGMA synchronous = OFF");  // a copy that a crash leaves behind is thrown away
+    to.exec("PRAGMA synchronous = OFF");  // a copy that a crash leaves behind is discarded
     copy_pages(from, to, go_on);
-    // The header came along and says WAL.
+    // The header was copied too, and says that the file is in WAL mode.
     to.exec("PRAGMA journal_mode = DELETE");
   } catch (...) {
     remove_copy(target);
@@ -103,7 +105,7 @@ Soundness examine(const std::filesystem::path& file, const GoOn& go_on) {
             .foreign_keys = foreign_key_problems(database)};
   } catch (const SQLite::Exception& failure) {
     if (failure.getErrorCode() == SQLITE_INTERRUPT) throw Stopped();
-    // Some damage stops the checks themselves.
+    // Some kinds of damage make the checks themselves fail.
     if (failure.getErrorCode() == SQLITE_CORRUPT || failure.getErrorCode() == SQLITE_NOTADB)
       return {.integrity = {failure.what()}, .foreign_keys = {}};
     throw;

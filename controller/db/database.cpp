@@ -12,13 +12,14 @@
 namespace berth::db {
 namespace {
 
-constexpr int busy_timeout_ms = 5'000;  // somebody looks into the file with the sqlite3 tool
-// About 16 MB of WAL. Four times SQLite's own default: pages that each write changes, as those of a
-// much used account, go to the database file a quarter as often.
+// For the case that somebody opens the file with the sqlite3 tool.
+constexpr int busy_timeout_ms = 5'000;
+// About 16 MB of WAL, four times SQLite's default. Pages that every write changes, such as those of
+// a busy account, are therefore copied to the database file a quarter as often.
 constexpr int checkpoint_pages = 4'000;
-constexpr size_t max_idle_statements = 4;  // of one text on one connection
+constexpr size_t max_idle_statements = 4;  // for one text on one connection
 
-// The faults that the disk or the machine cause, as against mistakes in our SQL.
+// Whether an error is caused by the disk or the machine, as opposed to a mistake in our SQL.
 bool is_environmental(int sqlite_code) {
   switch (sqlite_code & 0xff) {
     case SQLITE_FULL:
@@ -34,11 +35,11 @@ bool is_environmental(int sqlite_code) {
   }
 }
 
-// Before the first connection, and without effect where SQLite is in use already. SQLite would
-// count each allocation under one mutex for all threads (malloc.html, section 4.1), and would write
-// what a savepoint may have to bring back into a temporary file, from 64 KiB on and then for every
-// savepoint (c3ref/c_config_covering_index_scan.html, SQLITE_CONFIG_STMTJRNL_SPILL): it stays in
-// memory, where a write that touches many pages needs as much as they are.
+// Has to run before the first connection is opened, and has no effect later. By default SQLite
+// counts every allocation under one mutex for all threads (malloc.html, section 4.1). It also
+// writes what a savepoint may have to restore into a temporary file, from 64 KiB on and then for
+// every savepoint (c3ref/c_config_covering_index_scan.html, SQLITE_CONFIG_STMTJRNL_SPILL). Here
+// that stays in memory, so a write that touches many pages needs as much memory as they do.
 void configure_sqlite() {
   static const bool done = [] {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -57,10 +58,10 @@ constexpr const char* probe =
     "INSERT INTO meta (key, value) VALUES ('write_probe', $1) "
     "ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
-// Where a sync failed, all pages of the commit are in the WAL, and only our memory says that it
-// doesn't count: after a crash, recovery would take it for committed. What is written next starts
-// at the same place in the WAL, so a small commit, even one that fails in its sync again, breaks
-// the old one's chain of checksums (fileformat2.html, section 4.3).
+// If a sync fails, all pages of the commit may be in the WAL, and only our memory knows that the
+// commit doesn't count: after a crash, recovery would consider it committed. The next write starts
+// at the same position in the WAL. So a small commit, even one whose sync fails again, breaks the
+// chain of checksums of the failed one (fileformat2.html, section 4.3).
 void overwrite_wal_end(SQLite::Database& writer, Instant now) {
   try {
     SQLite::Statement statement(writer, probe);
@@ -108,7 +109,7 @@ std::optional<Instant> Query::instant_or_null(int column) const {
   return null(column) ? std::nullopt : std::optional(instant(column));
 }
 
-// By name: SQLite numbers `$2` by where it appears, not by its digit.
+// By name, because SQLite numbers `$2` by the order of its appearance and not by its digit.
 int Query::index_of(int number) const {
   const char name[] = {'$', char('0' + number / 10), char('0' + number % 10), '\0'};
   const char short_name[] = {'$', char('0' + number), '\0'};
@@ -131,10 +132,10 @@ Database::Database(const std::filesystem::path& file, const Clock& clock, Option
   raw.exec("PRAGMA journal_mode = WAL");
   raw.exec("PRAGMA synchronous = FULL");
   raw.exec("PRAGMA foreign_keys = ON");
-  // Triggers of ours build JSON, and SQLite 3.40 doesn't count its JSON functions as innocuous.
+  // Our triggers build JSON, and SQLite 3.40 doesn't count its JSON functions as innocuous.
   raw.exec("PRAGMA trusted_schema = ON");
   migrate(raw, clock.now());
-  // In the place of SQLite's automatic checkpoint, which comes before the snapshots can end.
+  // Takes the place of SQLite's automatic checkpoint, which would run before the snapshots can end.
   sqlite3_wal_hook(
       raw.getHandle(),
       [](void* pages, sqlite3*, const char*, int count) {
@@ -146,7 +147,8 @@ Database::Database(const std::filesystem::path& file, const Clock& clock, Option
     auto reader = std::make_unique<ReadConnection>(
         Connection(file, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, options_.vfs), std::nullopt);
     SQLite::Database& connection = reader->connection.raw();
-    // Only the writer checkpoints: before 3.51.3 two connections at it can damage the file.
+    // Only the writer checkpoints: before SQLite 3.51.3, two connections that do so may damage the
+    // file.
     connection.exec("PRAGMA wal_autocheckpoint = 0");
     connection.exec("PRAGMA query_only = ON");
     idle_readers_.push_back(std::move(reader));
@@ -161,7 +163,7 @@ Database::~Database() {
   }
   queue_changed_.notify_one();
   thread_.join();
-  idle_readers_.clear();  // before the writer, whose close checkpoints
+  idle_readers_.clear();  // before the writer, which checkpoints when it is closed
 }
 
 void Database::ReadConnection::begin(std::uint64_t epoch) {
@@ -171,7 +173,7 @@ void Database::ReadConnection::begin(std::uint64_t epoch) {
 
 void Database::ReadConnection::end() {
   snapshot.reset();
-  // Some errors have ended it already.
+  // Some errors have ended the transaction already.
   if (sqlite3_get_autocommit(connection.raw().getHandle()) != 0) return;
   try {
     Query(connection, "COMMIT").run();
@@ -188,8 +190,8 @@ Database::Reader::Reader(Database& database) : database_(database) {
   lock.unlock();
   try {
     tx_.emplace(reader_->connection, database.clock_.now());
-    // Before the snapshot is taken: it may be newer than its epoch says, never older. What was
-    // answered before this read began is in it.
+    // The epoch is read before the snapshot is taken, so the snapshot may be newer than its epoch
+    // but never older. Everything that was answered before this read began is in it.
     const std::uint64_t epoch = database.epoch_;
     if (reader_->snapshot != epoch) reader_->end();
     if (!reader_->snapshot) reader_->begin(epoch);
@@ -206,15 +208,15 @@ void Database::Reader::give_back() {
   const bool failed = sqlite3_get_autocommit(reader_->connection.raw().getHandle()) != 0;
   {
     const std::lock_guard lock(database_.readers_mutex_);
-    // Under the lock, so that begin_epoch() finds all others.
+    // Under the lock, so that begin_epoch() finds all connections that are idle.
     if (failed || reader_->snapshot != database_.epoch_) reader_->end();
     database_.idle_readers_.push_back(std::move(reader_));
   }
-  // Behind the lock: whoever is woken takes the mutex at once.
+  // After the lock is released, because the thread that is woken takes the mutex at once.
   database_.reader_free_.notify_one();
 }
 
-// Ends the snapshots that nobody uses right now; the others end when they are given back.
+// Ends the snapshots that aren't in use; the others end when their connections are returned.
 void Database::begin_epoch() {
   ++epoch_;
   const std::lock_guard lock(readers_mutex_);
@@ -222,8 +224,8 @@ void Database::begin_epoch() {
 }
 
 // The WAL starts again at its beginning once all of it is in the database file and no snapshot
-// needs it (wal.html, section 2.1): so the snapshots end before this, and those taken meanwhile
-// after it.
+// needs it (wal.html, section 2.1). So the snapshots have to end before the checkpoint, and those
+// that are taken meanwhile after it.
 void Database::checkpoint() {
   begin_epoch();
   const int code = sqlite3_wal_checkpoint_v2(writer_->raw().getHandle(), nullptr,
@@ -258,7 +260,7 @@ void Database::submit(std::function<void(Tx&)> work) {
   if (job.failure) std::rethrow_exception(job.failure);
 }
 
-// The writes that wait; null where there are none and berthd ends.
+// Waits for the next group of writes. Returns null if there is none and the Database is closing.
 std::shared_ptr<Database::Group> Database::next_group() {
   std::unique_lock lock(queue_mutex_);
   queue_changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
@@ -277,7 +279,7 @@ void Database::writer_loop() {
       const std::lock_guard lock(group->mutex);
       group->over = true;
     }
-    // Behind the lock: whoever is woken takes the mutex at once.
+    // After the lock is released, because the threads that are woken take the mutex at once.
     group->over_changed.notify_all();
     if (!last_commit_failed_ && wal_pages_ >= checkpoint_pages) checkpoint();
   }
@@ -290,7 +292,7 @@ void Database::roll_back() {
     sqlite3_exec(writer_->raw().getHandle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
-// Runs one write in its savepoint. False: SQLite rolled the whole transaction back.
+// Runs one write in its savepoint. Returns false if SQLite rolled back the whole transaction.
 bool Database::run_job(Job& job, Instant now) {
   Tx tx(*writer_, now);
   try {
@@ -308,7 +310,7 @@ bool Database::run_job(Job& job, Instant now) {
     job.failure = std::current_exception();
   }
   if (group_is_lost()) {
-    // Whatever the work made of SQLite's exception: it's the disk that undid it.
+    // Whatever the work made of SQLite's exception, the cause is the disk.
     job.failure = unavailable();
     return false;
   }
@@ -323,10 +325,10 @@ bool Database::run_job(Job& job, Instant now) {
   }
 }
 
-// Runs writes from the front of `jobs` in one transaction. Returns for how many of them it is known
-// how they ended: all, or fewer where SQLite rolled the transaction back (SQLITE_FULL,
-// SQLITE_IOERR, SQLITE_NOMEM do so despite savepoints, lang_transaction.html), and the rest needs
-// another one.
+// Runs writes from the front of `jobs` in one transaction. Returns the number of writes whose
+// outcome is known: all of them, or fewer if SQLite rolled back the transaction (SQLITE_FULL,
+// SQLITE_IOERR and SQLITE_NOMEM do so despite savepoints, lang_transaction.html); the rest then
+// need another transaction.
 size_t Database::run_jobs(std::span<Job* const> jobs) {
   size_t ran = 0;
   bool stored = false;
@@ -343,7 +345,8 @@ size_t Database::run_jobs(std::span<Job* const> jobs) {
   } catch (const SQLite::Exception& failure) {
     log::error("a commit failed",
                {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
-    if (ran == 0) ran = jobs.size();  // not even begun: each of them would fail alike
+    // The transaction couldn't even begin, so all of them would fail in the same way.
+    if (ran == 0) ran = jobs.size();
     if ((failure.getErrorCode() & 0xff) == SQLITE_IOERR) commit_may_be_in_wal = true;
   }
   last_commit_failed_ = !stored;

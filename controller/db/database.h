@@ -24,10 +24,10 @@
 
 namespace berth::db {
 
-// What a committed change was about; see Tx::notify.
-// custom_domain: the id is that of the deployment, too. app_balance: an app's account was credited.
-// chat: the id is that of the channel. deployment: what is wanted of it changed; deployment_seen:
-// what was seen of it.
+// What a committed change was about; see Tx::notify(). `deployment` means that the desired state
+// changed, `deployment_seen` that the observed state did; their ids and that of `custom_domain` are
+// ids of deployments. `app_balance` means that the app with the id was credited. `chat` has the id
+// of a channel.
 enum class Topic {
   deployment,
   deployment_seen,
@@ -38,13 +38,13 @@ enum class Topic {
   chat
 };
 
-// One connection with its prepared statements. Used by one thread at a time.
+// A connection with its prepared statements. Only one thread may use it at a time.
 class Connection {
  public:
-  // `vfs`: the name of a registered SQLite VFS; empty: SQLite's own.
+  // `vfs` is the name of a registered SQLite VFS; empty means SQLite's default.
   Connection(const std::filesystem::path& file, int sqlite_open_flags, const std::string& vfs);
   SQLite::Database& raw() { return database_; }
-  // The statements of this text that nobody uses right now; stays where it is.
+  // The prepared statements for this text that are unused at the moment. The reference stays valid.
   using Statements = std::vector<std::unique_ptr<SQLite::Statement>>;
   Statements& statements(std::string_view sql);
 
@@ -56,18 +56,23 @@ class Connection {
   std::unordered_map<std::string, Statements, Hash, std::equal_to<>> idle_;
 };
 
-// The rows of a running statement; ends with it. Columns count from 0.
+// The rows of a statement. Columns count from 0. The statement is reset when this object is
+// destroyed, which has to happen before the transaction ends.
 class Query {
  public:
+  // Takes an unused prepared statement for this text from the connection, or prepares one.
   Query(Connection& connection, std::string_view sql);
   ~Query();
   Query(Query&&) noexcept = default;
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
 
+  // Moves to the next row. Returns false after the last one.
   bool next() { return statement_->executeStep(); }
-  int run() { return statement_->exec(); }  // for statements without rows: how many it changed
+  // Runs a statement that returns no rows. Returns the number of rows that it changed.
+  int run() { return statement_->exec(); }
 
+  // Values of the present row. NULL reads as 0, false or "", except in the ..._or_null functions.
   std::int64_t integer(int column) const { return statement_->getColumn(column).getInt64(); }
   bool flag(int column) const { return integer(column) != 0; }
   std::string text(int column) const { return statement_->getColumn(column).getString(); }
@@ -77,7 +82,8 @@ class Query {
   std::optional<std::string> text_or_null(int column) const;
   std::optional<Instant> instant_or_null(int column) const;
 
-  // Binds `value` to `$<number>`. A statement without that placeholder is a programming error.
+  // Binds `value` to the placeholder `$<number>`. A statement without that placeholder is a
+  // programming error and throws SQLite::Exception.
   void bind(int number, std::int64_t value);
   void bind(int number, int value) { bind(number, std::int64_t(value)); }
   void bind(int number, bool value) { bind(number, std::int64_t(value)); }
@@ -100,17 +106,18 @@ class Query {
   std::unique_ptr<SQLite::Statement> statement_;
 };
 
-// A transaction that is open. Domain functions take it by reference and keep nothing of it.
+// An open transaction. Domain functions receive it by reference and must not keep it.
 class Tx {
  public:
   Tx(Connection& connection, Instant now) : connection_(connection), now_(now) {}
   Tx(const Tx&) = delete;
   Tx& operator=(const Tx&) = delete;
 
-  // One instant for the whole transaction.
+  // The time of the transaction, which is the same throughout.
   Instant now() const { return now_; }
 
-  // The placeholders of `sql` are $1, $2, …; each text is kept prepared, so there are few of them.
+  // Starts a statement whose placeholders are $1, $2 and so on. Each distinct text stays prepared
+  // on the connection, so texts must not contain values.
   template <typename... Values>
   Query query(std::string_view sql, const Values&... values) {
     Query query(connection_, sql);
@@ -118,19 +125,19 @@ class Tx {
     (query.bind(++number, values), ...);
     return query;
   }
-  // Runs a statement without rows and says how many rows it changed.
+  // Runs a statement that returns no rows. Returns the number of rows that it changed.
   template <typename... Values>
   int execute(std::string_view sql, const Values&... values) {
     return query(sql, values...).run();
   }
-  // The first row's first column as a number; 0 where there is none.
+  // The first column of the first row as a number; 0 if there is no row.
   template <typename... Values>
   std::int64_t number(std::string_view sql, const Values&... values) {
     Query rows = query(sql, values...);
     return rows.next() ? rows.integer(0) : 0;
   }
 
-  // Runs `work()` so that what it throws undoes its own changes alone.
+  // Runs `work()`. If it throws, only its own changes are undone, and the exception is passed on.
   template <typename Work>
   auto nested(Work&& work) -> std::invoke_result_t<Work> {
     const size_t notes_before = notes_.size();
@@ -146,14 +153,16 @@ class Tx {
       }
     } catch (...) {
       notes_.resize(notes_before);
-      // Where SQLite gave up the whole transaction, these fail and the writer sees it.
+      // If SQLite has rolled back the whole transaction, these statements fail and the writer
+      // notices.
       execute("ROLLBACK TO nested");
       execute("RELEASE nested");
       throw;
     }
   }
 
-  // Tells the subscribers about `id` once the transaction is on disk, and not at all if it fails.
+  // Tells the subscribers about `id` once the transaction is on disk. If it fails, they aren't
+  // told.
   void notify(Topic topic, std::string id) { notes_.emplace_back(topic, std::move(id)); }
 
  private:
@@ -164,36 +173,36 @@ class Tx {
 };
 
 struct Options {
-  unsigned readers = 8;         // connections for read()
-  size_t max_waiting = 10'000;  // writes in the queue, above it they are refused
-  size_t max_group = 1'024;     // writes that share one commit
-  // For tests: the name of a registered SQLite VFS; empty: SQLite's own.
+  unsigned readers = 8;         // connections that read() can use at the same time
+  size_t max_waiting = 10'000;  // writes in the queue; further ones are refused
+  size_t max_group = 1'024;     // writes that share a commit
+  // For tests: the name of a registered SQLite VFS; empty means SQLite's default.
   std::string vfs;
 };
 
-// The SQLite file. Many readers, each with a snapshot of its own; one writer thread that runs what
-// is waiting in one transaction, each write in a savepoint, and answers all after the commit (group
-// commit: what queues during a sync is the next group; there are no timers). WAL and
-// synchronous=FULL: what was answered is on disk. Thread-safe.
+// The SQLite database. There are many readers, each of which sees a snapshot, and one writer
+// thread. The writer runs all waiting writes in one transaction, each in a savepoint, and answers
+// them after the commit (group commit: writes that arrive during a sync form the next group; there
+// are no timers). With WAL and synchronous=FULL, everything that was answered is on disk.
+// Thread-safe.
 class Database {
  public:
-  // Opens or creates `file` and brings it to the newest schema. Throws std::runtime_error where it
-  // is damaged, or was written by a newer berthd.
+  // Opens or creates `file` and migrates it to the newest schema. Throws std::runtime_error if the
+  // file is damaged or was written by a newer berthd.
   Database(const std::filesystem::path& file, const Clock& clock, Options options = {});
-  ~Database();  // runs what is waiting first
+  ~Database();  // runs the waiting writes first
 
-  // Runs `work(Tx&)` on a snapshot and gives back what it returns. Waits while all readers are
-  // busy.
+  // Runs `work(Tx&)` on a snapshot and returns its result. Waits while all readers are busy.
   template <typename Work>
   auto read(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     Reader reader(*this);
     return work(reader.tx());
   }
 
-  // Runs `work(Tx&)` on the writer thread and returns what it returned, once it is on disk. What
-  // it throws undoes its own changes alone and is thrown here. Throws Error unavailable where the
-  // disk, or the queue, takes no more: then nothing of it was stored. `work` must be quick and must
-  // not wait for anything; it must not call the Database.
+  // Runs `work(Tx&)` on the writer thread and returns its result once that is on disk. If `work`
+  // throws, only its own changes are undone and the exception is thrown here. Throws Error
+  // `unavailable` if the disk or the queue is full; then nothing was stored. `work` must be quick,
+  // must not wait for anything and must not call the Database.
   template <typename Work>
   auto write(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     using Result = std::invoke_result_t<Work, Tx&>;
@@ -206,28 +215,30 @@ class Database {
     }
   }
 
-  // `subscriber` is called on the writer thread after each commit, before the writes are answered;
-  // it must be quick. Subscribe before the first write.
+  // Calls `subscriber` on the writer thread after each commit, before the writes are answered. It
+  // must be quick and must not throw. Subscribe before the first write.
   void subscribe(std::function<void(Topic, const std::string&)> subscriber);
 
-  // Whether a write would be stored right now: the last one was, or a probe just was.
+  // Whether a write would be stored at this moment: the last commit succeeded, or a probe that is
+  // made now does.
   bool takes_writes();
 
-  // How many commits there were, and how many writes were in them.
+  // The number of commits so far, and the number of writes in them.
   std::uint64_t commits() const { return commits_; }
   std::uint64_t writes() const { return writes_; }
 
  private:
-  // A connection for reading, and the snapshot that it holds, if any.
+  // A connection for reading, and the snapshot that it holds, if there is one.
   struct ReadConnection {
     Connection connection;
-    std::optional<std::uint64_t> snapshot;  // epoch_ before it was taken
+    std::optional<std::uint64_t> snapshot;  // the value of epoch_ before it was taken
     void begin(std::uint64_t epoch);
     void end();
   };
 
-  // A reader's turn. The snapshot stays open behind it, for the next one, until a commit makes it
-  // old: most reads then need no lock of the file and neither BEGIN nor COMMIT.
+  // The use of a connection for one read. Its snapshot stays open afterwards for the next read,
+  // until a commit makes it outdated. So most reads need no lock of the file and neither BEGIN nor
+  // COMMIT.
   class Reader {
    public:
     explicit Reader(Database& database);
@@ -247,10 +258,11 @@ class Database {
     std::exception_ptr failure;
   };
 
-  // Writes that are answered together: to wake their threads takes one call of the system. Belongs
-  // to the queue or the writer, and to those who wait for it.
+  // Writes that are answered together, because waking all their threads then takes one system call.
+  // Shared by the queue or the writer with the threads that wait for it.
   struct Group {
-    std::vector<Job*> jobs;  // under queue_mutex_ while it is in the queue, then the writer's
+    // Guarded by queue_mutex_ while in the queue, then used by the writer only.
+    std::vector<Job*> jobs;
     std::mutex mutex;
     std::condition_variable over_changed;
     bool over = false;
@@ -274,15 +286,15 @@ class Database {
 
   std::mutex queue_mutex_;
   std::condition_variable queue_changed_;
-  std::deque<std::shared_ptr<Group>> queue_;  // all but the last are full
+  std::deque<std::shared_ptr<Group>> queue_;  // all groups but the last are full
   size_t waiting_ = 0;                        // writes in the queue
   bool stopping_ = false;
   std::atomic<bool> last_commit_failed_ = false;
   std::atomic<std::uint64_t> commits_ = 0;
   std::atomic<std::uint64_t> writes_ = 0;
 
-  int wal_pages_ = 0;  // after the newest commit; the writer thread's
-  // Goes on where a snapshot that was taken before must not be used any more.
+  int wal_pages_ = 0;  // pages in the WAL after the newest commit; used by the writer thread only
+  // Increases when snapshots that were taken earlier must not be used any more.
   std::atomic<std::uint64_t> epoch_ = 0;
   std::mutex readers_mutex_;
   std::condition_variable reader_free_;

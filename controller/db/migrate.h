@@ -10,18 +10,18 @@
 namespace berth::db {
 
 namespace migrations {
-const std::vector<EmbeddedFile>& files();  // migrations/*.sql by name
+const std::vector<EmbeddedFile>& files();  // migrations/*.sql, by name
 }
 
-// Brings the schema to the newest version: runs each of `files` that did not run yet, in the order
-// of their names, each in one transaction. Forward only. Throws std::runtime_error where one fails,
-// where the file knows a migration that we don't (a newer berthd wrote it), or where one that ran
-// has another text now.
+// Brings the schema to the newest version: runs each of `files` that hasn't run yet, in the order
+// of their names, each in a transaction of its own. There is no way back. Throws std::runtime_error
+// if a migration fails, if the database has a migration that isn't among `files` (a newer berthd
+// wrote it), or if the text of one that has run has changed since.
 void migrate(SQLite::Database& database, Instant now,
              const std::vector<EmbeddedFile>& files = migrations::files());
 
-// Throws std::runtime_error where migrate() would refuse the file: it was written by a newer
-// berthd, or one of its migrations has another text now. Changes nothing.
+// Throws std::runtime_error if migrate() would refuse the file because it was written by a newer
+// berthd or the text of one of its migrations has changed since. Changes nothing.
 void check_migrations(SQLite::Database& database,
                       const std::vector<EmbeddedFile>& files = migrations::files());
 

@@ -47,7 +47,8 @@ Applier::Result Applier::apply(const std::vector<Object>& desired) {
 Applier::Result Applier::apply_one(const Object& desired) {
   const ObjectPtr live = cache_.find(desired);
   if (live && !differs(desired, *live)) return {};
-  // Another hash is another wish, which waits for nobody; the rest is repair.
+  // A changed hash annotation means that the desired state is new, which is applied at once. An
+  // object that is missing, or that somebody else has changed, takes from the budget of repairs.
   if (!live || hash_in(*live) == hash_in(desired)) {
     const std::string key =
         text_at(desired, {"kind"}) + "/" + namespace_of(desired) + "/" + name_of(desired);

@@ -11,15 +11,16 @@
 
 namespace berth::reconcilers {
 
-// How often somebody's change to one object is repaired: ten times at once, then once in ten
-// seconds, so that a fight with another controller costs next to nothing. Thread-safe.
+// Limits how often other people's changes to one object are undone: ten times at once, then once
+// every ten seconds, so that a fight with another controller costs next to nothing. Thread-safe.
 class RepairBudget {
  public:
   static constexpr double most = 10;
   static constexpr std::chrono::seconds refill{10};
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  // Takes one repair of `key` out of the budget; or, where there is none left, says when there is.
+  // Takes one repair of `key` from the budget. If none is left, takes nothing and returns how long
+  // to wait for the next one.
   std::optional<std::chrono::milliseconds> wait_before(const std::string& key, TimePoint now);
 
  private:
@@ -32,18 +33,19 @@ class RepairBudget {
   std::map<std::string, Left> left_;
 };
 
-// Brings objects to the cluster: only those that differ from what the cache knows.
+// Writes objects to the cluster, but only those that differ from what the cache knows. Thread-safe.
 class Applier {
  public:
   struct Result {
     int applied = 0;
-    std::optional<std::chrono::milliseconds> again;  // a repair that has to wait
+    std::optional<std::chrono::milliseconds> again;  // when a repair that has to wait may be tried
     void add(const Result& other);
   };
 
   Applier(kube::Client& client, Cache& cache) : client_(client), cache_(cache) {}
 
-  // In their order. Throws kube::ApiError at the first one that the server doesn't take.
+  // Applies the objects in the given order. Throws kube::ApiError at the first one that the server
+  // refuses; the rest are then not tried.
   Result apply(const std::vector<Object>& desired);
 
  private:

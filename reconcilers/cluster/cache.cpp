@@ -58,7 +58,8 @@ ClusterState Cache::state() const {
   for (const auto& informer : informers_) {
     const InformerState one = informer->state();
     all.synced = all.synced && one.synced;
-    // Connected since the last one is, unreachable since the first one is.
+    // The cache counts as connected since its last informer connected, and as disconnected since
+    // its first informer lost contact.
     if (all.connected && !one.connected) {
       all.connected = false;
       all.since = one.since;
@@ -118,7 +119,7 @@ std::vector<std::string> Cache::deployments_in(const std::string& name_space) co
 }
 
 void Cache::changed(const Object& object) const {
-  if (!synced()) return;  // whoever waits for the cache looks at everything then
+  if (!synced()) return;  // when the cache becomes complete, everything is queued anyway
   if (const std::string id = label_of(object, manifests::deployment_label); !id.empty())
     listener_.deployment_changed(id, object);
   else if (const std::string app = label_of(object, manifests::app_label); !app.empty())

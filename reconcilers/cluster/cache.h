@@ -10,54 +10,64 @@
 
 namespace berth::reconcilers {
 
-// Whether the cluster can be talked to, for /health and /readyz.
+// Whether the cluster can be reached; the source of /health and /readyz.
 struct ClusterState {
-  bool connected = false;  // every kind could be listed or watched the last time
-  bool synced = false;     // every kind was listed once: what the cache says can be acted on
-  Instant since;           // of `connected`
+  bool connected = false;  // the latest list or watch of every kind succeeded
+  // Every kind has been listed at least once, so the cache is complete enough to act on.
+  bool synced = false;
+  Instant since;           // when `connected` took its present value
   std::string last_error;  // empty while connected
   std::vector<InformerState> informers;
 };
 
-// An object and the kind that it is of.
+// An object together with the kind that it belongs to.
 struct Tracked {
   const kube::Resource* resource = nullptr;
   ObjectPtr object;
 };
 
-// Everything on the cluster that carries our labels, one informer for each kind. Thread-safe.
+// All objects on the cluster that carry our labels, kept up to date by one informer for each kind.
+// Thread-safe.
 class Cache {
  public:
-  // Called on informers' threads: be quick.
+  // The callbacks run on the informers' threads, so they must return quickly.
   struct Listener {
-    // One of its objects, or a pod.
+    // An object with this deployment's label was added, changed or removed; pods are included.
     std::function<void(const std::string& id, const Object& object)> deployment_changed;
-    std::function<void(const std::string& app_id)>
-        app_changed;                  // its namespace, or what stands in it for all
-    std::function<void()> connected;  // a kind answers (again)
+    // The namespace of an app, or an object that its deployments share, was added, changed or
+    // removed.
+    std::function<void(const std::string& app_id)> app_changed;
+    // An informer reached the cluster for the first time, or again after a failure.
+    std::function<void()> connected;
   };
 
+  // Will watch the objects that match `label_selector`. Makes no request before start().
   Cache(kube::Client& client, const std::string& label_selector, Listener listener);
 
+  // Starts the informers' threads and returns at once.
   void start();
-  void stop();  // waits for the informers
+  void stop();  // returns when all informers have ended
 
-  // Whether each kind was listed once; stays so.
+  // Whether every kind has been listed at least once. Once true, it stays true.
   bool synced() const;
   ClusterState state() const;
-  InformerState state(const kube::Resource& resource) const;  // throws as store() does
+  InformerState state(const kube::Resource& resource) const;  // throws like store()
 
-  // False where the cluster has no such kind (cert-manager's), or doesn't let us see it.
+  // Returns false if the cluster doesn't have this kind (cert-manager may not be installed) or
+  // doesn't allow us to read it, and for a kind that isn't watched.
   bool serves(const kube::Resource& resource) const;
   // Throws std::invalid_argument for a kind that isn't watched.
   Store& store(const kube::Resource& resource) const;
-  // The object of the same kind, namespace and name; null where there is none.
+  // The cached object of the same kind, namespace and name as `like`; null if there is none.
   ObjectPtr find(const Object& like) const;
-  void note(const Object& written);  // what a write of ours was answered with
+  // Stores the API server's answer to a write of ours, so that the next reconcile sees it before
+  // its watch event arrives.
+  void note(const Object& written);
 
-  // All kinds that are served, pods too.
+  // The objects with this deployment's label, of all kinds that the cluster serves, including pods.
   std::vector<Tracked> of_deployment(const std::string& id) const;
-  // The ids in the labels of everything that there is, of all kinds.
+  // The ids of all deployments that have an object of any kind in the cache; the second function
+  // looks at one namespace alone.
   std::vector<std::string> deployments() const;
   std::vector<std::string> deployments_in(const std::string& name_space) const;
 

@@ -20,10 +20,10 @@ using container_logs::Line;
 using container_logs::Run;
 using container_logs::Wanted;
 
-// What is read ahead of a caller who takes it slowly; then the kubelet has to wait.
+// How much is read ahead of a slow caller; beyond this the kubelet has to wait.
 constexpr std::size_t max_queued_bytes = 256 * 1024;
 constexpr std::size_t max_batch = 500;
-// Between looks at what became of a pod whose log has ended, and before it is read anew.
+// The pause before looking again at a pod whose log has ended, and before reading it again.
 constexpr std::chrono::milliseconds look_interval{500};
 
 std::int64_t made_at(const Object& pod) {
@@ -37,13 +37,13 @@ bool is_running(const Object& pod) {
 std::int64_t restarts_of(const Object& pod) {
   return number_at(container_status(pod), {"restartCount"});
 }
-// Whether its container ran at least once: then there is a log.
+// Whether the pod's container ran at least once, so that it has a log.
 bool has_log(const Object& pod) {
   return is_running(pod) || restarts_of(pod) > 0 ||
          !field(container_status(pod), {"state", "terminated"}).is_null() ||
          !field(container_status(pod), {"lastState", "terminated"}).is_null();
 }
-// What a log depends on: it is read once more when this changes.
+// A log is read once more whenever this text changes.
 std::string state_of_run(const Object& pod) {
   const Object& status = container_status(pod);
   return uid_of(pod) + " " + text_at(status, {"containerID"}) + " " +
@@ -53,7 +53,7 @@ bool has_previous(const Object& pod) {
   return !field(container_status(pod), {"lastState", "terminated"}).is_null();
 }
 
-// Oldest first.
+// The deployment's pods, oldest first.
 std::vector<ObjectPtr> pods_of(const Cache& cache, const std::string& id) {
   std::vector<ObjectPtr> pods = cache.store(kube::pods).of_deployment(id);
   std::ranges::sort(pods, {},
@@ -61,7 +61,7 @@ std::vector<ObjectPtr> pods_of(const Cache& cache, const std::string& id) {
   return pods;
 }
 
-// Why there is no log, in the kubelet's words.
+// Why there is no log, in the kubelet's words if it gives any.
 std::string waiting_for(const std::vector<ObjectPtr>& pods) {
   if (pods.empty()) return "the deployment has no container";
   const Object& status = container_status(*pods.back());
@@ -75,10 +75,10 @@ ObjectPtr newest(const std::vector<ObjectPtr>& pods, bool (*holds)(const Object&
   return nullptr;
 }
 
-// Lines on their way from the thread that reads to the one that sends.
+// Lines on their way from the thread that reads them to the thread that sends them.
 class Queue {
  public:
-  // Waits for room; false: stopped.
+  // Waits until there is room. Returns false if it was stopped instead.
   bool put(Line line, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait(lock, stop, [&] { return bytes_ < max_queued_bytes; })) return false;
@@ -123,7 +123,7 @@ class Queue {
   std::string failure_;
 };
 
-// Reads one deployment's log on a thread of its own.
+// Reads one deployment's log on its own thread.
 class LogReader {
  public:
   LogReader(kube::Client& client, const Cache& cache, Wanted wanted,
@@ -162,16 +162,18 @@ class LogReader {
   const Cache& cache_;
   const Wanted wanted_;
   const std::shared_ptr<std::atomic<int>> readers_;
-  ObjectPtr pod_;              // that is read first
-  std::string read_state_;     // of the pod, when it was read last
-  std::int64_t restarts_ = 0;  // likewise
-  bool fresh_ = true;          // nothing was read, and nothing has to be gone on from
+  ObjectPtr pod_;              // the pod that is read first
+  std::string read_state_;     // what state_of_run() said when the pod's log was last read
+  std::int64_t restarts_ = 0;  // the pod's number of restarts at that time
+  // Nothing has been read yet, and the caller gave no position to continue from.
+  bool fresh_ = true;
   LogCursor cursor_;
   Queue queue_;
   std::jthread thread_;
 };
 
-// Where to begin: behind what the caller has, or with the newest container that there is.
+// Where to begin: after the position that the caller gave, or else with the newest container that
+// has a log.
 LogCursor LogReader::begin() {
   const auto pods = pods_of(cache_, wanted_.deployment_id);
   LogPosition position;
@@ -201,7 +203,7 @@ LogCursor LogReader::begin() {
 void LogReader::move_to(const Object& pod) {
   const LogPosition& before = cursor_.position();
   const bool older = made_at(pod) < before.pod_made || before.pod.empty();
-  // A pod that is older than the one that is gone was there beside it: only what is new counts.
+  // A pod that is older than the previous one ran beside it, so only what it wrote later counts.
   cursor_ = LogCursor({.at = older ? before.at : 0,
                        .of_that_time = older ? INT32_MAX : 0,
                        .pod = name_of(pod),
@@ -220,10 +222,11 @@ kube::LogOptions LogReader::options(Run run) const {
   return options;
 }
 
-// Whether it may be better the next time; throws where it won't.
+// Returns whether the error may pass, so that reading is tried again; throws the error if it won't
+// pass.
 bool LogReader::settle(const kube::ApiError& error) const {
   const bool passes = error.unreachable() || error.status == 429 || error.status >= 500;
-  // 404: the pod is gone. 400: its container hasn't started, or there is no previous one.
+  // 404 means that the pod is gone; 400, that its container hasn't started or has no previous run.
   if (!passes && error.status != 404 && error.status != 400) throw error;
   if (passes && wanted_.follow == Follow::no) throw error;
   return passes;
@@ -244,7 +247,7 @@ LogReader::Read LogReader::read(const Object& pod, Run run, const std::stop_toke
         [&](std::string_view piece) { lines.feed(piece, on_line); }, stop);
     lines.finish(on_line);
   } catch (const kube::ApiError& error) {
-    // What came before a break begins no whole line, or will be read again.
+    // What was received before the break is an incomplete line, or is read again.
     if (settle(error)) return Read::again;
   }
   return Read::done;
@@ -260,12 +263,14 @@ ObjectPtr LogReader::next_pod(const std::vector<ObjectPtr>& pods) const {
   return other && name_of(*other) != here.pod && !is_being_deleted(*other) ? other : nullptr;
 }
 
-// What there is of the pod's log behind the cursor; the run before the current one first.
+// Reads what the pod's log has after the cursor, starting with the previous run if the container
+// may have restarted.
 void LogReader::read_pod(const Object& pod, const std::stop_token& stop) {
   const std::string state = state_of_run(pod);
   const bool may_have_restarted = !fresh_ && state != read_state_ && has_previous(pod);
   const Read before = may_have_restarted ? read(pod, Run::previous, stop) : Read::done;
-  // Whatever a run writes that began later was wanted, however few lines before now were.
+  // If the container has restarted, the caller wants all that the new run writes, so the limit on
+  // the number of lines no longer applies.
   if (!read_state_.empty() && restarts_of(pod) != restarts_) fresh_ = false;
   restarts_ = restarts_of(pod);
   if (read(pod, Run::current, stop) == Read::done && before == Read::done) read_state_ = state;

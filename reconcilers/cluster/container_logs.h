@@ -9,20 +9,23 @@
 
 namespace berth::reconcilers {
 
-// Reads the logs of deployments' containers off the cluster. Thread-safe; outlives its readers.
+// Reads the logs of deployments' containers from the cluster. Thread-safe, and has to outlive its
+// readers.
 //
-// One that is followed goes on over everything that happens to the container: after a crash with
-// the end of the run before and the next one, after a rollout with the pods that came later, one
-// after the other. What the cluster still has comes once and in order, whatever breaks in between.
+// A log that is followed goes on whatever happens to the container: after a crash come the end of
+// the previous run and the next run, after a rollout come the newer pods, one after the other.
+// Every line that the cluster still has comes exactly once and in order, whatever breaks in
+// between.
 class ContainerLogs {
  public:
-  // Each has a thread and a connection to the API server; the client has 128 for everything.
+  // Each reader has a thread and a connection to the API server, and the client has 128 connections
+  // for everything.
   static constexpr int max_readers = 64;
 
   ContainerLogs(kube::Client& client, const Cache& cache)
       : client_(client), cache_(cache), readers_(std::make_shared<std::atomic<int>>(0)) {}
 
-  // See container_logs::Open.
+  // Starts a reader; see container_logs::Open.
   container_logs::Reader open(const container_logs::Wanted& wanted);
 
  private:

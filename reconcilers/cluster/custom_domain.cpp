@@ -11,7 +11,8 @@ using custom_domains::State;
 using deployments::Deployment;
 using std::chrono::milliseconds;
 
-// A certificate's events tell how it goes on; this is for one that got lost.
+// The certificate's watch events report its progress; this is how often it is looked at in case an
+// event is lost.
 constexpr milliseconds while_issuing{10'000};
 
 bool is_wanted(State state) { return state == State::issuing || state == State::active; }
@@ -25,17 +26,18 @@ Check without_issuer(const std::string& message) {
 
 }  // namespace
 
-// What the database says, at one moment.
+// What the database says about a deployment and its claims, read in one transaction.
 struct DomainLoop::View {
   Deployment row;
-  std::optional<Claim> claim;  // the living one
+  std::optional<Claim> claim;  // the claim that is in force
   std::vector<Claim> leaving;
-  bool is_held = false;  // the domain, by a claim that isn't off the cluster yet
+  // The domain still belongs to another claim whose objects haven't left the cluster.
+  bool is_held = false;
   Instant now;
   bool is_news = false;  // this pass changed what the row says
 
   milliseconds until(Instant time) const { return std::max(time - now, milliseconds(0)); }
-  // A certificate that visitors get as long as it lasts.
+  // Whether there is a certificate that visitors are served until it expires.
   bool is_served_until_expiry() const {
     return claim && claim->expires_at && *claim->expires_at > now;
   }
@@ -82,7 +84,7 @@ Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject
   return outcome;
 }
 
-// Why nothing can be ordered now, whatever the DNS says; nothing where it can.
+// Why no certificate can be ordered now, whatever the DNS says; nothing if one can be.
 std::optional<std::string> DomainLoop::obstacle(const View& view) const {
   if (view.is_held) return "the domain's former objects are leaving";
   const ObjectPtr home =
@@ -91,14 +93,16 @@ std::optional<std::string> DomainLoop::obstacle(const View& view) const {
   return std::nullopt;
 }
 
-// Where a Certificate is missing that the row wants, none is made by an old proof.
+// A missing Certificate is only made after the DNS has been asked again, never because of an old
+// answer.
 bool DomainLoop::has_to_look(const View& view) const {
   if (view.claim->next_check_at <= view.now) return true;
   return is_wanted(view.claim->state) &&
          objects_.state_of(view.row, view.claim->domain).kind == CertificateState::Kind::none;
 }
 
-// Asks the DNS, and records what it says. False where the claim is another one by now.
+// Asks the DNS and records the answer. Returns false if the claim has changed in the meantime, or
+// if the resolver was stopped.
 bool DomainLoop::look(View& view, Proof& proof) {
   const Claim& claim = *view.claim;
   const bool can_issue = parts_.settings.cluster_issuer && parts_.cache.serves(kube::certificates);
@@ -107,7 +111,7 @@ bool DomainLoop::look(View& view, Proof& proof) {
       : parts_.settings.cluster_issuer
           ? without_issuer("the cluster has no cert-manager that would issue a certificate")
           : without_issuer("this platform has no certificate issuer");
-  if (parts_.resolver.stopped()) return false;  // then it says nothing
+  if (parts_.resolver.stopped()) return false;  // a stopped resolver's answers mean nothing
   auto next = parts_.database.write([&](db::Tx& tx) {
     return custom_domains::record_check(tx, claim.id, claim.generation, seen);
   });
@@ -128,14 +132,14 @@ Outcome DomainLoop::act(View& view, Proof proof) {
   return outcome;
 }
 
-// Takes an order, where there is one.
+// Takes an order from the owner's budget if one is left; the claim then starts issuing.
 void DomainLoop::begin(View& view) {
   changed(view, parts_.database.write([&](db::Tx& tx) {
     return custom_domains::begin_issuing(tx, view.claim->id, view.claim->generation);
   }));
 }
 
-// Has the Certificate, and says how it is.
+// Makes sure that the Certificate exists, and records its state.
 Outcome DomainLoop::serve(View& view, Proof proof) {
   using Kind = CertificateState::Kind;
   const Kind before = objects_.state_of(view.row, view.claim->domain).kind;
@@ -148,14 +152,14 @@ Outcome DomainLoop::serve(View& view, Proof proof) {
   outcome.kind = made.applied > 0 ? Outcome::Kind::applied : Outcome::Kind::unchanged;
   outcome.writes = made.applied;
   take(view, seen);
-  if (!is_wanted(view.claim->state)) return wait(view);  // it was refused
+  if (!is_wanted(view.claim->state)) return wait(view);  // the issuer refused the order
   outcome.again = view.until(view.claim->next_check_at);
   if (view.claim->state == State::issuing) outcome.again = std::min(*outcome.again, while_issuing);
   if (made.again) outcome.again = std::min(*outcome.again, *made.again);
   return outcome;
 }
 
-// Records what cert-manager says, where it is news.
+// Records cert-manager's state of the Certificate if it is news.
 void DomainLoop::take(View& view, const CertificateState& seen) {
   using Kind = CertificateState::Kind;
   const Claim& claim = *view.claim;
@@ -173,7 +177,8 @@ void DomainLoop::take(View& view, const CertificateState& seen) {
   }));
 }
 
-// No order, and no renewal. What is served stays until it expires.
+// Withdraws the Certificate, so that nothing is ordered or renewed. A certificate that is being
+// served stays until it expires.
 Outcome DomainLoop::wait(const View& view) {
   Outcome outcome;
   const Claim& claim = *view.claim;
@@ -193,7 +198,8 @@ Outcome DomainLoop::wait(const View& view) {
   return outcome;
 }
 
-// Nothing is claimed, or not yet.
+// Removes all objects of custom domains, because no domain is claimed, or the claim can't be served
+// yet.
 Outcome DomainLoop::clear(const View& view) {
   const auto removed = objects_.remove_all_but(view.row, std::nullopt);
   if (removed.left > 0)

@@ -11,11 +11,13 @@
 
 namespace berth::reconcilers {
 
-// Brings custom domains to the cluster, and takes them off it. Level-based, by the deployment's id.
+// Brings custom domains to the cluster and removes them from it. The loop is level-based and takes
+// a deployment's id.
 //
-// A Certificate is an order: cert-manager places it at once. So one is applied only in a pass that
-// has asked the DNS and found the claim proven, and it is withdrawn where the row says that the
-// domain waits. What is served already goes on being served until it expires.
+// A Certificate is an order: cert-manager places it with the issuer at once. So a Certificate is
+// only made in a pass that has asked the DNS and found the claim proven, and it is withdrawn while
+// the row says that the domain has to wait. A certificate that is already being served stays until
+// it expires. Thread-safe for different ids.
 class DomainLoop {
  public:
   struct Parts {
@@ -24,25 +26,28 @@ class DomainLoop {
     Cache& cache;
     const manifests::Settings& settings;
     const dns::Resolver& resolver;
-    // Held, by the deployment's id, by whoever writes objects of a deployment. Never while the DNS
-    // is asked.
+    // Locked, by deployment id, by everyone who writes objects of that deployment. The lock isn't
+    // held while the DNS is asked.
     KeyedMutex& deployments;
-    std::function<void(const std::string& id)> domain_changed;  // its row says something new
+    // Called when the domain's row says something new.
+    std::function<void(const std::string& id)> domain_changed;
   };
   explicit DomainLoop(Parts parts);
 
-  // What a pass was about, for the log; empty where there is no claim.
+  // What a pass was about, for the log. The fields are empty if no domain is claimed.
   struct Subject {
     std::string domain;
-    std::string state;  // as it is afterwards
+    std::string state;  // after the pass
   };
-  // Fills `subject` in any case. Throws kube::ApiError where the cluster has to be tried again,
-  // berth::Error where the database has. May take as long as the DNS, see check_domain.
+  // Brings the domain of one deployment to the state that the row wants. Fills `subject` if there
+  // is a claim and the pass doesn't end early. Throws kube::ApiError if the cluster has to be tried
+  // again, and berth::Error if the database has to be. May take as long as check_domain() needs for
+  // the DNS.
   Outcome reconcile(const std::string& deployment_id, Subject& subject);
 
  private:
   struct View;
-  enum class Proof { none, fresh };  // fresh: the DNS said so in this very pass
+  enum class Proof { none, fresh };  // fresh: the DNS confirmed the claim in this very pass
 
   std::optional<View> view_of(const std::string& deployment_id);
   std::optional<std::string> obstacle(const View& view) const;

@@ -28,7 +28,7 @@ Check silent(const std::string& name) {
 
 Check proven() { return {.outcome = Result::proven, .reason = {}, .message = {}, .addresses = {}}; }
 
-// Whatever strangers wrote into their zone, shortened.
+// Lists values for a message. They come from a stranger's zone, so only the first few are shown.
 std::string shown(const std::vector<std::string>& values) {
   constexpr size_t most = 3;
   std::string list;
@@ -49,7 +49,7 @@ Check check_text(const Claim& claim, const dns::Resolver& resolver) {
                  "a TXT record " + name + " with the value " + value + " is missing: " + there);
 }
 
-// Of both families, sorted. Nothing is known where one of them isn't.
+// The A and AAAA addresses of a name, sorted. If either look-up failed, nothing is known.
 struct Addresses {
   bool known = true;
   std::vector<std::string> all;
@@ -77,7 +77,7 @@ std::string missing_record(const Claim& claim, const std::string& target, const 
   return text + "it has the address " + shown(addresses);
 }
 
-// Without CNAME records that lead to us.
+// Checks the addresses of a domain that has no CNAME chain to our target.
 Check check_addresses(const Claim& claim, const std::string& target, const Answer& alias,
                       const dns::Resolver& resolver) {
   const Addresses own = addresses_of(claim.domain, alias, resolver);
@@ -85,13 +85,15 @@ Check check_addresses(const Claim& claim, const std::string& target, const Answe
   const auto missing = [&] {
     return refuted(Reason::dns_not_pointing, missing_record(claim, target, alias, own.all));
   };
-  // What the owner of an apex has to be told, and what the addresses are compared with.
+  // The target's addresses are what an apex domain's owner has to be told, and what the domain's
+  // own addresses are compared with.
   if (own.all.empty() && !claim.is_apex) return missing();
   const Addresses ours = addresses_of(target, resolver.look_up(target, Type::a), resolver);
   if (!ours.known) return silent(target);
   const bool leads_to_us = !own.all.empty() && std::ranges::includes(ours.all, own.all);
   Check check = leads_to_us ? check_text(claim, resolver) : missing();
-  // Whoever could set a CNAME and hasn't is told of that first.
+  // The owner of a domain that could have a CNAME record and has none is told of that first, before
+  // the TXT record.
   if (leads_to_us && check.outcome == Result::refuted && !claim.is_apex) check = missing();
   check.addresses = ours.all;
   return check;

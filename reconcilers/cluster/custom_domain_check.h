@@ -7,11 +7,13 @@
 
 namespace berth::reconcilers {
 
-// What the DNS says of a claim. Proven is one whose domain leads to us by a chain of CNAME records,
-// with the TXT record where the claim needs it; or all of whose addresses are addresses of
-// <name>.<apps_domain>, always with the TXT record: an apex can't have a CNAME, and addresses are
-// shared by all tenants. Only what the name servers said counts as refuted: no answer is unknown.
-// Asks up to six questions, so it may take that many deadlines of the resolver.
+// Asks the DNS whether a claim is proven. It is if the domain leads to us by a chain of CNAME
+// records, with the TXT record too if the claim needs one; or if all of the domain's addresses
+// belong to <name>.<apps_domain> and the TXT record is there. The second way always needs the TXT
+// record: it exists because an apex can't have a CNAME record, and the addresses are shared by all
+// tenants. The result is `refuted` only if name servers really said so; if one doesn't answer, it
+// is `unknown`. Asks up to five questions one after the other, so it may take five times the
+// resolver's deadline.
 custom_domains::Check check_domain(const custom_domains::Claim& claim,
                                    const std::string& apps_domain, const dns::Resolver& resolver);
 

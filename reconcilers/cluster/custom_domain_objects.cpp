@@ -15,7 +15,7 @@ bool has_certificate(const std::vector<Tracked>& objects, const std::string& sec
   });
 }
 
-// What cert-manager wrote about an older spec says nothing about this one.
+// A condition that cert-manager wrote for an older spec says nothing about the present one.
 bool is_current(const Object& certificate, const Object& told) {
   return field(told, {"observedGeneration"}).is_null() ||
          number_at(told, {"observedGeneration"}) >=

@@ -10,40 +10,46 @@
 
 namespace berth::reconcilers {
 
-// Whether the object belongs to a custom domain: the domain loop's, and not the deployment loop's.
+// Whether an object belongs to a custom domain, and so to the domain loop instead of the deployment
+// loop.
 bool is_of_domain(const Object& object);
 
-// What cert-manager says of a Certificate (cert-manager.io/docs/reference/api-docs, conditions).
+// The state of a Certificate according to its conditions (cert-manager.io/docs/reference/api-docs).
 struct CertificateState {
   enum class Kind { none, leaving, waiting, ready, failed };
   Kind kind = Kind::none;
-  std::string message;                                     // of failed
-  std::optional<custom_domains::Certificate> certificate;  // of ready
+  std::string message;                                     // set if `kind` is failed
+  std::optional<custom_domains::Certificate> certificate;  // set if `kind` is ready
 };
 
-// The objects of custom domains on the cluster: Ingress, Certificate and the TLS secret that
-// cert-manager writes. Throws kube::ApiError. Thread-safe for different deployments.
+// The objects of custom domains on the cluster: an Ingress, a Certificate, and the TLS secret that
+// cert-manager writes. The functions that write or ask the server throw kube::ApiError. Thread-safe
+// for different deployments.
 class DomainObjects {
  public:
   DomainObjects(kube::Client& client, Cache& cache, const manifests::Settings& settings)
       : client_(client), cache_(cache), settings_(settings), applier_(client, cache) {}
 
-  // The Ingress first: it is there when the certificate is.
+  // Applies the Ingress and the Certificate. The Ingress comes first, so that it exists when the
+  // certificate arrives.
   Applier::Result make(const deployments::Deployment& row, const std::string& domain);
+  // These two answer from the cache.
   CertificateState state_of(const deployments::Deployment& row, const std::string& domain) const;
   bool has_secret(const deployments::Deployment& row, const std::string& domain) const;
 
-  // No order follows, also none of a renewal; what is served stays.
+  // Deletes the Certificate, so that cert-manager neither orders nor renews it. The Ingress and the
+  // secret stay and are served. Returns the number of writes.
   int withdraw(const deployments::Deployment& row, const std::string& domain);
-  // Removes what belongs to custom domains of the deployment, but for `keep`'s. The secret goes
-  // after its Certificate, which would order it anew. Says how many are left.
   struct Removed {
     int writes = 0;
+    // Objects that aren't gone yet, including those whose deletion has only been requested.
     size_t left = 0;
   };
+  // Deletes all custom-domain objects of the deployment, except those of the domain `keep`. A
+  // secret is deleted only after its Certificate, which would otherwise order it again.
   Removed remove_all_but(const deployments::Deployment& row,
                          const std::optional<std::string>& keep);
-  // What the server itself still has, whatever the cache says.
+  // Asks the API server whether objects of custom domains are left, since the cache may be behind.
   bool is_anything_left(const deployments::Deployment& row);
 
  private:

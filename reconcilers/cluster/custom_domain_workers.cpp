@@ -8,7 +8,7 @@
 namespace berth::reconcilers {
 namespace {
 
-// Up to a tenth later, so that a thousand domains that were claimed together don't stay together.
+// Adds up to a tenth, so that domains that were claimed together aren't checked together for ever.
 std::chrono::milliseconds with_jitter(std::chrono::milliseconds wait) {
   thread_local std::minstd_rand random{std::random_device{}()};
   return wait + std::chrono::milliseconds(
@@ -62,7 +62,7 @@ void DomainWorkers::stall(const std::string& id) {
 
 void DomainWorkers::stall_until_leading(const std::string& id) {
   stall(id);
-  if (leads_()) try_again();  // it began meanwhile, and may not have seen this one
+  if (leads_()) try_again();  // leadership may have begun before the id was stalled
 }
 
 void DomainWorkers::handle(const std::string& id) {

@@ -11,26 +11,30 @@
 
 namespace berth::reconcilers {
 
-// The queue of the domain loop and its workers: threads of their own, because a look-up in the DNS
-// may take seconds and deployments don't wait for it. Thread-safe.
+// The domain loop's queue and workers. They have threads of their own, because a DNS look-up may
+// take seconds and deployments must not wait for it. Thread-safe.
 class DomainWorkers {
  public:
-  // They wait for name servers most of their time; so many silent ones are borne at once.
+  // The workers mostly wait for name servers, so this many silent ones can be asked at the same
+  // time.
   static constexpr int count = 16;
 
-  // `leads` says whether this process may write to the cluster now; while it says no, all waits
-  // for try_again().
+  // `leads` tells whether this process may write to the cluster at this moment. While it returns
+  // false, all work waits for try_again().
   DomainWorkers(std::shared_ptr<prometheus::Registry> registry, const std::string& host,
                 DomainLoop& loop, std::function<bool()> leads);
-  ~DomainWorkers();  // stops
+  ~DomainWorkers();  // calls stop()
 
+  // Starts the workers' threads and returns at once.
   void start();
-  // Returns when the passes that run have ended: a look-up has a deadline.
+  // Returns when the passes that are running have ended, which takes as long as a look-up's
+  // deadline.
   void stop();
 
-  // Never blocks; also before start().
+  // Never blocks; may be called from any thread and also before start().
   void enqueue(const std::string& deployment_id) { queue_.add(deployment_id); }
-  // What the stalled ones waited for is there: a cluster that answers, or the Lease.
+  // Queues everything that was stalled, because the cluster answers again or this process now
+  // leads.
   void try_again();
   void refresh_metrics() { metrics_.refresh(queue_); }
   bool is_idle() const { return queue_.depth() == 0 && queue_.unfinished().count() == 0; }

@@ -15,9 +15,11 @@ using deployments::Observation;
 using deployments::Status;
 using deployments::Wish;
 
-// An admission policy or a quota may be changed by an admin; nothing tells us.
+// An administrator may change an admission policy or a quota without any event reaching us, so a
+// refused deployment is tried again after this time.
 constexpr std::chrono::milliseconds after_refusal{30'000};
-// A deployment has two pods, and some that are over: more of them would tell the same.
+// A deployment has at most two living pods, and possibly some that have ended. The events of more
+// pods than this would only repeat the same reason.
 constexpr size_t max_pods_asked = 4;
 
 Instant cluster_time() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
@@ -28,7 +30,7 @@ std::optional<std::chrono::milliseconds> sooner(std::optional<std::chrono::milli
   return std::min(*a, *b);
 }
 
-// The secret that cert-manager writes is wanted as long as its Certificate is.
+// The secret that cert-manager writes is kept as long as the Certificate that names it is desired.
 bool is_wanted(const Tracked& tracked, const std::vector<Object>& desired) {
   const std::string name = name_of(*tracked.object);
   return std::any_of(desired.begin(), desired.end(), [&](const Object& object) {
@@ -58,7 +60,8 @@ deployments::Reason reason_of(custom_domains::Reason reason) {
   return deployments::Reason::dns_not_pointing;
 }
 
-// A deployment that runs is told what is wrong with its domain.
+// Puts a problem of the custom domain into the status of a deployment that runs without another
+// problem.
 void add_domain(Observation& seen, const std::optional<custom_domains::Claim>& claim) {
   if (seen.status != Status::running || seen.reason || !claim || !claim->reason) return;
   seen.reason = reason_of(*claim->reason);
@@ -67,7 +70,7 @@ void add_domain(Observation& seen, const std::optional<custom_domains::Claim>& c
 
 }  // namespace
 
-// A wish, and what its custom domain is like.
+// The desired state of a deployment, and the newest claim of its custom domain.
 struct DeploymentLoop::Wanted {
   Wish wish;
   std::optional<custom_domains::Claim> domain;
@@ -105,17 +108,18 @@ Outcome DeploymentLoop::remove(const Deployment& row) {
     waiting_for_namespace_[row.app_id].insert(row.id);
   }
   if (outcome.kind == Outcome::Kind::removed)
-    app_changed(row.app_id);  // the others' quota is smaller
+    app_changed(row.app_id);  // the removal freed quota for the app's other deployments
   return outcome;
 }
 
-// Whoever holds a name applies its Ingress under the name's lock, and reads the wish under it: a
-// deployment that was destroyed meanwhile doesn't take the host back from its heir.
+// A deployment applies its Ingress while it holds a lock on its name, and reads its desired state
+// under that lock. So a deployment that was destroyed in the meantime can't take the host name back
+// from the next owner of the name.
 Outcome DeploymentLoop::make(const Deployment& row) {
   const KeyedMutex::Lock lock(names_, row.name);
   auto latest = wanted(row.id);
   if (!latest || latest->wish.deployment.status == Status::destroyed)
-    return {};  // its own notice is on the way
+    return {};  // the change that destroyed it has already queued the id
   return make_under_lock(*latest);
 }
 
@@ -166,7 +170,8 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
           sooner(seen.look_again, result.again), reason_of(seen.observation), recorded};
 }
 
-// Nothing is known yet, so nothing can be done; but the owner may know why.
+// Until the cache is complete nothing can be done. If the cluster is unreachable, the row records
+// that as the reason, so that its owner can see it.
 Outcome DeploymentLoop::without_cache(const Deployment& row) {
   const bool waits = row.status == Status::pending || row.status == Status::deploying;
   if (waits && !parts_.cache.state().last_error.empty()) record(row, unreachable(row));
@@ -192,7 +197,8 @@ Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& 
       return {Outcome::Kind::refused, 0, after_refusal, reason_of(seen), recorded};
     }
     case Failure::unreachable:
-      // Once for each row that is on its way, with the same words each time: no storm of writes.
+      // Written at most once for each row that is pending or deploying, since the words don't
+      // change: an unreachable cluster causes no storm of writes.
       if (row.status == Status::pending || row.status == Status::deploying)
         record(row, unreachable(row));
       throw;
@@ -282,7 +288,8 @@ void DeploymentLoop::app_changed(const std::string& app_id) {
     const std::lock_guard lock(mutex_);
     if (auto found = waiting_for_namespace_.extract(app_id)) waiting = std::move(found.mapped());
   }
-  // What stands in the namespace is looked after by each of its deployments that lives.
+  // The namespace and the objects shared by an app are maintained by the reconciles of its living
+  // deployments, so all of them are woken.
   const auto present = parts_.cache.deployments_in(manifests::namespace_of(app_id));
   waiting.insert(present.begin(), present.end());
   for (const std::string& id : waiting) parts_.wake(id);

@@ -10,9 +10,9 @@
 
 namespace berth::reconcilers {
 
-// Makes the cluster match the rows. Level-based: a reconcile takes an id and nothing else, is safe
-// at any time and any number of times, and holds no transaction while it talks to the cluster.
-// Thread- safe for different ids.
+// Makes the cluster match the rows of deployments. The loop is level-based: a reconcile takes
+// nothing but an id, may run at any time and any number of times, and holds no transaction while it
+// talks to the cluster. Thread-safe for different ids.
 class DeploymentLoop {
  public:
   struct Parts {
@@ -20,30 +20,34 @@ class DeploymentLoop {
     kube::Client& client;
     Cache& cache;
     const manifests::Settings& settings;
-    const std::string& data_key;  // opens the rows' secrets
+    const std::string& data_key;  // decrypts the secrets in the rows
     Patience patience;
-    KeyedMutex& deployments;  // held, by id, by whoever writes objects of a deployment
+    // Locked, by deployment id, by everyone who writes objects of that deployment.
+    KeyedMutex& deployments;
     std::function<void(const std::string& id)> wake;  // puts an id into the queue
   };
   explicit DeploymentLoop(Parts parts);
 
-  // What a reconcile was about, for the log; empty where there is no row.
+  // What a reconcile was about, for the log. The fields are empty if the deployment has no row.
   struct Subject {
     std::string name_space;
     std::int64_t generation = 0;
     std::string request_id;
   };
-  // Fills `subject` in any case. Throws kube::ApiError where the cluster has to be tried again,
-  // berth::Error where the database has.
+  // Brings the cluster to the state that the row wants, and records what was observed. Always fills
+  // `subject`. Throws kube::ApiError if the cluster has to be tried again, and berth::Error if the
+  // database has to be.
   Outcome reconcile(const std::string& id, Subject& subject);
 
-  // The same as long as nothing may be written to the cluster: records at most that it is out of
-  // reach. To be called again after `again`; where that is empty, not before something changes.
+  // Takes the place of reconcile() while this process may not write to the cluster: at most it
+  // records on the row that the cluster is unreachable. The caller repeats it after
+  // `Outcome::again`; if that is empty, nothing has to be done until something changes.
   Outcome stand_by(const std::string& id, Subject& subject);
 
-  // The app's namespace, or what stands in it, changed.
+  // Wakes every deployment of an app whose namespace, or an object shared in it, has changed.
   void app_changed(const std::string& app_id);
-  // Ids of objects with our labels whose deployments have no row. They are never touched.
+  // Ids of deployments that have objects with our labels on the cluster but no row. Those objects
+  // are never touched.
   std::set<std::string> orphans() const;
 
  private:
@@ -62,7 +66,8 @@ class DeploymentLoop {
   int remove_unwanted(const std::string& id, const std::vector<Object>& desired);
   bool is_too_early(const std::string& id, const std::vector<Object>& desired);
   Live look(const std::string& id);
-  // False where the row says so already.
+  // Writes the observation to the row. Returns false if the row already says the same, or if its
+  // generation has changed in the meantime.
   bool record(const deployments::Deployment& row, const deployments::Observation& seen);
 
   const Parts parts_;

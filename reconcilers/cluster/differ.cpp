@@ -15,7 +15,8 @@ using nlohmann::json;
 struct Suffix {
   std::string_view text;
   double factor;
-  // Below 1 we divide by a whole number: 700m has to become the very double that 0.7 is.
+  // Factors below 1 are written as a division by a whole number, so that 700m becomes exactly the
+  // double that 0.7 is.
   double divisor = 1;
 };
 
@@ -39,13 +40,14 @@ constexpr std::array suffixes = {
     Suffix{"Ei", kibi* kibi* kibi* kibi* kibi* kibi},
 };
 
-// Below these keys all texts and numbers are quantities.
+// All texts and numbers below these keys are quantities.
 constexpr std::array quantity_parents = {"limits",         "requests", "hard", "default",
                                          "defaultRequest", "max",      "min"};
 constexpr std::string_view quantity_field = "sizeLimit";
 
-// The lists of the objects that we make whose items are known by keys (`x-kubernetes-list-map-keys`
-// of the API's OpenAPI document). All others are compared as a whole, in their order.
+// The lists, in the objects that we make, whose items are identified by keys
+// (`x-kubernetes-list-map-keys` in the API's OpenAPI document). All other lists are compared as a
+// whole, including their order.
 struct KeyedList {
   std::string_view field;
   std::array<std::string_view, 2> keys;  // the second one may be empty
@@ -132,7 +134,7 @@ bool covers(const json& live, const json& desired, std::string_view field, Scala
 
 bool has_unwanted(const json& fields, const json& desired);
 
-// `k:{…}`: the item of a list with these keys (kubernetes.io, FieldsV1).
+// `k:{…}` names the list item that has these keys (kubernetes.io, "FieldsV1").
 bool item_is_unwanted(const std::string& key, const json& fields, const json& desired) {
   const json keys = json::parse(key, nullptr, /*allow_exceptions=*/false);
   if (!desired.is_array() || !keys.is_object()) return true;
@@ -160,11 +162,11 @@ bool has_unwanted(const json& fields, const json& desired) {
       return !desired.is_array() ||
              std::find(desired.begin(), desired.end(), value) == desired.end();
     }
-    return false;  // "." is the object or list itself
+    return false;  // "." stands for the object or list itself
   });
 }
 
-// As the API server has them, or as a Store keeps them.
+// The managed fields as a tree: the API server sends them so, while a Store keeps them as text.
 json fields_of(const json& entry) {
   const auto fields = entry.find("fieldsV1");
   if (fields == entry.end()) return {};

@@ -9,7 +9,7 @@ namespace berth::reconcilers {
 namespace {
 
 constexpr const char* controller_name = "deployment";
-// As often as client-go refreshes its gauges.
+// client-go refreshes its workqueue gauges at the same interval.
 constexpr std::chrono::milliseconds keeper_tick{500};
 
 std::string host_of(const std::string& server) {
@@ -133,7 +133,7 @@ void Engine::stop() {
   cache_.stop();
 }
 
-// What belongs to its custom domain is none of the deployment's business.
+// Changes to objects of a custom domain wake the domain loop, all others the deployment loop.
 void Engine::notice(const std::string& id, const Object& object) {
   if (is_of_domain(object))
     domains_.enqueue(id);
@@ -185,7 +185,7 @@ void Engine::handle(const std::string& id) {
   }
 }
 
-// Nothing is written, but the owner may learn that the cluster is out of reach.
+// Writes nothing to the cluster, but may record on the row that the cluster is unreachable.
 Outcome Engine::stand_by(const std::string& id, DeploymentLoop::Subject& subject) {
   const Outcome outcome = loop_.stand_by(id, subject);
   if (!outcome.again) stall_until_leading(id);
@@ -194,7 +194,7 @@ Outcome Engine::stand_by(const std::string& id, DeploymentLoop::Subject& subject
 
 void Engine::stall_until_leading(const std::string& id) {
   stall(id);
-  if (leads()) wake_stalled();  // it began meanwhile, and may not have seen this one
+  if (leads()) wake_stalled();  // leadership may have begun before the id was stalled
 }
 
 void Engine::begin_to_lead() {
@@ -221,7 +221,8 @@ void Engine::stall(const std::string& id) {
   stalled_.insert(id);
 }
 
-// What these waited for is there: a cluster that answers, or the Lease.
+// Called when the cluster answers again or this process becomes the leader: everything that was
+// stalled goes back into the queues.
 void Engine::wake_stalled() {
   std::set<std::string> stalled;
   {
@@ -240,14 +241,15 @@ void Engine::wake_stalled() {
 void Engine::keep(const std::stop_token& stop) {
   using SteadyClock = std::chrono::steady_clock;
   std::minstd_rand random{std::random_device{}()};
-  // Up to a tenth sooner or later, so that several berthd don't come at once.
+  // The interval varies by up to a tenth either way, so that several berthd processes don't all
+  // resync at the same moment.
   const auto next_resync = [&] {
     const auto tenth = options_.resync.count() / 10;
     const std::chrono::milliseconds jitter(
         std::uniform_int_distribution<std::int64_t>(-tenth, tenth)(random));
     return SteadyClock::now() + options_.resync + jitter;
   };
-  std::optional<SteadyClock::time_point> resync_at;  // nothing: not scanned yet
+  std::optional<SteadyClock::time_point> resync_at;  // empty until the first scan has succeeded
   while (!stop.stop_requested()) {
     metrics_.refresh(queue_);
     domains_.refresh_metrics();

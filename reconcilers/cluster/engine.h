@@ -19,65 +19,73 @@
 
 namespace berth::reconcilers {
 
-// Everything that runs to bring deployments to one cluster: a client, a cache, a queue, workers.
-// For the composition root: make it, hand the database's notices to enqueue(), start() and stop()
-// it.
+// Runs everything that brings deployments and custom domains to one cluster: the Kubernetes client,
+// the cache, the work queues and their workers. The composition root creates an Engine, passes the
+// database's change notices to enqueue() and enqueue_domain(), and calls start() and stop().
 class Engine {
  public:
   struct Parts {
     db::Database& database;
     kube::Kubeconfig cluster;
-    kube::ClientOptions client;  // its observer is called besides our own metrics
+    kube::ClientOptions client;  // its observer is called in addition to our own metrics
     manifests::Settings settings;
     std::string data_key;
     std::shared_ptr<prometheus::Registry> registry;
-    // Where the Lease of this instance is kept: of all engines on it only the one that holds it
-    // writes to the cluster. Nothing: there is no other engine.
+    // The namespace that holds this instance's Lease. Of all engines of the instance, only the
+    // holder of the Lease writes to the cluster. If this is empty, there is no leader election and
+    // the engine always writes.
     std::optional<std::string> lease_namespace;
   };
   struct Options {
-    // A reconcile waits for the network most of its time; the API server's fair queueing is kind to
-    // this many.
+    // A reconcile spends most of its time waiting for the network. The API server's priority and
+    // fairness queueing handles this many concurrent clients easily.
     int workers = 8;
-    // Level-based loops need no resync; it heals what a bug or a lost notice left behind.
+    // The loops are level-based and need no resync; a resync repairs what a bug or a lost
+    // notification left behind.
     std::chrono::milliseconds resync = std::chrono::minutes(10);
     Patience patience;
-    dns::Options dns;  // who is asked about custom domains
+    dns::Options dns;  // the name servers that are asked about custom domains
     Leader::Options leader;
-    // Traefik's own metrics page, for the requests of deployments; empty: they aren't known.
+    // The URL of Traefik's metrics page, which counts the requests of deployments. If this is
+    // empty, request counts are unknown.
     std::string traefik_metrics_url = {};
   };
 
   explicit Engine(Parts parts) : Engine(std::move(parts), Options()) {}
   Engine(Parts parts, Options options);
-  ~Engine();  // stops
+  ~Engine();  // calls stop()
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Returns at once, whether or not the cluster answers: everything that has objects is looked at
-  // as soon as the cache is complete.
+  // Returns at once, whether or not the cluster answers. Every deployment that has a row or objects
+  // is reconciled as soon as the cache is complete.
   void start();
-  // No key is taken any more; returns when the reconciles that run have ended, which takes as long
-  // as their requests, at most, and when the Lease is given back. What was left undone is found by
-  // the scan of the next start.
+  // Hands out no more work, waits for the reconciles that are running (at most as long as their
+  // requests take), and gives the Lease back. The scan at the next start finds whatever was left
+  // undone.
   void stop();
 
-  // A deployment's row changed. Never blocks; from any thread; also before start().
+  // Queues a deployment whose row has changed. Never blocks, may be called from any thread, and
+  // also before start().
   void enqueue(const std::string& deployment_id) { queue_.add(deployment_id); }
 
-  // The same for its custom domain.
+  // Queues a deployment whose custom domain has changed; the same promises as enqueue().
   void enqueue_domain(const std::string& deployment_id) { domains_.enqueue(deployment_id); }
 
   ClusterState cluster_state() const { return cache_.state(); }
-  // Nothing where there is no election.
+  // Who leads. Empty if there is no leader election.
   std::optional<Leader::State> leadership() const;
-  // Ids of deployments that have objects here and no row. Only a command removes them.
+  // The ids of deployments that have objects on the cluster but no row in the database. berth never
+  // removes such objects by itself; only an administrator's command does.
   std::set<std::string> orphans() const { return loop_.orphans(); }
-  // What the readiness probe says, as the pods' informer has it. Quick; from any thread.
+  // What the readiness probe last reported, from the pods' informer. Answers from memory; may be
+  // called from any thread.
   std::optional<Health> health(const std::string& deployment_id) const;
-  // Asks the cluster and Traefik: some seconds at most. From any thread.
+  // Asks the cluster's metrics API and Traefik, which takes a few seconds at most. May be called
+  // from any thread.
   Usage usage(const deployments::Deployment& deployment) { return usage_.of(deployment); }
-  // Whether nothing waits and nobody works; for tests and for a berthd that was told to finish.
+  // Whether no work is queued or running. Used by tests and by a berthd that is to exit when
+  // finished.
   bool is_idle() const {
     return queue_.depth() == 0 && queue_.unfinished().count() == 0 && domains_.is_idle();
   }
@@ -106,7 +114,7 @@ class Engine {
   const std::string data_key_;
   Metrics metrics_;
   WorkQueue queue_;
-  const std::unique_ptr<Leader> leader_;  // null: no election
+  const std::unique_ptr<Leader> leader_;  // null if there is no leader election
   kube::Client client_;
   Cache cache_;
   KeyedMutex deployments_;
@@ -119,7 +127,8 @@ class Engine {
   std::mutex mutex_;
   std::condition_variable_any keeper_wakes_;
   bool something_connected_ = false;
-  std::set<std::string> stalled_;  // failed since nobody answered, or wait until we lead
+  // Failed because the cluster was unreachable, or wait for this process to lead.
+  std::set<std::string> stalled_;
   std::atomic<bool> scan_again_ = false;
 
   std::vector<std::thread> workers_;

@@ -11,7 +11,8 @@ Failure meaning_of(const kube::ApiError& error) {
     case 401:
       return Failure::unreachable;
     case 403:
-      // NamespaceLifecycle (k8s.io/apiserver, admission plugin) has no reason of its own for this.
+      // The API server's NamespaceLifecycle admission plugin uses no reason of its own for this
+      // case (k8s.io/apiserver).
       if (message.find("being terminated") != std::string_view::npos) return Failure::leaving;
       return Failure::refused;
     case 404:

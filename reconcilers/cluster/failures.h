@@ -4,12 +4,13 @@
 
 namespace berth::reconcilers {
 
-// What a failed call means for the loop.
+// What a failed API call means for the deployment loop.
 enum class Failure {
-  unreachable,  // nobody answers, or nobody knows us: the cluster's trouble, not the tenant's
-  leaving,      // the namespace is on its way out, or isn't there yet
-  refused,      // the API server doesn't take the object: the tenant has to know
-  busy,         // try again: conflict, too many requests, a fault of the server
+  // No answer, or our credentials were refused: a problem of the cluster, not of the tenant.
+  unreachable,
+  leaving,  // the namespace is terminating, or doesn't exist yet
+  refused,  // the API server refuses the object: the tenant has to be told
+  busy,     // to be tried again: a conflict, too many requests, or an error of the server
 };
 Failure meaning_of(const kube::ApiError& error);
 

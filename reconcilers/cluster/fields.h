@@ -9,7 +9,8 @@
 
 #include "controller/base/clock.h"
 
-// Reading objects of the API server: a field that isn't there reads as null, "", 0 or nothing.
+// Functions that read fields of the API server's objects. A field that is missing, or has another
+// type, reads as null, "", 0, false or nothing.
 namespace berth::reconcilers {
 
 using Object = nlohmann::json;
@@ -25,9 +26,9 @@ std::string name_of(const Object& object);
 std::string namespace_of(const Object& object);
 std::string uid_of(const Object& object);
 std::string label_of(const Object& object, std::string_view label);
-bool is_being_deleted(const Object& object);  // has a deletionTimestamp
+bool is_being_deleted(const Object& object);  // the object has a deletionTimestamp
 
-// The entry of `status.conditions` with this type; null where there is none.
+// The entry of `status.conditions` that has this type; null if there is none.
 const Object& condition(const Object& object, std::string_view type);
 
 }  // namespace berth::reconcilers

@@ -11,7 +11,8 @@ namespace {
 
 Instant now() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
 
-// A watch that ends sooner without any event is no watch; it counts as a failure to pause after.
+// A watch that ends sooner than this without any event counts as a failure, so that the informer
+// pauses before the next try.
 constexpr std::chrono::milliseconds shortest_watch{500};
 
 }  // namespace
@@ -68,7 +69,8 @@ void Informer::run(const std::stop_token& stop) {
 void Informer::list() {
   kube::List all = client_.list(resource_, options_, slimmed);
   const auto changed = store_.replace(std::move(all.items), all.resource_version);
-  malloc_trim(0);  // what the pages took; glibc keeps it for the thread otherwise
+  // Gives the memory of the list's pages back to the system; glibc would keep it for this thread.
+  malloc_trim(0);
   version_ = all.resource_version;
   refused_watches_ = 0;
   doubts_ = false;
@@ -82,14 +84,16 @@ void Informer::list() {
   contact();
 }
 
-// A list that answers 404: a watch can do so too, and is then followed by a list.
+// Only a list's 404 (or 403) means that the kind is absent: a watch may answer 404 too, and is then
+// followed by a list.
 bool Informer::means_absence(const kube::ApiError& error) const {
   return need_ == Need::where_served && version_.empty() &&
          (error.status == 404 || error.status == 403);
 }
 
 void Informer::miss(const kube::ApiError& error) {
-  // With its kind all its objects are gone; where we may not look, they may be there.
+  // If the kind is gone (404), so are all its objects; if we may not read it (403), they may still
+  // be there.
   if (error.status == 404)
     for (const ObjectPtr& gone : store_.replace({}, "")) listener_.changed(*gone);
   failures_ = 0;
@@ -104,7 +108,8 @@ void Informer::miss(const kube::ApiError& error) {
   contact();
 }
 
-// A quiet watch says nothing for a minute: whether anybody is there is asked for before.
+// A watch may be silent for a minute, so after a failure the informer first asks whether the server
+// answers at all.
 void Informer::ask() {
   client_.raw("/version");
   doubts_ = false;
@@ -126,7 +131,8 @@ void Informer::watch(const std::stop_token& stop) {
 
 void Informer::take(kube::EventType type, const Object& object) {
   version_ = text_at(object, {"metadata", "resourceVersion"});
-  watching_since_ = SteadyClock::time_point::min();  // it is a good one, however short
+  // A watch that delivered an event counts as good, however short it was.
+  watching_since_ = SteadyClock::time_point::min();
   refused_watches_ = 0;
   contact();
   if (type == kube::EventType::bookmark) return;
@@ -150,8 +156,8 @@ void Informer::contact() {
 }
 
 void Informer::count_failure(const std::string& error) {
-  // A watch that had lasted and breaks is the way of the world; only what follows at once is
-  // trouble.
+  // Watches break every now and then, so one that had lasted for a while resets the count of
+  // failures; only failures in quick succession are a problem.
   if (watching_since_ && SteadyClock::now() - shortest_watch >= *watching_since_) failures_ = 0;
   watching_since_.reset();
   if (failures_++ == 0) return;

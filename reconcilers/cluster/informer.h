@@ -16,43 +16,50 @@
 namespace berth::reconcilers {
 
 struct InformerState {
-  std::string plural;      // of its kind
-  bool synced = false;     // it listed everything once
-  bool served = true;      // false: the server has no such kind, or doesn't let us see it
-  bool connected = false;  // the last try to list or watch went well
-  Instant since;           // of `connected` being what it is
-  Instant last_contact;    // of the last answer or event
-  std::string last_error;  // the newest; empty where there was none
+  std::string plural;   // of the kind, such as "deployments"
+  bool synced = false;  // every object was listed at least once
+  bool served = true;   // false: the server doesn't have this kind, or doesn't allow us to read it
+  bool connected = false;  // the latest list or watch succeeded
+  Instant since;           // when `connected` took its present value
+  Instant last_contact;    // when the server last answered or sent an event
+  std::string last_error;  // the newest one; empty if there was none
 };
 
-// Whether a cluster without the kind can be worked with: cert-manager may not be installed.
+// Whether a kind has to exist for the cache to become complete. cert-manager's kinds need not
+// exist.
 enum class Need { always, where_served };
 
-// Keeps a Store of one kind, by label selector: a list, then a watch from there on for as long as
-// the server lets it. Lists again where the history of the watch is gone (410); after other
-// failures it backs off with jitter (kubernetes.io, "API Concepts", efficient detection of
-// changes).
+// Keeps a Store of the objects of one kind that match a label selector: it lists them, then watches
+// from that version on for as long as the server allows. If the server no longer has the history
+// that the watch needs (410), it lists again; after other failures it backs off with jitter
+// (kubernetes.io, "API Concepts", "Efficient detection of changes"). The public functions are
+// thread-safe.
 class Informer {
  public:
   struct Listener {
-    // An object is new, changed or gone. Called on the informer's thread, without any lock.
+    // An object was added, changed or removed. Called on the informer's thread, with no lock held.
     std::function<void(const Object&)> changed;
-    // The server answers, for the first time or again; the store is up to date when it was a list.
+    // The server answered, for the first time or again after a failure. After a list the store is
+    // up to date at this point.
     std::function<void()> connected;
   };
-  // The first pause after a failure is short, since most are over at once; the longest is what a
-  // repaired cluster keeps its tenants waiting.
+  // The first pause after a failure is short, because most failures are over at once. The longest
+  // pause is how long tenants may have to wait after a broken cluster has been repaired.
   static constexpr std::chrono::milliseconds first_pause{100};
   static constexpr std::chrono::milliseconds longest_pause{5'000};
-  // So often a watch may be refused before its version is doubted and all is listed again.
+  // After this many refused watches in a row, the version to watch from is no longer trusted and
+  // everything is listed again.
   static constexpr int max_refused_watches = 2;
 
-  // How often a kind that isn't served is asked for again: somebody may install it.
+  // How often a kind that the cluster doesn't serve is asked for again, since it may be installed
+  // later.
   static constexpr std::chrono::milliseconds absence_pause{30'000};
 
+  // Calls the listener's functions on its own thread. Makes no request before start().
   Informer(kube::Client& client, const kube::Resource& resource, Need need,
            std::string label_selector, Listener listener);
 
+  // Stop with request_stop(), which returns at once, followed by join().
   void start();
   void request_stop() { thread_.request_stop(); }
   void join() {
@@ -85,10 +92,10 @@ class Informer {
   const Listener listener_;
   Store store_;
 
-  // Of the thread alone.
-  std::string version_;  // to watch from; empty: list first
-  bool doubts_ = false;  // the server didn't answer the last time
-  int failures_ = 0;     // one after the other
+  // Used by the informer's thread only.
+  std::string version_;  // the resourceVersion to watch from; empty: list first
+  bool doubts_ = false;  // the last request failed, so it is unknown whether the server answers
+  int failures_ = 0;     // consecutive failures
   std::optional<SteadyClock::time_point> watching_since_;
   int refused_watches_ = 0;
   std::minstd_rand random_{std::random_device{}()};
@@ -97,7 +104,7 @@ class Informer {
   std::condition_variable_any stopping_;
   InformerState state_;
 
-  std::jthread thread_;  // the last member: it ends before what it uses
+  std::jthread thread_;  // last: joined before the members that it uses are destroyed
 };
 
 }  // namespace berth::reconcilers

@@ -6,7 +6,8 @@
 
 namespace berth::reconcilers {
 
-// A mutex for each text, made at its first use and gone after its last. Thread-safe.
+// A mutex for each key. It is created when the key is first locked and freed when nobody uses it
+// any more. Thread-safe.
 class KeyedMutex {
   struct Entry {
     std::mutex mutex;
@@ -14,7 +15,7 @@ class KeyedMutex {
   };
 
  public:
-  // Holds the key's mutex as long as it lives.
+  // Locks the mutex of `key` for the lifetime of this object; the constructor waits for it.
   class Lock {
    public:
     Lock(KeyedMutex& all, const std::string& key) : all_(all), key_(key), entry_(all.enter(key)) {
@@ -48,7 +49,8 @@ class KeyedMutex {
   }
 
   std::mutex mutex_;
-  std::map<std::string, Entry> entries_;  // its entries stay where they are as others come and go
+  // A std::map, because references to its entries stay valid when others are added or removed.
+  std::map<std::string, Entry> entries_;
 };
 
 }  // namespace berth::reconcilers

@@ -17,11 +17,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-// Candidates come up to so much later than the retry period, so that they don't come together
-// (client-go's JitterFactor).
+// Candidates wait up to this factor longer than the retry period, so that they don't all try at
+// once (client-go's JitterFactor).
 constexpr double jitter = 1.2;
 
-// A machine that sleeps leads no longer: unlike CLOCK_MONOTONIC, this one goes on meanwhile.
+// CLOCK_BOOTTIME goes on while a machine is suspended, unlike CLOCK_MONOTONIC, so a machine that
+// slept no longer leads.
 nanoseconds now() {
   timespec time{};
   ::clock_gettime(CLOCK_BOOTTIME, &time);
@@ -30,13 +31,13 @@ nanoseconds now() {
 
 Instant calendar_time() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
 
-// MicroTime of Kubernetes' API: exactly six digits.
+// The API's MicroTime format has exactly six digits after the second.
 std::string micro_time(Instant at) {
   std::string text = to_iso8601(at);
   return text.insert(text.size() - 1, "000");
 }
 
-// Another one in each process, also where pods keep their names.
+// Differs between any two processes, even if pods keep their names.
 std::string new_identity() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
@@ -45,7 +46,7 @@ std::string new_identity() {
 
 kube::ClientOptions client_options(const Leader::Options& options) {
   kube::ClientOptions client;
-  // Two tries fit into the deadline.
+  // Two tries have to fit into the deadline.
   client.request_timeout =
       std::max(std::chrono::seconds(1),
                std::chrono::duration_cast<std::chrono::seconds>(options.renew_deadline / 2));
@@ -131,7 +132,8 @@ void Leader::attempt() {
 }
 
 void Leader::take(Moment began) {
-  // The holder writes at once; that somebody else wrote before it is what the version is for.
+  // The holder writes without reading first; if somebody else has written in the meantime, the
+  // version doesn't match and the server answers 409.
   const bool mine = leading_ && known_;
   if (mine) {
     try {
@@ -161,7 +163,7 @@ bool Leader::look_and_take() {
     }
   } catch (const kube::ApiError& error) {
     if (error.status != 409) throw;
-    // Somebody was faster; who it was is seen the next time.
+    // Another candidate was faster; the next attempt sees who it was.
   }
   if (leading_ && known_ && holder_of(*known_) != identity_) ended("somebody else holds it");
   const std::lock_guard lock(mutex_);
@@ -175,7 +177,8 @@ bool Leader::may_be_taken() const {
   return now() >= seen_at_ + duration_of(*known_, options_.lease_duration);
 }
 
-// What the server knows. Whoever renews changes it, so that a standing one is a dead one.
+// Takes in the Lease as the server has it. A holder changes it with each renewal, so a Lease that
+// stays the same has a dead holder.
 void Leader::see(kube::Object lease) {
   if (!known_ || known_->value("spec", kube::Object()) != lease.value("spec", kube::Object()))
     seen_at_ = now();
@@ -201,7 +204,7 @@ kube::Object Leader::next_version(const std::string& holder) const {
   }
   spec["holderIdentity"] = holder;
   spec["renewTime"] = time;
-  // Of a Lease that nobody holds it says nothing; zero is refused.
+  // A Lease without a holder still needs a duration, and the API refuses zero.
   spec["leaseDurationSeconds"] =
       holder.empty()
           ? 1

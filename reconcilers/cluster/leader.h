@@ -17,58 +17,63 @@
 
 namespace berth::reconcilers {
 
-// Which of several berthd on one instance may write to the cluster: the one that holds a Lease
-// (kubernetes.io, "Leases"), after client-go's tools/leaderelection and with its numbers. A holder
-// renews; who isn't it takes the Lease once nothing changed in it for `lease_duration` by his own
-// clock. No two clocks are ever compared: what counts is time that passes.
+// Decides which of several berthd processes of one instance may write to the cluster: the one that
+// holds a Lease (kubernetes.io, "Leases"). The algorithm and its numbers are those of client-go's
+// tools/leaderelection. The holder renews the Lease; another process takes it once it has seen no
+// change in it for `lease_duration`, measured by its own clock. Clocks of different machines are
+// never compared, only elapsed time counts.
 class Leader {
  public:
   using Wait = std::chrono::milliseconds;
 
   struct Options {
-    // How long others wait for a holder that says nothing more. Whole seconds.
+    // How long others wait for a holder that has stopped renewing. Whole seconds.
     Wait lease_duration{15'000};
-    // A holder that couldn't renew for so long stops: well before others may begin.
+    // A holder that hasn't been able to renew for this long stops leading, well before others may
+    // start.
     Wait renew_deadline{10'000};
-    // Between two tries to renew, or to become the holder.
+    // The pause between two attempts to renew or to become the holder.
     Wait retry_period{2'000};
   };
 
   struct State {
     bool leading = false;
-    std::string holder;      // as last seen; empty where nobody is, or nothing is known
-    std::string last_error;  // of the last try; empty where it was answered
+    std::string holder;      // as last seen; empty if there is none or nothing is known
+    std::string last_error;  // of the latest attempt; empty if that was answered
   };
 
-  // The Lease `name` in `name_space`, which must exist. `on_started` is called on the leader's
-  // thread each time that this process begins to lead; losing needs no call, see write_time().
-  // Nothing is asked before start(). Throws std::invalid_argument for options that leave no time.
+  // Uses the Lease `name` in the namespace `name_space`, which must exist. `on_started` is called
+  // on the leader's thread whenever this process starts to lead; there is no callback for losing
+  // the Lease, see write_time(). Makes no request before start(). Throws std::invalid_argument if
+  // the options leave no time for a write.
   Leader(const kube::Kubeconfig& cluster, std::string name_space, std::string name,
          std::function<void()> on_started, prometheus::Registry& registry, Options options);
-  ~Leader();  // stops
+  ~Leader();  // calls stop()
   Leader(const Leader&) = delete;
   Leader& operator=(const Leader&) = delete;
 
+  // Starts the thread that competes for the Lease, and returns at once.
   void start();
-  // Gives the Lease back, so that the next one needn't wait. To be called when nothing is written
-  // any more. Takes as long as two requests, at most `renew_deadline`.
+  // Gives the Lease back, so that the next holder needn't wait. Call it when nothing is written to
+  // the cluster any more. Takes as long as two requests, at most `renew_deadline`.
   void stop();
 
-  // How long a write that begins now may take: nothing where this process doesn't lead. Goes by the
-  // clock and not by the thread, so that a late thread is no risk. What it allows is over
-  // `retry_period` before somebody else may lead: the API server may still be at it when the client
-  // has given up. Thread-safe.
+  // How long a write that begins now may take; nothing if this process doesn't lead. This is
+  // computed from the clock and doesn't depend on the leader's thread being on time. A write that
+  // keeps to it is over `retry_period` before another process may lead, because the API server may
+  // still be working on a request that the client has given up. Thread-safe.
   std::optional<Wait> write_time() const;
   State state() const;
   const std::string& identity() const { return identity_; }
 
  private:
-  using Moment = std::chrono::nanoseconds;  // since the boot
+  using Moment = std::chrono::nanoseconds;  // since boot
 
   void run(const std::stop_token& stop);
   void attempt();
   void take(Moment began);
-  // Whether the Lease was written: one that only names this process still may be on its end.
+  // Reads the Lease and takes it if possible. Returns whether it was written: a Lease that merely
+  // still names this process may be about to expire.
   bool look_and_take();
   bool may_be_taken() const;
   void see(kube::Object lease);
@@ -85,22 +90,22 @@ class Leader {
   const std::string name_;
   const std::string identity_;
   const std::function<void()> on_started_;
-  kube::Client client_;  // of its own: others' requests don't hold it up
+  kube::Client client_;  // separate, so that other requests don't delay the renewals
   prometheus::Gauge& leading_gauge_;
 
-  // Of the thread alone.
+  // Used by the leader's thread only.
   std::optional<kube::Object> known_;  // the Lease as last seen
-  Moment seen_at_{};                   // when it was seen to be another one than before
+  Moment seen_at_{};                   // when a change of the Lease was last seen
   bool leading_ = false;
   std::minstd_rand random_{std::random_device{}()};
 
   mutable std::mutex mutex_;
   std::condition_variable_any stopping_;
-  std::optional<Moment> renewed_at_;  // the begin of the last renewal that succeeded
+  std::optional<Moment> renewed_at_;  // when the last successful renewal began
   std::string holder_;
   std::string last_error_;
 
-  std::jthread thread_;  // the last member: it ends before what it uses
+  std::jthread thread_;  // last: joined before the members that it uses are destroyed
 };
 
 }  // namespace berth::reconcilers

@@ -15,7 +15,8 @@ constexpr std::size_t digits_of_nanoseconds = 9;
 constexpr std::string_view cut_mark = " … (cut)";
 constexpr std::string_view replacement = "\xef\xbf\xbd";
 
-// How many bytes the character at the begin of `text` has; 0 where they are no UTF-8 (RFC 3629).
+// The number of bytes of the character at the start of `text`; 0 if they aren't valid UTF-8 (RFC
+// 3629).
 std::size_t character_size(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -88,7 +89,7 @@ std::string as_utf8(std::string_view bytes) {
 }
 
 void LogLines::keep(std::string_view part) {
-  if (line_.size() > most_) return;  // it was cut already
+  if (line_.size() > most_) return;  // the line has been cut already
   if (line_.size() + part.size() <= most_) {
     line_ += part;
     return;
@@ -153,7 +154,7 @@ bool LogCursor::passes(std::int64_t at) {
     if (at < start_ || (at == start_ && skip_-- > 0)) return false;
     behind_ = at > start_;
   }
-  // What a program writes to both of its outputs may come in another order than its times say.
+  // A program's two output streams may arrive in another order than their time stamps say.
   if (at > position_.at) {
     position_.at = at;
     position_.of_that_time = 1;

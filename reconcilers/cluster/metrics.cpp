@@ -12,7 +12,8 @@ using prometheus::Histogram;
 using prometheus::Labels;
 using prometheus::Registry;
 
-// Those of client-go's queues, controller-runtime's reconciles and client-go's requests.
+// The bucket boundaries of client-go's queues, controller-runtime's reconciles and client-go's
+// requests.
 const Histogram::BucketBoundaries queue_buckets = {1e-8, 1e-7, 1e-6, 1e-5, 1e-4,
                                                    1e-3, 1e-2, 1e-1, 1,    10};
 const Histogram::BucketBoundaries reconcile_buckets = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,

@@ -15,18 +15,20 @@
 
 namespace berth::reconcilers {
 
-// The families that controllers are watched by everywhere, under controller-runtime's and
-// client-go's names (book.kubebuilder.io, "Default Exported Metrics References"). Thread-safe.
+// The metrics that Kubernetes controllers usually export, under the names that controller-runtime
+// and client-go use (book.kubebuilder.io, "Default Exported Metrics References"). Thread-safe.
 class Metrics {
  public:
-  // `controller`: the loop's name, which becomes a label; `host`: of the API server.
+  // `controller` is the name of the loop and becomes a label; `host` is that of the API server.
   Metrics(std::shared_ptr<prometheus::Registry> registry, const std::string& controller,
           std::string host, int workers);
 
+  // Callbacks that count for these metrics. They must not outlive this object.
   WorkQueue::Observer queue_observer();
   kube::RequestObserver request_observer();
 
-  // A worker is at it as long as this lives. `result`: success, error, requeue or requeue_after.
+  // Counts a worker as active for the lifetime of this object. `result` is one of success, error,
+  // requeue and requeue_after, and is "error" unless ended() is called.
   class Reconcile {
    public:
     explicit Reconcile(Metrics& metrics);
@@ -42,7 +44,7 @@ class Metrics {
     std::string result_ = "error";
   };
 
-  // Sets the gauges that only grow by the time that passes.
+  // Sets the gauges that change merely because time passes.
   void refresh(const WorkQueue& queue);
 
  private:

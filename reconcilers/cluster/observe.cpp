@@ -21,10 +21,10 @@ std::string template_wanted_by(const Object& deployment) {
                  {"spec", "template", "metadata", "annotations", manifests::template_annotation});
 }
 
-// The pods that count: of the newest template, and those that it replaces.
+// The pods that matter: the one of the newest template, and those that it replaces.
 struct Pods {
-  const Object* newest = nullptr;   // null: not made yet
-  const Object* serving = nullptr;  // an old one that is ready
+  const Object* newest = nullptr;   // null: not created yet
+  const Object* serving = nullptr;  // a pod of an older template that is ready
   bool old_ones_left = false;
 };
 
@@ -54,7 +54,8 @@ bool is_observed(const Object& deployment) {
          number_at(deployment, {"metadata", "generation"});
 }
 
-// The Deployment's controller has seen our last change, and only the newest pods are left.
+// Whether the Deployment's controller has seen our last change and only pods of the newest template
+// are left.
 bool rollout_is_complete(const Object& deployment) {
   const auto wanted = number_at(deployment, {"spec", "replicas"});
   return is_observed(deployment) &&
@@ -73,7 +74,8 @@ void describe(Observation& seen, const Object& pod) {
   seen.host_server = known(text_at(pod, {"spec", "nodeName"}));
 }
 
-// On its way: a first start is pending until its container started, any other one is deploying.
+// The status of a rollout that isn't finished: pending until the first container has started,
+// deploying in every other case.
 Status on_the_way(const Deployment& row, bool has_started) {
   return row.status == Status::pending && !has_started ? Status::pending : Status::deploying;
 }
@@ -106,20 +108,21 @@ Seen observe_stopped(const Deployment& row, const Live& live) {
   return {seen, {}};
 }
 
-// Why the ReplicaSet can't make the pod; nothing where it can, or only not yet.
+// Why the ReplicaSet can't create the pod; nothing if it can, or if it is too early to say.
 std::optional<Trouble> creation_trouble(const Object& deployment) {
   const Object& failure = condition(deployment, "ReplicaFailure");
   if (text_at(failure, {"status"}) != "True") return std::nullopt;
   const std::string message = text_at(failure, {"message"});
-  // A quota that is some milliseconds old has no numbers yet (k8s.io/apiserver, quota admission).
+  // A quota that was created milliseconds ago has no usage numbers yet (k8s.io/apiserver, quota
+  // admission).
   if (message.find("status unknown for quota") != std::string::npos) return std::nullopt;
   const bool quota = message.find("exceeded quota") != std::string::npos;
   return Trouble{quota ? Reason::quota_exceeded : Reason::cluster_refused, message};
 }
 
-// The Deployment's controller has given the rollout up (progressDeadlineSeconds), and the pod
-// itself doesn't say why: an image that is pulled for ever, say. What it says of an older template
-// doesn't count.
+// The Deployment's controller has given up on the rollout (progressDeadlineSeconds), and the pod
+// doesn't say why; its image may be pulled without end, for example. What the controller says about
+// an older template doesn't count.
 std::optional<Trouble> deadline_trouble(const Object& deployment, PodState::Step step) {
   const Object& progress = condition(deployment, "Progressing");
   if (text_at(progress, {"reason"}) != "ProgressDeadlineExceeded" || !is_observed(deployment))
@@ -147,7 +150,8 @@ Seen observe_without_pod(const Deployment& row, const Live& live, const Pods& po
   seen.observation.phase = "scheduling";
   const auto trouble = creation_trouble(live.deployment);
   if (!trouble) return seen;
-  // Pods that end still count in the quota, and the ReplicaSet tries again by itself.
+  // Pods that are terminating still count against the quota, and the ReplicaSet tries again by
+  // itself.
   const bool makes_room = std::ranges::any_of(live.pods, is_being_deleted);
   if (trouble->reason == Reason::quota_exceeded && makes_room) return seen;
   const auto since =
@@ -161,7 +165,7 @@ Seen observe_without_pod(const Deployment& row, const Live& live, const Pods& po
   return seen;
 }
 
-// The newest pod is ready: what is left is the end of the old ones.
+// The newest pod is ready; only the old pods may still have to end.
 Observation observe_ready(const Deployment& row, const Live& live, const Pods& pods) {
   Observation seen;
   const bool complete = rollout_is_complete(live.deployment) && !pods.old_ones_left;
@@ -190,7 +194,8 @@ Seen observe_unready(const Deployment& row, const Live& live, const Pods& pods,
   seen.observation.status = on_the_way(row, state.has_started);
   seen.observation.health_status = pods.serving ? "healthy" : "unknown";
   if (row.status == Status::running && !pods.serving && state.has_started) {
-    // It was healthy before: a pod whose probes fail for a moment is still the one that serves.
+    // The pod was healthy before. Failing probes alone don't take the running status away, since
+    // this is still the pod that serves requests.
     seen.observation.status = Status::running;
     seen.observation.health_status = "unhealthy";
   }

@@ -9,44 +9,48 @@
 #include "reconcilers/cluster/pod_trouble.h"
 #include "reconcilers/cluster/store.h"
 
-// What the cluster made of a deployment, in the words of the domain. Pure.
+// Translates what the cluster reports about a deployment into the domain's terms. Pure.
 namespace berth::reconcilers {
 
-// What the API server says about one deployment.
+// What the API server has about one deployment.
 struct Live {
-  Object deployment;                                  // null where there is none
-  std::vector<Object> pods;                           // those that are being deleted too
-  std::map<std::string, std::vector<Object>> events;  // by the name of a pod that isn't ready
+  Object deployment;         // null if there is none
+  std::vector<Object> pods;  // including pods that are being deleted
+  // By the name of the pod; only for pods that aren't ready.
+  std::map<std::string, std::vector<Object>> events;
 };
 
 struct Seen {
   deployments::Observation observation;
-  // The time alone will change the observation then, without any event.
+  // If set, time alone will change the observation after this long, without any event.
   std::optional<Duration> look_again;
 };
 
-// `row` is the wish that was applied, and what was recorded last: a deployment that was pending
-// stays so until its first container started, and one that was running isn't in trouble at the
-// first failed probe.
+// The state of a deployment. `row` holds the desired state that was applied and the last recorded
+// state: a deployment that was pending stays so until its first container has started, and one that
+// was running isn't in trouble at the first failed probe.
 Seen observe(const deployments::Deployment& row, const Live& live, const Patience& patience,
              Instant now);
 
-// The API server doesn't take our objects.
+// The observation if the API server refuses our objects, with its message.
 deployments::Observation refused(const deployments::Deployment& row, const Live& live,
                                  const std::string& message);
-// It doesn't answer, so nothing is known but what was seen last.
+// The observation if the API server doesn't answer: everything stays as last recorded, except for
+// the reason.
 deployments::Observation unreachable(const deployments::Deployment& row);
-// It is there and can't take our objects yet.
+// The observation if the API server answers but can't take our objects yet. `phase` says what is
+// waited for.
 deployments::Observation waiting(const deployments::Deployment& row, const std::string& phase);
 
-// Whether `desired`, the Deployment as it is to be, has to wait before it replaces `current`. In
-// the middle of a rollout another template lets the Deployment's controller end what isn't
-// available first, the oldest before the others, and a pod is available only once it has been ready
-// for minReadySeconds: the one that serves must not be younger (kubernetes,
+// Whether applying `desired`, the Deployment object to be, has to wait while `current` is in the
+// middle of a rollout. If the template changes then, the Deployment's controller first ends pods
+// that aren't available, oldest first, and a pod counts as available only after it has been ready
+// for minReadySeconds. So the pod that serves requests must not be younger than that (kubernetes,
 // pkg/controller/deployment/rolling.go).
 bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const Object& desired);
 
-// The pods whose events `observe` looks at.
+// The names of the pods whose events observe() needs: those that are neither ready nor being
+// deleted.
 std::vector<std::string> pods_with_questions(const Live& live);
 
 }  // namespace berth::reconcilers

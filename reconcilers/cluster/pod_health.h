@@ -6,20 +6,21 @@
 #include "reconcilers/cluster/store.h"
 
 // Whether a deployment's container is healthy at this moment: what the kubelet's readiness probe
-// last said, without a write anywhere. Pure.
+// last reported. Writes nothing. Pure.
 namespace berth::reconcilers {
 
 struct Health {
   bool ready = false;
-  Duration age{0};  // of the probe that says so
+  Duration age{0};  // the age of the probe that reported it
 };
 
-// periodSeconds of the probes, manifests/readiness_*.yaml.
+// The probes' periodSeconds in manifests/readiness_*.yaml.
 inline constexpr std::chrono::seconds probe_period{2};
 
-// Of a deployment's pods, a ready one's before the others'; nothing where no container was started.
-// A probe that said something else would have come as an event, so while the cluster is heard the
-// newest one is as old as the kubelet's rhythm makes it; `silence` is how long it isn't heard.
+// The health of a deployment's pods, preferring a pod that is ready; nothing if no container has
+// been started. `silence` is how long the cluster has not been heard from. A probe whose result
+// changes causes a watch event, so as long as the cluster is heard, the newest probe is at most one
+// probe period old.
 std::optional<Health> health_of(const std::vector<ObjectPtr>& pods, Instant now, Duration silence);
 
 }  // namespace berth::reconcilers

@@ -11,17 +11,18 @@ using deployments::Reason;
 
 constexpr std::string_view container_name = "app";
 
-// The kubelet's words for an image that it doesn't get (kubernetes, pkg/kubelet/images/types.go).
+// The kubelet's reasons for an image that can't be pulled (kubernetes,
+// pkg/kubelet/images/types.go).
 constexpr std::array pull_failures = {
     "ErrImagePull",      "ImagePullBackOff",    "InvalidImageName",         "ErrImageNeverPull",
     "ImageInspectError", "RegistryUnavailable", "SignatureValidationFailed"};
 
-// … for a container that it can't make or start out of that image.
+// The kubelet's reasons for a container that can't be created or started from its image.
 constexpr std::array start_failures = {"CreateContainerConfigError", "CreateContainerError",
                                        "RunContainerError", "PreCreateHookError",
                                        "PostStartHookError"};
 
-// How programs complain that they are not root. In lower case.
+// Phrases, in lower case, by which programs complain that they don't run as root.
 constexpr std::array root_words = {
     "permission denied", "operation not permitted", "eacces",      "eperm",
     "must be root",      "must be run as root",     "run as root", "requires root"};
@@ -49,7 +50,8 @@ std::string event_time(const Object& event) {
   return text_at(event, {"metadata", "creationTimestamp"});
 }
 
-// The message of the newest event with this reason that says `about`; "" where there is none.
+// The message of the newest event with this reason whose text contains `about`; "" if there is
+// none.
 std::string newest_event(const std::vector<Object>& events, std::string_view reason,
                          std::string_view about = "") {
   const Object* newest = nullptr;
@@ -61,7 +63,8 @@ std::string newest_event(const std::vector<Object>& events, std::string_view rea
   return newest ? text_at(*newest, {"message"}) : "";
 }
 
-// Waits until `patience` has passed since `since`, then it is trouble.
+// Reports `trouble` once `patience` has passed since `since`. Until then only says when to look
+// again.
 void after(PodState& state, std::optional<Instant> since, Duration patience, Instant now,
            Trouble trouble) {
   const Duration waited = since ? now - *since : Duration(0);
@@ -72,7 +75,8 @@ void after(PodState& state, std::optional<Instant> since, Duration patience, Ins
 }
 
 Trouble pull_trouble(const Object& waiting, const std::vector<Object>& events) {
-  // The back-off's own message may tell only that it waits; the event has the registry's answer.
+  // The back-off's own message may say no more than that it waits; the event has the registry's
+  // answer.
   std::string message = newest_event(events, "Failed", "Failed to pull image");
   if (message.empty()) message = text_at(waiting, {"message"});
   if (message.empty()) message = text_at(waiting, {"reason"});
@@ -132,8 +136,8 @@ void look_at_running(PodState& state, const Object& pod, const std::vector<Objec
                      const deployments::Deployment& deployment, const Patience& patience,
                      Instant now) {
   const Object& status = container_status(pod);
-  // The container's probe is fine and the pod isn't: its node is in doubt (kubernetes.io, "Nodes",
-  // node heartbeats). That passes, or the pod is made anew elsewhere.
+  // If the container is ready and the pod isn't, its node has stopped reporting (kubernetes.io,
+  // "Nodes", "Node heartbeats"). Either that passes, or the pod is created again elsewhere.
   state.step = flag_at(status, {"ready"}) ? PodState::Step::ready : PodState::Step::probing;
   if (state.step == PodState::Step::ready) return;
   const auto started = instant_at(status, {"state", "running", "startedAt"});
@@ -143,7 +147,7 @@ void look_at_running(PodState& state, const Object& pod, const std::vector<Objec
     state.look_again = patience.after_crash - std::max(now - *started, Duration(0));
     return;
   }
-  // A container that was ready and isn't any more gets the same time again.
+  // A container that was ready and no longer is gets the same time again.
   const auto changed = instant_at(condition(pod, "Ready"), {"lastTransitionTime"});
   after(state, std::max(started, changed), patience.listening, now,
         silent_trouble(deployment, events));

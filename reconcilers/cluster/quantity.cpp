@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, double>, 15> suffixes = {
 std::optional<double> quantity(std::string_view text) {
   double number = 0;
   const char* const end = text.data() + text.size();
-  // 1e3 is a thousand and 1E one quintillion: an exponent is one only with digits behind it.
+  // 1e3 is a thousand, but 1E is an exa (10^18): an exponent is one only if digits follow.
   const auto [rest, failure] = std::from_chars(text.data(), end, number);
   if (failure != std::errc()) return std::nullopt;
   const std::string_view suffix(rest, size_t(end - rest));

@@ -6,7 +6,8 @@
 namespace berth::reconcilers {
 namespace {
 
-// Kinds that only a lost garbage collection leaves behind.
+// These kinds are deleted by the cluster's garbage collector together with their owner; we delete
+// them only if that fails.
 bool follows_its_owner(const kube::Resource& resource) {
   return resource.kind == kube::pods.kind || resource.kind == kube::replica_sets.kind;
 }
@@ -17,7 +18,7 @@ bool has(const std::vector<Tracked>& objects, const kube::Resource& resource) {
   });
 }
 
-// A secret that goes before its Certificate would be ordered anew.
+// If the secret went before its Certificate, cert-manager would order the certificate again.
 bool waits_for_certificate(const Tracked& tracked, const std::vector<Tracked>& all) {
   return tracked.resource->kind == kube::secrets.kind &&
          std::ranges::any_of(all, [&](const Tracked& other) {
@@ -25,7 +26,7 @@ bool waits_for_certificate(const Tracked& tracked, const std::vector<Tracked>& a
          });
 }
 
-// The host name is let go first.
+// Ingresses are deleted first, which frees the host name.
 void ingresses_first(std::vector<Tracked>& objects) {
   std::stable_partition(objects.begin(), objects.end(), [](const Tracked& tracked) {
     return tracked.resource->kind == kube::ingresses.kind;

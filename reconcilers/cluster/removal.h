@@ -11,32 +11,34 @@
 
 namespace berth::reconcilers {
 
-// Takes destroyed deployments off the cluster: their objects first, the host name before all
-// others, then the app's namespace if nobody lives there, then the row's tombstone. A step at a
-// time: each looks at what is left and never waits. Thread-safe for different ids.
+// Removes destroyed deployments from the cluster: first their Ingress, which frees the host name,
+// then their other objects, then the app's namespace if no other deployment uses it, and last the
+// row's tombstone. Each call makes one step: it looks at what is left and never waits. Thread-safe
+// for different ids.
 class Removal {
  public:
-  // `wake` is called with the id of a deployment that may go on: it waits for the host name.
+  // `wake` is called with the id of a deployment that waited for the host name and may now go on.
   Removal(db::Database& database, kube::Client& client, Cache& cache, Tenancy& tenancy,
           const manifests::Settings& settings, std::function<void(const std::string&)> wake);
 
-  // `row` is destroyed. Throws kube::ApiError.
+  // Makes the next step for `row`, whose status is `destroyed`. Throws kube::ApiError.
   Outcome step(const deployments::Deployment& row);
 
  private:
   using SteadyClock = std::chrono::steady_clock;
 
-  // The garbage collector of the cluster takes a moment for the pods; after this we help.
+  // The cluster's garbage collector needs a moment to delete the pods; after this time we delete
+  // them ourselves.
   static constexpr std::chrono::seconds garbage_collector_time{15};
 
   struct Progress {
     SteadyClock::time_point since = SteadyClock::now();
     bool host_is_free = false;
-    bool nothing_is_left = false;  // says the server itself
+    bool nothing_is_left = false;  // confirmed by the API server, not just by the cache
   };
 
   int remove(const std::vector<Tracked>& objects, const std::string& id);
-  // What the server itself still has, whatever the cache says.
+  // Asks the API server for the objects that are left, since the cache may be behind.
   std::vector<Tracked> ask_for_rest(const deployments::Deployment& row);
   void free_host(const deployments::Deployment& row);
   Progress progress_of(const std::string& id);

@@ -17,8 +17,8 @@ std::string version_of(const Object& object) {
   return text_at(object, {"metadata", "resourceVersion"});
 }
 
-// Versions are decimal numbers that rise (kubernetes.io, "API Concepts", comparing resource
-// versions). Anything else compares as oldest.
+// The number of a resource version. Versions are rising decimal numbers (kubernetes.io, "API
+// Concepts", "Resource versions"); a text that isn't a number compares as the oldest version.
 std::uint64_t number_of(const std::string& version) {
   std::uint64_t number = 0;
   std::from_chars(version.data(), version.data() + version.size(), number);
@@ -36,7 +36,7 @@ bool is_older(const Object& object, const Object& than) {
          number_of(version_of(object)) < number_of(version_of(than));
 }
 
-// Their trees as text, which takes a tenth of the memory.
+// Keeps our own managed fields alone, and their trees as text, which takes a tenth of the memory.
 Object our_managed_fields(Object&& managers) {
   Object ours = Object::array();
   for (Object& entry : managers) {

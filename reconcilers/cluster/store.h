@@ -15,37 +15,41 @@
 
 namespace berth::reconcilers {
 
+// The pointer may be kept: an object that changes is replaced, never modified.
 using ObjectPtr = std::shared_ptr<const Object>;
 
-// The objects of one kind as the API server has them, a moment ago: what an informer knows, and
-// what our own writes were answered with, so that a loop never acts twice because its own write has
-// not come back yet. Thread-safe.
+// The objects of one kind as the API server last reported them: from an informer's list and watch,
+// and from the answers to our own writes. Those are included so that a loop never repeats a write
+// just because the watch event of the first one hasn't arrived yet. Thread-safe.
 class Store {
  public:
+  // Null if there is no such object. Cluster-scoped objects have an empty namespace.
   ObjectPtr find(const std::string& name_space, const std::string& name) const;
-  std::vector<ObjectPtr> of_deployment(
-      const std::string& id) const;  // by the label berth/deployment
+  // The objects whose label berth/deployment has this value.
+  std::vector<ObjectPtr> of_deployment(const std::string& id) const;
   std::vector<ObjectPtr> in_namespace(const std::string& name_space) const;
   std::vector<ObjectPtr> all() const;
   size_t size() const;
 
-  // From a watch. False where nothing is new in what we keep: a newer version was known, or this
-  // very object was deleted since, or only the numbers of a quota changed.
+  // Takes an object from a watch. Returns false if nothing that we keep has changed: a newer
+  // version was known, this very object has been deleted since, or only a quota's numbers changed.
   bool put(Object object);
-  // From a watch: the object was deleted, or has lost our labels and may get them back.
+  // Takes a deletion from a watch: the object was deleted, or has lost our labels. In the second
+  // case it may come back.
   void erase(const Object& object);
-  // The answer to a write of ours.
+  // Takes the API server's answer to a write of ours.
   void note(Object object);
-  // From a list: everything that there is. Returns what is new, changed or gone.
+  // Takes a complete list. Returns the objects that are new, changed or gone.
   std::vector<ObjectPtr> replace(std::vector<Object> objects, const std::string& resource_version);
 
  private:
   using SteadyClock = std::chrono::steady_clock;
 
-  // An answer to a write may be newer than a list that was asked for before it.
+  // For this long after a write, its answer may be newer than a list that was requested before the
+  // write.
   static constexpr std::chrono::seconds noted_for{60};
-  // Deleted objects whose late answers are to be ignored. Writes take seconds at the most, and
-  // nobody deletes more than this in that time.
+  // The deletions that are remembered so that late answers about those objects are ignored. Writes
+  // take seconds at most, and fewer objects than this are deleted in that time.
   static constexpr size_t max_deleted = 4096;
 
   bool put_locked(Object&& object);
@@ -57,14 +61,15 @@ class Store {
   std::map<std::string, ObjectPtr> objects_;  // by namespace/name
   std::unordered_map<std::string, std::set<std::string>> keys_of_deployment_;
   std::unordered_map<std::string, SteadyClock::time_point> noted_;
-  std::unordered_map<std::string, std::uint64_t> deleted_;  // by uid: the version of the deletion
+  // By uid, the resourceVersion of the deletion.
+  std::unordered_map<std::string, std::uint64_t> deleted_;
   std::deque<std::string> deleted_order_;
 };
 
-// `object` without what nobody here reads: the managed fields of others, what a pod was asked to be
-// but its node, the numbers of quotas, which change with each pod, and the private keys of
-// certificates. Our own managed fields are kept as text (fieldsV1, as JSON): a thousand deployments
-// are to fit into 120 MB.
+// Returns `object` without the parts that nothing here reads: other managers' fields, a pod's spec
+// except for its node, a quota's status (which changes with every pod), and the private keys of
+// certificates. Our own managed fields are kept as text (fieldsV1 in JSON). This is how a thousand
+// deployments fit into 120 MB.
 Object slimmed(Object object);
 
 }  // namespace berth::reconcilers

@@ -7,7 +7,7 @@
 namespace berth::reconcilers {
 namespace {
 
-// Somebody may install cert-manager; and an order may come back sooner than it was said.
+// cert-manager may be installed, or an order may become available, sooner than announced.
 constexpr std::chrono::minutes longest_wait{10};
 
 bool is_certificate(const Object& object) {
@@ -31,7 +31,8 @@ std::optional<std::chrono::milliseconds> SubdomainCertificates::admit(
   return longest_wait;
 }
 
-// Either there is nothing to order any more, or the secret is there and fits.
+// If the Certificate exists, nothing is ordered any more; if its secret exists, cert-manager uses
+// that without an order.
 bool SubdomainCertificates::is_there(const Object& certificate) const {
   const std::string secret = text_at(certificate, {"spec", "secretName"});
   return cache_.find(certificate) ||
@@ -42,7 +43,8 @@ SubdomainCertificates::Answer SubdomainCertificates::order(const deployments::De
                                                            const Object& certificate) {
   {
     const std::lock_guard lock(mutex_);
-    if (granted_.contains(row.id)) return Answer::granted;  // its apply failed, or isn't back yet
+    // An order was taken; the apply failed or its answer isn't in the cache yet.
+    if (granted_.contains(row.id)) return Answer::granted;
     const auto refused = refused_until_.find(row.id);
     if (refused != refused_until_.end() && SteadyClock::now() < refused->second)
       return Answer::refused;

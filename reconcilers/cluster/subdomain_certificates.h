@@ -13,15 +13,16 @@
 
 namespace berth::reconcilers {
 
-// The Certificates of sub-domains, where each has one of its own: a first one takes an order of the
-// owner's budget, as those of custom domains do. Thread-safe for different deployments.
+// Certificates of sub-domains, on platforms where each sub-domain has its own. The first
+// certificate takes an order from the owner's budget, just as a custom domain's does. Thread-safe
+// for different deployments.
 class SubdomainCertificates {
  public:
   SubdomainCertificates(db::Database& database, const Cache& cache)
       : database_(database), cache_(cache) {}
 
-  // Takes the Certificate out of `desired` where it can't be applied: the cluster has no
-  // cert-manager, or there is no order left; then it says when to look again.
+  // Removes the Certificate from `desired` if it can't be applied, because the cluster has no
+  // cert-manager or the owner has no order left. In that case returns when to try again.
   std::optional<std::chrono::milliseconds> admit(const deployments::Deployment& row,
                                                  std::vector<Object>& desired);
 

@@ -7,7 +7,8 @@ namespace berth::reconcilers {
 Tenancy::Made Tenancy::make(const std::string& app_id) {
   const KeyedMutex::Lock lock(apps_, app_id);
   const auto size = size_of(app_id);
-  if (size.deployments == 0) return {};  // destroyed since the caller looked
+  // The deployment was destroyed after the caller read its row.
+  if (size.deployments == 0) return {};
   const std::vector<Object> objects = manifests::of_namespace(app_id, size, settings_);
   const auto is_leaving = [&] {
     const ObjectPtr live = cache_.find(objects.front());
@@ -15,7 +16,7 @@ Tenancy::Made Tenancy::make(const std::string& app_id) {
   };
   if (is_leaving()) return {};
   Made made{.ready = true, .result = applier_.apply({objects.front()})};
-  if (is_leaving()) return {};  // says the answer
+  if (is_leaving()) return {};  // as the answer to the apply says
   made.result.add(applier_.apply({objects.begin() + 1, objects.end()}));
   return made;
 }
@@ -26,7 +27,7 @@ bool Tenancy::remove_if_empty(const std::string& app_id) {
   const std::string name = manifests::namespace_of(app_id);
   if (has_orphans(name)) return true;
   const ObjectPtr cached = cache_.store(kube::namespaces).find("", name);
-  // The cache may be behind: that nothing is left is asked of the server itself.
+  // The cache may be behind, so the API server itself is asked whether anything is left.
   const auto live = cached ? std::optional(*cached) : client_.get(kube::namespaces, "", name);
   if (!live || !is_ours(*live, app_id)) return true;
   if (!is_being_deleted(*live)) client_.remove(kube::namespaces, "", name, uid_of(*live));

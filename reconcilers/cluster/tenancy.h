@@ -9,8 +9,9 @@
 
 namespace berth::reconcilers {
 
-// The namespaces of operator apps: made with an app's first deployment, gone with its last one. For
-// each app one thread at a time makes or removes; which of both is right is read under its lock.
+// The namespaces of operator apps. A namespace is created with an app's first deployment and
+// removed with its last one. For each app only one thread at a time creates or removes it, and
+// which of the two is right is read from the database under the app's lock. Thread-safe.
 class Tenancy {
  public:
   Tenancy(db::Database& database, kube::Client& client, Cache& cache, Applier& applier,
@@ -22,15 +23,16 @@ class Tenancy {
         settings_(settings) {}
 
   struct Made {
-    bool ready = false;  // else an old namespace of the same name is still leaving
+    bool ready = false;  // false: an old namespace of the same name is still terminating
     Applier::Result result;
   };
-  // Throws kube::ApiError.
+  // Applies the namespace and the objects that the app's deployments share. Throws kube::ApiError.
   Made make(const std::string& app_id);
 
-  // Removes the namespace where no deployment of the app lives. True where there is nothing to wait
-  // for: it is gone, or somebody lives there, be it objects that no row is known for: a database
-  // that was restored from a backup doesn't know the newest ones. Throws kube::ApiError.
+  // Removes the app's namespace if no deployment lives in it. Returns true if there is nothing to
+  // wait for: the namespace is gone, or it is in use. Objects without a row count as use, because a
+  // database that was restored from a backup doesn't know the newest deployments. Throws
+  // kube::ApiError.
   bool remove_if_empty(const std::string& app_id);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view family = "traefik_service_requests_total{";
 constexpr std::string_view service_label = "service=\"";
-// A thousand services have some 10 MB: histograms beside the counters.
+// A page about a thousand services has some 10 MB, because it has histograms as well as counters.
 constexpr size_t max_page_bytes = size_t(64) << 20;
 constexpr long connect_timeout_ms = 1'000;
 constexpr long timeout_ms = 3'000;
@@ -37,7 +37,7 @@ std::optional<std::string> page_of(const std::string& url) {
   std::string page;
   curl_easy_setopt(easy.get(), CURLOPT_URL, url.c_str());
   curl_easy_setopt(easy.get(), CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy.get(), CURLOPT_PROXY, "");  // not even the environment's
+  curl_easy_setopt(easy.get(), CURLOPT_PROXY, "");  // also ignores a proxy set in the environment
   curl_easy_setopt(easy.get(), CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy.get(), CURLOPT_CONNECTTIMEOUT_MS, connect_timeout_ms);
   curl_easy_setopt(easy.get(), CURLOPT_TIMEOUT_MS, timeout_ms);

@@ -10,29 +10,32 @@
 
 namespace berth::reconcilers {
 
-// By service (`<namespace>-<service>-<port>@kubernetes`), the requests that Traefik has answered:
-// the sums of traefik_service_requests_total in Prometheus' text format
-// (doc.traefik.io, "Metrics", "Service Metrics").
+// The number of requests that Traefik has answered, by service
+// (`<namespace>-<service>-<port>@kubernetes`): the sums of traefik_service_requests_total in
+// Prometheus' text format (doc.traefik.io, "Metrics", "Service Metrics").
 std::map<std::string, std::int64_t, std::less<>> traefik_requests(std::string_view metrics);
 
-// What one Traefik counts, asked over HTTP. Thread-safe.
+// Reads the request counters of one Traefik over HTTP. Thread-safe.
 class TraefikMetrics {
  public:
-  // Of Traefik's own metrics page, http or https; empty: there is none.
+  // `url` is that of Traefik's metrics page, http or https. If it is empty, no counts are known.
   explicit TraefikMetrics(std::string url) : url_(std::move(url)) {}
 
-  // Requests to the Service's port since Traefik started, or knows the Service; 0 where it counted
-  // none; nothing where it can't be asked. Takes as long as one question, at most.
+  // The number of requests to the Service's port since Traefik started or first saw the Service; 0
+  // if it counted none; nothing if Traefik can't be asked. Waits for at most one request to
+  // Traefik.
   std::optional<std::int64_t> requests(const std::string& name_space, const std::string& service,
                                        const std::string& port);
 
  private:
   using SteadyClock = std::chrono::steady_clock;
-  // All deployments are on the one page, which is large: it is read once for all who ask.
+  // One large page has the numbers of all deployments, so it is read once and used for everyone who
+  // asks within this time.
   static constexpr std::chrono::seconds kept_for{5};
 
   const std::string url_;
-  std::mutex mutex_;  // held while the page is read: who asks meanwhile gets the same one
+  // Held while the page is read, so that others who ask meanwhile get the same page.
+  std::mutex mutex_;
   SteadyClock::time_point read_at_{};
   std::optional<std::map<std::string, std::int64_t, std::less<>>> requests_;
 };

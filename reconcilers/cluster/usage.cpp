@@ -64,7 +64,7 @@ Usage UsageReader::of(const deployments::Deployment& row) {
     try {
       add_measured(usage, Object::parse(client_.raw(path)));
     } catch (const std::exception& error) {
-      // A cluster needs no metrics server; 404 and 503 are its ways to say so.
+      // A cluster needn't have a metrics server; without one the API answers 404 or 503.
       log::debug("no metrics of pods", {{"deployment", row.id}, {"error", error.what()}});
     }
   }

@@ -11,34 +11,35 @@
 
 namespace berth::reconcilers {
 
-// What a deployment uses. Nothing where that isn't known.
+// What a deployment uses at present. A number that isn't known is empty.
 struct Usage {
   std::optional<std::int64_t> cpu_millicores;
   std::optional<std::int64_t> memory_bytes;
-  std::optional<std::int64_t> restarts;  // of the containers of the pods that there are
+  std::optional<std::int64_t> restarts;  // of the containers of the pods that exist now
   std::optional<std::int64_t> requests;  // that the ingress controller has passed on
 };
 
-// Adds up a PodMetricsList of metrics.k8s.io/v1beta1 into cpu_millicores and memory_bytes; nothing
-// where no pod was measured yet.
+// Adds up a PodMetricsList (metrics.k8s.io/v1beta1) into cpu_millicores and memory_bytes. Leaves
+// both empty if no pod has been measured yet.
 void add_measured(Usage& usage, const Object& pod_metrics);
 
-// Asks metrics.k8s.io and Traefik while somebody waits: each answers within seconds or counts as
-// unknown. Thread-safe.
+// Asks metrics.k8s.io and Traefik on behalf of a waiting caller: each must answer within seconds or
+// its numbers count as unknown. Thread-safe.
 class UsageReader {
  public:
   struct Parts {
     Cache& cache;
     kube::Kubeconfig cluster;
     kube::RequestObserver observer;
-    std::string traefik_metrics_url;  // empty: requests aren't known
+    std::string traefik_metrics_url;  // if empty, requests are unknown
   };
   explicit UsageReader(Parts parts);
+  // Takes a few seconds at most; never throws because of the cluster or Traefik.
   Usage of(const deployments::Deployment& row);
 
  private:
   Cache& cache_;
-  kube::Client client_;  // of its own: impatient, and it never tries again
+  kube::Client client_;  // separate: it has short time-outs and never retries
   TraefikMetrics traefik_;
 };
 

@@ -119,7 +119,7 @@ void WorkQueue::wait_locked(const std::string& key, TimePoint due) {
     entry->second = due;
   }
   by_due_.emplace(due, key);
-  // Somebody who sleeps until a later time has to look again.
+  // A worker that sleeps until a later time has to recompute how long it may sleep.
   changed_.notify_one();
 }
 

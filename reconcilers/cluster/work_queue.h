@@ -14,53 +14,58 @@
 
 namespace berth::reconcilers {
 
-// Keys that wait to be worked on (after client-go, util/workqueue). A key is in the queue once,
-// however often it is added. A key that is added while somebody works on it comes again when that
-// one is done: no two workers ever hold the same key. Thread-safe.
+// A queue of keys to be worked on, after client-go's util/workqueue. A key is in the queue at most
+// once, however often it is added. A key that is added while a worker holds it comes up again once
+// that worker calls done(), so no two workers ever hold the same key. Thread-safe.
 class WorkQueue {
  public:
   using SteadyClock = std::chrono::steady_clock;
   using Wait = std::chrono::milliseconds;
 
-  // Back-off per key: 5 ms, 10 ms, 20 ms, … as in controller-runtime; the longest is short enough
-  // that a deployment comes back by itself soon after its trouble is over.
+  // Back-off for each key: 5 ms, 10 ms, 20 ms and so on, as in controller-runtime. The longest
+  // back-off is short enough that a deployment recovers soon after its problem is gone.
   static constexpr Wait first_back_off{5};
   static constexpr Wait longest_back_off = std::chrono::minutes(5);
 
-  // What metrics are made of; each may be empty. Called with the queue's lock held: be quick.
+  // Callbacks from which metrics are made; each may be empty. They run with the queue's lock held,
+  // so they must return quickly.
   struct Observer {
     std::function<void()> added;
-    std::function<void()> retried;                              // add_rate_limited
-    std::function<void(std::chrono::duration<double>)> waited;  // from the add to the worker
-    std::function<void(std::chrono::duration<double>)> worked;  // from the worker to done()
+    std::function<void()> retried;  // add_rate_limited() was called
+    // The time from add() until a worker took the key.
+    std::function<void(std::chrono::duration<double>)> waited;
+    std::function<void(std::chrono::duration<double>)> worked;  // the time from then until done()
   };
 
+  // `now` is the clock by which delays are measured; tests pass another one.
   explicit WorkQueue(Observer observer = {},
                      std::function<SteadyClock::time_point()> now = SteadyClock::now);
 
+  // Adds the key to be worked on as soon as a worker is free. Never blocks.
   void add(const std::string& key);
-  // Once `wait` is over. Where the key is to come sooner anyway, that stays. What was asked for
-  // before a worker takes the key is settled by that worker.
+  // Adds the key once `wait` has passed. If the key is already due earlier, the earlier time stays.
+  // A worker that takes the key cancels all pending delays of it.
   void add_after(const std::string& key, Wait wait);
-  // After the key's back-off, which doubles each time until forget().
+  // Adds the key after its back-off, which doubles with each call until forget() resets it.
   void add_rate_limited(const std::string& key);
   void forget(const std::string& key);
   int retries(const std::string& key) const;
 
-  // The next key, which the caller holds until done(). Waits for one; nothing after shut_down().
+  // Waits for the next key, which the caller then holds until done(). Returns nothing after
+  // shut_down().
   std::optional<std::string> get();
-  // The next key, if there is one right now.
+  // The next key if one is ready at this moment; nothing otherwise. Never waits.
   std::optional<std::string> try_get();
   void done(const std::string& key);
 
-  // From now on nobody is given a key and nothing is added. Keys that are held stay so until
-  // done().
+  // From now on no key is handed out and none is added. Keys that are held stay held until done().
   void shut_down();
-  // Waits until no key is held; false if that takes longer than `limit`.
+  // Waits until no key is held. Returns false if that takes longer than `limit`.
   bool drain(Wait limit);
 
-  size_t depth() const;  // that could be taken right now, or are held and wait to come again
-  // How long the keys that are held now have been, together; and the longest of them.
+  // The number of keys that are ready, or that are held and have been added again.
+  size_t depth() const;
+  // How long the keys that are held now have been held: the sum over all of them, and the longest.
   std::chrono::duration<double> unfinished() const;
   std::chrono::duration<double> longest_running() const;
 
@@ -80,8 +85,8 @@ class WorkQueue {
   std::condition_variable drained_;
   bool shut_down_ = false;
   std::deque<std::string> ready_;
-  std::unordered_map<std::string, TimePoint> dirty_;       // to be worked on, and since when
-  std::unordered_map<std::string, TimePoint> processing_;  // held, and since when
+  std::unordered_map<std::string, TimePoint> dirty_;       // keys to be worked on, and since when
+  std::unordered_map<std::string, TimePoint> processing_;  // keys that are held, and since when
   std::set<std::pair<TimePoint, std::string>> by_due_;
   std::unordered_map<std::string, TimePoint> due_;
   std::unordered_map<std::string, int> failures_;

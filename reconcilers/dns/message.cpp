@@ -14,7 +14,7 @@ constexpr int class_internet = 1;
 
 struct Malformed {};
 
-// Reads a message from its start to its end; throws Malformed beyond it.
+// Reads a message from beginning to end; throws Malformed if it is too short.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -30,7 +30,7 @@ class Reader {
     return bytes_.substr(at_ - count, count);
   }
   std::string name() { return name_at(at_, &at_); }
-  // A name that may point back into the message.
+  // Reads a name, which may contain a pointer to an earlier part of the message.
   std::string name_at(size_t start, size_t* end = nullptr) const {
     if (start >= bytes_.size()) throw Malformed();
     const auto* all = reinterpret_cast<const unsigned char*>(bytes_.data());
@@ -58,7 +58,7 @@ std::string address_of(std::string_view data, Type type) {
   return text.data();
 }
 
-// A TXT record is a list of strings, which mean what they are joined (RFC 7208, section 3.3).
+// A TXT record is a list of strings; its meaning is their concatenation (RFC 7208, section 3.3).
 std::string text_of(std::string_view data) {
   std::string text;
   Reader strings(data);
@@ -70,7 +70,7 @@ void read_record(Reader& reader, Type type, Message& message) {
   const std::string owner = reader.name();
   const int kind = reader.number();
   const int network = reader.number();
-  reader.take(4);  // the time to live: nothing is kept here
+  reader.take(4);  // the time to live, which isn't needed since nothing is cached
   const auto length = size_t(reader.number());
   const size_t start = reader.at();
   const std::string_view data = reader.take(length);
@@ -100,11 +100,11 @@ std::optional<Message> parse_message(std::string_view bytes, Type type) {
   try {
     Reader reader(bytes);
     Message message;
-    reader.take(2);  // the id, which c-ares has compared
+    reader.take(2);  // the id, which c-ares has checked
     message.rcode = reader.number() & rcode_bits;
     const int questions = reader.number();
     const int answers = reader.number();
-    reader.take(4);  // how many records follow that nobody here needs
+    reader.take(4);  // the counts of the two sections that aren't needed
     for (int i = 0; i < questions; ++i) {
       reader.name();
       reader.take(4);

@@ -8,23 +8,25 @@
 
 #include "reconcilers/dns/resolver.h"
 
-// Answers as they come over the wire (RFC 1035, section 4).
+// Parses DNS messages (RFC 1035, section 4).
 namespace berth::dns {
 
 struct Message {
   int rcode = 0;
-  std::map<std::string, std::string> aliases;              // CNAME: from a name to another
-  std::map<std::string, std::vector<std::string>> values;  // of the asked type, by name
+  // CNAME records: from a name to the name that it stands for.
+  std::map<std::string, std::string> aliases;
+  std::map<std::string, std::vector<std::string>> values;  // of the requested type, by name
 };
 
 inline constexpr int rcode_no_error = 0;
 inline constexpr int rcode_no_such_name = 3;
 
-// The number of a type of records (RFC 1035, section 3.2.2; RFC 3596).
+// The number of a record type (RFC 1035, section 3.2.2; RFC 3596).
 int number_of(Type type);
-// Nothing where the bytes are no whole message.
+// Parses a message, keeping its CNAME records and those of `type`. Returns nothing if the bytes are
+// no complete message.
 std::optional<Message> parse_message(std::string_view bytes, Type type);
-// In lower case, without a dot at the end: names are compared like that (RFC 4343).
+// The name in lower case and without a dot at the end, which is how names are compared (RFC 4343).
 std::string normal(std::string_view name);
 
 }  // namespace berth::dns

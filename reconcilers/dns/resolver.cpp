@@ -17,9 +17,9 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int longest_pause = 100;  // ms, until it is noticed that nobody wants to know any more
+constexpr int longest_pause = 100;  // in ms; a stop is noticed within this time
 
-// c-ares wants this once, before any thread uses it.
+// c-ares has to be initialised once, before any thread uses it.
 void prepare_library() {
   static const int prepared = ares_library_init(ARES_LIB_INIT_ALL);
   if (prepared != ARES_SUCCESS) throw std::runtime_error("c-ares can't be used");
@@ -30,11 +30,11 @@ struct CloseChannel {
 };
 using Channel = std::unique_ptr<std::remove_pointer_t<ares_channel>, CloseChannel>;
 
-// One for each question: so a changed resolv.conf counts, and nothing is shared between threads.
-// Nothing where the system's configuration can't be read.
+// Opens a channel for one look-up. A channel isn't shared: threads stay independent, and a changed
+// resolv.conf takes effect. Returns null if the system's configuration can't be read.
 Channel open_channel(const Options& options, const std::string& servers) {
   ares_options wanted{};
-  // No search list, no aliases of the machine: a custom domain is a whole name.
+  // No search list and no host aliases, because a custom domain is a complete name.
   wanted.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
   wanted.timeout = int(options.patience.count());
   wanted.tries = options.tries;
@@ -65,7 +65,7 @@ int milliseconds_until(SteadyClock::time_point end) {
   return int(std::max<std::int64_t>(0, left));
 }
 
-// Waits for the channel's sockets and lets it work, once.
+// Waits once for the channel's sockets, and lets c-ares process what has arrived.
 void step(ares_channel channel, SteadyClock::time_point end) {
   std::array<ares_socket_t, ARES_GETSOCK_MAXNUM> sockets{};
   const unsigned ready = unsigned(ares_getsock(channel, sockets.data(), int(sockets.size())));
@@ -101,7 +101,7 @@ struct FreeBytes {
   void operator()(unsigned char* bytes) const { ares_free_string(bytes); }
 };
 
-// One question and its answer; nothing where there was none that could be used.
+// Asks one question. Returns nothing if no usable answer came.
 std::optional<Message> ask(ares_channel channel, const std::string& name, Type type,
                            SteadyClock::time_point end, const std::atomic<bool>& stopped) {
   constexpr int internet = 1;
@@ -126,9 +126,9 @@ std::optional<Message> ask(ares_channel channel, const std::string& name, Type t
   return says_something ? message : std::nullopt;
 }
 
-// A chain of CNAME records on its way.
+// The state of following a chain of CNAME records.
 struct Walk {
-  std::string name;  // where it is
+  std::string name;  // the name that the chain has led to so far
   Answer answer;
 
   bool has_been_at(const std::string& where, const std::string& start) const {
@@ -138,7 +138,7 @@ struct Walk {
 
 enum class Followed { not_at_all, further, astray };
 
-// Goes on along the message's CNAME records.
+// Follows the message's CNAME records from the current name as far as they lead.
 Followed follow(Walk& walk, const Message& message, const std::string& start) {
   Followed result = Followed::not_at_all;
   for (auto next = message.aliases.find(walk.name); next != message.aliases.end();
@@ -206,7 +206,8 @@ Answer Resolver::look_up(const std::string& name, Type type) const {
       answer.problem = walk.name + " has no such record";
       return answer;
     }
-    // A server that doesn't follow chains itself: the next question is about where this one led.
+    // The server doesn't follow chains itself, so the next question is about the name that the
+    // chain led to.
   }
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-// Questions to the DNS, over c-ares: what berth has to know of a custom domain before a certificate
-// is ordered for it.
+// Asks the DNS by means of c-ares: what berth has to know about a custom domain before a
+// certificate is ordered for it.
 namespace berth::dns {
 
 enum class Type { a, aaaa, txt };
@@ -14,50 +14,53 @@ enum class Type { a, aaaa, txt };
 struct Answer {
   enum class Kind {
     found,
-    no_such_name,  // NXDOMAIN, of the name or of the last one of its chain
-    no_data,       // the name exists and has no such record, or its chain leads nowhere
-    unknown,       // nobody answered in time, or with SERVFAIL and the like: says nothing
+    no_such_name,  // NXDOMAIN for the name, or for the last name of its CNAME chain
+    no_data,       // the name exists but has no such record, or its CNAME chain leads nowhere
+    unknown,       // no answer in time, or SERVFAIL and the like; this says nothing about the name
   };
   Kind kind = Kind::unknown;
-  // The names that the asked one leads to by CNAME records, in their order; also where what they
-  // lead to is unknown. Lower case, without a dot at the end.
+  // The names that the requested one leads to by CNAME records, in order; set even if the end of
+  // the chain couldn't be resolved. Lower case, without a dot at the end.
   std::vector<std::string> chain;
-  std::vector<std::string> values;  // addresses as text; a TXT record's strings joined
-  std::string problem;              // in words, where nothing was found
+  std::vector<std::string> values;  // addresses as text; a TXT record's strings joined together
+  std::string problem;              // in words, if nothing was found
 };
 
 struct Options {
-  // `address`, `address:port` or `[address]:port`; empty: the system's (/etc/resolv.conf).
+  // `address`, `address:port` or `[address]:port`. If empty, the system's servers are used
+  // (/etc/resolv.conf).
   std::vector<std::string> servers;
-  // Until a question is asked again. A resolver that has to go the whole way down from the root
-  // takes a second or two.
+  // How long to wait before a question is repeated. A resolver that has to start at the root takes
+  // a second or two.
   std::chrono::milliseconds patience{2'000};
   int tries = 2;  // for each server
-  // Of one look-up with everything that belongs to it: a chain, retries, TCP.
+  // For one look-up with everything that it needs: CNAME chains, retries, TCP.
   std::chrono::milliseconds deadline{6'000};
 };
 
-// No chain of records that anybody needs is longer; resolvers give up at about as many.
+// Useful chains are never longer, and resolvers give up at about this length too.
 inline constexpr size_t max_chain = 16;
 
-// Blocks up to its deadline: for threads that have nothing else to do. Thread-safe.
+// Looks up names. A look-up blocks until its deadline at most, so use threads that have nothing
+// else to do. Thread-safe.
 class Resolver {
  public:
-  // Throws std::invalid_argument for a server that is no address.
+  // Throws std::invalid_argument if a server isn't an address.
   explicit Resolver(Options options = {});
 
-  // Follows CNAME records, by asking again where a server gives one and not what it leads to.
-  // Answers that were not asked for are ignored (RFC 5452, section 9), truncated ones are asked for
-  // again over TCP. Never throws but for want of memory.
+  // Follows CNAME records, and asks again if a server sends a CNAME record without what it leads
+  // to. Unsolicited answers are ignored (RFC 5452, section 9), truncated ones are requested again
+  // over TCP. Never throws, except for lack of memory.
   Answer look_up(const std::string& name, Type type) const;
 
-  // Every look-up, also one that runs, ends within a tenth of a second from now on: unknown.
+  // From now on every look-up, including those that are running, ends within a tenth of a second
+  // with the kind `unknown`.
   void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 
  private:
   const Options options_;
-  const std::string servers_;  // as c-ares takes them
+  const std::string servers_;  // in the form that c-ares takes
   std::atomic<bool> stopped_ = false;
 };
 

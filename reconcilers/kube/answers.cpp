@@ -5,9 +5,9 @@
 namespace berth::kube {
 namespace {
 
-// The deepest objects are custom resource definitions; their schemas stay far below.
+// The deepest objects are custom resource definitions, and their schemas stay far below this.
 constexpr int max_depth = 256;
-// Enough of a proxy's error page to recognise it by.
+// Long enough to recognise a proxy's error page.
 constexpr size_t max_foreign_text = 200;
 
 struct TooDeep {};
@@ -17,7 +17,7 @@ std::string text_of(const Object& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// A body that is no Status object, as one short printable line.
+// Shortens a body that isn't a Status object to one printable line.
 std::string foreign_text(std::string_view body) {
   std::string text(body.substr(0, max_foreign_text));
   std::replace_if(
@@ -41,9 +41,10 @@ Object parse_object(std::string_view text, const std::string& what) {
       return true;
     });
     if (object.is_object()) return object;
-  } catch (const Object::parse_error&) {  // its message quotes the text, which may be a secret's
+  } catch (const Object::parse_error&) {
   } catch (const TooDeep&) {
   }
+  // Doesn't say what is wrong with it: a parse_error quotes the text, which may contain a secret.
   throw ApiError(0, "", what + ": the answer is no JSON object");
 }
 

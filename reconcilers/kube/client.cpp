@@ -11,15 +11,16 @@
 namespace berth::kube {
 namespace {
 
-// etcd takes objects of 1.5 MiB; managedFields and JSON's escapes can multiply that.
+// etcd accepts objects up to 1.5 MiB, which managedFields and JSON escapes can multiply.
 constexpr size_t max_object_bytes = 16 << 20;
-// 100 objects, most of them some kilobytes, a few of them large.
+// 100 objects, most of them a few kilobytes, some of them large.
 constexpr size_t max_page_bytes = 64 << 20;
-// What a browser can still show of a container's log.
+// As much of a container's log as a browser can still show.
 constexpr size_t max_log_bytes = 4 << 20;
-// A pod takes some 60 kB as a tree: a page is 6 MB, and ten kinds are listed at once.
+// A pod takes about 60 kB in memory, so a page takes 6 MB, and ten kinds are listed at the same
+// time.
 constexpr std::string_view page_size = "100";
-// A million objects: more is a server that never comes to an end.
+// A million objects; a list that is longer never ends.
 constexpr int max_pages = 10'000;
 
 bool succeeded(const HttpAnswer& answer) { return answer.status >= 200 && answer.status < 300; }
@@ -63,7 +64,7 @@ Query selection(const ListOptions& options) {
   return query;
 }
 
-// One page into `list`; returns the token of the next one, empty behind the last.
+// Adds one page to `list`. Returns the token of the next page, or "" after the last one.
 std::string take_page(Object page, const Resource& resource, const std::string& what,
                       const ItemFilter& shorten, List& list) {
   const auto items = page.find("items");
@@ -101,7 +102,7 @@ EventType event_type(const std::string& type, const std::string& what) {
   throw ApiError(0, "", what + ": an event of an unknown type came");
 }
 
-// A line of a watch: {"type": …, "object": …}.
+// Passes on one line of a watch: {"type": …, "object": …}.
 void deliver(std::string_view line, const Resource& resource, const std::string& what,
              const std::function<void(EventType, const Object&)>& on_event) {
   Object event = parse_object(line, what);
@@ -115,7 +116,7 @@ void deliver(std::string_view line, const Resource& resource, const std::string&
   on_event(known, *object);
 }
 
-// Whether the object with `uid` is gone, or on its way: what a refused DELETE wanted.
+// What became of the object with `uid` whose DELETE was refused.
 enum class Fate { stays, is_going, gone };
 
 Fate fate_of(const std::optional<Object>& object, const std::string& uid) {
@@ -148,7 +149,7 @@ List Client::list(const Resource& resource, const ListOptions& options, const It
   try {
     return list_once(state_->requests, resource, options, shorten);
   } catch (const ApiError& error) {
-    if (!error.expired()) throw;  // the token to continue with; a new list needs none
+    if (!error.expired()) throw;  // the continue token has expired; starting over needs none
     return list_once(state_->requests, resource, options, shorten);
   }
 }

@@ -13,12 +13,12 @@
 
 #include "reconcilers/kube/kubeconfig.h"
 
-// A client of the Kubernetes REST API over libcurl: the verbs that berth uses and no others.
+// A client of the Kubernetes REST API over libcurl, with just the verbs that berth uses.
 namespace berth::kube {
 
 using Object = nlohmann::json;
 
-// A kind of object and where the API server keeps it.
+// A kind of object, and where the API server serves it.
 struct Resource {
   std::string_view api_version;  // "v1", "apps/v1"
   std::string_view kind;         // "Deployment"
@@ -42,11 +42,12 @@ inline constexpr Resource network_policies{"networking.k8s.io/v1", "NetworkPolic
 inline constexpr Resource leases{"coordination.k8s.io/v1", "Lease", "leases"};
 inline constexpr Resource certificates{"cert-manager.io/v1", "Certificate", "certificates"};
 
-// The resource of an object's apiVersion and kind, among those above. Throws std::invalid_argument.
+// The resource above that an object's apiVersion and kind belong to. Throws std::invalid_argument
+// if there is none.
 const Resource& resource_of(const Object& object);
 
-// The API server refused, or gave no usable answer. `what()` holds its own words; never a
-// credential.
+// The API server refused a request, or gave no usable answer. `what()` contains the server's own
+// words and never a credential.
 struct ApiError : std::runtime_error {
   ApiError(int http_status, std::string status_reason, const std::string& message,
            std::optional<std::chrono::seconds> wait = std::nullopt)
@@ -54,24 +55,25 @@ struct ApiError : std::runtime_error {
         status(http_status),
         reason(std::move(status_reason)),
         retry_after(wait) {}
-  // Of HTTP. 0: no usable answer (connection refused, time-out, TLS, no credentials to show, an
-  // answer that is no JSON or too large).
+  // The HTTP status. 0 means that there was no usable answer: connection refused, time-out, TLS
+  // failure, no credentials available, or an answer that isn't JSON or is too large.
   int status;
-  std::string reason;  // of the Status object: Conflict, Expired, Forbidden, …; may be empty
+  std::string reason;  // of the Status object: Conflict, Expired, Forbidden and so on; may be empty
   std::optional<std::chrono::seconds> retry_after;
   bool unreachable() const { return status == 0; }
-  // 410, or a watch's ERROR event with code 410: the watch history is gone, list again.
+  // 410, or a watch's ERROR event with code 410: the server no longer has the history, so the
+  // objects have to be listed again.
   bool expired() const { return status == 410; }
 };
 
-// A write that ClientOptions::write_time had no time for. It wasn't sent.
+// A write for which ClientOptions::write_time left no time. It wasn't sent.
 struct Fenced : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 struct ListOptions {
-  std::string name_space;      // empty: all of them
-  std::string label_selector;  // empty: everything
+  std::string name_space;      // empty: all namespaces
+  std::string label_selector;  // empty: all objects
   std::string field_selector;
 };
 
@@ -80,96 +82,104 @@ struct List {
   std::string resource_version;
 };
 
-// What is kept of an object of a list.
+// Returns the part of a listed object that is kept.
 using ItemFilter = std::function<Object(Object)>;
 
-// What of a pod's log is wanted
+// Which part of a pod's log is wanted
 // (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#get-read-log-of-the-specified-pod).
 struct LogOptions {
-  bool previous = false;   // of the run before the last start
-  bool follow = false;     // until the run ends
-  std::string since_time;  // RFC 3339; the API server hands on whole seconds; empty: all
+  bool previous = false;   // of the run before the last restart
+  bool follow = false;     // go on until the run ends
+  std::string since_time;  // RFC 3339; the API server passes on whole seconds only; empty: from the
+                           // beginning
   std::optional<int> tail_lines;
 };
 
 enum class EventType { added, modified, deleted, bookmark };
 
-// Called after each HTTP attempt's answer (or failure: status 0) with what it was, for metrics; for
-// a watch as soon as its first answer is there. What was stopped isn't told of. Several threads may
-// call it at once; it must not throw. `plural` is empty for raw paths.
-// `verb`: get, list, watch, apply, create, update, delete, logs.
+// Called after the answer to each HTTP attempt, or its failure (status 0), for metrics; for a
+// watch, as soon as its answer begins. Not called for requests that were stopped. Several threads
+// may call it at the same time, and it must not throw. `verb` is one of get, list, watch, apply,
+// create, update, delete and logs; `plural` is empty for raw paths.
 using RequestObserver = std::function<void(std::string_view verb, std::string_view plural,
                                            int status, std::chrono::nanoseconds took)>;
 
 struct ClientOptions {
   std::chrono::seconds connect_timeout{5};
-  std::chrono::seconds request_timeout{30};  // of everything but watches
-  // A watch whose connection is silent for longer is dead: the server sends bookmarks each minute.
+  std::chrono::seconds request_timeout{30};  // for everything except watches and streamed logs
+  // A watch that is silent for longer than this is considered dead: the server sends a bookmark
+  // every minute.
   std::chrono::seconds watch_silence{90};
-  // A 429 (or 503) with Retry-After is tried again so often, after the time that it says, capped.
+  // How often a 429 or 503 with Retry-After is tried again. The wait is what the server says, up to
+  // max_retry_after.
   int max_retries = 3;
   std::chrono::seconds max_retry_after{10};
   std::string field_manager = "berth";
   RequestObserver observer;
-  // Asked right before each attempt of a write: how long it may take at most (below
-  // request_timeout), or nothing, and then it isn't sent and the call throws Fenced. Empty: any
-  // write may be sent. Several threads may call it at once.
+  // Called right before each attempt of a write. Returns how long the attempt may take
+  // (request_timeout still applies), or nothing; the write is then not sent and the call throws
+  // Fenced. If the function is empty, every write may be sent. Several threads may call it at the
+  // same time.
   std::function<std::optional<std::chrono::milliseconds>()> write_time;
 };
 
-// Thread-safe: each call uses a connection of its own out of a pool (kept alive between calls; at
-// most 128 at once, the next caller waits for request_timeout). No redirects are followed and no
-// proxy is used, not even one of the environment. Every call but the constructor throws ApiError;
-// std::invalid_argument for a name or a namespace that is missing or can't be one, and for an
-// object whose kind berth doesn't know.
+// A client of one API server. Thread-safe: each call takes a connection from a pool, where it is
+// kept alive between calls; at most 128 are in use at once, and further callers wait up to
+// request_timeout. Redirects aren't followed and no proxy is used, not even one set in the
+// environment. All functions except the constructor throw ApiError; they throw
+// std::invalid_argument for a name or namespace that is missing or malformed, and for an object
+// whose kind berth doesn't know.
 //
-// A 401 makes it read the credentials again (files, exec plugin) and try once more. A 429 or 503
-// with Retry-After is tried again, see ClientOptions.
+// After a 401 the client reads its credentials again (files, exec plugin) and tries once more. A
+// 429 or 503 with Retry-After is tried again, see ClientOptions.
 class Client {
  public:
-  // Doesn't connect. Throws std::invalid_argument for a server that load_kubeconfig would refuse.
+  // Doesn't connect. Throws std::invalid_argument for a server address that load_kubeconfig() would
+  // refuse.
   Client(Kubeconfig config, ClientOptions options = {});
-  // Calls that other threads are in end within a second with an ApiError; it waits for them. Not to
-  // be called from within on_event.
+  // Makes calls of other threads end with an ApiError within a second, and waits for them. Must not
+  // be called from within `on_event`.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Nothing where there is no such object; ApiError 404 where there is no such kind (a custom
-  // resource that isn't installed). `name_space` is ignored for cluster-scoped kinds.
+  // Returns nothing if the object doesn't exist. Throws ApiError 404 if the kind doesn't exist (a
+  // custom resource that isn't installed). `name_space` is ignored for cluster-scoped kinds.
   std::optional<Object> get(const Resource& resource, const std::string& name_space,
                             const std::string& name);
-  // Everything at one resourceVersion, read in pages of 100 (`limit` and `continue`). Begins again,
-  // once, where the server forgot that version meanwhile (410).
-  // `shorten` is called for each item as its page arrives: never more than a page is held whole.
+  // All matching objects as of one resourceVersion, read in pages of 100 (`limit` and `continue`).
+  // If the server no longer has that version (410), the list starts over, once. `shorten` is called
+  // for each item as its page arrives, so never more than one complete page is in memory.
   List list(const Resource& resource, const ListOptions& options, const ItemFilter& shorten = {});
-  // Server-side apply with our field manager and force: the object as it is afterwards.
+  // Server-side apply with our field manager and `force`. Returns the object as it is afterwards.
   Object apply(const Object& object);
   Object create(const Object& object);
-  // PUT: `object` has a metadata.resourceVersion; ApiError 409 where somebody was faster.
+  // Replaces the object (PUT). `object` needs a metadata.resourceVersion; throws ApiError 409 if
+  // somebody else has changed it since.
   Object update(const Object& object);
-  // In the background, dependents too. True where its deletion began or is under way already; false
-  // where there was nothing, or with `uid` only something with another one.
+  // Deletes an object and, in the background, its dependents. Returns true if the deletion has
+  // started or was already under way, false if there was no such object or its uid isn't `uid`
+  // (unless that is empty).
   bool remove(const Resource& resource, const std::string& name_space, const std::string& name,
               const std::string& uid = "");
-  // Calls `on_event` for each event after `resource_version`, in order, until the stream ends in
-  // the normal way (returns), `stop` is requested (returns within a second), or it fails (ApiError;
-  // expired() where the history is gone; status 0 where nothing came for watch_silence). Asks for
-  // bookmarks, which hold a metadata.resourceVersion and nothing else. What `on_event` throws ends
-  // the watch and comes out of here.
+  // Calls `on_event` for each event after `resource_version`, in order, until the stream ends
+  // normally (returns), `stop` is requested (returns within a second), or the watch fails
+  // (ApiError: expired() if the history is gone, status 0 if nothing arrived for watch_silence). It
+  // requests bookmarks, events whose object has a metadata.resourceVersion and nothing else. An
+  // exception from `on_event` ends the watch and is passed on.
   void watch(const Resource& resource, const ListOptions& options,
              const std::string& resource_version,
              const std::function<void(EventType, const Object&)>& on_event, std::stop_token stop);
-  // The pod's log: at most `tail_lines` of its newest lines, of those at most 4 MiB.
+  // Returns the last `tail_lines` lines of a pod's log, 4 MiB at most.
   std::string logs(const std::string& name_space, const std::string& pod, int tail_lines,
                    bool previous);
-  // The pod's log as it comes, each line with the kubelet's time in front. Returns at its end, or
-  // within a second of a stop; ApiError with status 0 where nothing came for watch_silence, which a
-  // container that says nothing is the likeliest cause of. What `on_piece` throws comes out of
-  // here.
+  // Streams a pod's log, each line preceded by the kubelet's time stamp. Returns at the end of the
+  // log, or within a second after a stop. Throws ApiError with status 0 if nothing arrived for
+  // watch_silence, usually because the container writes nothing. An exception from `on_piece` is
+  // passed on.
   void stream_logs(const std::string& name_space, const std::string& pod, const LogOptions& options,
                    const std::function<void(std::string_view)>& on_piece, std::stop_token stop);
-  // GET of a path such as /version or /readyz: its body.
+  // Returns the body of a GET of a path such as /version or /readyz.
   std::string raw(const std::string& path);
 
  private:

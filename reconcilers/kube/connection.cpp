@@ -12,10 +12,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How long poll sleeps at most. A requested stop wakes it at once; this is for the silence.
+// The longest time that poll sleeps. A requested stop wakes it at once; this limit is for noticing
+// silence.
 constexpr milliseconds longest_poll{500};
 
-// curl_global_init isn't thread-safe in every build and must come before all else.
+// curl_global_init has to be called before everything else, and isn't thread-safe in every build.
 void init_libcurl_once() {
   static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (result != CURLE_OK) throw std::runtime_error("libcurl can't be initialised");
@@ -51,7 +52,7 @@ class Headers {
   curl_slist* list_ = nullptr;
 };
 
-// RFC 9110, section 10.2.3: seconds or a date.
+// The Retry-After header holds seconds or a date (RFC 9110, section 10.2.3).
 std::optional<std::chrono::seconds> parse_retry_after(std::string_view text) {
   long seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -70,9 +71,9 @@ struct Connection::Transfer {
   std::string received;
   size_t max_bytes = 0;
   enum class Refused { no, too_large, out_of_memory } refused = Refused::no;
-  bool heard = false;  // something came since it was last looked at
+  bool heard = false;  // something has arrived since this was last reset
   CURLcode result = CURLE_OK;
-  std::string silent;  // the message where nothing came for too long
+  std::string silent;  // the error message if nothing arrived for too long
   char error[CURL_ERROR_SIZE] = "";
 
   static size_t take(char* data, size_t, size_t count, void* self) noexcept {
@@ -117,11 +118,11 @@ void Connection::prepare(const Endpoint& endpoint, const HttpRequest& request, T
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
   set(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  set(easy, CURLOPT_PROXY, "");  // not even the environment's
+  set(easy, CURLOPT_PROXY, "");  // ignores proxies in the environment too
   set(easy, CURLOPT_NOSIGNAL, 1L);
   set(easy, CURLOPT_TCP_NODELAY, 1L);
   set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a stop doesn't wait for the resolver's thread
+  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a stop doesn't wait for the thread that resolves the name
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, long(request.connect_timeout.count()));
   set(easy, CURLOPT_TIMEOUT_MS, long(request.timeout.count()));
   set(easy, CURLOPT_USERAGENT, "berth");
@@ -150,7 +151,7 @@ void Connection::prepare_tls(const Access& access, bool verify_tls) {
   }
   if (!access.ca.empty()) {
     set_blob(easy, CURLOPT_CAINFO_BLOB, access.ca);
-    // The blob takes the place of the system's bundle only, not of its folder.
+    // The blob replaces only the system's bundle file, not its folder.
     set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   }
   if (!access.certificate.empty()) {
@@ -165,7 +166,7 @@ void Connection::prepare_headers(const Endpoint& endpoint, const Access& access,
                                  const HttpRequest& request, Transfer& transfer) {
   Headers& headers = transfer.headers;
   headers.add("Accept: application/json, */*");
-  headers.add("Expect:");  // no 100-continue: it costs a round trip
+  headers.add("Expect:");  // no 100-continue, which costs a round trip
   if (!endpoint.host.empty()) headers.add("Host: " + endpoint.host);
   if (!access.authorization.empty()) headers.add("Authorization: " + access.authorization);
   if (!request.content_type.empty()) headers.add("Content-Type: " + request.content_type);

@@ -18,7 +18,7 @@
 
 namespace berth::kube {
 
-// Thrown out of a transfer when its stop was requested.
+// Thrown by a transfer whose stop was requested.
 struct Stopped : std::exception {
   const char* what() const noexcept override { return "stopped"; }
 };
@@ -27,32 +27,33 @@ struct HttpRequest {
   std::string method;
   std::string path;  // with the query, percent-encoded
   std::string body;
-  std::string content_type;  // of the body; empty: there is none
+  std::string content_type;  // of the body; empty if there is none
   std::chrono::milliseconds connect_timeout;
-  std::chrono::milliseconds timeout;  // of the whole; 0: none
-  std::chrono::milliseconds silence;  // longest time without a byte; 0: none
-  size_t max_body_bytes;              // of the body, or of what a reader hasn't taken yet
+  std::chrono::milliseconds timeout;  // for the whole request; 0: no limit
+  std::chrono::milliseconds silence;  // the longest time without a byte; 0: no limit
+  size_t max_body_bytes;              // of the body, or of the part that a reader hasn't taken yet
 };
 
 struct HttpAnswer {
-  int status = 0;  // 0: no usable answer, `failure` says why
+  int status = 0;  // 0: no usable answer, see `failure`
   std::string body;
   std::string failure;
   std::optional<std::chrono::seconds> retry_after;
 };
 
-// Called with the status once it is known and then whenever something has come; takes what it wants
-// out of `received`. Runs outside of libcurl's frames, so that it may throw.
+// Called with the status as soon as it is known, and again whenever data has arrived; it removes
+// from `received` what it uses. It isn't called from within libcurl, so it may throw.
 using AnswerReader = std::function<void(int status, std::string& received)>;
 
-// One connection to an API server, kept alive between requests. Not thread-safe.
+// One connection to an API server, which is kept alive between requests. Not thread-safe.
 class Connection {
  public:
   Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Throws Stopped within a second of a requested stop, and what `reader` throws.
+  // Sends a request and waits for the answer. A failure to connect or transfer is reported in the
+  // answer. Throws Stopped within a second after a stop is requested, and whatever `reader` throws.
   HttpAnswer run(const Endpoint& endpoint, const Access& access, bool verify_tls,
                  const HttpRequest& request, const AnswerReader& reader,
                  const std::stop_token& stop);
@@ -72,10 +73,11 @@ class Connection {
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_;
 };
 
-// At most max_connections at once, of which max_idle_connections stay open unused. Thread-safe.
+// Hands out connections: at most max_connections at once, of which max_idle_connections stay open
+// while unused. Thread-safe.
 class ConnectionPool {
  public:
-  // Every watch holds one, every worker of a loop one more: some thirty in all.
+  // Each watch uses one connection and each worker of a loop another one, about thirty in all.
   static constexpr size_t max_connections = 128;
   static constexpr size_t max_idle_connections = 32;
 
@@ -85,7 +87,8 @@ class ConnectionPool {
   };
   using Lease = std::unique_ptr<Connection, Return>;
 
-  // Waits for one where all are in use: nothing after `patience`. Throws Stopped.
+  // Returns a connection; if all are in use, waits for one and returns null after `patience`.
+  // Throws Stopped.
   Lease take(std::chrono::milliseconds patience, const std::stop_token& stop);
 
  private:

@@ -8,8 +8,8 @@
 namespace berth::kube {
 namespace {
 
-// Callers who waited for a plugin that failed share its failure: each running it again, one after
-// the other, would take many times its time-out.
+// Callers who waited for a plugin that failed share its failure. If each of them ran the plugin
+// again, one after the other, that would take many times the plugin's time-out.
 constexpr std::chrono::seconds shared_failure{1};
 
 Instant wall_clock() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
@@ -21,7 +21,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
 }
 
-// A line break in a token would add headers of its own.
+// A line break in a token would add further headers.
 std::string bearer(const std::string& token) {
   const std::string text = trimmed(token);
   const bool printable =
@@ -71,7 +71,7 @@ Access Credentials::now(const std::stop_token& stop) {
   return access;
 }
 
-// Runs the plugin without holding the lock, so that the others can wait for it and still be
+// Runs the plugin without holding the lock, so that other callers can wait for it and still be
 // stopped.
 void Credentials::run_exec(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
   exec_credential_.reset();
@@ -89,7 +89,7 @@ void Credentials::run_exec(std::unique_lock<std::mutex>& lock, const std::stop_t
   plugin_runs_ = false;
   plugin_done_.notify_all();
   if (failure) {
-    // A stop is this caller's own, no failure of the plugin.
+    // If this caller was stopped, the plugin didn't fail.
     if (!stop.stop_requested()) exec_failure_ = failure;
     exec_failed_at_ = std::chrono::steady_clock::now();
     std::rethrow_exception(failure);

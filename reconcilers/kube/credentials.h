@@ -15,30 +15,31 @@
 
 namespace berth::kube {
 
-// What one request shows to the API server, and what it checks the server against.
+// What a request presents to the API server, and what it verifies the server with.
 struct Access {
-  std::string authorization;     // the header's value; empty: none
+  std::string authorization;     // the header's value; empty: no header
   std::string certificate, key;  // PEM; empty: none
-  std::string ca;                // PEM; empty: the system's
-  std::uint64_t generation = 0;  // which reading of the sources this is
+  std::string ca;                // PEM; empty: the system's certificates
+  std::uint64_t generation = 0;  // counts how often the sources were read
 };
 
-// The credentials of a kubeconfig, kept fresh. Precedence is client-go's: tokenFile before token
-// before basic authentication before the exec plugin, data before files. Thread-safe.
+// The credentials of a kubeconfig, kept up to date. They take precedence as in client-go: tokenFile
+// before token before basic authentication before the exec plugin, and data before files.
+// Thread-safe.
 class Credentials {
  public:
   explicit Credentials(const Kubeconfig& config);
 
-  // What holds now. Runs the exec plugin where its last answer has expired: one caller does, the
-  // others wait for it. Throws std::runtime_error where there is nothing to show (a file is gone,
-  // the plugin fails, `stop` is requested meanwhile).
+  // The credentials that are valid now. Runs the exec plugin if its last answer has expired; one
+  // caller does so while the others wait. Throws std::runtime_error if there are no credentials: a
+  // file is gone, the plugin fails, or `stop` is requested meanwhile.
   Access now(const std::stop_token& stop);
-  // The API server answered 401 to `shown`: the next now() reads everything again, unless that has
-  // happened since.
+  // Reports that the API server answered 401 to `shown`. The next now() reads everything again,
+  // unless that has already happened since.
   void refused(const Access& shown);
 
  private:
-  struct Source {  // PEM out of the kubeconfig itself, or out of a file beside it
+  struct Source {  // PEM text from the kubeconfig itself or from a file that it names
     std::optional<std::string> data;
     std::optional<RotatingFile> file;
     std::string text();
@@ -58,7 +59,7 @@ class Credentials {
   Source ca_, certificate_, key_;
   std::optional<RotatingFile> token_file_;
   std::optional<ExecCredential> exec_credential_;
-  std::exception_ptr exec_failure_;  // of the last run, where that failed
+  std::exception_ptr exec_failure_;  // of the last run, if it failed
   std::chrono::steady_clock::time_point exec_failed_at_;
 };
 

@@ -11,9 +11,9 @@ namespace {
 
 using nlohmann::json;
 
-// Clouds' plugins talk to their token service, seldom for more than some seconds.
+// The plugins of clouds ask their token service, which seldom takes more than a few seconds.
 constexpr std::chrono::seconds exec_timeout{30};
-// A credential is some kilobytes; certificate chains reach some tens of them.
+// A credential has a few kilobytes; certificate chains reach some tens of kilobytes.
 constexpr size_t max_exec_output_bytes = 1 << 20;
 
 json exec_info(const ExecPlugin& plugin) {

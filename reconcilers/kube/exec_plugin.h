@@ -9,16 +9,16 @@
 
 namespace berth::kube {
 
-// What an exec plugin gave: a token, a client certificate with its key, or both.
+// What an exec plugin returned: a token, a client certificate with its key, or both.
 struct ExecCredential {
   std::string token;
   std::string certificate, key;    // PEM
-  std::optional<Instant> expires;  // nothing: it's good until the API server refuses it
+  std::optional<Instant> expires;  // empty: valid until the API server refuses it
 };
 
-// Runs the plugin and reads what it prints (kubernetes.io, "Authenticating": client-go credential
-// plugins). Takes up to 30 seconds. Throws std::runtime_error that names the command and what went
-// wrong, never what it printed.
+// Runs the plugin and parses its output (kubernetes.io, "Authenticating", "client-go credential
+// plugins"). Takes up to 30 seconds. Throws std::runtime_error with a message that names the
+// command and the problem, and never quotes the output.
 ExecCredential run_exec_plugin(const ExecPlugin& plugin, const std::stop_token& stop);
 
 }  // namespace berth::kube

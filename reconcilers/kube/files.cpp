@@ -22,7 +22,7 @@ std::string read_credential_file(const std::filesystem::path& file) {
   if (!S_ISREG(info.st_mode)) throw std::runtime_error(file.string() + ": is no regular file");
   std::ifstream in(file, std::ios::binary);
   if (!in) throw std::runtime_error(file.string() + ": " + std::strerror(errno));
-  // One byte more than there should be tells that the file is larger.
+  // Reads one byte more than allowed, to notice that the file is too large.
   std::string text(std::min(size_t(info.st_size), max_credential_file_bytes) + 1, '\0');
   in.read(text.data(), std::streamsize(text.size()));
   text.resize(size_t(in.gcount()));

@@ -8,24 +8,26 @@
 
 namespace berth::kube {
 
-// A kubeconfig, a token or a certificate bundle is some kilobytes; more is the wrong file.
+// A kubeconfig, a token or a certificate bundle has some kilobytes; a larger file is the wrong
+// file.
 inline constexpr size_t max_credential_file_bytes = 4 << 20;
 
-// The whole file. Throws std::runtime_error that names it where it can't be read, is no regular
-// file or is larger than max_credential_file_bytes.
+// Returns the whole file. Throws std::runtime_error that names the file if it can't be read, isn't
+// a regular file or is larger than max_credential_file_bytes.
 std::string read_credential_file(const std::filesystem::path& file);
 
-// A small file that somebody else replaces now and then: a token, a certificate. It is read again
-// where its size, inode or time of change differ, and at least each minute: the kubelet's
-// projected volumes swap a symlink, other writers keep all three. Not thread-safe.
+// A small file that another program replaces from time to time: a token or a certificate. It is
+// read again if its size, inode or change time differs, and at least once a minute: the kubelet
+// replaces a symlink in its projected volumes, and other writers may leave all three unchanged. Not
+// thread-safe.
 class RotatingFile {
  public:
   explicit RotatingFile(std::filesystem::path file) : file_(std::move(file)) {}
 
-  // What it holds. Where it is gone or empty for a moment, what it held before. Throws
-  // std::runtime_error where it never held anything.
+  // The file's contents. If the file is missing or empty for a moment, its previous contents are
+  // returned. Throws std::runtime_error if it never had any.
   const std::string& text();
-  // The next text() reads it, whatever it looks like.
+  // Makes the next text() read the file in any case.
   void forget() { read_at_.reset(); }
 
  private:

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// A mapping of the file, and where it stands in it: what messages name instead of values.
+// A mapping in the file together with its path in it, which messages name instead of values.
 class Section {
  public:
   Section(const json& node, std::string where, fs::path folder)
@@ -36,7 +36,7 @@ class Section {
   Section sub(const char* key) const { return {value(key), where_ + "." + key, folder_}; }
   bool has(const char* key) const { return !value(key).is_null(); }
 
-  // Nothing where it's absent or empty.
+  // The text at `key`; nothing if it is missing or empty.
   std::optional<std::string> text(const char* key) const {
     const json& found = value(key);
     if (found.is_null()) return std::nullopt;
@@ -55,7 +55,7 @@ class Section {
     if (!found.is_boolean()) fail(key, "is neither true nor false");
     return found.get<bool>();
   }
-  // Base64 of PEM blocks, one of which is a `block`.
+  // The text at `key`, decoded from Base64: PEM blocks, at least one of which is a `block`.
   std::optional<std::string> pem(const char* key, const std::string& block) const {
     auto encoded = text(key);
     if (!encoded) return std::nullopt;
@@ -65,7 +65,7 @@ class Section {
     if (decoded->find(block + "-----") == std::string::npos) fail(key, "holds no PEM " + block);
     return decoded;
   }
-  // Also has a look whether the file can be read, so that a wrong name shows at the start.
+  // The path at `key`. The file is read once, so that a wrong name is reported at startup.
   std::optional<fs::path> file(const char* key) const {
     const auto name = text(key);
     if (!name) return std::nullopt;
@@ -85,7 +85,7 @@ class Section {
   fs::path folder_;
 };
 
-// The entry `name` of one of the lists `contexts`, `clusters` and `users`.
+// The entry called `name` of one of the lists `contexts`, `clusters` and `users`.
 Section entry(const Section& root, const std::string& file, const char* list, const char* inner,
               const std::string& name) {
   const json& all = root.value(list);
@@ -115,7 +115,8 @@ void read_cluster(const Section& cluster, Kubeconfig& config) {
     cluster.fail("insecure-skip-tls-verify", "can't be set beside a certificate authority");
 }
 
-// What a plugin with provideClusterInfo is told: `Cluster` of client.authentication.k8s.io/v1.
+// The `Cluster` object of client.authentication.k8s.io/v1, which a plugin with provideClusterInfo
+// receives.
 std::string cluster_info(const Section& cluster, const Kubeconfig& config) {
   json info = {{"server", config.server}};
   if (!config.tls_server_name.empty()) info["tls-server-name"] = config.tls_server_name;
@@ -157,7 +158,7 @@ ExecPlugin read_exec(const Section& exec, const Section& cluster, const Kubeconf
   if (exec.text("interactiveMode") == "Always")
     exec.fail("interactiveMode", "is Always, but berth has no terminal to ask on");
   plugin.command = exec.needed("command");
-  // With a slash it's a path relative to the file, without one it's looked for in PATH.
+  // A command with a slash is a path relative to the file; one without is looked for in PATH.
   if (plugin.command.find('/') != std::string::npos)
     plugin.command = (exec.folder() / plugin.command).string();
   const json& args = exec.value("args");

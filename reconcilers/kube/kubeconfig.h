@@ -10,20 +10,21 @@
 namespace berth::kube {
 
 // An exec credential plugin (client.authentication.k8s.io/v1 and v1beta1): a program that prints an
-// ExecCredential with a token or a client certificate, valid until its expirationTimestamp.
+// ExecCredential with a token or a client certificate, which is valid until its
+// expirationTimestamp.
 struct ExecPlugin {
   std::string api_version;
   std::string command;
   std::vector<std::string> args;
-  std::vector<std::pair<std::string, std::string>> env;  // in addition to our own environment
+  std::vector<std::pair<std::string, std::string>> env;  // in addition to berthd's own environment
   std::string cluster_info;  // JSON of spec.cluster; empty: the plugin doesn't want it
-  std::string install_hint;  // how to get the program, for the message where it is missing
+  std::string install_hint;  // how to get the program; shown if it is missing
 };
 
-// How one cluster is reached: what is left of a kubeconfig file once a context is chosen.
-// Files that rotate (token_file, certificates) are named, not read: the client reads them again.
+// How to reach one cluster: a kubeconfig file reduced to one context. Files that may be replaced
+// (token_file, certificates) are named, not read, because the client reads them again and again.
 struct Kubeconfig {
-  // https://host:port, perhaps with a path, without a slash behind it; http for loopback only.
+  // https://host:port, possibly with a path, without a slash at the end; http only for loopback.
   std::string server;
   std::optional<std::string> ca_data;  // PEM
   std::optional<std::filesystem::path> ca_file;
@@ -39,22 +40,23 @@ struct Kubeconfig {
   std::optional<ExecPlugin> exec;
 };
 
-// Reads a kubeconfig file (kubernetes.io, "Organizing Cluster Access Using kubeconfig Files").
-// `context` empty: its current-context. Paths in it are relative to its folder. Throws
-// std::runtime_error that names the file, the field and what is wrong with it, never a value that
-// could be a secret. What berth can't do (proxy-url, auth-provider, impersonation) is refused, not
-// ignored.
+// Reads a kubeconfig file (kubernetes.io, "Organizing Cluster Access Using kubeconfig Files"). If
+// `context` is empty, the file's current-context is used. Paths in the file are relative to its
+// folder. Throws std::runtime_error with a message that names the file, the field and the problem,
+// and never contains a value that could be secret. Settings that berth doesn't support (proxy-url,
+// auth-provider, impersonation) are refused, not ignored.
 Kubeconfig load_kubeconfig(const std::filesystem::path& file, const std::string& context = "");
-// $KUBECONFIG (of several entries with ':' between them the first that exists), else
-// ~/.kube/config. Throws std::runtime_error where neither KUBECONFIG nor HOME is set.
+// The path from $KUBECONFIG (if it lists several, separated by ':', the first one that exists),
+// otherwise ~/.kube/config. Throws std::runtime_error if neither KUBECONFIG nor HOME is set.
 std::filesystem::path default_kubeconfig_path();
-// From inside a pod: KUBERNETES_SERVICE_HOST and _PORT, and the service account's token and CA
-// under `service_account_dir` (kubernetes.io, "Accessing the Kubernetes API from a Pod"). Throws
-// std::runtime_error where we are in none.
+// The configuration for a process inside a pod: KUBERNETES_SERVICE_HOST and _PORT, and the service
+// account's token and CA in `service_account_dir` (kubernetes.io, "Accessing the Kubernetes API
+// from a Pod"). Throws std::runtime_error if this process isn't in a pod.
 Kubeconfig in_cluster_config(const std::filesystem::path& service_account_dir =
                                  "/var/run/secrets/kubernetes.io/serviceaccount");
 
-// The namespace of the pod that we are in. Throws std::runtime_error where we are in none.
+// The namespace of the pod that this process runs in. Throws std::runtime_error if it isn't in a
+// pod.
 std::string in_cluster_namespace(const std::filesystem::path& service_account_dir =
                                      "/var/run/secrets/kubernetes.io/serviceaccount");
 

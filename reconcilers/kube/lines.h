@@ -12,16 +12,16 @@ struct LineTooLong : std::runtime_error {
       : std::runtime_error("a line is longer than " + std::to_string(limit) + " bytes") {}
 };
 
-// Cuts a stream that comes in pieces into its lines. Holds at most one unfinished line.
+// Splits a stream that arrives in pieces into lines. Keeps at most one unfinished line.
 class LineReader {
  public:
   explicit LineReader(size_t max_line_bytes) : max_line_bytes_(max_line_bytes) {}
 
-  // Calls `on_line` for each line that `piece` completes, without its end ("\n" or "\r\n"); blank
-  // ones are left out. Throws LineTooLong for a line over the limit, and what `on_line`
-  // throws; the reader is of no use after either.
+  // Calls `on_line` for each line that `piece` completes, without its line break ("\n" or "\r\n");
+  // empty lines are skipped. Throws LineTooLong if a line exceeds the limit, and whatever `on_line`
+  // throws; after either the reader can't be used any more.
   void feed(std::string_view piece, const std::function<void(std::string_view)>& on_line);
-  // The stream is over: what came behind the last line's end counts as a line.
+  // Call this at the end of the stream: a last line without a line break is passed on too.
   void finish(const std::function<void(std::string_view)>& on_line);
 
  private:

@@ -16,7 +16,8 @@ bool is_unreserved(char c) {
          c == '.' || c == '_' || c == '~';
 }
 
-// What path segments can be: kubernetes.io, "Object Names and IDs", path segment names.
+// Refuses what can't be a path segment (kubernetes.io, "Object Names and IDs", "Path Segment
+// Names").
 void expect_segment(const std::string& text, const char* what) {
   if (text.empty() || text == "." || text == ".." || text.find_first_of("/%") != std::string::npos)
     throw std::invalid_argument(std::string(what) + " is missing or no name of an object");

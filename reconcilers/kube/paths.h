@@ -7,25 +7,26 @@
 
 namespace berth::kube {
 
-// Everything but the unreserved characters of RFC 3986, section 2.3, as %XX.
+// Encodes everything except the unreserved characters of RFC 3986, section 2.3, as %XX.
 std::string percent_encode(std::string_view text);
 
-// /api/v1/namespaces/{name_space}/{plural}, or /apis/{group}/{version}/…; without the namespace's
-// part where the kind has none or `name_space` is empty (all of them).
+// /api/v1/namespaces/{name_space}/{plural}, or /apis/{group}/{version}/… for other groups. The
+// namespace is left out if the kind isn't namespaced, or if `name_space` is empty, which means all
+// namespaces.
 std::string collection_path(const Resource& resource, const std::string& name_space);
 
-// The path of one object. Throws std::invalid_argument for a name or a namespace that is missing or
-// can't be one: without a name a DELETE would mean the whole collection.
+// The path of one object. Throws std::invalid_argument for a name or namespace that is missing or
+// malformed: without a name, a DELETE would delete the whole collection.
 std::string object_path(const Resource& resource, const std::string& name_space,
                         const std::string& name);
-// The collection that a new object is posted to. Throws as object_path does.
+// The collection that a new object is posted to. Throws like object_path().
 std::string create_path(const Resource& resource, const std::string& name_space);
 
-// A query, built up: each value is percent-encoded, empty ones are left out.
+// Builds a query string. Values are percent-encoded, and empty ones are left out.
 class Query {
  public:
   Query& add(std::string_view key, std::string_view value);
-  std::string text() const { return text_; }  // with its '?', or empty
+  std::string text() const { return text_; }  // with the leading '?', or empty
 
  private:
   std::string text_;

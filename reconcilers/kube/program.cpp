@@ -18,7 +18,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// How late the program's end or a stop is seen where it keeps stdout open without writing.
+// How late the end of the program, or a stop, may be noticed while it keeps stdout open without
+// writing.
 constexpr int poll_milliseconds = 20;
 
 void check(int error, const char* what) {
@@ -52,7 +53,7 @@ class SpawnActions {
     check(posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0), "stdin");
     check(posix_spawn_file_actions_adddup2(&actions_, stdout_end, 1), "stdout");
     check(posix_spawn_file_actions_addopen(&actions_, 2, "/dev/null", O_WRONLY, 0), "stderr");
-    // Listening sockets and database files of ours are none of its business.
+    // The program must not inherit our listening sockets and database files.
     check(posix_spawn_file_actions_addclosefrom_np(&actions_, 3), "closefrom");
   }
   ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
@@ -87,7 +88,7 @@ class SpawnAttributes {
   posix_spawnattr_t attributes_{};
 };
 
-// Our environment with the program's own entries in place of those of the same name.
+// Our environment, in which the program's own entries replace those of the same name.
 std::vector<std::string> environment_of(const Program& program) {
   std::vector<std::string> all;
   for (char** entry = environ; entry && *entry; ++entry) {
@@ -108,7 +109,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// A started program: however this ends, its whole group is killed and it is waited for.
+// A started program. Its whole group is killed, and it is waited for, however this object's life
+// ends.
 class Child {
  public:
   Child(const Program& program, int stdout_end) {
@@ -130,7 +132,8 @@ class Child {
     return ::waitid(P_PID, id_t(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            info.si_pid == pid_;
   }
-  // The wait status. The group is killed first: until the wait, nobody else can have its id.
+  // Returns the wait status. The group is killed before the wait, because until then no other
+  // process can get its id.
   int end() {
     if (pid_ > 0) {
       ::kill(-pid_, SIGKILL);
@@ -148,7 +151,7 @@ class Child {
 
 enum class More { maybe, no };
 
-// Appends what there is to read within `wait_milliseconds`.
+// Appends what can be read within `wait_milliseconds`.
 More read_some(int from, std::string& output, size_t limit, int wait_milliseconds) {
   pollfd entry{from, POLLIN, 0};
   if (::poll(&entry, 1, wait_milliseconds) <= 0) return More::maybe;
@@ -161,8 +164,8 @@ More read_some(int from, std::string& output, size_t limit, int wait_millisecond
   return count == 0 ? More::no : More::maybe;
 }
 
-// What is left in the pipe of a program that has ended: a child of its may still hold the other
-// end.
+// Reads what is left in the pipe of a program that has ended. Its end may never come, because a
+// child process may still hold the other end of the pipe.
 void read_rest(int from, std::string& output, size_t limit) {
   for (size_t before = output.size() + 1; output.size() != before;) {
     before = output.size();

@@ -15,7 +15,7 @@ using std::chrono::steady_clock;
 
 std::string Call::name() const { return method + " " + path.substr(0, path.find('?')); }
 
-// Counts a call, so that the destructor knows when none is left.
+// Counts the calls that are running, so that the destructor can wait for them.
 class Requests::Running {
  public:
   explicit Running(Requests& requests) : requests_(requests) {

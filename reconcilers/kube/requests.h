@@ -13,32 +13,32 @@
 
 namespace berth::kube {
 
-// One call of the client, before it is known how many attempts it takes.
+// One call of the client, however many attempts it takes.
 struct Call {
-  std::string_view verb;    // as the observer is told
-  std::string_view plural;  // likewise; empty where there is none
+  std::string_view verb;    // the verb that the observer is told
+  std::string_view plural;  // the plural that the observer is told; may be empty
   std::string method;
   std::string path;  // with the query
   std::string body;
   std::string content_type;
   size_t max_body_bytes;
-  std::string name() const;  // for messages: without the query
+  std::string name() const;  // for messages; without the query
 };
 
-// Sends calls: credentials, retries and metrics, whatever the verb is. Thread-safe.
+// Sends calls: adds credentials, retries and reports metrics, for every verb. Thread-safe.
 class Requests {
  public:
   Requests(const Kubeconfig& config, ClientOptions options);
-  // Stops what is under way in other threads and waits for that.
+  // Stops the calls of other threads and waits for them.
   ~Requests();
   Requests(const Requests&) = delete;
   Requests& operator=(const Requests&) = delete;
 
-  // The last attempt's answer, whatever its status but 0. Throws ApiError with status 0 where there
-  // was no usable one.
+  // Returns the answer to the last attempt, with any status except 0. Throws ApiError with status 0
+  // if there was no usable answer.
   HttpAnswer send(const Call& call);
-  // The same without a limit on the whole, only on silence. A 200's body goes to `on_piece`.
-  // Throws Stopped too, and what `on_piece` throws.
+  // Like send(), but limits only the time of silence and not the whole time. The body of a 200 is
+  // passed to `on_piece`. Also throws Stopped, and whatever `on_piece` throws.
   HttpAnswer stream(const Call& call, const std::function<void(std::string_view)>& on_piece,
                     const std::stop_token& stop);
 
@@ -52,7 +52,7 @@ class Requests {
                      const AnswerReader& reader, const std::stop_token& stop);
   Access access(const Call& call, const std::stop_token& stop);
   HttpRequest request_of(const Call& call) const;
-  // The time that an attempt has now. Throws Fenced.
+  // The time that an attempt may take now. Throws Fenced if a write may not be sent.
   std::chrono::milliseconds time_for(const Call& call, std::chrono::milliseconds most) const;
   void pause(std::chrono::seconds wait, const std::stop_token& stop);
 

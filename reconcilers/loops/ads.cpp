@@ -14,7 +14,7 @@ AdsLoop::AdsLoop(db::Database& database, ads::CampaignIndex& index, Options opti
       options_(options),
       rounds_([this] { run_and_log(); }, {.interval = options.interval}) {}
 
-// Looks before it writes: an empty transaction would take the writer from somebody.
+// Reads before it writes, because even an empty transaction would hold up the other writers.
 template <typename IsDue, typename Some>
 int AdsLoop::repeat(IsDue is_due, Some some) {
   int dealt_with = 0;
@@ -43,7 +43,6 @@ void AdsLoop::run_and_log() {
   try {
     run_once();
   } catch (const std::exception& failure) {
-    // The next round tries again.
     log::warning("what is due of ads can't be done", {{"error", failure.what()}});
   }
 }

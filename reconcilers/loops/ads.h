@@ -8,17 +8,17 @@
 
 namespace berth::reconcilers {
 
-// What time alone does to ads: campaigns whose ends_at has come end and give back their rest,
-// reservations that nobody reported go back to their budgets, demand is counted anew, and rows that
-// nobody needs go; and what changed of many campaigns comes into memory before the next request for
-// an ad has to wait for that. No payment depends on when it does so. For the composition root: make
-// it, start() and stop() it, once.
+// Does for ads what becomes due with time: it ends campaigns whose ends_at has passed and refunds
+// what is left of them, returns reservations that were never reported to their budgets, counts
+// demand anew, and deletes rows that nobody needs. It also reads changed campaigns into memory, so
+// that after many changes no ad request has to wait for that. No payment depends on when a round
+// runs. The composition root creates one, and calls start() and stop() once each.
 class AdsLoop {
  public:
   struct Options {
     std::chrono::milliseconds interval = std::chrono::seconds(1);
-    // Of one transaction, which holds up the other writes: an end may release as many reservations
-    // as a campaign may have.
+    // Limits for one transaction, because it holds up all other writes. A campaign that ends may
+    // have to release as many reservations as a campaign may hold.
     int campaigns = 4;
     int rows = 200;
   };
@@ -28,10 +28,11 @@ class AdsLoop {
   AdsLoop(db::Database& database, ads::CampaignIndex& index, Options options);
 
   void start() { rounds_.start(); }
-  void stop() { rounds_.stop(); }  // returns when the transaction that runs has ended
+  void stop() { rounds_.stop(); }  // returns when the current transaction has ended
 
-  // Everything that is due. Returns how many campaigns, reservations and rows it dealt with. Writes
-  // nothing where nothing is due. Throws Error unavailable.
+  // Does everything that is due. Returns the number of campaigns, reservations and rows that it
+  // processed. If nothing is due, nothing is written. Throws Error `unavailable` if the database
+  // can't be used.
   int run_once();
 
  private:
@@ -42,7 +43,7 @@ class AdsLoop {
   db::Database& database_;
   ads::CampaignIndex& index_;
   const Options options_;
-  Repeating rounds_;  // the last member: it ends before what it uses
+  Repeating rounds_;  // last: joined before the members that it uses are destroyed
 };
 
 }  // namespace berth::reconcilers

@@ -8,7 +8,8 @@
 namespace berth::reconcilers {
 namespace {
 
-// A deployment that can't be looked at waits so long, so that it doesn't hold up the others.
+// A deployment whose billing fails is tried again after this time, so that it doesn't hold up the
+// others.
 constexpr Duration retry = std::chrono::minutes(1);
 
 }  // namespace
@@ -22,7 +23,7 @@ BillingLoop::BillingLoop(db::Database& database, std::string data_key, Options o
 void BillingLoop::credited(const std::string& app_id) {
   {
     const std::lock_guard lock(mutex_);
-    if (!credited_.insert(app_id).second) return;  // it is awaited already
+    if (!credited_.insert(app_id).second) return;  // the app is waiting for its check already
   }
   rounds_.wake();
 }
@@ -87,7 +88,7 @@ void BillingLoop::run_and_log() {
   try {
     run_once();
   } catch (const std::exception& failure) {
-    // The next round tries again, all that is in debt included.
+    // The next round tries again, and checks all debts, since the credited apps were already taken.
     next_sweep_ = SteadyClock::time_point::min();
     log::warning("the billing loop failed and goes on", {{"error", failure.what()}});
   }

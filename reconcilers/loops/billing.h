@@ -11,23 +11,24 @@
 
 namespace berth::reconcilers {
 
-// Renews deployments, warns, suspends and reactivates them
-// (controller/domain/deployments/billing/billing.h). It looks at what is due by the database's
-// clock, and at deployments in debt whose app was credited; what it missed while it was down it
-// does afterwards. One for each database, whoever leads the cluster. For the composition root: make
-// it, start() and stop() it, once.
+// Renews, warns, suspends and reactivates deployments
+// (controller/domain/deployments/billing/billing.h). It processes what is due by the database's
+// clock, and deployments in debt whose app was credited; whatever became due while berthd was down
+// is done afterwards. One loop runs for each database, whether or not its process leads the
+// cluster. The composition root creates one, and calls start() and stop() once each.
 class BillingLoop {
  public:
   struct Options {
-    // The clock can be moved, so what is due is asked for and not computed ahead; one look-up in an
-    // index.
+    // Due deployments are polled for and no timer is set, because the clock can be moved. A poll is
+    // one look-up in an index.
     std::chrono::milliseconds poll = std::chrono::seconds(1);
-    // All that is in debt is looked at so often, so that a lost word about a credit, or a lower
-    // price, costs a minute.
+    // How often all deployments in debt are checked, so that a lost notice of a credit, or a lower
+    // price, takes effect within a minute.
     std::chrono::milliseconds sweep = std::chrono::minutes(1);
-    // Apps are credited with each spending: what comes within so long shares a look.
+    // Apps are credited with each spending, so credits that arrive within this time are handled by
+    // one check.
     std::chrono::milliseconds rest = std::chrono::milliseconds(100);
-    // Deployments of one transaction: it holds up the other writes for some milliseconds.
+    // Deployments in one transaction, which holds up other writes for some milliseconds.
     int batch = 50;
   };
 
@@ -36,20 +37,22 @@ class BillingLoop {
   BillingLoop(db::Database& database, std::string data_key, Options options);
 
   void start() { rounds_.start(); }
-  void stop() { rounds_.stop(); }  // returns when the batch that runs has ended
+  void stop() { rounds_.stop(); }  // returns when the current batch has ended
 
-  // The app's account was credited (db::Topic::app_balance). Quick, from any thread.
+  // Call this when the app's account was credited (db::Topic::app_balance). Returns at once; may be
+  // called from any thread.
   void credited(const std::string& app_id);
 
-  // Everything that is due, batch by batch, and what is in debt; all of that the first time.
-  // Returns at how many deployments it looked. Throws Error unavailable.
+  // Processes everything that is due, batch by batch, and the deployments in debt: all of them the
+  // first time and once per `sweep`, otherwise those of credited apps. Returns how many deployments
+  // it checked. Throws Error `unavailable` if the database can't be used.
   int run_once();
 
  private:
   using SteadyClock = std::chrono::steady_clock;
 
   void run_and_log();
-  int look_at_debts(const std::string& app_id);  // empty: of all
+  int look_at_debts(const std::string& app_id);  // an empty id means all apps
   int look_at_due();
   void look_at(const std::vector<std::string>& ids);
   std::set<std::string> take_credited();
@@ -59,8 +62,8 @@ class BillingLoop {
   const Options options_;
   SteadyClock::time_point next_sweep_ = SteadyClock::time_point::min();
   std::mutex mutex_;
-  std::set<std::string> credited_;  // ids of apps
-  Repeating rounds_;                // the last member: it ends before what it uses
+  std::set<std::string> credited_;  // the ids of apps
+  Repeating rounds_;                // last: joined before the members that it uses are destroyed
 };
 
 }  // namespace berth::reconcilers

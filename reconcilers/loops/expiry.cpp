@@ -24,7 +24,7 @@ void ExpiryLoop::stop() {
 
 int ExpiryLoop::run_once() {
   int removed = 0;
-  // Looks before it writes: an empty transaction would take the writer from somebody.
+  // Reads before it writes, because even an empty transaction would hold up the other writers.
   while (!rounds_.stopping() &&
          database_.read([](db::Tx& tx) { return expiry::is_anything_due(tx); })) {
     const int some =
@@ -41,7 +41,6 @@ void ExpiryLoop::run_and_log() {
     uses_.flush(database_);
     if (removed > 0) log::debug("removed what has expired", {{"rows", removed}});
   } catch (const std::exception& failure) {
-    // The next round tries again.
     log::warning("what has expired can't be removed", {{"error", failure.what()}});
   }
 }

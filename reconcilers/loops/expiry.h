@@ -8,30 +8,31 @@
 
 namespace berth::reconcilers {
 
-// Removes what has expired, in small batches, and writes down when consents were last used. Nothing
-// depends on when it does so. For the composition root: make it, start() and stop() it, once.
+// Deletes what has expired, in small batches, and records when consents were last used. Nothing
+// depends on when it does so. The composition root creates one, and calls start() and stop() once
+// each.
 class ExpiryLoop {
  public:
   struct Options {
-    // So that the tables hold no more than this much of what is over.
+    // Rows stay in their tables for at most about this long after they have expired.
     std::chrono::milliseconds interval = std::chrono::seconds(10);
-    // Rows of one transaction: it holds up the other writes for some milliseconds.
+    // Rows in one transaction, which holds up other writes for some milliseconds.
     int batch = 200;
   };
 
   ExpiryLoop(db::Database& database, connections::UseLog& uses)
       : ExpiryLoop(database, uses, Options()) {}
   ExpiryLoop(db::Database& database, connections::UseLog& uses, Options options);
-  ~ExpiryLoop();  // stops
+  ~ExpiryLoop();  // calls stop()
   ExpiryLoop(const ExpiryLoop&) = delete;
   ExpiryLoop& operator=(const ExpiryLoop&) = delete;
 
   void start() { rounds_.start(); }
-  // Returns when the batch that runs has ended; what was last used is written.
+  // Returns when the current batch has ended and the times of last use have been written.
   void stop();
 
-  // Everything that is due, batch by batch. Returns how many rows it removed. Throws Error
-  // unavailable.
+  // Deletes everything that is due, batch by batch. Returns how many rows were deleted. Throws
+  // Error `unavailable` if the database can't be used.
   int run_once();
 
  private:
@@ -40,7 +41,7 @@ class ExpiryLoop {
   db::Database& database_;
   connections::UseLog& uses_;
   const Options options_;
-  Repeating rounds_;  // the last member: it ends before what it uses
+  Repeating rounds_;  // last: joined before the members that it uses are destroyed
 };
 
 }  // namespace berth::reconcilers

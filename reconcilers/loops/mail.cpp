@@ -8,8 +8,8 @@
 namespace berth::reconcilers {
 namespace {
 
-constexpr int batch = 50;             // read at once; what is left follows at once
-constexpr int removed_at_once = 500;  // so that the writer isn't held up
+constexpr int batch = 50;             // read at once; the next batch follows immediately
+constexpr int removed_at_once = 500;  // so that other writers aren't held up
 
 prometheus::Counter& counter(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
@@ -62,7 +62,7 @@ void MailLoop::run(const std::stop_token& stop) {
   }
 }
 
-// While the server is in trouble, one mail is enough to see it.
+// Stops at the first mail that shows the server to be in trouble; the rest would only fail too.
 MailLoop::ServerState MailLoop::send_due(const std::stop_token& stop) {
   for (;;) {
     const auto ids = parts_.database.read([](db::Tx& tx) { return outbox::due(tx, batch); });
@@ -111,7 +111,7 @@ MailLoop::ServerState MailLoop::settle(const outbox::Attempt& attempt, const Mai
       outbox::postponed(tx, attempt.id, answer.words);
   });
   (is_sent ? sent_ : is_last ? failed_ : retries_).Increment();
-  // Never the address: it says who has an account.
+  // Never logs the address, since that would tell who has an account.
   log::write(is_sent ? log::Level::info : log::Level::warning,
              is_sent   ? "a mail was sent"
              : is_last ? "a mail could not be sent and is given up"
@@ -134,7 +134,8 @@ void MailLoop::clean_up() {
   });
 }
 
-// Between a half and the whole of first_retry · 2^(attempt-1).
+// A random time between half and all of first_retry · 2^(attempt-1), which is capped at
+// longest_retry.
 Duration MailLoop::delay_before(int attempt) {
   const int doublings = std::clamp(attempt - 1, 0, 20);
   const auto whole = std::min<std::int64_t>(options_.longest_retry.count(),

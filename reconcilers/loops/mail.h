@@ -18,10 +18,10 @@
 
 namespace berth::reconcilers {
 
-// Sends what waits in the outbox, one mail after the other, and removes what is done. A mail that
-// is refused for good has failed; everything else is tried again, later and later, for about a day.
-// A mail is marked after the server took it: berthd that dies in between sends it once more, with
-// the same Message-ID.
+// Sends the mail that waits in the outbox, one at a time, and deletes what is finished. A mail that
+// the server refuses permanently has failed; after any other error it is tried again, at growing
+// intervals, for about a day. A mail is marked as sent after the server has accepted it, so if
+// berthd dies in between, it is sent once more with the same Message-ID.
 class MailLoop {
  public:
   struct Parts {
@@ -33,22 +33,23 @@ class MailLoop {
     std::shared_ptr<prometheus::Registry> registry;
   };
   struct Options {
-    // The wait doubles from the first to the longest, each with a jitter of a half. With 50
-    // attempts that is 21 h: the links in mails live for at most 24 h.
+    // The wait doubles from the first to the longest, and half of each wait is random. 50 attempts
+    // take about 21 hours; the links in mails are valid for at most 24 hours.
     Duration first_retry = std::chrono::seconds(10);
     Duration longest_retry = std::chrono::minutes(30);
     int max_attempts = 50;
-    // A mail waits this long at most before it is seen.
+    // A new mail is noticed within this time.
     std::chrono::milliseconds poll = std::chrono::seconds(1);
-    // A mail that is on its way when berthd stops gets this long.
+    // How long a mail that is being sent when berthd stops may still take.
     std::chrono::milliseconds last_mail = std::chrono::seconds(5);
     Duration keep_sent = std::chrono::hours(24);
-    Duration keep_failed = std::chrono::days(7);  // for somebody to look at
+    // Kept longer, so that an administrator can look at them.
+    Duration keep_failed = std::chrono::days(7);
   };
 
   explicit MailLoop(Parts parts) : MailLoop(std::move(parts), Options()) {}
   MailLoop(Parts parts, Options options);
-  ~MailLoop();  // stops
+  ~MailLoop();  // calls stop()
   MailLoop(const MailLoop&) = delete;
   MailLoop& operator=(const MailLoop&) = delete;
 
@@ -74,7 +75,7 @@ class MailLoop {
   prometheus::Counter& failed_;
   prometheus::Counter& retries_;
   std::mt19937 random_{std::random_device{}()};
-  int troubles_ = 0;  // of the server, in a row
+  int troubles_ = 0;  // consecutive failures of the server
 
   std::mutex mutex_;
   std::condition_variable_any wakes_;

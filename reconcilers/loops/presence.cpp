@@ -12,7 +12,6 @@ void PresenceLoop::flush_and_log() {
   try {
     board_->flush(database_);
   } catch (const std::exception& failure) {
-    // The next round tries again.
     log::warning("when users were last seen can't be written", {{"error", failure.what()}});
   }
 }

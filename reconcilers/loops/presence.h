@@ -9,11 +9,11 @@
 
 namespace berth::reconcilers {
 
-// Writes now and then when users were last seen. For the composition root: make it, start() and
-// stop() it, once.
+// Writes from time to time when users were last seen. The composition root creates one, and calls
+// start() and stop() once each.
 class PresenceLoop {
  public:
-  // What a crash loses at most.
+  // A crash loses at most this much.
   static constexpr std::chrono::seconds interval{10};
 
   PresenceLoop(db::Database& database, std::shared_ptr<presence::Board> board)
@@ -25,7 +25,7 @@ class PresenceLoop {
   PresenceLoop& operator=(const PresenceLoop&) = delete;
 
   void start() { rounds_.start(); }
-  // Returns when everything is written.
+  // Returns when everything has been written.
   void stop();
 
  private:
@@ -33,7 +33,7 @@ class PresenceLoop {
 
   db::Database& database_;
   const std::shared_ptr<presence::Board> board_;
-  Repeating rounds_;  // the last member: it ends before what it uses
+  Repeating rounds_;  // last: joined before the members that it uses are destroyed
 };
 
 }  // namespace berth::reconcilers

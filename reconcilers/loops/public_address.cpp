@@ -18,7 +18,7 @@ const std::vector<AddressRange>& closed() {
   static const std::vector<AddressRange> all = ranges({
       "0.0.0.0/8",        // this network
       "10.0.0.0/8",       // private
-      "100.64.0.0/10",    // shared, behind carriers' NAT
+      "100.64.0.0/10",    // shared, behind carrier-grade NAT
       "127.0.0.0/8",      // loopback
       "169.254.0.0/16",   // link-local
       "172.16.0.0/12",    // private
@@ -39,7 +39,7 @@ const std::vector<AddressRange>& closed() {
   return all;
 }
 
-// All of IPv6 that is public so far is in 2000::/3.
+// All public IPv6 addresses assigned so far are in 2000::/3.
 const std::vector<AddressRange>& open() {
   static const std::vector<AddressRange> all = ranges({"0.0.0.0/0", "2000::/3"});
   return all;

@@ -4,12 +4,13 @@
 
 namespace berth::reconcilers {
 
-// Whether an address is one of the public internet: where a request that somebody else made us send
-// may go. Not public are this host, private and shared networks, link-local addresses (a cloud's
-// metadata service), multicast, documentation, benchmarks, and every form that holds an IPv4
-// address inside (mapped, 6to4, Teredo, NAT64), because what that leads to isn't what is looked at.
-// After the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890); clusters' ranges for
-// pods and services are among the private ones, or configured.
+// Whether an address belongs to the public internet, so that a request that somebody else has us
+// send may go there. Not public are this host, private and shared networks, link-local addresses
+// (such as a cloud's metadata service), multicast, documentation and benchmark ranges, and all
+// forms that contain an IPv4 address (mapped, 6to4, Teredo, NAT64), because the address that they
+// lead to isn't the one that would be checked. The source is the IANA IPv4 and IPv6 Special-Purpose
+// Address Registries (RFC 6890). The ranges of a cluster's pods and services are private, or are
+// configured.
 bool is_public_address(const sockaddr& address);
 
 }  // namespace berth::reconcilers

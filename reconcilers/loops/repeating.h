@@ -9,13 +9,14 @@
 
 namespace berth::reconcilers {
 
-// Calls a round on a thread of its own, again and again, until it is stopped: what the loops share
-// that wait for time to pass. start() and stop() it once, from one thread.
+// Calls a function again and again on its own thread until it is stopped: the common part of the
+// loops that wait for time to pass. Call start() and stop() once each, from the same thread.
 class Repeating {
  public:
   struct Pauses {
     std::chrono::milliseconds interval;  // between two rounds
-    // At least so long, however often it is woken: rounds that cost something stay few.
+    // The shortest pause between two rounds, however often wake() is called; for rounds that cost
+    // something.
     std::chrono::milliseconds rest{0};
   };
   // `round` must not throw.
@@ -24,12 +25,14 @@ class Repeating {
   Repeating(const Repeating&) = delete;
   Repeating& operator=(const Repeating&) = delete;
 
+  // Starts the thread; the first round begins at once.
   void start();
-  // Returns when the round that runs has ended; false where there was nothing to stop.
+  // Returns when the current round has ended. Returns false if there was nothing to stop.
   bool stop();
-  // Within a round: whether it should come to its end.
+  // For use within a round: whether the round should come to an end.
   bool stopping() const { return stop_.stop_requested(); }
-  // The next round comes at once, or after the rest. Quick, from any thread.
+  // Starts the next round at once, or after `rest`. Never blocks for long; may be called from any
+  // thread.
   void wake();
 
  private:

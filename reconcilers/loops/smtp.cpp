@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kept_of_a_line = 200;
 
-// Where the conversation is: what a refusal is about depends on it.
+// The stage of the SMTP conversation, which decides what a refusal is about.
 enum class Stage { greeting, envelope_from, envelope_to, content };
 
 using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
@@ -28,14 +28,14 @@ std::string printable(std::string_view line) {
   return text;
 }
 
-// Servers like to repeat the address, and their words go into the log.
+// Servers like to repeat the receiver's address, and their words go into the log.
 std::string without(const std::string& address, std::string line) {
   for (size_t at = line.find(address); at != std::string::npos; at = line.find(address))
     line.replace(at, address.size(), "…");
   return line;
 }
 
-// RFC 4954, section 6: about who we are, not about the mail.
+// These replies are about our login, not about the mail (RFC 4954, section 6).
 bool is_about_login(long reply) {
   return reply == 530 || reply == 534 || reply == 535 || reply == 538;
 }
@@ -52,7 +52,7 @@ MailVerdict verdict_of(CURLcode code, Stage stage, long reply) {
   return reply / 100 == 4 ? MailVerdict::deferred : MailVerdict::unavailable;
 }
 
-// One mail on its way.
+// One mail while it is being sent.
 class Transfer {
  public:
   Transfer(std::string_view text, const std::string& to, const std::function<bool()>& go_on)
@@ -67,11 +67,11 @@ class Transfer {
   static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
     return static_cast<Transfer*>(self)->go_on_() ? 0 : 1;
   }
-  // Of what we say only the verb is looked at: credentials are among it.
+  // Of our own commands only the verb is looked at, because they contain credentials.
   static int on_line(CURL*, curl_infotype type, char* data, size_t size, void* self) {
     auto& transfer = *static_cast<Transfer*>(self);
     const std::string_view line(data, size);
-    // Of its answers the last that refuses something: behind it comes a polite one to QUIT.
+    // The last refusal counts: a polite reply to QUIT may follow it.
     if (type == CURLINFO_HEADER_IN && (line.starts_with('4') || line.starts_with('5')))
       transfer.refusal_ = without(transfer.to_, printable(line));
     if (type != CURLINFO_HEADER_OUT) return 0;
@@ -119,7 +119,7 @@ MailAnswer SmtpClient::send(const std::string& from, const std::string& to, cons
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, long(settings_.connect_timeout.count()));
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, long(settings_.timeout.count()));
-  // Of one answer; that to QUIT has no other limit.
+  // The limit for a single reply; the one to QUIT has no other limit.
   curl_easy_setopt(curl, CURLOPT_SERVER_RESPONSE_TIMEOUT, long(settings_.timeout.count() / 1'000));
   curl_easy_setopt(curl, CURLOPT_USE_SSL,
                    long(settings_.tls == MailTls::required ? CURLUSESSL_ALL : CURLUSESSL_TRY));
@@ -138,10 +138,11 @@ MailAnswer SmtpClient::send(const std::string& from, const std::string& to, cons
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L);  // to on_line() alone
+  curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L);  // the output goes to on_line() alone
   curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, &Transfer::on_line);
   curl_easy_setopt(curl, CURLOPT_DEBUGDATA, &transfer);
-  // Closed within curl_easy_perform(), where the callback still ends a QUIT that nobody answers.
+  // The connection is closed within curl_easy_perform(), where the callback can still end a QUIT
+  // that isn't answered.
   curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
   return transfer.answer(curl, curl_easy_perform(curl));
 }

@@ -4,12 +4,12 @@
 #include <functional>
 #include <string>
 
-// One mail server, spoken to over SMTP (RFC 5321) by libcurl.
+// Speaks SMTP (RFC 5321) to one mail server, by means of libcurl.
 namespace berth::reconcilers {
 
 enum class MailTls {
-  required,    // implicit with smtps://, STARTTLS with smtp://; never without (RFC 8314)
-  if_offered,  // STARTTLS where the server has it
+  required,    // implicit TLS with smtps://, STARTTLS with smtp://, never without (RFC 8314)
+  if_offered,  // STARTTLS if the server offers it
 };
 
 struct SmtpSettings {
@@ -17,31 +17,32 @@ struct SmtpSettings {
   std::string user;      // empty: no authentication
   std::string password;  // never logged, never part of an answer
   MailTls tls = MailTls::required;
-  std::string ca_file;  // what the server's certificate is checked against; empty: the system's
+  std::string ca_file;  // to check the server's certificate with; empty: the system's certificates
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
-  // For one mail from the first byte to the last answer.
+  // For one mail, from the first byte to the last reply.
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
 };
 
 enum class MailVerdict {
   sent,
-  refused,      // 5xx for this receiver or this text: asking again changes nothing
-  deferred,     // 4xx for this mail: later
-  unavailable,  // the server can't be reached, fails TLS or the log-in, or takes nobody's mail
+  refused,      // 5xx for this receiver or this text: trying again changes nothing
+  deferred,     // 4xx for this mail: try later
+  unavailable,  // the server can't be reached, fails TLS or the login, or accepts mail from nobody
 };
 struct MailAnswer {
   MailVerdict verdict = MailVerdict::unavailable;
-  std::string words;  // the server's last refusal, without the receiver; or libcurl's
+  std::string words;  // the server's last refusal, with the receiver removed; or libcurl's error
 };
 
-// A connection for each mail: there are few of them, and none of them waits for the end of another.
+// Opens a connection for each mail: there are few mails, and none waits for another to finish.
 // Thread-safe.
 class SmtpClient {
  public:
   explicit SmtpClient(SmtpSettings settings);
 
-  // `text` as compose() makes it; addresses without control characters. `go_on` is asked about once
-  // a second; where it says no, the mail is given up: unavailable.
+  // Sends one mail and returns the server's verdict; never throws because of the server. `text` is
+  // what compose() returns; the addresses must not contain control characters. `go_on` is called
+  // about once a second; if it returns false, the mail is abandoned with the verdict `unavailable`.
   MailAnswer send(const std::string& from, const std::string& to, const std::string& text,
                   const std::function<bool()>& go_on) const;
 

@@ -12,7 +12,7 @@ namespace berth::reconcilers {
 namespace {
 
 using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
-// What an answer may have before it is cut off: its status is known by then.
+// An answer's body is cut off after this many bytes; its status is known by then.
 constexpr size_t read_over_bytes = 64 * 1024;
 
 }  // namespace
@@ -40,7 +40,8 @@ struct WebhookSender::Transfer {
   }
 
   std::string words_for(CURLcode code) const {
-    // Which address it was is nothing that its owner should learn from us.
+    // The message doesn't say which address it was: the webhook's owner shouldn't learn that from
+    // us.
     if (closed_address) return "its host has no public address";
     if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
       return "its answer is no HTTP/1.1";
@@ -51,7 +52,7 @@ struct WebhookSender::Transfer {
     long status = 0;
     curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
     WebhookAnswer answer{.key = request.key};
-    // Behind the head comes nothing that matters, and it may never end.
+    // Nothing after the response's head matters, and a body may never end.
     const bool has_head = code == CURLE_OK || received > 0;
     if (!has_head) {
       answer.error = words_for(code);
@@ -155,7 +156,7 @@ std::vector<WebhookAnswer> WebhookSender::wait(std::chrono::milliseconds patienc
     if (!answers.empty() || left.count() <= 0) return answers;
     int heard = 0;
     curl_multi_poll(multi_.get(), nullptr, 0, int(left.count()), &heard);
-    // Woken, or nothing came: the caller looks for what is due.
+    // The wait was ended by wake() or nothing came, so the caller looks for what is due.
     if (heard == 0) {
       curl_multi_perform(multi_.get(), &running);
       return collect();

@@ -14,11 +14,11 @@
 
 namespace berth::reconcilers {
 
-// Who may be sent to.
+// Which addresses may be sent to.
 enum class Reach { public_only, private_too };
 
 struct WebhookRequest {
-  std::int64_t key = 0;  // whose answer it is
+  std::int64_t key = 0;  // chosen by the caller, to match the answer to the request
   std::string url;       // http:// or https://
   std::vector<std::string> headers;
   std::string body;
@@ -26,32 +26,35 @@ struct WebhookRequest {
 
 struct WebhookAnswer {
   std::int64_t key = 0;
-  std::optional<int> status = {};         // the receiver's
-  std::optional<std::string> error = {};  // set: it didn't take it
+  std::optional<int> status = {};         // the receiver's HTTP status, if it sent one
+  std::optional<std::string> error = {};  // set if the receiver didn't accept the request
 };
 
-// POSTs that run beside each other on one thread, so that a slow receiver holds up nobody. A 2xx is
-// taken; everything else isn't, redirects among it, which aren't followed: they would be a way
-// around the check of the address, which is made at each connect, on what the name resolved to.
-// Bodies of answers are read over, and nothing depends on how they end. No proxy, no connection
-// that was used before. Not thread-safe but for wake().
+// Sends POST requests concurrently on one thread, so that a slow receiver holds up nobody. A 2xx
+// counts as accepted, everything else doesn't. Redirects aren't followed, because they would bypass
+// the check of the address; that check is made at each connect, on the address that the name
+// resolved to. Answers' bodies are discarded, and it doesn't matter how they end. No proxy is used
+// and no connection is reused. Not thread-safe, except for wake().
 class WebhookSender {
  public:
-  // From the first look-up to the answer's end.
+  // From the look-up of the name to the end of the answer.
   static constexpr std::chrono::seconds time_limit{10};
 
-  // It doesn't go to `closed` addresses, whatever the reach is.
+  // Addresses in `closed` are refused even if the reach allows them.
   WebhookSender(Reach reach, std::vector<AddressRange> closed,
                 std::chrono::milliseconds limit = time_limit);
   ~WebhookSender();
   WebhookSender(const WebhookSender&) = delete;
   WebhookSender& operator=(const WebhookSender&) = delete;
 
+  // Starts a request; its answer comes from wait().
   void send(WebhookRequest request);
-  // Works on what is under way until some answers are there, somebody wakes it, or the time is
-  // over.
+  // Works on the requests that are under way until at least one answer has arrived, wake() is
+  // called, or `patience` is over. Returns the answers.
   std::vector<WebhookAnswer> wait(std::chrono::milliseconds patience);
+  // Ends a wait() early. May be called from any thread.
   void wake();
+  // The number of requests that have no answer yet.
   size_t under_way() const { return transfers_.size(); }
 
  private:

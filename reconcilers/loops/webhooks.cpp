@@ -8,7 +8,7 @@
 namespace berth::reconcilers {
 namespace {
 
-constexpr int removed_at_once = 200;  // so that the writer isn't held up
+constexpr int removed_at_once = 200;  // so that other writers aren't held up
 
 prometheus::Counter& counter(prometheus::Family<prometheus::Counter>& family, const char* outcome) {
   return family.Add({{"outcome", outcome}});
@@ -131,7 +131,7 @@ void WebhookLoop::begin_due() {
 
 std::optional<webhooks::Attempt> WebhookLoop::begin(db::Tx& tx, const webhooks::Due& due) {
   const int number = webhooks::attempts_of(tx, due.id) + 1;
-  // Counted from the end of an attempt that takes its whole time.
+  // The next attempt is scheduled from the latest time at which this one can end.
   return webhooks::begin_attempt(tx, parts_.data_key, due.id,
                                  tx.now() + options_.time_limit + delay_before(number));
 }
@@ -177,7 +177,7 @@ void WebhookLoop::settle(const std::vector<WebhookAnswer>& answers) {
   for (size_t i = 0; i < answers.size(); ++i) note(attempts[i], answers[i], settled[i]);
 }
 
-// Never the URL: it may hold what only its owner should know.
+// Never logs the URL: it may contain something that only its owner should know.
 void WebhookLoop::note(const webhooks::Attempt& attempt, const WebhookAnswer& answer,
                        webhooks::Settled settled) {
   const bool well = settled == webhooks::Settled::delivered;
@@ -198,7 +198,8 @@ void WebhookLoop::clean_up() {
   parts_.database.write([](db::Tx& tx) { return webhooks::remove_old(tx, removed_at_once); });
 }
 
-// Between a half and the whole of first_retry · 2^(attempt-1).
+// A random time between half and all of first_retry · 2^(attempt-1), which is capped at
+// longest_retry.
 Duration WebhookLoop::delay_before(int attempt) {
   const int doublings = std::clamp(attempt - 1, 0, 20);
   const auto whole = std::min<std::int64_t>(options_.longest_retry.count(),

@@ -18,10 +18,10 @@
 
 namespace berth::reconcilers {
 
-// Delivers what waits for webhooks: many at a time, some of one owner, few of one webhook, one of a
-// subject. What
-// isn't taken with a 2xx is tried again, later and later. A delivery is marked after the receiver
-// took it: berthd that dies in between sends it once more, with the same event id.
+// Delivers events to webhooks: many at a time, but a limited number for each owner and each
+// webhook, and one for each subject. A delivery that isn't answered with a 2xx is tried again at
+// growing intervals. It is marked as delivered after the receiver has accepted it, so if berthd
+// dies in between, it is sent once more with the same event id.
 class WebhookLoop {
  public:
   struct Parts {
@@ -29,37 +29,39 @@ class WebhookLoop {
     const Clock& clock;
     std::string data_key;
     Reach reach = Reach::public_only;
-    std::vector<AddressRange> closed = {};  // the cluster's own, where they are public
-    // Of a deployment's host.
+    std::vector<AddressRange> closed = {};  // the cluster's own addresses, if they are public
+    // Makes the public URL of a deployment from its host name.
     std::function<std::string(const std::string& host)> url_of;
     std::string apps_domain;
     std::shared_ptr<prometheus::Registry> registry;
   };
   struct Options {
-    // The wait doubles from the first to the longest, each with a jitter of a half.
+    // The wait doubles from the first to the longest, and half of each wait is random.
     Duration first_retry = std::chrono::seconds(10);
     Duration longest_retry = std::chrono::hours(1);
-    // Dead receivers take ten seconds each: there is room for many of them.
+    // A dead receiver takes up a place for ten seconds, so there is room for many of them.
     size_t most_under_way = 128;
-    // One owner's receivers, ten of each app, may all be dead: the others' don't wait for them.
+    // An owner may have many apps with ten webhooks each, all of them dead; other owners'
+    // deliveries don't wait for those.
     int most_of_owner = 32;
+    // The limit for one webhook.
     int most_of_one = 4;
     std::chrono::milliseconds time_limit = WebhookSender::time_limit;
-    // What becomes due by the time alone waits this long at most before it is seen.
+    // A delivery that becomes due merely with time is noticed within this time.
     std::chrono::milliseconds poll = std::chrono::seconds(1);
-    // What is under way when berthd stops gets this long.
+    // How long deliveries that are under way when berthd stops may still take.
     std::chrono::milliseconds last_answers = std::chrono::seconds(3);
   };
 
   explicit WebhookLoop(Parts parts) : WebhookLoop(std::move(parts), Options()) {}
   WebhookLoop(Parts parts, Options options);
-  ~WebhookLoop();  // stops
+  ~WebhookLoop();  // calls stop()
   WebhookLoop(const WebhookLoop&) = delete;
   WebhookLoop& operator=(const WebhookLoop&) = delete;
 
   void start();
   void stop();
-  // Something may be due. Never blocks; from any thread.
+  // Tells the loop that something may be due. Never blocks; may be called from any thread.
   void wake();
 
  private:
@@ -80,16 +82,17 @@ class WebhookLoop {
   prometheus::Counter& failed_;
   prometheus::Counter& retries_;
   std::mt19937 random_{std::random_device{}()};
-  std::map<std::int64_t, webhooks::Attempt> under_way_;  // by the delivery's row
-  std::map<std::string, int> of_one_;                    // how many of them, by webhook
-  std::map<std::string, int> of_owner_;                  // and by the owner of its app
-  std::atomic<bool> looked_ = false;                     // nobody woke it since it looked
+  std::map<std::int64_t, webhooks::Attempt> under_way_;  // by the row of the delivery
+  std::map<std::string, int> of_one_;                    // the number under way, by webhook
+  std::map<std::string, int> of_owner_;                  // the number under way, by the app's owner
+  // wake() hasn't been called since the loop last looked for work.
+  std::atomic<bool> looked_ = false;
   std::jthread thread_;
 };
 
-// The body of a delivery: {id, type, created_at, data}.
+// The JSON body of a delivery: {id, type, created_at, data}.
 std::string webhook_body(const webhooks::Attempt& attempt);
-// The value of Berth-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">.
+// The value of the Berth-Signature header: t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">.
 std::string webhook_signature(const std::string& secret, const std::string& body, Instant now);
 
 }  // namespace berth::reconcilers

@@ -10,49 +10,51 @@
 
 namespace berth::simulated {
 
-// Which requests a fault meets. Empty: all. Verbs are get, list, watch, create, update, apply,
-// patch (other patches), delete, deletecollection, logs, and raw for paths without objects.
+// Which requests a fault applies to. Empty fields match everything. The verbs are get, list, watch,
+// create, update, apply, patch (all other patches), delete, deletecollection, logs, and raw for
+// paths that aren't objects.
 struct Match {
   std::string verb;
   std::string plural;
 };
 
 struct Fault {
-  int times;                       // so many requests meet it
-  int status;                      // what they get: 409, 410, 429, 500, 503, …
+  int times;                       // how many requests get it
+  int status;                      // the status of the answer: 409, 410, 429, 500, 503 and so on
   std::optional<int> retry_after;  // seconds
   Match match;
 };
 
-// A request as it was answered.
+// A request that was answered.
 struct Recorded {
   std::string verb;
   std::string plural;
   std::string name_space;
   std::string name;
   std::string subresource;
-  std::string manager;  // field manager; empty for reads
+  std::string manager;  // the field manager; empty for reads
   int status;
   bool writes() const;
 };
 
-// The troubles that a test asks for, and the record of what was asked. Thread-safe.
+// The faults that a test asks for, and a record of the requests. Thread-safe.
 class Faults {
  public:
-  // Requests that are remembered; a test that looks at them makes fewer.
+  // The most requests that are remembered; tests that look at them make fewer.
   static constexpr size_t most_recorded = 100'000;
 
+  // Adds a fault, which applies after those that were added before.
   void add(Fault fault);
   void clear();
-  // The next fault that this request meets, which is used up by that.
+  // Returns the next fault that applies to this request, and counts it down.
   std::optional<Fault> next(const std::string& verb, const std::string& plural);
 
   void set_latency(std::chrono::milliseconds latency) { latency_ = latency; }
-  // Requests get no answer until this is taken back.
+  // While `hanging` is true, requests get no answer.
   void set_hanging(bool hanging);
-  // Waits as long as a request has to; returns at once while the server is ending.
+  // Waits as long as a request has to wait; returns at once while the server is shutting down.
   void delay();
-  // Ends all waits, now and from now on, until `resume`.
+  // Ends all waits, and makes further ones return at once until resume() is called.
   void interrupt();
   void resume();
 

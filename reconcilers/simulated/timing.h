@@ -7,17 +7,17 @@ namespace berth::simulated {
 // How long things take in the simulated cluster.
 struct Timing {
   using Milliseconds = std::chrono::milliseconds;
-  Milliseconds schedule{100};  // until a new pod has a node
-  Milliseconds pull{700};      // of an image that the node doesn't have
-  Milliseconds start{400};     // of a container, until it listens (or crashes)
+  Milliseconds schedule{100};  // until a new pod is assigned to a node
+  Milliseconds pull{700};      // for an image that the node doesn't have
+  Milliseconds start{400};     // until a container listens, or crashes
   Milliseconds probe{300};     // from then until the readiness probe succeeds
   Milliseconds stop{300};      // from a pod's deletion until it is gone
-  Milliseconds issue{1500};    // of a certificate
-  // What the cluster takes for a second: periods of probes, back-offs and deadlines are counted in
-  // these. Time stamps go by the real clock.
+  Milliseconds issue{1500};    // until a certificate is issued
+  // The length of the cluster's second, in which probe periods, back-offs and deadlines are
+  // counted. Time stamps are taken from the real clock.
   Milliseconds second{1000};
 
-  // Everything at once, a second lasting 10 ms: for tests.
+  // Everything happens at once, and a second lasts 10 ms: for tests.
   static Timing instant() {
     using namespace std::chrono_literals;
     return {0ms, 1ms, 1ms, 1ms, 1ms, 5ms, 10ms};

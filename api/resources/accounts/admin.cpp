@@ -1,4 +1,4 @@
-// Accounts, for admins of the platform (x-internal-secret).
+// Accounts, for the platform's administrators (x-internal-secret).
 #include "api/gate/encode.h"
 #include "api/resources/accounts/encode_user.h"
 #include "api/resources/handlers.h"

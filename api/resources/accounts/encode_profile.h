@@ -9,8 +9,8 @@
 
 namespace berth::api {
 
-// What others may know of a user: the specification's UserProfile, without its envelope.
-// `viewer_id`: who looks, for the state of their friendship.
+// The part of a user that others may see: the specification's UserProfile without its envelope.
+// `viewer_id` is the user who looks, for the state of their friendship; empty if there is none.
 nlohmann::json encode_profile(db::Tx& tx, const accounts::User& user,
                               const std::optional<std::string>& viewer_id);
 

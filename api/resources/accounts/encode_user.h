@@ -7,7 +7,7 @@
 
 namespace berth::api {
 
-// What every answer that tells a user of himself, or an admin of him, has.
+// The fields in every answer that shows a user to themselves or to an administrator.
 inline nlohmann::json encode_user(const accounts::User& user) {
   return {{"id", user.id},
           {"email", user.email},

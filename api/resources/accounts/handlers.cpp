@@ -117,7 +117,7 @@ Reply delete_me(const Call& call, const Services& services) {
   return message("the account is deleted");
 }
 
-// For an app, what it may know of its user: neither his address nor his points.
+// What an app may know of its user, which includes neither their address nor their points.
 Reply external_profile(db::Tx& tx, const Call& call, const Services&) {
   return {.body = {{"user", encode_profile(tx, *accounts::find(tx, call.caller->user_id), {})}}};
 }

@@ -30,7 +30,7 @@ void change_password(const accounts::User& user, const PasswordChange& change,
 
 void reset_password(const std::string& token, const std::string& password,
                     const Services& services) {
-  // First the token: without one that works nobody gets a hash computed.
+  // The token is checked first, so that no hash is computed without a valid one.
   const accounts::User user =
       services.db.read([&](db::Tx& tx) { return accounts::check_reset_token(tx, token); });
   accounts::check_password(password, accounts::own_words(user.username, user.email));

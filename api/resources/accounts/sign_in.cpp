@@ -10,7 +10,7 @@ namespace {
 
 using Secret = LoginThrottle::Secret;
 
-// One try at a secret: counted as a failure unless it is said to be none.
+// One attempt at a secret. It counts as a failure unless succeeded() or was_no_failure() is called.
 class Try {
  public:
   Try(LoginThrottle::Attempt attempt, Secret secret, const Services& services)
@@ -66,7 +66,7 @@ SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services) {
   });
   Try one_try(counted, Secret::code, services);
   SignedIn result = services.db.write([&](db::Tx& tx) {
-    // In this order, so that a code is used up only where it opens a session.
+    // In this order, so that a code is only used up if it opens a session.
     auto signed_in = open(tx, attempt.user_id, attempt.address, attempt.user_agent, services);
     if (signed_in.user.totp_enabled &&
         !two_factor::take_code(tx, attempt.user_id, attempt.code, services.keys))
@@ -91,7 +91,7 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
     return result;
   });
   Try one_try(found.counted, Secret::password, services);
-  // As long for an address that nobody has as for a wrong password.
+  // Takes as long for an address without an account as for a wrong password.
   const bool right = found.credentials ? services.passwords.matches(
                                              attempt.password, found.credentials->password_hash)
                                        : services.passwords.matches_nobody(attempt.password);
@@ -102,7 +102,7 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
   if (!user->totp_enabled) {
     SignedIn result = services.db.write([&](db::Tx& tx) {
       auto signed_in = open(tx, user_id, attempt.address, attempt.user_agent, services);
-      if (signed_in.user.totp_enabled)  // since a moment ago
+      if (signed_in.user.totp_enabled)  // turned on a moment ago
         throw Error(Code::totp_required, "the account asks for a totp_code");
       return signed_in;
     });

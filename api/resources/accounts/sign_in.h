@@ -6,7 +6,7 @@
 #include "api/gate/services.h"
 #include "controller/domain/accounts/accounts.h"
 
-// How a password, and a second factor, become a session; for the API and for the hosted pages.
+// Turns a password and a second factor into a session, for the API and the hosted pages.
 namespace berth::api {
 
 struct SignIn {
@@ -20,13 +20,13 @@ struct SignedIn {
   accounts::Session session;
   accounts::User user;
 };
-// Takes as long, and says the same, whether or not somebody has the address. Throws
-// invalid_credentials; account_suspended, totp_required and invalid_totp to those alone who have
-// the password; rate_limited, with the time to wait.
+// Signs a user in. Takes the same time and answers alike whether or not the address has an account.
+// Throws invalid_credentials; throws account_suspended, totp_required and invalid_totp only if the
+// password was right; throws rate_limited with the time to wait.
 SignedIn sign_in(const SignIn& attempt, const Services& services);
 
-// The session of somebody whose password was right a moment ago, by a code. Throws invalid_totp,
-// account_suspended, rate_limited.
+// Opens the session of a user whose password was verified a moment ago, by means of a code of the
+// second factor. Throws invalid_totp, account_suspended or rate_limited.
 struct CodeSignIn {
   std::string user_id;
   std::string code;
@@ -35,8 +35,8 @@ struct CodeSignIn {
 };
 SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services);
 
-// Turns the second factor off. A code is guessed no faster here than at login. Throws
-// invalid_credentials, invalid_state, invalid_totp, rate_limited.
+// Turns the second factor off. Codes can't be guessed faster here than at login. Throws
+// invalid_credentials, invalid_state, invalid_totp or rate_limited.
 struct SecondFactorOff {
   std::string password;
   std::string code;
@@ -45,8 +45,8 @@ struct SecondFactorOff {
 void disable_totp(const accounts::User& user, const SecondFactorOff& wanted,
                   const Services& services);
 
-// The hash of the user's password, where `password` is it. For what a session alone doesn't allow.
-// Throws invalid_credentials, rate_limited.
+// Returns the hash of the user's password if `password` is right. For operations that a session
+// alone doesn't permit. Throws invalid_credentials or rate_limited.
 std::string confirm_password(const accounts::User& user, const std::string& password,
                              const std::string& address, const Services& services);
 

@@ -1,4 +1,4 @@
-// The ad market as admins keep it, under /api/internal/ads.
+// The ad market for administrators, under /api/internal/ads.
 #include "api/resources/ads/encode_market.h"
 #include "api/resources/handlers.h"
 #include "controller/domain/kernel/audit.h"

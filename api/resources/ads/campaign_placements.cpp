@@ -1,4 +1,4 @@
-// Where campaigns are placed, under /api/v1/ads/campaigns/{id}/placements.
+// The placements of campaigns, under /api/v1/ads/campaigns/{id}/placements.
 #include "api/resources/ads/encode_market.h"
 #include "api/resources/handlers.h"
 
@@ -11,7 +11,7 @@ std::optional<std::int64_t> integer_or_nothing(const json& body, const char* fie
                                                  : std::optional(value->get<std::int64_t>());
 }
 
-// By its own name, and by that of the list that it stands in.
+// The object under two names: its own, and the one that it has in the list.
 json both_names(const ads::CampaignPlacement& placed) {
   const json body = encode(placed);
   return {{"campaign_placement", body}, {"placement", body}};

@@ -1,4 +1,4 @@
-// Campaigns of the token's app, under /api/external/campaigns.
+// The campaigns of the token's app, under /api/external/campaigns.
 #include "api/resources/ads/encode_campaign.h"
 #include "api/resources/handlers.h"
 

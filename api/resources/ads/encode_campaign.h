@@ -6,9 +6,10 @@
 #include "api/gate/route.h"
 #include "controller/domain/ads/campaigns.h"
 
-// What the handlers of campaigns share.
+// Encoding and decoding that the handlers of campaigns share.
 namespace berth::api {
 
+// Parses an object that is stored as JSON text; null if there is none.
 inline json or_null_object(const std::optional<std::string>& text) {
   return text ? json::parse(*text) : json(nullptr);
 }
@@ -45,16 +46,18 @@ inline json encode_summary(const campaigns::Campaign& campaign) {
           {"inserted_at", to_iso8601(campaign.inserted_at)}};
 }
 
+// The app and user on whose behalf the call changes a campaign.
 inline campaigns::Actor campaign_actor(const Call& call) {
   return {.app_id = call.caller->app_id, .user_id = call.caller->user_id};
 }
 
+// The time in a field; nothing if the field is missing or null.
 inline std::optional<Instant> instant_or_nothing(const json& body, const char* field) {
   const auto text = text_or_nothing(body, field);
-  return text ? parse_iso8601(*text) : std::nullopt;  // the schema has seen to the format
+  return text ? parse_iso8601(*text) : std::nullopt;  // the schema has checked the format
 }
 
-// An object, as text.
+// An object as JSON text; nothing if it is missing or null.
 inline std::optional<std::string> object_or_nothing(const json& body, const char* field) {
   const auto value = body.find(field);
   return value == body.end() || value->is_null() ? std::nullopt : std::optional(value->dump());

@@ -7,10 +7,10 @@
 #include "controller/domain/ads/packages.h"
 #include "controller/domain/ads/placing.h"
 
-// What the handlers of the ad market share, operators' and admins'.
+// Encoding and decoding that the handlers of the ad market share, for operators and administrators.
 namespace berth::api {
 
-// Hundredths as a number.
+// A number that is stored in hundredths.
 inline double multiplier(std::int64_t hundredths) { return double(hundredths) / 100.0; }
 
 inline json encode(const ads::Placement& placement) {
@@ -120,7 +120,7 @@ inline json encode(const ads::AudienceSegment& segment) {
           {"inserted_at", to_iso8601(segment.inserted_at)}};
 }
 
-// What a body sets, on top of `segment`.
+// Returns `segment` with the fields that a body sets.
 inline ads::AudienceSegment decode_segment(const json& body, ads::AudienceSegment segment) {
   segment.name = body.value("name", segment.name);
   if (body.contains("game_type")) segment.game_type = text_or_nothing(body, "game_type");

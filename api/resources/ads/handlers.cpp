@@ -1,4 +1,4 @@
-// Ads that apps show, and what they report of them.
+// Ads that apps show, and their reports about them.
 #include "api/resources/handlers.h"
 
 #include "api/resources/ads/encode_campaign.h"
@@ -46,7 +46,7 @@ json encode(const ads::Event& event) {
 
 }  // namespace
 
-// A transaction of its own: the campaigns in memory are brought up to date before it.
+// Has its own transaction, because the campaigns in memory are brought up to date before it.
 Reply serve_ad(const Call& call, const Services& services) {
   const ads::ServeRequest request = decode_serve(call);
   services.campaign_index.refresh(services.db);

@@ -1,4 +1,4 @@
-// The ad market as operators see it, under /api/v1/ads.
+// The ad market for operators, under /api/v1/ads.
 #include "controller/domain/ads/market.h"
 
 #include "api/resources/ads/encode_campaign.h"
@@ -24,7 +24,7 @@ std::optional<std::int64_t> day_in_query(const Call& call, const char* name) {
   return utc_day(*at);
 }
 
-// However long: days on which nothing happened aren't answered.
+// A range of days of any length; the answer leaves out days on which nothing happened.
 struct Window {
   std::int64_t first, last;
 };
@@ -35,7 +35,7 @@ Window window_of(const Call& call, Instant now) {
   return window;
 }
 
-// Clicks of a hundred impressions.
+// The click-through rate: clicks per hundred impressions.
 double ctr(const ads::DayRow& row) {
   return row.impressions == 0 ? 0 : 100.0 * double(row.clicks) / double(row.impressions);
 }

@@ -1,4 +1,4 @@
-// The table's rows of campaigns and ads.
+// The rows for campaigns and ads.
 #include "api/gate/route_parts.h"
 #include "api/resources/handlers.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 const Rate campaign_reads = per_minute(60);
 const Rate campaign_writes = per_minute(30);
-// The specification's "Limits".
+// From the specification's "Limits".
 const Rate serves = per_minute(60);
 const Rate events = per_minute(30);
 
@@ -62,7 +62,7 @@ std::vector<Route> campaign_routes() {
        .answer = {200, "CampaignEnvelope"},
        .errors = {Code::campaign_not_found, Code::forbidden, Code::invalid_state,
                   Code::insufficient_balance},
-       .idempotency = Idempotency::kept,  // a payment moves points each time
+       .idempotency = Idempotency::kept,  // each payment moves points
        .run = WriteHandler{change_campaign}},
       {.method = "DELETE",
        .path = "/api/external/campaigns/{id}",

@@ -1,4 +1,4 @@
-// The table's rows of the ad market.
+// The rows for the ad market.
 #include "api/gate/route_parts.h"
 #include "api/resources/handlers.h"
 

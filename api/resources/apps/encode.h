@@ -3,11 +3,11 @@
 #include "api/gate/encode.h"
 #include "controller/domain/apps/apps.h"
 
-// How apps and scopes are written and read in JSON; apps.cpp.
+// How apps and scopes are encoded and decoded; defined in apps/handlers.cpp.
 namespace berth::api {
 
 nlohmann::json encode(const apps::App& app);
-// Throws validation_failed where one is unknown, or there is none.
+// Throws validation_failed if a scope is unknown or the list is empty.
 ScopeSet decode_scopes(const nlohmann::json& body, const char* field);
 
 }  // namespace berth::api

@@ -1,4 +1,4 @@
-// OAuth apps, and the approval of their scopes by admins.
+// OAuth apps, and the approval of their scopes by administrators.
 #include "api/resources/handlers.h"
 
 #include "api/resources/apps/encode.h"

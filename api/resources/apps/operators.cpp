@@ -5,7 +5,7 @@
 namespace berth::api {
 namespace {
 
-// OperatorAppUpdate of the specification; OperatorApp has total_users beside it.
+// The specification's OperatorAppUpdate; its OperatorApp has total_users in addition.
 json encode_operator_app(const apps::App& app) {
   json body = encode(app);
   body["listed"] = app.listed;
@@ -28,7 +28,7 @@ json encode_public(const apps::App& app) {
           {"inserted_at", to_iso8601(app.inserted_at)}};
 }
 
-// The app as it would be: what the body leaves out stays.
+// The app's profile after the change; fields that the body doesn't have stay as they are.
 apps::Profile changed_profile(const apps::App& app, const json& body) {
   apps::Profile profile = {.app_name = body.value("app_name", app.app_name),
                            .app_description = app.app_description,

@@ -1,4 +1,4 @@
-// A user's time in an app (the session token, st_live_).
+// The sessions of users in an app, with the app's session token (st_live_).
 #include "controller/domain/oauth/play_sessions.h"
 
 #include "api/gate/encode.h"

@@ -1,4 +1,4 @@
-// The table's rows of operators' apps and of the sessions in them.
+// The rows for operators' apps and the sessions in them.
 #include "api/gate/route_parts.h"
 #include "api/resources/handlers.h"
 
@@ -71,7 +71,7 @@ std::vector<Route> operator_routes() {
 }
 
 std::vector<Route> play_session_routes() {
-  const Rate often = per_minute(120);  // a heartbeat each few seconds
+  const Rate often = per_minute(120);  // a heartbeat every few seconds
   return {
       {.method = "POST",
        .path = "/api/sessions/heartbeat",

@@ -1,4 +1,4 @@
-// What deployments cost, and the admins' brake on them.
+// The costs of deployments, and their suspension by administrators.
 #include "controller/domain/deployments/billing/billing.h"
 
 #include "api/gate/encode.h"

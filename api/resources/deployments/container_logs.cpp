@@ -1,4 +1,4 @@
-// What a deployment's containers write, as it comes.
+// The output of a deployment's containers, also as a stream.
 #include <charconv>
 
 #include "api/gate/event_stream.h"
@@ -31,7 +31,7 @@ std::optional<std::int64_t> number(std::string_view text, std::int64_t most) {
   return value;
 }
 
-// 90, 90s, 15m, 2h before now, or a time.
+// Parses a duration before `now` (90, 90s, 15m, 2h) or a time.
 std::int64_t decode_since(const std::string& text, Instant now) {
   const auto at = [](Instant instant) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(instant.time_since_epoch()).count();
@@ -53,7 +53,7 @@ std::int64_t decode_since(const std::string& text, Instant now) {
   return at(now) - *count * unit * nanoseconds;
 }
 
-// Of the machine's clock: the cluster knows no other.
+// Uses the machine's clock instead of berth's, because the cluster uses it too.
 Wanted decode(const Call& call, const std::string& id) {
   Wanted wanted = {
       .deployment_id = id,
@@ -82,7 +82,7 @@ Form form_of(const Request& request) {
   return wants_events ? Form::events : Form::text;
 }
 
-// One log on its way; its functions run on the connection's thread.
+// One log that is being sent. Its functions run on the connection's thread.
 class LogStream {
  public:
   LogStream(const Call& call, const Services& services, const Wanted& wanted, Form form)

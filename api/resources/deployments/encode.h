@@ -5,7 +5,8 @@
 
 namespace berth::api {
 
-// Its fields, and `deployment` beside them: both forms of the specification.
+// The deployment's fields, and beside them the same under `deployment`: both forms of the
+// specification.
 json encode_both(const deployments::Deployment& row, const Services& services);
 
 }  // namespace berth::api

@@ -1,4 +1,4 @@
-// What happens to a deployment, as it happens.
+// The changes of a deployment's status, as a stream.
 #include "api/gate/event_stream.h"
 #include "api/resources/handlers.h"
 #include "controller/domain/deployments/deployments.h"
@@ -7,7 +7,7 @@
 namespace berth::api {
 namespace {
 
-// DeploymentStatus, as GET …/status showed it then, and when that was.
+// The DeploymentStatus that GET …/status returned at that time, and the time.
 std::string status_text(app_events::Event event, const Services& services) {
   json& data = event.data;
   const json served = data.value("served_domain", json(nullptr));
@@ -26,7 +26,7 @@ EventBatch read_changes(db::Tx& tx, const Services& services, const std::string&
   EventBatch batch;
   for (app_events::Event& event :
        app_events::status_changes(tx, id, after, int(event_batch_size))) {
-    // Behind it nothing can come.
+    // No event can follow this one.
     if (event.data.at("status") == "destroyed") batch.next = Next::end;
     const std::string number = std::to_string(event.id);
     batch.events.push_back(
@@ -35,8 +35,9 @@ EventBatch read_changes(db::Tx& tx, const Services& services, const std::string&
   return batch;
 }
 
-// From where the caller wants to go on. A first stream begins with how things are; so does one
-// whose id is none of this stream's, because it is another deployment's or an older database's.
+// Where the stream begins. A first stream begins with the present status, and so does one whose id
+// doesn't belong to this stream, because it comes from another deployment or from a database that
+// has since been restored.
 std::int64_t start_of(db::Tx& tx, const Call& call, const std::string& id) {
   const std::int64_t newest = app_events::newest_status_change(tx, id).value_or(0);
   const std::int64_t given = last_event_number(call.http).value_or(INT64_MAX);
@@ -48,7 +49,7 @@ std::int64_t start_of(db::Tx& tx, const Call& call, const std::string& id) {
 Reply deployment_events(db::Tx& tx, const Call& call, const Services& services) {
   const deployments::Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
   const std::int64_t after = start_of(tx, call, row.id);
-  // The end of a stream that is over: a client that goes by the standard doesn't come back
+  // The stream has ended for good. A client that follows the standard doesn't reconnect after a 204
   // (WHATWG HTML, section 9.2.3).
   if (row.status == deployments::Status::destroyed &&
       app_events::status_changes(tx, row.id, after, 1).empty())

@@ -1,4 +1,4 @@
-// Deployments: what operators call.
+// Deployments, for operators.
 #include "api/resources/handlers.h"
 
 #include "api/gate/encode.h"
@@ -12,7 +12,8 @@ namespace {
 
 using deployments::Deployment;
 
-// Its custom domain once that is served, else its name under apps-domain.
+// The URL with the custom domain if that is being served, otherwise with the name under
+// apps-domain.
 std::string url_of(const Deployment& row, const Services& services) {
   return services.url_of(
       row.served_domain.value_or(row.name + "." + services.deployment_rules.apps_domain));
@@ -27,8 +28,8 @@ struct ShownHealth {
   std::optional<Instant> checked_at;
 };
 
-// What the probe says now, else what was recorded last. A probe that fails doesn't tell whether the
-// container was ever healthy; the record does.
+// The probe's present result if it is known, otherwise the last recorded one. A failing probe
+// doesn't tell whether the container was ever healthy, but the record does.
 ShownHealth health_of(const Deployment& row, const Services& services) {
   const bool runs =
       row.status != deployments::Status::stopped && row.status != deployments::Status::destroyed;
@@ -86,7 +87,7 @@ const json& field_or_null(const json& body, const char* field) {
   return value == body.end() ? null : *value;
 }
 
-// The variables under either of their names, or null.
+// The variables under either of their two names, or null.
 const json& env_of(const json& body) {
   const json& env_vars = field_or_null(body, "env_vars");
   const json& env = field_or_null(body, "env");

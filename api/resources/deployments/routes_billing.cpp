@@ -1,4 +1,4 @@
-// What deployments cost, and the admins' brake on them.
+// The rows for the costs of deployments and their suspension by administrators.
 #include "api/gate/route_parts.h"
 #include "api/resources/handlers.h"
 

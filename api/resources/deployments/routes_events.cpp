@@ -1,4 +1,4 @@
-// The table's rows of streams and webhooks.
+// The rows for streams and webhooks.
 #include "api/gate/route_parts.h"
 #include "api/resources/handlers.h"
 

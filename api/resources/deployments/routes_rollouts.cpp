@@ -1,7 +1,7 @@
 #include "api/gate/route_parts.h"
 #include "api/resources/handlers.h"
 
-// The table's part about what runs: going back to what ran before, and what it uses.
+// The rows about what runs: rolling back to an earlier revision, and usage.
 namespace berth::api {
 
 std::vector<Route> rollout_routes() {

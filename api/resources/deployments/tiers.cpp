@@ -1,4 +1,4 @@
-// Deploy tiers: what operators can choose from, and what admins change of it.
+// Deploy tiers, which operators choose from and administrators change.
 #include "controller/domain/deployments/tiers.h"
 
 #include "api/gate/decode.h"
@@ -37,7 +37,7 @@ json encode_all(db::Tx& tx) {
   return {{"tiers", std::move(list)}};
 }
 
-// What a request may set, on top of what `tier` has.
+// Sets the fields of `tier` that a request may set and its body has.
 void decode_into(Tier& tier, const json& body) {
   set(tier.name, body, "name");
   set(tier.description, body, "description");

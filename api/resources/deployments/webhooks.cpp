@@ -1,4 +1,4 @@
-// Whom an app's owner wants to be told by HTTP.
+// An app's webhooks, through which its owner is notified over HTTP.
 #include "controller/domain/webhooks/webhooks.h"
 
 #include "api/gate/encode.h"

@@ -1,4 +1,4 @@
-// For admins of the platform (x-internal-secret).
+// Endpoints for the platform's administrators (x-internal-secret).
 #include "api/resources/handlers.h"
 
 #include "api/gate/encode.h"
@@ -98,7 +98,7 @@ Reply backup(const Call& call, const Services& services) {
   constexpr size_t key_bytes = 32;
   const auto key = parse_base64(call.body.at("key").get<std::string>());
   if (!key || key->size() != key_bytes) throw invalid_field("key", "must be 32 bytes in base64");
-  // First, so that the archive holds it too.
+  // Recorded first, so that the archive contains the entry too.
   services.db.write([&](db::Tx& tx) { audit::record(tx, call.admin, "backup", "database"); });
   log::info("a backup was asked for", {{"request_id", call.request_id}, {"actor", call.admin}});
   Backup archive = services.backup(*key);

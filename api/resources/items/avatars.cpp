@@ -1,4 +1,4 @@
-// Avatars: how users look in every app.
+// Avatars, which show users in every app.
 #include "controller/domain/items/avatars.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ avatars::Change decode(const Call& call) {
   return change;
 }
 
-// The first look makes the avatar; the others don't write.
+// The first look creates the avatar; later ones don't write.
 Reply look_at(const Services& services, const std::string& user_id) {
   const auto there = services.db.read([&](db::Tx& tx) { return avatars::find(tx, user_id); });
   if (there) return envelope(*there);

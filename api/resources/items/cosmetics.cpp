@@ -1,4 +1,4 @@
-// Cosmetics: what avatars can wear, bought and given with points.
+// Cosmetics: items for avatars, which are bought and given for points.
 #include "controller/domain/items/cosmetics.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ cosmetics::Payer payer_of(const Call& call) {
           .grant_id = call.caller ? std::optional(call.caller->grant_id) : std::nullopt};
 }
 
-// What a request may set, on top of what `item` has.
+// Sets the fields of `item` that a request may set and its body has.
 void decode_into(Item& item, const json& body) {
   set(item.name, body, "name");
   set(item.description, body, "description");

@@ -1,4 +1,4 @@
-// Learning modules: progress, and what completing one pays.
+// Learning modules: the progress of users, and the reward for completing one.
 #include "controller/domain/items/learning.h"
 
 #include <charconv>
@@ -88,7 +88,8 @@ Reply report_progress(db::Tx& tx, const Call& call, const Services& services) {
   const learning::Report report = learning::report(tx, services.reward_rules, learner,
                                                    number_in(call), call.body.at("completed"));
   if (report.counted == learning::Counted::too_early) {
-    Reply reply = {.body = json::object()};  // kept: the round has begun
+    // Kept although the report is refused: the round has begun.
+    Reply reply = {.body = json::object()};
     reply.refusal = Error(Code::invalid_state,
                           "no step counts before " + to_iso8601(*report.progress.counts_from()));
     return reply;

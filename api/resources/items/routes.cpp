@@ -1,8 +1,8 @@
 #include "api/gate/route_parts.h"
 #include "api/resources/handlers.h"
 
-// Avatars, cosmetics, learning: for the user himself (session JWT) and for apps that he is in
-// (st_live_).
+// The rows for avatars, cosmetics and learning: for users themselves (session JWT) and for the apps
+// that they play in (st_live_).
 namespace berth::api {
 namespace {
 
@@ -152,7 +152,7 @@ std::vector<Route> learning_routes() {
        .tag = "Learning",
        .summary = "How many steps are done; the first report begins, the last step pays",
        .access = jwt_or_play_session(),
-       .rate = account_reads,  // a step now and then is a read's pace
+       .rate = account_reads,  // a step is reported about as often as something is read
        .body_kind = Body::only_json,
        .body = "ModuleProgressRequest",
        .answer = {200, "ModuleProgress"},

@@ -1,4 +1,4 @@
-// What berthd says of itself.
+// Information about berthd itself.
 #include "api/resources/handlers.h"
 
 #include <map>
@@ -19,7 +19,8 @@ std::vector<std::string_view> scope_names() {
   return names;
 }
 
-// Printed once for each base URL, of which a process has one: it takes tens of milliseconds.
+// Printed once for each base URL, of which a process has one, because that takes tens of
+// milliseconds.
 std::string openapi_text(Environment environment, const std::string& base_url) {
   static std::mutex mutex;
   static std::map<std::pair<Environment, std::string>, std::string> printed;
@@ -63,7 +64,8 @@ Reply authorization_server(const Call&, const Services& services) {
                    {"revocation_endpoint", base + "/api/oauth/revoke"},
                    {"scopes_supported", scope_names()},
                    {"response_types_supported", json::array({"code"})},
-                   // Left out, it would mean fragment too (RFC 8414, section 2).
+                   // Without this field, clients would assume that fragment is supported too (RFC
+                   // 8414, section 2).
                    {"response_modes_supported", json::array({"query"})},
                    {"grant_types_supported",
                     json::array({"authorization_code", "refresh_token", "client_credentials"})},

@@ -12,7 +12,7 @@ struct ClientCredentials {
   std::string secret;
 };
 
-// HTTP Basic, whose two parts are form-encoded (RFC 6749, section 2.3.1).
+// The credentials from HTTP Basic, both of which are form-encoded (RFC 6749, section 2.3.1).
 std::optional<ClientCredentials> basic_credentials(const Request& request) {
   const auto encoded = credentials(request, "Basic");
   if (!encoded) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<ClientCredentials> basic_credentials(const Request& request) {
   return ClientCredentials{*id, *secret};
 }
 
-// A parameter without a value counts as left out (RFC 6749, section 3.2).
+// A parameter with an empty value counts as missing (RFC 6749, section 3.2).
 std::optional<std::string> parameter(const json& body, const char* name) {
   auto value = text_or_nothing(body, name);
   return value && value->empty() ? std::nullopt : value;
@@ -38,7 +38,7 @@ apps::App authenticated_client(db::Tx& tx, const Call& call) {
   const auto id = parameter(call.body, "client_id");
   const auto secret = parameter(call.body, "client_secret");
   if (const auto basic = basic_credentials(call.http)) {
-    // One way to authenticate, not two (RFC 6749, section 2.3).
+    // A client must not authenticate in two ways at once (RFC 6749, section 2.3).
     if (secret)
       throw Error(Code::invalid_request, "client_secret is there twice: in Basic and in the body");
     if (id && *id != basic->id)

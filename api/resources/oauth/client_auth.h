@@ -5,9 +5,8 @@
 
 namespace berth::api {
 
-// The client of a request with client authentication: client_id and client_secret in the body, or
-// HTTP Basic (RFC 6749, section 2.3.1). Throws invalid_client; invalid_request where there are
-// both.
+// The client of a request that authenticates by client_id and client_secret in the body, or by HTTP
+// Basic (RFC 6749, section 2.3.1). Throws invalid_client; throws invalid_request if both are used.
 apps::App authenticated_client(db::Tx& tx, const Call& call);
 
 }  // namespace berth::api

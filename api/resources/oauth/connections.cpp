@@ -8,7 +8,7 @@ namespace berth::api {
 namespace {
 
 json encode(const connections::Connection& connection, const Services& services) {
-  // The newest use may not be written yet.
+  // The latest use may not have been written to the database yet.
   const auto noted = services.uses.last(connection.grant_id);
   return {{"app_id", connection.app_id},
           {"app_name", connection.app_name},

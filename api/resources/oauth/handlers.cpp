@@ -1,4 +1,4 @@
-// The authorization server's endpoints.
+// The endpoints of the authorization server.
 #include "api/resources/handlers.h"
 
 #include "api/gate/encode.h"
@@ -13,7 +13,7 @@ std::int64_t in_seconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
 }
 
-// A parameter without a value counts as left out (RFC 6749, section 3.2).
+// A parameter with an empty value counts as missing (RFC 6749, section 3.2).
 std::optional<std::string> optional_of(const json& body, const char* field) {
   auto value = text_or_nothing(body, field);
   return value && value->empty() ? std::nullopt : value;
@@ -60,7 +60,7 @@ const char* name_of(oauth::TokenFacts::Kind kind) {
 Reply authorize(db::Tx& tx, const Call& call, const Services& services) {
   const auto [request, state] = authorization_question(call.http.query);
   const auto code = oauth::authorize(tx, *call.user, request);
-  // What goes to the redirect URI, by hand or by `redirect_to`.
+  // The parameters for the redirect URI; the client builds the URI itself or uses `redirect_to`.
   RedirectParameters answer;
   if (code)
     answer.emplace_back("code", code->code);
@@ -123,7 +123,8 @@ Reply verify_token(db::Tx& tx, const Call& call, const Services&) {
 Reply introspect_token(db::Tx& tx, const Call& call, const Services& services) {
   const apps::App client = authenticated_client(tx, call);
   const auto facts = oauth::introspect_for(tx, client, required(call.body, "token"));
-  // Not a word more: what isn't the client's own is none of its business (RFC 7662, section 4).
+  // Says nothing else: the client must not learn about tokens that aren't its own (RFC 7662,
+  // section 4).
   if (!facts) return {.body = {{"active", false}}};
   Reply reply = {.body = {{"active", true},
                           {"client_id", client.client_id},

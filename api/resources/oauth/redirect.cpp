@@ -41,7 +41,7 @@ AuthorizationQuestion authorization_question(const Query& query) {
   request.code_challenge = value("code_challenge");
   request.code_challenge_method = value("code_challenge_method");
   const std::string state = value("state");
-  // One that is there twice has no value to send back.
+  // A state that occurs twice has no single value that could be sent back.
   if (query.count("state") == 1) question.state = state;
   return question;
 }

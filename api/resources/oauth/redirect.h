@@ -11,21 +11,21 @@
 
 namespace berth::api {
 
-// The parameters of an authorization request (RFC 6749, section 4.1.1), as a query or our own form
-// brought them.
+// The parameters of an authorization request (RFC 6749, section 4.1.1), from a query or from our
+// own form.
 struct AuthorizationQuestion {
   oauth::AuthorizationRequest request;
   std::optional<std::string> state;
 };
-// Throws invalid_request where client_id or redirect_uri is there twice: nothing may be sent to
-// either then. Another parameter that is there twice is for the domain to refuse.
+// Throws invalid_request if client_id or redirect_uri occurs twice, because then nothing may be
+// sent to the redirect URI. If another parameter occurs twice, the domain refuses it.
 AuthorizationQuestion authorization_question(const Query& query);
 
 using RedirectParameters = std::vector<std::pair<std::string, std::string>>;
 
-// `uri`, which is one that an app has registered, with the parameters behind its query (RFC 6749,
-// section 4.1.2). Everything but unreserved characters is percent-encoded: no value can end the
-// parameter, the URI, or the header that it stands in.
+// Appends the parameters to the query of `uri`, which an app has registered (RFC 6749, section
+// 4.1.2). Everything except unreserved characters is percent-encoded, so no value can end the
+// parameter, the URI, or the header that it is put into.
 std::string redirect_to(std::string_view uri, const RedirectParameters& parameters);
 
 }  // namespace berth::api

@@ -1,4 +1,4 @@
-// The table's rows of the authorization server.
+// The rows for the authorization server.
 #include "api/gate/route_parts.h"
 #include "api/resources/handlers.h"
 
@@ -25,7 +25,7 @@ const std::vector<Param> authorize_params = {
      .example = "query"},
     {.name = "state", .type = "string", .description = "Comes back unchanged.", .example = "xyz"}};
 
-// Of one address, which may be a busy resource server's; the client has authenticated.
+// For one address, which may be a busy resource server; the client is authenticated.
 const Rate introspections = per_minute(1200);
 
 }  // namespace

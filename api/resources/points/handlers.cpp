@@ -1,4 +1,4 @@
-// Points: balances, what moves them, and what an operator earns.
+// Points: balances, transfers and spending, and what an operator earns.
 #include "api/resources/handlers.h"
 
 #include "api/gate/encode.h"
@@ -8,7 +8,8 @@
 namespace berth::api {
 namespace {
 
-// Specification, "Errors": a malformed spend request is 400; an amount that can't be had is 422.
+// By the specification, "Errors", a malformed spend request is a 400, and an amount that can't be
+// paid is a 422.
 std::int64_t decode_spent_amount(const json& body) {
   const auto amount = body.is_object() ? body.find("amount") : body.end();
   if (amount == body.end() || !amount->is_number_integer())
@@ -72,7 +73,7 @@ json encode_entry(const points::Entry& entry) {
           {"inserted_at", to_iso8601(entry.at)}};
 }
 
-// The token of an app (/api/external/) or of a session.
+// The user of an app's token (/api/external/) or of a session.
 const std::string& user_of(const Call& call) {
   return call.caller ? call.caller->user_id : call.user->id;
 }

@@ -4,7 +4,7 @@
 namespace berth::api {
 namespace {
 
-constexpr Rate spending = per_minute(600);  // of one user in one app
+constexpr Rate spending = per_minute(600);  // for one user in one app
 constexpr Rate transfers = per_minute(60);
 
 std::vector<Param> history_query() {

@@ -1,4 +1,4 @@
-// Chat: channels, messages, what admins do about them.
+// Chat: channels, messages and moderation.
 #include "controller/domain/social/chat.h"
 
 #include "api/gate/encode.h"

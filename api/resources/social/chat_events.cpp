@@ -7,7 +7,7 @@
 namespace berth::api {
 namespace {
 
-// What one follower is sent.
+// One follower of a channel, and what they are sent.
 class Follower {
  public:
   Follower(std::string user_id, std::string channel_id, std::int64_t after, std::int64_t newest,
@@ -22,7 +22,8 @@ class Follower {
     chat::require_member(tx, user_id_, channel_id_);
     const auto words = services_.chat_filter->at(tx);
     EventBatch batch;
-    // What he may not see doesn't count, so that a batch that isn't full is the end.
+    // Events that the follower may not see don't count, so that a batch that isn't full means the
+    // end.
     for (bool more = true; more;) {
       const ChatEvents behind =
           feed_->after(tx, after_, {.data_key = services_.keys.data, .words = *words});
@@ -52,7 +53,7 @@ Reply follow_channel(const Call& call, const Services& services) {
     chat::require_member(tx, call.user->id, call.id());
     return chat::newest_seq(tx, call.id());
   });
-  // A number that isn't there yet is one of before a restore.
+  // A number that is too high comes from a database that has since been restored from a backup.
   const std::int64_t after = std::min(last.value_or(newest), newest);
   const auto follower =
       std::make_shared<Follower>(call.user->id, call.id(), after, newest, services);

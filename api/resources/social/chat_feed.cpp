@@ -47,7 +47,7 @@ ChatEvents ChatFeed::after(db::Tx& tx, std::int64_t after, const chat::Texts& te
       ChatEvents behind;
       auto next = std::ranges::upper_bound(
           events_, after, {}, [](const std::shared_ptr<const ChatEvent>& e) { return e->seq; });
-      // A snapshot may be older than what another one has brought.
+      // This snapshot may be older than the one that brought the latest events.
       for (; next != events_.end() && (*next)->seq <= newest; ++next) {
         if (behind.size() == event_batch_size) break;
         behind.push_back(*next);
@@ -62,7 +62,7 @@ void ChatFeed::catch_up(db::Tx& tx, std::int64_t newest, const chat::Texts& text
   while (to_ < newest) {
     const ChatEvents more = load(tx, to_, texts);
     for (const auto& event : more) add(event);
-    // What is between was removed.
+    // The numbers in between belong to events that have been removed.
     to_ = more.empty() ? newest : more.back()->seq;
   }
 }

@@ -11,8 +11,8 @@
 #include "api/gate/event_stream.h"
 #include "controller/domain/social/chat.h"
 
-// The newest events of the channels that somebody follows, so that each is read and encoded once
-// and not once for each follower.
+// The newest events of channels that have followers, so that each event is read and encoded once,
+// not once for each follower.
 namespace berth::api {
 
 struct ChatEvent {
@@ -23,18 +23,18 @@ struct ChatEvent {
 };
 using ChatEvents = std::vector<std::shared_ptr<const ChatEvent>>;
 
-// Of one channel. Thread-safe.
+// The feed of one channel. Thread-safe.
 class ChatFeed {
  public:
-  // Followers who are further behind read for themselves.
+  // Followers who are further behind read from the database.
   static constexpr size_t max_events = 256;
 
-  // Knows what comes behind `from`.
+  // A feed of the events after `from`.
   ChatFeed(std::string channel_id, std::int64_t from)
       : channel_id_(std::move(channel_id)), from_(from), to_(from) {}
 
-  // As `tx` sees them: behind `after`, at most event_batch_size, oldest first, whoever may see
-  // them.
+  // The events after `after` as `tx` sees them: oldest first, at most event_batch_size, and
+  // regardless of who may see them.
   ChatEvents after(db::Tx& tx, std::int64_t after, const chat::Texts& texts);
 
  private:
@@ -44,17 +44,17 @@ class ChatFeed {
 
   const std::string channel_id_;
   std::mutex mutex_;
-  // Everything behind from_ up to to_, as the words of this version filter it, is in events_.
+  // events_ has all events after from_ up to to_, filtered with the word list of this version.
   std::deque<std::shared_ptr<const ChatEvent>> events_;
   std::int64_t from_;
   std::int64_t to_;
   std::int64_t words_version_ = 0;
 };
 
-// Thread-safe.
+// The feeds of all channels. Thread-safe.
 class ChatFeeds {
  public:
-  // The channel's, which all that follow it at one time share. `newest`: where a new one begins.
+  // The channel's feed, which all its followers share. A new feed begins at `newest`.
   std::shared_ptr<ChatFeed> of(const std::string& channel_id, std::int64_t newest);
 
  private:

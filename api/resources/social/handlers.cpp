@@ -48,7 +48,7 @@ presence::Going going(const json& body) {
                                                      : presence::Going::stays;
 }
 
-// What others are shown beside a name.
+// A text that others see beside the user's name.
 std::optional<std::string> line(const json& body, const char* field) {
   auto text = text_or_nothing(body, field);
   if (text && has_controls(*text, Lines::one))
@@ -62,7 +62,7 @@ const std::string& table_id(const Call& call) {
   return id;
 }
 
-// By id or by name; one of the two.
+// The user that the body names by id or by name; it must have exactly one of the two.
 std::string asked_user(db::Tx& tx, const json& body) {
   const auto id = text_or_nothing(body, "user_id");
   const auto username = text_or_nothing(body, "username");
@@ -110,7 +110,7 @@ Reply get_user(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply list_friends(db::Tx& tx, const Call& call, const Services&) {
-  // An app that plays for the user doesn't learn his friends' addresses.
+  // An app that acts for the user isn't told the email addresses of their friends.
   const bool to_user_himself = !call.play;
   return {.body = encode_page("friends", friends::list(tx, call.user->id, call.page()),
                               [&](const friends::Friend& other) {

@@ -1,16 +1,16 @@
-// The table's rows of friends, blocks, presence, search and chat.
+// The rows for friends, blocks, presence, search and chat.
 #include "api/gate/route_parts.h"
 #include "api/resources/handlers.h"
 
 namespace berth::api {
 namespace {
 
-// Of a user, or of an app that plays for him.
+// For a user, or an app that acts for one.
 const Access user_or_app = jwt_or_play_session();
 constexpr Rate reads = per_minute(120);
 constexpr Rate writes = per_minute(30);
-constexpr Rate beats = per_minute(120);  // a heartbeat each few seconds
-// Above what the sender's own limit (domain/chat.h) lets through.
+constexpr Rate beats = per_minute(120);  // a heartbeat every few seconds
+// Higher than the sender's own limit in domain/social/chat.h.
 constexpr Rate messages = per_minute(150);
 
 std::vector<Param> with(std::vector<Param> params, const Param& more) {

@@ -6,12 +6,12 @@
 
 #include "controller/db/database.h"
 
-// How a user looks in every app: one avatar each, made at the first look. Functions throw
-// berth::Error.
+// How users look in every app. Each user has one avatar, which is created when it is first looked
+// at. The functions throw berth::Error.
 namespace berth::avatars {
 
 inline constexpr size_t max_display_name_length = 20;  // characters; specification, "Limits"
-// An app's own description of the looks: room for some hundred fields.
+// The appearance is an app's own description; this leaves room for a few hundred fields.
 inline constexpr size_t max_appearance_bytes = 8'192;
 inline constexpr int max_appearance_depth = 8;
 
@@ -20,28 +20,30 @@ struct Avatar {
   std::string user_id;
   std::optional<std::string> display_name;
   std::string appearance = "{}";      // a JSON object
-  std::vector<std::string> equipped;  // ids of cosmetic items, by category
+  std::vector<std::string> equipped;  // the ids of cosmetic items, sorted by category
 };
 
-// Nothing where nobody has looked yet.
+// The user's avatar; nothing if nobody has looked at it yet.
 std::optional<Avatar> find(db::Tx& tx, const std::string& user_id);
-// Makes the avatar where there is none; looks that come at the same time make one. The user exists.
+// Like find(), but creates the avatar if there is none; simultaneous calls create one. The user
+// must exist.
 Avatar find_or_make(db::Tx& tx, const std::string& user_id);
 
 struct Change {
   std::string user_id;
-  // Nothing: stays. An inner nothing: without a name.
+  // If the outer optional is empty, the name stays as it is; if the inner one is, the name is
+  // removed.
   std::optional<std::optional<std::string>> display_name;
-  std::optional<std::string> appearance;  // a JSON object of max_appearance_bytes at most
+  std::optional<std::string> appearance;  // a JSON object of at most max_appearance_bytes
 };
 // Throws validation_failed.
 Avatar change(db::Tx& tx, const Change& change);
 
-// Wears these items and no others. Throws validation_failed where one of them isn't the user's own,
-// or two are of a category.
+// Puts on these items and takes off all others. Throws validation_failed if the user doesn't own
+// one of them, or if two belong to the same category.
 Avatar equip(db::Tx& tx, const std::string& user_id, const std::vector<std::string>& item_ids);
 
-// The end of an account: avatar and items go. In the transaction that deletes it.
+// Deletes the user's avatar and items. Called in the transaction that deletes the account.
 void forget(db::Tx& tx, const std::string& user_id);
 
 }  // namespace berth::avatars

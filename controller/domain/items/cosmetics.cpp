@@ -42,7 +42,7 @@ const std::string fits_filter =
 enum class Via { purchase, gift };
 
 struct Words {
-  std::string_view kind;  // of the ledger transaction
+  std::string_view kind;  // the kind of the ledger transaction
   const char* stored;
   const char* memo;
 };

@@ -9,7 +9,7 @@
 namespace berth::learning {
 namespace {
 
-// $1 is the user.
+// $1 is the user's id.
 const std::string progress_query =
     "SELECT " + module_columns +
     ", p.started_at, p.completed, p.completed_at, p.repeat_eligible_at, NOT EXISTS "
@@ -24,7 +24,7 @@ Progress progress_of(const db::Query& row) {
   return {.module = module,
           .open = row.flag(after_module + 4),
           .started_at = row.instant_or_null(after_module),
-          // An admin may have taken steps out since.
+          // An administrator may have reduced the number of steps since.
           .completed = std::min(row.integer_or_null(after_module + 1).value_or(0), module.total),
           .completed_at = row.instant_or_null(after_module + 2),
           .repeat_eligible_at = row.instant_or_null(after_module + 3)};

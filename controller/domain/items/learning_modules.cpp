@@ -1,4 +1,4 @@
-// The modules that admins keep.
+// The modules, which administrators maintain.
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/items/learning.h"

@@ -8,7 +8,8 @@
 
 namespace berth::audit {
 
-// Records what an admin did, in the transaction that does it. `details` is a JSON object.
+// Records an administrator's action in the transaction that performs it. `details` is a JSON
+// object.
 void record(db::Tx& tx, std::string_view actor, std::string_view action, std::string_view target,
             std::string_view details = "{}");
 
@@ -20,7 +21,7 @@ struct Entry {
   std::string details;  // a JSON object
   Instant at;
 };
-// Newest first.
+// The entries of the audit log, newest first.
 Page<Entry> list(db::Tx& tx, const PageRequest& page);
 
 }  // namespace berth::audit

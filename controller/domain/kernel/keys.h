@@ -12,14 +12,14 @@
 
 namespace berth {
 
-// The HMAC keys of session JWTs: the first one signs, all of them verify, so that a new one can be
-// put in front without logging anybody out. Thread-safe; a copy stands on its own.
+// The HMAC keys of session JWTs. The first key signs and all keys verify, so a new key can be put
+// first without logging anybody out. Thread-safe; a copy is independent of its original.
 class SessionKeys {
  public:
   struct Key {
-    std::string id;  // `kid` (RFC 7515, section 4.1.4)
+    std::string id;  // the header `kid` (RFC 7515, section 4.1.4)
     std::string secret;
-    // When another one took its place in front; sessions that it signed may live on.
+    // When another key took its place at the front. Sessions that it signed may still be valid.
     std::optional<Instant> retired_at = {};
   };
   using List = std::vector<Key>;
@@ -33,6 +33,7 @@ class SessionKeys {
     return *this;
   }
 
+  // The present list, which doesn't change when replace() is called later.
   std::shared_ptr<const List> all() const {
     const std::lock_guard lock(mutex_);
     return keys_;
@@ -49,15 +50,15 @@ class SessionKeys {
   std::shared_ptr<const List> keys_ = std::make_shared<List>();
 };
 
-// What berthd keeps secret and the database doesn't hold; main reads it from the data directory.
+// The secrets of berthd that aren't in the database. main reads them from the data directory.
 struct Keys {
-  // AES-256 key for env_vars, registry credentials and mail that waits. 32 bytes.
+  // The AES-256 key for env_vars, registry credentials and waiting mail; 32 bytes.
   std::string data;
   SessionKeys session;
 };
 
-// `keys` with a new one in front. Those that were retired longer than a session can live are
-// dropped: nothing that they signed is alive.
+// Returns `keys` with a new key at the front. Keys that were retired longer ago than a session
+// lives are dropped, because nothing that they signed is still valid.
 SessionKeys::List rotated(const SessionKeys::List& keys, Instant now, Duration session_lifetime);
 
 }  // namespace berth

@@ -6,20 +6,20 @@
 
 #include "controller/db/database.h"
 
-// Mail that waits to be sent, in rows that commit with what they are about. A body may hold a
-// token, so it is sealed with the data key, bound to its row.
+// Mail that waits to be sent. A mail is a row that is committed together with what it is about. Its
+// body may contain a token, so it is encrypted with the data key and bound to its row.
 namespace berth::outbox {
 
 struct Letter {
   std::string to;
   std::string subject;
   std::string body;
-  std::string token = {};  // what a link in the body holds, for development
+  std::string token = {};  // the token in the body's link; for development
 };
-// Returns the row's id.
+// Adds a mail and returns the id of its row.
 std::string put(db::Tx& tx, const std::string& data_key, const Letter& letter);
 
-// The ids of rows whose time has come, the longest waiting first.
+// The ids of at most `most` rows that are due, the longest waiting first.
 std::vector<std::string> due(db::Tx& tx, int most);
 
 struct Attempt {
@@ -28,19 +28,22 @@ struct Attempt {
   Instant created_at;
   int number = 0;  // from 1
 };
-// Counts an attempt and puts the next one off until `retry_at`, so that a crash in between counts,
-// too. Nothing where the row doesn't wait any more, or can't be opened with this key: that one has
-// failed now.
+// Counts an attempt and postpones the next one until `retry_at`, before the mail is sent, so that
+// an attempt counts even if berthd crashes. Returns nothing if the mail no longer waits, or can't
+// be decrypted with this key; in the second case it is marked as failed.
 std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, const std::string& id,
                                      Instant retry_at);
-// How the attempt went.
+// The result of an attempt: the server accepted the mail, it has failed for good, or it waits until
+// the attempt's retry_at.
 void sent(db::Tx& tx, const std::string& id);
-void failed(db::Tx& tx, const std::string& id, const std::string& reason);     // for good
-void postponed(db::Tx& tx, const std::string& id, const std::string& reason);  // until retry_at
+void failed(db::Tx& tx, const std::string& id, const std::string& reason);
+void postponed(db::Tx& tx, const std::string& id, const std::string& reason);
 
-// Removes at most `most` rows that were sent or have failed before these times; how many it were.
+// Deletes at most `most` rows that were sent, or have failed, before these times. Returns their
+// number.
 int remove_done(db::Tx& tx, Instant sent_before, Instant failed_before, int most);
 
+// The number of mails that wait to be sent.
 std::int64_t waiting(db::Tx& tx);
 
 struct Mail : Letter {
@@ -51,8 +54,8 @@ struct Mail : Letter {
   std::optional<std::string> error;  // the mail server's words
 };
 inline constexpr int max_listed = 200;
-// The newest first. For development only: it opens what is sealed. Throws std::runtime_error where
-// a row can't be opened with this key.
+// The newest mails. For development only, since it decrypts them. Throws std::runtime_error if one
+// can't be decrypted with this key.
 std::vector<Mail> list(db::Tx& tx, const std::string& data_key);
 
 }  // namespace berth::outbox

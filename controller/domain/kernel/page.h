@@ -5,7 +5,7 @@
 
 namespace berth {
 
-// A page of a list: `page` counts from 1.
+// A request for one page of a list. Pages are counted from 1.
 struct PageRequest {
   static constexpr int default_size = 20;
   static constexpr int max_size = 100;

@@ -24,8 +24,8 @@ enum class Scope {
 inline constexpr size_t scope_count = 9;
 
 enum class Approval { automatic, admin };
-// Operator scopes are given only where the authorizing user owns the app: a player's token never
-// runs an operator's deployments.
+// Operator scopes are only granted if the authorizing user owns the app, so that a player's token
+// never gives control over an operator's deployments.
 enum class Bearer { anybody, app_owner };
 
 struct ScopeInfo {
@@ -46,7 +46,7 @@ class ScopeSet {
     for (const Scope scope : scopes) add(scope);
   }
   static ScopeSet automatic();
-  static ScopeSet operators();  // those for the app's owner alone
+  static ScopeSet operators();  // those reserved for the app's owner
 
   void add(Scope scope) { bits_.set(static_cast<size_t>(scope)); }
   bool has(Scope scope) const { return bits_.test(static_cast<size_t>(scope)); }
@@ -58,17 +58,17 @@ class ScopeSet {
   bool operator==(const ScopeSet&) const = default;
 
   std::vector<std::string_view> names() const;  // in the order of the specification
-  std::string text() const;                     // with one space between them
+  std::string text() const;                     // separated by single spaces
 
  private:
   explicit ScopeSet(std::bitset<scope_count> bits) : bits_(bits) {}
   std::bitset<scope_count> bits_;
 };
 
-// Names separated by spaces or pluses. Nothing where one is unknown, or there is none.
+// Parses names separated by spaces or pluses. Returns nothing if one is unknown or there is none.
 std::optional<ScopeSet> parse_scopes(std::string_view text);
 std::optional<ScopeSet> parse_scopes(const std::vector<std::string>& names);
-// As our own rows have it: empty is allowed.
+// Parses the text that our own rows contain, which may be empty.
 ScopeSet stored_scopes(const std::string& text);
 
 }  // namespace berth

@@ -7,17 +7,17 @@
 #include "controller/base/clock.h"
 #include "controller/domain/ledger/ledger.h"
 
-// Holds: points that are set aside for one purpose until they are posted to somebody, voided, or
-// expire; after the two-phase transfers of TigerBeetle. They stand on the source's reservation
-// account meanwhile, so that nobody else can spend them.
+// Holds: points that are reserved for one purpose until they are posted to somebody, voided, or
+// expire; modelled on the two-phase transfers of TigerBeetle. Meanwhile they are on the source's
+// reservation account, so that they can't be spent otherwise.
 namespace berth::holds {
 
 struct Hold {
   std::string id;
-  std::string source_id;  // of the account that they came from
+  std::string source_id;  // the id of the account that the points came from
   std::int64_t amount = 0;
-  std::string purpose;  // impression, …
-  std::string state;    // open, posted, voided, expired
+  std::string purpose;  // such as "impression"
+  std::string state;    // open, posted, voided or expired
   Instant created_at;
   Instant expires_at;
 };
@@ -28,23 +28,24 @@ struct Request {
   std::string_view purpose;
   Duration life;
 };
-// Nothing, and no change, where the source has less.
+// Reserves the points. Returns nothing, and changes nothing, if the source has too few.
 std::optional<Hold> place(db::Tx& tx, const Request& request);
 std::optional<Hold> find(db::Tx& tx, const std::string& id);
 
-// The points go to `to`, whose account exists; returns the ledger transaction. Nothing, and no
-// change, where the hold isn't open any more or its time is over.
+// Moves the points to `to`, whose account must exist, and returns the id of the ledger transaction.
+// Returns nothing, and changes nothing, if the hold is no longer open or has expired.
 std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger::Account& to,
                                 std::string_view kind, const std::string& memo);
-// The points go back to where they came from. False where it wasn't open.
+// Returns the points to their source. Returns false if the hold wasn't open.
 bool void_hold(db::Tx& tx, const std::string& id);
-// All open ones of the source; returns how many points went back.
+// Voids all open holds of the source. Returns how many points were given back.
 std::int64_t void_all(db::Tx& tx, const ledger::Account& source);
 
-// Whether expire() would find one.
+// Whether expire() would find a hold.
 bool is_any_due(db::Tx& tx);
-// Gives back what is due, `limit` holds at most; returns how many there were. To be called by a
-// loop: a hold can't be posted after its time whether or not the loop has seen it.
+// Returns the points of expired holds to their sources, at most `limit` holds at a time, and
+// returns the number of holds. A loop calls this; a hold can't be posted after its time even if the
+// loop hasn't processed it yet.
 int expire(db::Tx& tx, int limit);
 
 }  // namespace berth::holds

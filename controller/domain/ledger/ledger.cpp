@@ -8,8 +8,8 @@
 namespace berth::ledger {
 namespace {
 
-// Money is checked where it moves: the row count says whether it was there. Issuance goes down
-// without a floor but max_points.
+// A conditional UPDATE checks the balance and takes the points; its row count tells whether there
+// were enough. The issuance account may go down to -max_points.
 bool take(db::Tx& tx, const Account& account, std::int64_t amount) {
   return tx.execute(
              "UPDATE ledger_accounts SET balance = balance - $2 "
@@ -24,7 +24,7 @@ bool give(db::Tx& tx, const Account& account, std::int64_t amount) {
              account.id(), amount, max_points) == 1;
 }
 
-// False, and no change, where `from` has too little.
+// Returns false, and changes nothing, if `from` has too few points.
 bool move(db::Tx& tx, const Leg& leg) {
   if (leg.amount < 1 || leg.amount > max_points)
     throw std::logic_error("a movement of no or too many points");

@@ -7,7 +7,7 @@ std::string counted(db::Tx& tx, std::string_view sql, const char* what) {
   return std::to_string(tx.number(sql)) + " " + what;
 }
 
-// `broken` selects an id and the figure that shows what is wrong with it.
+// `broken` selects the rows that violate the invariant: an id, and the difference.
 Check check(db::Tx& tx, const char* name, std::string_view broken, const std::string& scope) {
   auto rows = tx.query(broken);
   std::int64_t count = 0;
@@ -20,7 +20,7 @@ Check check(db::Tx& tx, const char* name, std::string_view broken, const std::st
           .detail = std::to_string(count) + " of " + scope + ", the first: " + first};
 }
 
-// What deployments were charged and credited, beside what their app's account says of it.
+// Compares what deployments were charged and credited with what was posted to their app's account.
 constexpr std::string_view charges_without_transaction =
     "WITH moved AS (SELECT deployment_id, transaction_id, amount FROM deployment_charges UNION ALL "
     "SELECT deployment_id, transaction_id, amount FROM deployment_tier_changes) "

@@ -6,16 +6,17 @@
 
 #include "controller/domain/ledger/ledger.h"
 
-// What the treasury gives away: for signing up, for bringing somebody, for live sessions, for
-// learning, for looking at ads. Points come into being by minting alone, so that an empty treasury
-// ends rewards and nothing else. Configuration: key `rewards`.
+// Points that the treasury gives away: for signing up, for referrals, for live sessions, for
+// learning, and for viewing ads. The treasury only gets points that were minted, so when it is
+// empty, rewards end and nothing else does. Configured by the key `rewards`.
 namespace berth::rewards {
 
 struct Rules {
   std::int64_t referral = 50;
-  std::int64_t session = 1;  // a live minute
-  std::int64_t viewer = 1;   // an impression
-  // Most points of a UTC day: of one user over all apps, of one owner over all his apps, of all.
+  std::int64_t session = 1;  // per live minute
+  std::int64_t viewer = 1;   // per impression
+  // The most points per UTC day: for one user over all apps, for one owner over all their apps, and
+  // for everybody together.
   std::int64_t user_daily = 1'000;
   std::int64_t owner_daily = 100'000;
   std::int64_t total_daily = 10'000'000;
@@ -27,7 +28,8 @@ std::string_view to_string(Kind kind);
 struct Reward {
   Kind kind = Kind::session;
   std::string user_id;
-  // Of the app that brings it, where one does: his apps together are capped.
+  // The owner of the app in which the reward is earned, if there is one. The rewards of all apps of
+  // an owner have a common cap.
   std::optional<std::string> app_owner_id;
   std::int64_t amount = 0;  // 0 pays nothing
   std::string memo;
@@ -45,19 +47,21 @@ enum class Refusal {
 std::string_view to_string(Refusal refusal);
 
 struct Outcome {
-  std::int64_t points = 0;  // what was paid: the amount, or 0
+  std::int64_t points = 0;  // what was paid: the whole amount, or 0
   Refusal refusal = Refusal::none;
 };
-// Gives it without a look at caps or address: whoever calls has his own. False where the treasury
-// has less, or the amount is 0.
+// Pays the reward without checking caps or the email address; the caller has its own rules. Returns
+// false if the treasury has too few points or the amount is 0.
 bool give(db::Tx& tx, const Reward& reward);
-// Pays the whole amount from the treasury to the user, or nothing where the address isn't verified,
-// a cap has no room for it, or the treasury has less; that never throws, since what brought the
-// reward goes on. The user's account exists. The first refusal for want of points is logged, and
-// the first payment after it.
+// Pays the whole amount from the treasury to the user. Pays nothing if the user's email address
+// isn't verified, a cap leaves no room for the amount, or the treasury has too few points; these
+// cases aren't errors, because the action that earned the reward succeeds all the same. The user's
+// account must exist. The first refusal because of an empty treasury is logged, and so is the first
+// payment after it.
 Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward);
 
-// How many rewards were refused for want of points since the start. Thread-safe.
+// The number of rewards that an empty treasury has prevented since the start of the process.
+// Thread-safe.
 std::uint64_t refused_for_empty_treasury();
 
 }  // namespace berth::rewards

@@ -12,8 +12,8 @@ namespace {
 
 Error too_little() { return {Code::insufficient_balance, "the balance is lower than the amount"}; }
 
-// Counts towards the referral of somebody who was brought, and rewards who brought him once it is
-// enough. A refused reward (a cap, an empty treasury) is tried again with his next spending.
+// Counts the spending of a referred user, and rewards the referrer once it is enough. If the reward
+// is refused (a cap, an empty treasury), the user's next spending tries again.
 void consider_referral(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
   const int counted = tx.execute(
       "UPDATE users SET referral_spent = min(referral_spent + $2, $4) "
@@ -92,7 +92,7 @@ Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& fi
       "AND ($3 IS NULL OR (p.amount > 0) = $3) AND ($4 IS NULL OR t.at >= $4) "
       "AND ($5 IS NULL OR t.at < $5)";
   static const std::string count = "SELECT count(*) " + postings + matching;
-  // The other side is the posting of the same size and the other sign.
+  // The counterparty is the account whose posting has the same size and the opposite sign.
   static const std::string select =
       "SELECT t.id, t.kind, p.amount, t.memo, o.kind, o.owner, coalesce(u.username, a.app_name), "
       "t.at " +

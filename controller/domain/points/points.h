@@ -9,68 +9,69 @@
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/ledger/rewards.h"
 
-// What users do with their points. Functions throw berth::Error; amounts are 1 to
+// What users do with their points. The functions throw berth::Error. Amounts are 1 to
 // ledger::max_points.
 namespace berth::points {
 
 inline constexpr size_t max_description_length = 200;  // characters
-// What somebody who was brought has to spend, beyond what he got for nothing and in apps of others
-// than himself and who brought him, before the referral is rewarded.
+// How many points a referred user has to spend before the referral is rewarded. Points that they
+// received for free don't count, nor does spending in apps of their own or of their referrer.
 inline constexpr std::int64_t referral_use = 100;
 
 struct Spending {
-  std::string grant_id;  // of the token
+  std::string grant_id;  // the grant of the token
   std::string user_id;
   std::string app_id;
   std::int64_t amount = 0;
   std::string description;
 };
-// From the user to the app; returns the user's balance after it. May reward who brought him. Throws
-// insufficient_balance, spend_limit_reached.
+// Moves points from the user to the app and returns the user's balance afterwards. May reward the
+// user's referrer. Throws insufficient_balance or spend_limit_reached.
 std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules);
 
-struct Recipient {  // one of them
+struct Recipient {  // exactly one of the two is set
   std::optional<std::string> user_id;
   std::optional<std::string> username;
 };
-// From one user to another; returns the balance of the first after it. Throws validation_failed
-// where it is to oneself, or where not exactly one of the recipient's names is there;
-// user_not_found, also over a block: a transfer has a description, and nothing is said that way,
-// either; insufficient_balance.
+// Moves points from one user to another and returns the sender's balance afterwards. Throws
+// validation_failed for a transfer to oneself, and unless exactly one of the recipient's names is
+// set; user_not_found, also if there is a block between the two, because the description would be a
+// way to send a message; and insufficient_balance.
 std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipient& to,
                       std::int64_t amount, const std::string& description);
 
-// One posting on an account, as its owner sees it.
+// A posting on an account, in the form that its owner sees.
 struct Entry {
   std::string transaction_id;
-  std::string kind;         // spend, transfer, mint, …
-  std::int64_t amount = 0;  // below 0: it went out
+  std::string kind;         // such as "spend", "transfer" or "mint"
+  std::int64_t amount = 0;  // negative if the points left the account
   std::string description;
   ledger::Account counterparty;
-  std::optional<std::string> counterparty_name;  // of a user or an app that is there still
+  // The name of a user or an app, if that still exists.
+  std::optional<std::string> counterparty_name;
   Instant at;
 };
 enum class Direction { in, out };
 struct Filter {
   std::optional<std::string> kind;
   std::optional<Direction> direction;
-  std::optional<Instant> from;   // at or after
-  std::optional<Instant> until;  // before
+  std::optional<Instant> from;   // at this time or later
+  std::optional<Instant> until;  // before this time
 };
-// Newest first.
+// The postings that match the filter, newest first.
 Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& filter,
                     const PageRequest& page);
 
 inline constexpr int default_window_days = 30;
 inline constexpr int max_window_days = 365;
-// Each figure is defined in the schema OperatorAnalytics. The window ends now.
+// The figures are defined in the schema OperatorAnalytics. The window ends now.
 struct Analytics {
   std::int64_t total_users = 0;
   std::int64_t total_spends = 0;
   std::int64_t total_awards = 0;
   std::int64_t earnings = 0;
   std::int64_t daily_active_users = 0;
-  double retention_7d = 0;  // 0 to 1
+  double retention_7d = 0;  // from 0 to 1
 };
 Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days);
 

@@ -6,35 +6,37 @@
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
 
-// Who wants nothing to do with whom. A block works both ways: the two don't find each other, ask
-// each other, see each other, read each other or send each other points, and neither is told that
-// there is one: to each, the other isn't there. Functions throw berth::Error.
+// Blocks between users. A block works in both directions: neither of the two can find the other,
+// send them a friend request, see their presence, read their messages or send them points. Neither
+// is told that there is a block; the other user just doesn't exist for them. The functions throw
+// berth::Error.
 namespace berth::blocks {
 
-// Lists and checks go through all of them.
+// A limit, because lists and checks go through all blocks of a user.
 inline constexpr int max_blocks_per_user = 1'000;
 
 struct Block {
-  std::string user_id;  // who is blocked
+  std::string user_id;  // the user who is blocked
   std::string username;
   Instant blocked_at;
 };
 
-// Ends what friendship or request there is between them. May be repeated. Throws user_not_found;
-// validation_failed for oneself, and where there are max_blocks_per_user.
+// Blocks a user, and ends a friendship or request between the two. May be repeated. Throws
+// user_not_found; throws validation_failed for oneself, and if the user already has
+// max_blocks_per_user blocks.
 Block add(db::Tx& tx, const std::string& user_id, const std::string& blocked_id);
-// Throws user_not_found where the user hasn't blocked him.
+// Throws user_not_found if the user hasn't blocked the other one.
 void remove(db::Tx& tx, const std::string& user_id, const std::string& blocked_id);
-// Whom the user has blocked, newest first.
+// The users whom the user has blocked, newest block first.
 Page<Block> list(db::Tx& tx, const std::string& user_id, const PageRequest& page);
 
-// Whether one of them has blocked the other.
+// Whether one of the two has blocked the other.
 bool between(db::Tx& tx, const std::string& one, const std::string& other);
-// Everybody who has blocked the user or is blocked by him.
+// All users who have blocked the user or whom the user has blocked.
 std::unordered_set<std::string> around(db::Tx& tx, const std::string& user_id);
 
-// Throws user_not_found unless `other_id` is an account that the user may see: neither deleted nor
-// on either side of a block with him. Oneself may be seen.
+// Throws user_not_found unless the user may see the account `other_id`: it isn't deleted, and there
+// is no block between the two. Users may see themselves.
 void require_visible(db::Tx& tx, const std::string& user_id, const std::string& other_id);
 
 }  // namespace berth::blocks

@@ -43,8 +43,8 @@ constexpr std::string_view message_columns =
     "e.seq, e.message_id, e.channel_id, e.sender_id, u.username, e.sealed_body, e.filtered_body, "
     "e.words_version, e.sent_at";
 
-// Of a row of message_columns. The stored filtered text is that of another day's words, where the
-// version says so.
+// Makes a message from a row with message_columns. If the stored filtered text was made with
+// another version of the word list, the original is filtered again.
 Message message_of(const db::Query& row, const Texts& texts) {
   Message message = {.id = row.text(1),
                      .channel_id = row.text(2),

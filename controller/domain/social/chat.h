@@ -10,22 +10,22 @@
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/social/chat_words.h"
 
-// Chat channels: of lobbies and of tables. Anybody may join one; who has joined reads and writes.
-// What goes out is always the text as the words of today filter it; the text as it was written is
-// stored sealed and goes nowhere. Functions throw berth::Error: channel_not_found, and forbidden
-// where the user hasn't joined.
+// Chat channels for lobbies and tables. Every user may join a channel; members read and write. What
+// members get is always the text filtered with the present word list. The original text is stored
+// encrypted and never leaves berthd. The functions throw berth::Error: channel_not_found, and
+// forbidden if the user isn't a member.
 namespace berth::chat {
 
 inline constexpr size_t max_ref_id_bytes = 128;
 inline constexpr size_t max_body_characters = 1'000;
-// Of one user in all channels: more than anybody types, less than what fills a screen.
+// For one user over all channels: more than anybody types, but less than fills a screen.
 inline constexpr int max_messages_in_window = 20;
 inline constexpr Duration sender_window = std::chrono::seconds(10);
-inline constexpr int max_channels_of_user = 200;  // that he has joined
+inline constexpr int max_channels_of_user = 200;  // that a user may be a member of
 inline constexpr int max_members = 20'000;
-inline constexpr int max_history = 100;  // messages of one page
+inline constexpr int max_history = 100;  // messages on one page
 inline constexpr int default_history = 50;
-// After that messages go (expiry.h).
+// Messages are deleted after this time (expiry.h).
 inline constexpr Duration kept_for = std::chrono::hours(24) * 90;
 
 enum class ChannelType { lobby, table };
@@ -35,7 +35,7 @@ struct Channel {
   std::string id;
   ChannelType type = ChannelType::lobby;
   std::optional<std::string> ref_id;
-  bool joined = false;  // by who asks
+  bool joined = false;  // the requesting user is a member
 };
 
 struct Message {
@@ -47,7 +47,8 @@ struct Message {
   Instant sent_at;
 };
 
-// The channel of that type and ref_id; where there is none, a new one, which the user has joined.
+// The channel with that type and ref_id. If there is none, creates it, and the user becomes a
+// member.
 Channel open(db::Tx& tx, const std::string& user_id, ChannelType type,
              const std::optional<std::string>& ref_id);
 Channel get(db::Tx& tx, const std::string& user_id, const std::string& channel_id);
@@ -55,62 +56,63 @@ struct ChannelQuery {
   std::optional<ChannelType> type;
   bool only_joined = false;
 };
-// The newest first.
+// The channels that match the query, newest first.
 Page<Channel> list(db::Tx& tx, const std::string& user_id, const ChannelQuery& query,
                    const PageRequest& page);
 
-// May be repeated. Throws invalid_state where a limit is reached.
+// May be repeated. Throws invalid_state if a limit is reached.
 Channel join(db::Tx& tx, const std::string& user_id, const std::string& channel_id);
 // May be repeated.
 Channel leave(db::Tx& tx, const std::string& user_id, const std::string& channel_id);
-// Throws unless the user has joined it.
+// Throws channel_not_found, or forbidden if the user isn't a member.
 void require_member(db::Tx& tx, const std::string& user_id, const std::string& channel_id);
 
-// What it takes to store and to show a text.
+// What is needed to store and to show a text.
 struct Texts {
   const std::string& data_key;
   const Filter::Version& words;
 };
 
-// Throws validation_failed for a body that is empty, too long or has control characters;
-// rate_limited above max_messages_in_window.
+// Stores a message. Throws validation_failed if the body is empty, too long or contains control
+// characters, and rate_limited above max_messages_in_window.
 Message send(db::Tx& tx, const std::string& user_id, const std::string& channel_id,
              const std::string& body, const Texts& texts);
 
-// The newest `limit` messages, or the newest before the message `before`; oldest first. Without
-// those of people who block the user or whom he blocks. Throws validation_failed where `before` is
-// no message of the channel.
+// The newest `limit` messages, or the newest ones before the message `before`; oldest first.
+// Messages of users with a block between them and the user are left out. Throws validation_failed
+// if `before` isn't a message of the channel.
 struct HistoryRequest {
   std::optional<std::string> before;
   int limit = default_history;  // 1 to max_history
 };
 struct History {
   std::vector<Message> messages;
-  bool has_more = false;  // older ones
+  bool has_more = false;  // there are older messages
 };
 History history(db::Tx& tx, const std::string& user_id, const std::string& channel_id,
                 const HistoryRequest& request, const Texts& texts);
 
-// What happened in a channel, in its order: for those who follow it.
+// An entry of a channel's log, in order; for those who follow the channel.
 struct Entry {
   std::int64_t seq = 0;
   std::string sender_id;
   std::string message_id;
-  std::optional<Message> message;  // nothing: the message was deleted by an admin
+  std::optional<Message> message;  // empty: an administrator has deleted the message
 };
+// The number of the channel's newest entry; 0 if it has none.
 std::int64_t newest_seq(db::Tx& tx, const std::string& channel_id);
-// Whether what the sender wrote is shown to the user: neither has blocked the other, and the
+// Whether the user may see messages of the sender: there is no block between the two, and the
 // sender's account isn't deleted.
 bool may_read(db::Tx& tx, const std::string& user_id, const std::string& sender_id);
-// At most `limit` behind `after`, whoever may see them.
+// The entries after `after`, at most `limit`, regardless of who may see them.
 std::vector<Entry> entries_after(db::Tx& tx, const std::string& channel_id, std::int64_t after,
                                  int limit, const Texts& texts);
 
-// Takes the message's text away for good; those who follow the channel are told. Throws
+// Deletes the message's text for good, and tells those who follow the channel. Throws
 // message_not_found.
 void delete_message(db::Tx& tx, const std::string& message_id, const std::string& actor);
 
-// Everything that the user wrote, and his memberships; for accounts that are deleted.
+// Deletes all messages and memberships of the user; for the deletion of accounts.
 void forget(db::Tx& tx, const std::string& user_id);
 
 }  // namespace berth::chat

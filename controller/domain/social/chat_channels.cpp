@@ -1,4 +1,4 @@
-// Channels, and who has joined them.
+// Channels and their members.
 #include <stdexcept>
 
 #include "controller/base/error.h"
@@ -67,7 +67,7 @@ Channel get(db::Tx& tx, const std::string& user_id, const std::string& channel_i
 
 Page<Channel> list(db::Tx& tx, const std::string& user_id, const ChannelQuery& query,
                    const PageRequest& page) {
-  // $2 and $3: NULL and 0 let all pass.
+  // $2 = NULL and $3 = 0 let all channels pass.
   static const std::string matching =
       " FROM chat_channels c LEFT JOIN chat_members m ON m.channel_id = c.id AND m.user_id = $1 "
       "WHERE ($2 IS NULL OR c.type = $2) AND ($3 = 0 OR m.user_id IS NOT NULL)";
@@ -98,7 +98,7 @@ Channel leave(db::Tx& tx, const std::string& user_id, const std::string& channel
   Channel channel = get(tx, user_id, channel_id);
   tx.execute("DELETE FROM chat_members WHERE channel_id = $1 AND user_id = $2", channel_id,
              user_id);
-  // Who follows the channel learns that he may not any more.
+  // Wakes the user's streams, which notice that the user may no longer follow the channel.
   if (channel.joined) tx.notify(db::Topic::chat, channel_id);
   channel.joined = false;
   return channel;

@@ -46,7 +46,7 @@ std::shared_ptr<const Filter::Version> Filter::at(db::Tx& tx) {
   auto made =
       std::make_shared<const Version>(Version{.number = number, .filter = WordFilter(words(tx))});
   const std::lock_guard lock(mutex_);
-  // A snapshot may be older than what another one has seen.
+  // This snapshot may be older than the one that another thread has seen.
   if (!newest_ || newest_->number < number) newest_ = made;
   return made;
 }

@@ -9,31 +9,32 @@
 #include "controller/db/database.h"
 #include "controller/domain/social/word_filter.h"
 
-// The words that are filtered out of the chat; admins maintain them.
+// The list of words that are filtered from the chat, which administrators maintain.
 namespace berth::chat {
 
-// The filter is made anew whenever the list has changed: some milliseconds.
+// Whenever the list has changed, the filter is built anew, which takes some milliseconds.
 inline constexpr size_t max_words = 5'000;
 inline constexpr size_t max_word_bytes = 128;
 
-// In the order of their bytes.
+// The list, in byte order.
 std::vector<std::string> words(db::Tx& tx);
-// The whole list; a word that is there twice counts once. It holds for what was written before,
-// too. Throws validation_failed for a word that nothing could match (WordFilter::can_match).
+// Replaces the whole list; duplicates count once. It also applies to messages written before.
+// Throws validation_failed for a word that can't match anything (WordFilter::can_match).
 void set_words(db::Tx& tx, const std::vector<std::string>& list, const std::string& actor);
 
-// The filter of the list as a transaction sees it. Thread-safe.
+// Provides the filter for the word list that a transaction sees. Thread-safe.
 class Filter {
  public:
   struct Version {
     std::int64_t number = 0;
     WordFilter filter;
   };
+  // The filter; built by this call if the list has changed.
   std::shared_ptr<const Version> at(db::Tx& tx);
 
  private:
   std::mutex mutex_;
-  std::shared_ptr<const Version> newest_;  // that was asked for
+  std::shared_ptr<const Version> newest_;  // the newest version that was requested so far
 };
 
 }  // namespace berth::chat

@@ -17,7 +17,7 @@ Status status_of(const std::string& name) {
   throw std::logic_error("no status of a friendship: " + name);
 }
 
-// The order in which a pair stands in its row.
+// The two users in the order in which they are stored in a row.
 struct Pair {
   Pair(const std::string& one, const std::string& other)
       : low(std::min(one, other)), high(std::max(one, other)) {}
@@ -50,7 +50,7 @@ std::optional<Row> find(db::Tx& tx, const Pair& pair) {
   return row_of(rows);
 }
 
-// As the user sees it; to anybody else it isn't there.
+// Returns the friendship if the user is one of the two; for anybody else it doesn't exist.
 Row get(db::Tx& tx, const std::string& user_id, const std::string& friendship_id) {
   auto rows =
       tx.query("SELECT id, low_id, high_id, requester_id, status FROM friendships WHERE id = $1",
@@ -200,7 +200,7 @@ Page<Friend> list(db::Tx& tx, const std::string& user_id, const PageRequest& pag
 
 Page<Request> list_requests(db::Tx& tx, const std::string& user_id, Direction direction,
                             const PageRequest& page) {
-  // One statement for both: what the caller's being the requester has to be is $2.
+  // One statement for both directions: $2 tells whether the user has to be the requester.
   static constexpr std::string_view sql =
       "SELECT f.id, u.id, u.username, f.asked_at FROM "
       "(SELECT id, high_id AS other_id, asked_at FROM friendships "

@@ -7,23 +7,24 @@
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
 
-// Friendships between two accounts.
+// Friendships between two accounts, and their transitions:
 //
-//   (none, rejected, removed) --ask--> pending      a new friendship, with an id of its own
-//   pending  --the other side asks too--> accepted  what both want needs nobody's click
-//   pending  --accept, by who was asked--> accepted
-//   pending  --reject, by who was asked--> rejected
-//   pending  --withdraw, by who asked----> removed
-//   accepted --end, by either------------> removed
-//   pending, accepted --block------------> removed
+//   (none, rejected, removed) --request------------> pending    a new friendship, with a new id
+//   pending  --request by the other user----------> accepted   because both want it
+//   pending  --accept, by the recipient-----------> accepted
+//   pending  --reject, by the recipient-----------> rejected
+//   pending  --withdraw, by the requester---------> removed
+//   accepted --end, by either user----------------> removed
+//   pending, accepted --block, by either user-----> removed
 //
-// Nothing else happens: each is one conditional UPDATE whose row count decides. Functions throw
-// berth::Error; people who block each other aren't there for one another (blocks.h).
+// There are no other transitions. Each is a conditional UPDATE whose row count decides whether it
+// happened. The functions throw berth::Error; users with a block between them can't see each other
+// (blocks.h).
 namespace berth::friends {
 
-// Of one user: lists, pages and checks go through them.
+// For one user. A limit, because lists, pages and checks go through all friends.
 inline constexpr int max_friends = 2'000;
-// Requests of one user that nobody has answered, so that nobody asks everybody.
+// The unanswered requests that one user may have sent, so that nobody sends requests to everybody.
 inline constexpr int max_open_requests = 500;
 
 enum class Status { pending, accepted, rejected, removed };
@@ -34,22 +35,22 @@ struct Friendship {
   Status status = Status::pending;
 };
 
-// Throws user_not_found; validation_failed for oneself; invalid_state where the user has asked
-// already, they are friends, or a limit is reached.
+// Requests a friendship. Throws user_not_found; validation_failed for oneself; invalid_state if the
+// user has already requested it, if the two are friends, or if a limit is reached.
 Friendship ask(db::Tx& tx, const std::string& user_id, const std::string& other_id);
-// Each throws friendship_not_found where the user isn't one of the two, forbidden where it is the
-// other side's to decide, invalid_state where it isn't pending, or where one of the two has
-// max_friends.
+// Each of these throws friendship_not_found if the user isn't one of the two, forbidden if the
+// decision is up to the other user, and invalid_state if the friendship isn't pending or, for
+// accept(), if one of the two has max_friends friends.
 Friendship accept(db::Tx& tx, const std::string& user_id, const std::string& friendship_id);
 Friendship reject(db::Tx& tx, const std::string& user_id, const std::string& friendship_id);
 Friendship withdraw(db::Tx& tx, const std::string& user_id, const std::string& friendship_id);
-// Throws friendship_not_found where they aren't friends.
+// Throws friendship_not_found if the two aren't friends.
 Friendship end(db::Tx& tx, const std::string& user_id, const std::string& other_id);
 
-// Ends what there is between the two, if anything; for blocks.
+// Ends a friendship or request between the two, if there is one; called when a user is blocked.
 void end_between(db::Tx& tx, const std::string& one, const std::string& other);
 
-// What was last between the two, whoever asked; nothing where nobody ever did.
+// The latest friendship between the two, whoever requested it; nothing if there never was one.
 std::optional<Friendship> between(db::Tx& tx, const std::string& one, const std::string& other);
 
 struct Friend {
@@ -57,17 +58,17 @@ struct Friend {
   std::string username;
   std::string email;
 };
-// By username.
+// The user's friends, sorted by username.
 Page<Friend> list(db::Tx& tx, const std::string& user_id, const PageRequest& page);
 
 enum class Direction { incoming, outgoing };
 struct Request {
   std::string friendship_id;
-  std::string user_id;  // the other one
+  std::string user_id;  // the other user
   std::string username;
   Instant sent_at;
 };
-// Pending ones, newest first.
+// The pending requests, newest first.
 Page<Request> list_requests(db::Tx& tx, const std::string& user_id, Direction direction,
                             const PageRequest& page);
 

@@ -7,7 +7,7 @@
 namespace berth::presence {
 namespace {
 
-constexpr size_t flushed_at_once = 500;  // rows in one transaction: some milliseconds
+constexpr size_t flushed_at_once = 500;  // rows in one transaction, which takes some milliseconds
 
 bool is_online(bool left, Instant last_seen, Instant now) {
   return !left && now - last_seen < online_for;
@@ -34,7 +34,7 @@ void Board::touch(const std::string& user_id, Instant now) {
     return;
   }
   Known& user = known->second;
-  // Where somebody was before he went away says nothing of where he is.
+  // A user who was offline may now be somewhere else, so the former place is dropped.
   if (!is_online(user.left, user.last_seen, now)) user.place = {};
   user.last_seen = now;
   user.left = user.written = false;

@@ -10,13 +10,14 @@
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
 
-// Who is there, and where. It changes with every heartbeat, so it is kept in memory; when somebody
-// was last seen is written now and then, and outlasts a restart.
+// Who is online, and where. It changes with every heartbeat, so it is kept in memory. The time at
+// which a user was last seen is written to the database from time to time, and survives a restart.
 namespace berth::presence {
 
-// Nobody is there who wasn't heard of for so long: twice the usual interval of heartbeats.
+// A user counts as online for this long after the last heartbeat, which is twice the usual
+// interval.
 inline constexpr Duration online_for = std::chrono::seconds(60);
-// How long a table goes on naming somebody who is there no more.
+// How long a table still lists a user who has gone.
 inline constexpr Duration table_kept_for = std::chrono::minutes(10);
 
 struct Place {
@@ -26,7 +27,7 @@ struct Place {
 
 struct Entry {
   bool online = false;
-  Instant last_seen;  // of somebody who was never seen: when the account was made
+  Instant last_seen;  // for a user who was never seen: when the account was created
   Place place;        // empty while offline
 };
 
@@ -38,35 +39,37 @@ struct AtTable {
 
 enum class Going { stays, leaves };
 
-// Thread-safe.
+// The presence of all users. Thread-safe.
 class Board {
  public:
-  // Bounds of memory (some 300 bytes for each): more than can be online on one berthd. Above them
-  // newcomers are refused until others have been gone for a minute.
+  // Limits of memory (about 300 bytes for each entry), higher than what one berthd can have online.
+  // Beyond them new users and seats are refused, until users have been offline for a minute and
+  // seats unused for `table_kept_for`.
   static constexpr size_t max_users = 200'000;
   static constexpr size_t max_seats = 200'000;
-  // What a table's answer lists; more people don't play at one table.
+  // The most seats of one table; more people don't play at one table.
   static constexpr size_t max_at_table = 500;
 
-  // The user is there, at `place`; or leaves, and is offline at once. Throws Error unavailable
-  // where max_users are there.
+  // The user is online, at `place`; or leaves, and is offline at once. Throws Error `unavailable`
+  // if max_users are present.
   void set(const std::string& user_id, const Place& place, Going going, Instant now);
-  // The user is there, wherever he was. Leaves him out where there is no room: for heartbeats
-  // whose purpose is another one.
+  // The user is online, at the same place as before. Does nothing if there is no room for another
+  // user, because the caller's request has another purpose.
   void touch(const std::string& user_id, Instant now);
-  // What is known of an account that exists.
+  // The presence of a user, whose account must exist.
   Entry of(db::Tx& tx, const std::string& user_id) const;
 
-  // Throws Error unavailable where there is no seat left, at the table or at all.
+  // The user sits down at the table, stays there, or leaves it. Throws Error `unavailable` if there
+  // is no seat left, at the table or overall.
   AtTable sit(const std::string& table_id, const std::string& user_id, Going going, Instant now);
-  // By when they came, the longest there first.
+  // Everybody at the table, in the order of their arrival.
   std::vector<AtTable> at_table(const std::string& table_id, Instant now) const;
 
-  // For accounts that are deleted.
+  // Removes the user; for the deletion of accounts.
   void forget(const std::string& user_id);
 
-  // Writes when users were last seen, in transactions of some hundred rows, and drops who isn't
-  // there any more. Throws Error unavailable; then what isn't written is tried again.
+  // Writes when users were last seen, in transactions of some hundred rows, and removes those who
+  // are offline. Throws Error `unavailable`; what wasn't written is then tried again the next time.
   void flush(db::Database& database);
 
  private:

@@ -6,8 +6,8 @@
 
 namespace berth::social {
 
-// The end of an account: its friendships, blocks, presence and messages go. In the transaction that
-// deletes it.
+// Deletes the user's friendships, blocks, presence and messages. Called in the transaction that
+// deletes the account.
 void forget(db::Tx& tx, const std::string& user_id);
 
 }  // namespace berth::social

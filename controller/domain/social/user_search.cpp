@@ -11,9 +11,10 @@
 namespace berth::user_search {
 namespace {
 
-constexpr int max_looked_at = 4'000;  // rows of an index, in each of the two ranges: milliseconds
+// Rows of an index, in each of the two ranges, which takes milliseconds.
+constexpr int max_looked_at = 4'000;
 
-// The end of the range of names that begin with `prefix`: usernames are ASCII without DEL.
+// The end of the range of names that begin with `prefix`; usernames are ASCII without DEL.
 std::string after_all(const std::string& prefix) { return prefix + "\x7f"; }
 
 class Results {
@@ -21,12 +22,12 @@ class Results {
   Results(db::Tx& tx, const std::string& user_id)
       : user_id_(user_id), hidden_(blocks::around(tx, user_id)) {}
 
-  // Of rows of id and username.
+  // Takes results from rows of id and username.
   void take(db::Query rows) {
     while (!full() && rows.next()) {
       Found found = {.id = rows.text(0), .username = rows.text(1)};
       if (found.id == user_id_ || hidden_.contains(found.id)) continue;
-      // A part may stand in a name more than once.
+      // A name may contain the query more than once.
       if (std::ranges::find(found_, found.id, &Found::id) == found_.end())
         found_.push_back(std::move(found));
     }

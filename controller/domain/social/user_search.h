@@ -7,27 +7,27 @@
 
 #include "controller/db/database.h"
 
-// Finding people by a part of their username.
+// Finds users by part of their username.
 namespace berth::user_search {
 
-inline constexpr size_t min_query_length = 2;  // characters (specification, "Limits")
-inline constexpr size_t max_results = 20;      // the same
+inline constexpr size_t min_query_length = 2;  // in characters (specification, "Limits")
+inline constexpr size_t max_results = 20;      // specification, "Limits"
 
 struct Found {
   std::string id;
   std::string username;
 };
-// Users whose name has `query` in it, without regard to case: those whose name begins with it
-// first, by name; then the others, by what follows from the match on. Neither the user himself nor
-// anybody on either side of a block with him, nor suspended or deleted accounts. Throws
-// query_too_short.
+// Finds users whose username contains `query`, regardless of case. Names that begin with it come
+// first, sorted by name; then the others, sorted by the part of the name from the match on. The
+// user, users with a block between them and the user, and suspended or deleted accounts are left
+// out. Throws query_too_short.
 //
-// Both come from ranges of an index, so that it takes as long whatever number of users there is. It
-// looks at a bounded number of rows; somebody among whose first thousands of matches nearly all
-// have blocked him may not find all.
+// Both groups come from ranges of an index, so a search takes the same time whatever number of
+// users there is. The number of rows that it reads is limited: if almost all of the first few
+// thousand matches have a block with the user, further matches may be missing.
 std::vector<Found> search(db::Tx& tx, const std::string& user_id, std::string_view query);
 
-// The account of this name, without regard to case.
+// The account with this username, regardless of case.
 std::optional<Found> find(db::Tx& tx, std::string_view username);
 
 }  // namespace berth::user_search

@@ -12,23 +12,23 @@ namespace {
 
 using Kind = Looks::Kind;
 
-// Between two letters of a word, above which they belong to no word together.
+// The most signs between two letters of a word.
 constexpr size_t max_gap = 8;
-// Pieces of text that one word may take; bounds the time for each place of a text.
+// The most pieces that a word may consist of, which bounds the time for each position of a text.
 constexpr size_t max_pieces = 4 * WordFilter::max_letters;
-// Repetitions that count; more are the same. No word has a letter so often in a row.
+// More repetitions than this count as this many; no word repeats a letter so often.
 constexpr size_t max_repeats = 8;
-// Ways in which a text is read at once: each sign may be a letter or stand between two.
+// The most readings of a text that are followed at once: each sign may be a letter or be skipped.
 constexpr size_t max_states = 32;
 constexpr size_t fewest_spaced_letters = 3;
 
 struct Character {
-  size_t begin = 0;  // bytes
+  size_t begin = 0;  // in bytes
   size_t end = 0;
   Looks looks;
 };
 
-// U8_NEXT mixes the widths of integers.
+// U8_NEXT mixes integers of different widths.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 Character next_character(std::string_view text, size_t at) {
@@ -46,19 +46,19 @@ bool spells(Kind kind) { return kind == Kind::letter || kind == Kind::digit || k
 
 }  // namespace
 
-// The same letter once or several times in a row, or one separator, with the zero-width characters
-// behind it.
+// One letter, occurring once or several times in a row, or one separator; with the zero-width
+// characters after it.
 struct WordFilter::Piece {
   Kind kind = Kind::separator;
-  char32_t letter = 0;  // 0: a separator, or a digit that stands for no letter
+  char32_t letter = 0;  // 0 for a separator, or a digit that resembles no letter
   bool stands_alone = false;
   size_t count = 1;
-  size_t begin = 0;  // bytes
+  size_t begin = 0;  // in bytes
   size_t end = 0;
 
   // Whether a word may end between `before` and `after`.
   static bool apart(const Piece& before, const Piece& after) {
-    if (before.end > after.begin) return false;  // both are of one character
+    if (before.end > after.begin) return false;  // both come from the same character
     if (before.kind == Kind::digit && after.kind == Kind::digit) return false;
     return before.kind != Kind::letter || after.kind != Kind::letter || before.stands_alone ||
            after.stands_alone;
@@ -134,15 +134,16 @@ void WordFilter::add(std::string_view word) {
       node = child;
     }
   }
-  // Of "1488" and "iabb" the one with letters is found in more texts.
+  // "1488" and "iabb" normalise to the same letters; the word with letters matches more texts, so
+  // it takes precedence.
   if (nodes_[node].ending == Ending::none || ending == Ending::word) nodes_[node].ending = ending;
 }
 
-// Reads the pieces from one place on, in all ways at once.
+// Reads pieces from one position on, and follows all possible readings at once.
 struct WordFilter::Walk {
   struct State {
     std::uint32_t node = 0;
-    bool broken = false;  // by a space that the listed word doesn't have
+    bool broken = false;  // a space was skipped that the listed word doesn't have
     bool operator==(const State&) const = default;
   };
 
@@ -151,8 +152,8 @@ struct WordFilter::Walk {
   size_t letters = 0;
   size_t digits = 0;
   size_t gap = 0;
-  bool parted = false;          // a separator was passed
-  bool spaced = false;          // a space was passed
+  bool parted = false;          // a separator was skipped
+  bool spaced = false;          // a space was skipped
   size_t letters_in_group = 0;  // since the last space
   size_t largest_group = 0;
 
@@ -174,7 +175,7 @@ struct WordFilter::Walk {
     states = std::move(after);
   }
 
-  // The states after reading `letter` once; the letter before may be repeated.
+  // The states after reading `letter` once; it may also repeat the previous letter.
   std::vector<State> read(const std::vector<State>& from, char32_t letter) const {
     std::vector<State> after;
     for (const State& state : from) {
@@ -186,7 +187,7 @@ struct WordFilter::Walk {
     return after;
   }
 
-  // Whether a word may end here.
+  // Reads a piece. Returns whether a word may end after it.
   bool pass(const Piece& piece) {
     std::vector<State> after = states;
     for (size_t count = std::min(piece.count, max_repeats); count > 0; --count)
@@ -201,12 +202,12 @@ struct WordFilter::Walk {
     }
     bool ended = false;
     for (const State& state : after) {
-      // The sign behind "hi!" ends a sentence, the s in "boss's" another word.
+      // The sign after "hi!" ends a sentence, and the s in "boss's" belongs to another word.
       const bool only_repeats =
           (is_sign || behind_gap) && std::ranges::find(states, state) != states.end();
       ended = ended || (!only_repeats && ends(state));
     }
-    if (is_sign)  // or it stands between two letters
+    if (is_sign)  // or the sign is skipped
       for (const State& state : states)
         if (state.node != 0) put(after, state);
     states = std::move(after);
@@ -219,12 +220,13 @@ struct WordFilter::Walk {
     const bool alone = largest_group == 1 && node.runs >= fewest_spaced_letters;
     if (state.broken && !alone) return false;
     if (node.ending == Ending::number) return letters == 0 && digits > 0 && !parted;
-    // "$$$" and "!!!" are no words, "@$$" is.
+    // "$$$" and "!!!" aren't words, but "@$$" is.
     return letters > 0 || (digits == 0 && node.runs > 1);
   }
 };
 
-// How many pieces from `start` on are a listed word, the longest; 0 where none is.
+// The number of pieces from `start` on that form a listed word, for the longest such word; 0 if
+// there is none.
 size_t WordFilter::longest_match(const std::vector<Piece>& pieces, size_t start) const {
   Walk walk = {.nodes = nodes_};
   size_t longest = 0;
@@ -246,7 +248,7 @@ bool WordFilter::may_begin_at(const std::vector<Piece>& pieces, size_t at) {
   const Piece& piece = pieces[at];
   if (!spells(piece.kind) || piece.letter == 0) return false;
   if (at > 0 && !Piece::apart(pieces[at - 1], piece)) return false;
-  // The sign in "@art" isn't the word's first letter.
+  // In "@art", the sign isn't the word's first letter.
   const bool repeated = at + 1 < pieces.size() && pieces[at + 1].letter == piece.letter;
   return piece.kind != Kind::sign || !repeated;
 }
@@ -255,7 +257,7 @@ std::string WordFilter::filter(std::string_view text) const {
   const std::vector<Piece> pieces = split(text);
   std::string filtered;
   filtered.reserve(text.size());
-  size_t kept_until = 0;  // byte
+  size_t kept_until = 0;  // in bytes
   for (size_t at = 0; at < pieces.size();) {
     const bool may_begin = may_begin_at(pieces, at);
     const size_t length = may_begin ? longest_match(pieces, at) : 0;

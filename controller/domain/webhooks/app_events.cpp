@@ -3,7 +3,7 @@
 namespace berth::app_events {
 namespace {
 
-// The newest one of a deployment stays whatever its age: a stream begins with it.
+// The newest event of a deployment is kept whatever its age, because a stream begins with it.
 constexpr std::string_view select_old =
     "SELECT e.id FROM app_events e WHERE e.at <= $1 AND NOT EXISTS "
     "(SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id) AND (e.type NOT IN "

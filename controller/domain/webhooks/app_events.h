@@ -8,29 +8,33 @@
 
 #include "controller/db/database.h"
 
-// What happened to an app's deployments, as rows that commit with it. Each change of what
-// GET …/status shows is written by a trigger of the database (0011_webhooks.sql), so that no part
-// of berth can change a status in silence; commits tell of them by Topic::deployment and
-// deployment_seen.
+// What has happened to an app's deployments, as rows that are committed together with the change.
+// Triggers of the database write a row for each change of what GET …/status shows
+// (0011_webhooks.sql), so that no part of berth can change a status unnoticed. The commits notify
+// Topic::deployment and deployment_seen.
 namespace berth::app_events {
 
-// The newest so many of a deployment stay, and none longer than `kept_for`.
+// The newest events of a deployment are kept, this many and for this long. A deployment's newest
+// event is kept whatever its age, and an event that a delivery needs stays until that is done. The
+// trigger in 0011_webhooks.sql has the same number.
 inline constexpr int kept_of_a_subject = 200;
 inline constexpr Duration kept_for = std::chrono::days(7);
 
 struct Event {
-  std::int64_t id = 0;  // rises with the commits
-  nlohmann::json data;  // id, status, subdomain, phase, reason, …; last_health_check in ms
+  std::int64_t id = 0;  // rises with each commit
+  // The fields id, status, subdomain, phase, reason and more; last_health_check in milliseconds.
+  nlohmann::json data;
   Instant at;
 };
-// Changes of the deployment's status behind `after`, oldest first.
+// The changes of the deployment's status after `after`, oldest first, at most `most`.
 std::vector<Event> status_changes(db::Tx& tx, const std::string& deployment_id, std::int64_t after,
                                   int most);
-// The id of the newest one; nothing where all were too old to be kept.
+// The id of the newest change; nothing if there is none.
 std::optional<std::int64_t> newest_status_change(db::Tx& tx, const std::string& deployment_id);
 
-// Removes at most `most` of those that are too old and that no delivery needs.
+// Deletes at most `most` events that are too old and that no delivery needs. Returns their number.
 int remove_old(db::Tx& tx, int most);
+// Whether remove_old() would find an event.
 bool is_any_old(db::Tx& tx);
 
 }  // namespace berth::app_events

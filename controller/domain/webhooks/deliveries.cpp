@@ -1,4 +1,4 @@
-// What waits to be told, and how it went.
+// The deliveries that wait for webhooks, and their results.
 #include "controller/base/crypto.h"
 #include "controller/base/text.h"
 #include "controller/domain/webhooks/app_events.h"
@@ -30,7 +30,8 @@ Delivery delivery_of(const db::Query& row) {
           .done_at = row.instant_or_null(11)};
 }
 
-// What waits for the webhook (and is about the subject) is tried next at `until`.
+// Sets the next attempt of all waiting deliveries of the webhook (for the subject, if one is given)
+// to `until`.
 void put_off(db::Tx& tx, const std::string& webhook_id, const std::optional<std::string>& subject,
              Instant until) {
   tx.execute(
@@ -65,7 +66,7 @@ Delivery test(db::Tx& tx, const Webhook& webhook) {
                 "subject = $2 AND state = 'waiting')",
                 webhook.id, subject) != 0)
     throw Error(Code::invalid_state, "the last test still waits to be delivered");
-  // No webhook asks for this type, so that the delivery is made here.
+  // No webhook subscribes to this type, so its delivery is created here.
   emit(tx, webhook.app_id, test_type, subject, {{"webhook_id", webhook.id}});
   tx.execute(
       "INSERT INTO webhook_deliveries (webhook_id, event_id, subject, next_attempt_at, created_at) "
@@ -143,7 +144,7 @@ Settled settle(db::Tx& tx, const Attempt& attempt, const Outcome& outcome, Insta
   if (kept.error) kept.error = cut(*kept.error, kept_of_an_error);
   auto row =
       tx.query("SELECT subject, created_at FROM webhook_deliveries WHERE id = $1", attempt.id);
-  if (!row.next()) return Settled::failed;  // its webhook was deleted meanwhile
+  if (!row.next()) return Settled::failed;  // the webhook has been deleted in the meantime
   const std::string subject = row.text(0);
   if (!kept.error) {
     finish(tx, attempt.id, "delivered", kept);

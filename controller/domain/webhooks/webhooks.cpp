@@ -30,7 +30,7 @@ std::string sealed(const std::string& secret, const std::string& webhook_id,
   return base64(seal(data_key, secret, "webhook:" + webhook_id));
 }
 
-// A name or an address, as far as it can be told without asking anybody.
+// Whether the text can be a host name or an address, as far as that can be said without a look-up.
 bool is_host(std::string_view text) {
   const bool in_brackets = text.size() > 2 && text.front() == '[' && text.back() == ']';
   if (in_brackets) return text.find_first_not_of("0123456789abcdefABCDEF:.", 1) == text.size() - 1;

@@ -12,12 +12,12 @@
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
 
-// Whom an app's owner wants to be told, and what waits to be told. Functions throw berth::Error.
+// The webhooks of an app, and the deliveries that wait for them. The functions throw berth::Error.
 //
-// An event is a row that commits with what it is about, and each webhook that wants it gets a
-// delivery in the same transaction (triggers of 0011_webhooks.sql). What happens to one subject
-// (a deployment, a campaign) is delivered in order: nothing overtakes an earlier delivery that
-// still waits.
+// An event is a row that is committed together with what it is about, and each webhook that
+// subscribes to it gets a delivery in the same transaction (triggers in 0011_webhooks.sql). The
+// events of one subject (a deployment or a campaign) are delivered in order: no event overtakes an
+// earlier delivery that still waits.
 namespace berth::webhooks {
 
 inline constexpr std::array<std::string_view, 8> types = {
@@ -27,9 +27,9 @@ inline constexpr std::string_view test_type = "webhook.test";
 
 inline constexpr int max_per_app = 10;
 inline constexpr size_t max_url_length = 2048;
-// A receiver that is away for so long has lost what it missed.
+// A delivery fails for good when it has waited for this long.
 inline constexpr Duration given_up_after = std::chrono::days(3);
-// Deliveries that are done, for their owner to look at.
+// How long deliveries that are done are kept, so that the owner can look at them.
 inline constexpr Duration done_kept_for = std::chrono::days(3);
 
 struct Webhook {
@@ -42,34 +42,37 @@ struct Webhook {
 };
 struct WebhookWithSecret {
   Webhook webhook;
-  std::string secret;  // shown once; stored sealed, since it signs
+  std::string secret;  // shown once; stored encrypted, because berth signs with it
 };
 
 enum class Schemes { only_https, http_too };
 
-// Why `url` can't be a receiver's; nothing where it can. What its host resolves to is looked at
-// when it is connected to.
+// Returns why `url` can't be used for a webhook; nothing if it can. The addresses that its host
+// resolves to are checked when a connection is made.
 std::optional<std::string> refuse_url(const std::string& url, Schemes schemes);
 
-// Throws validation_failed; invalid_state where the app has max_per_app.
+// Throws validation_failed; throws invalid_state if the app already has max_per_app webhooks.
 WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::string& url,
                          const std::vector<std::string>& events, Schemes schemes,
                          const std::string& data_key);
 // Throws webhook_not_found.
 Webhook get(db::Tx& tx, const std::string& app_id, const std::string& id);
 Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& page);
-// What isn't set stays; so does the secret. What waits goes to the new URL.
+// Fields that aren't set stay as they are, and so does the secret. Waiting deliveries go to the new
+// URL.
 struct Change {
   std::optional<std::string> url;
   std::optional<std::vector<std::string>> events;
 };
 Webhook change(db::Tx& tx, const Webhook& webhook, const Change& change, Schemes schemes);
-// A new secret: every attempt from now on is signed with it, also of what waits.
+// Creates a new secret. Every attempt from now on is signed with it, including those for deliveries
+// that wait already.
 WebhookWithSecret rotate_secret(db::Tx& tx, const Webhook& webhook, const std::string& data_key);
-// With everything that waits for it.
+// Deletes the webhook with all deliveries that wait for it.
 void remove(db::Tx& tx, const Webhook& webhook);
 
-// Tells the app's webhooks that want `type`, in order for each `subject`. Once it commits.
+// Notifies the app's webhooks that subscribe to `type`, in order for each `subject`, once the
+// transaction is committed.
 void emit(db::Tx& tx, const std::string& app_id, std::string_view type, const std::string& subject,
           const nlohmann::json& data);
 
@@ -78,26 +81,27 @@ struct Delivery {
   std::string event_id;
   std::string type;
   std::string subject;
-  std::string state;  // waiting, delivered, failed
+  std::string state;  // waiting, delivered or failed
   int attempts = 0;
-  std::optional<Instant> next_attempt_at;  // while it waits
+  std::optional<Instant> next_attempt_at;  // set while it waits
   std::optional<Instant> last_attempt_at;
   std::optional<std::int64_t> response_status;  // of the last attempt
-  std::optional<std::string> error;             // the same
+  std::optional<std::string> error;             // of the last attempt
   Instant created_at;
   std::optional<Instant> done_at;
 };
-// Newest first.
+// The deliveries of the webhook, newest first.
 Page<Delivery> deliveries(db::Tx& tx, const Webhook& webhook, const PageRequest& page);
-// An event of type webhook.test to this one alone. Throws invalid_state while the last one waits.
+// Sends an event of type webhook.test to this webhook only. Throws invalid_state while an earlier
+// test still waits.
 Delivery test(db::Tx& tx, const Webhook& webhook);
 
-// ---- What the loop does -------------------------------------------------------------------------
+// ---- For the webhook loop -----------------------------------------------------------------------
 
 struct Due {
   std::int64_t id = 0;
   std::string webhook_id;
-  std::string owner_id;  // of its app
+  std::string owner_id;  // the owner of the webhook's app
   std::string subject;
 };
 struct Shares {
@@ -105,8 +109,9 @@ struct Shares {
   int of_owner = 0;
   int of_webhook = 0;
 };
-// What can be sent now: the first of each subject, at most so many; each owner in turn, of one
-// those that wait longest first.
+// Returns the deliveries that can be sent now: the oldest waiting one of each subject, up to the
+// limits in `most`, alternating between owners. Among one owner's deliveries, those that have
+// waited longest come first.
 std::vector<Due> due(db::Tx& tx, const Shares& most);
 
 struct Attempt {
@@ -122,24 +127,25 @@ struct Attempt {
   Instant event_at;
   int number = 0;  // from 1
 };
-// Counts an attempt and puts the subject off until `retry_at`, so that a crash in between counts
-// too. Nothing where it doesn't wait any more, or can't be opened with this key: that one has
-// failed now.
+// Counts an attempt and postpones the whole subject until `retry_at`, before the delivery is sent,
+// so that an attempt counts even if berthd crashes. Returns nothing if the delivery no longer
+// waits, or its secret can't be decrypted with this key; in the second case it is marked as failed.
 std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, std::int64_t id,
                                      Instant retry_at);
 int attempts_of(db::Tx& tx, std::int64_t id);
 
 struct Outcome {
-  std::optional<int> status;         // the receiver's
-  std::optional<std::string> error;  // set: it wasn't delivered
+  std::optional<int> status;         // the receiver's HTTP status
+  std::optional<std::string> error;  // set if it wasn't delivered
 };
-// How it went; an undelivered one waits until `retry_at`, or has failed once it is too old. What
-// comes behind a delivered one is due, and where that one was a retry, everything that waits for
-// the webhook: its receiver is well again.
+// Records the result of an attempt. A delivery that failed waits until `retry_at`, or fails for
+// good once it is too old. After a success the next delivery of the subject is due; if the success
+// was a retry, so is everything that waits for the webhook, because its receiver works again.
 enum class Settled { delivered, waits, failed };
 Settled settle(db::Tx& tx, const Attempt& attempt, const Outcome& outcome, Instant retry_at);
 
+// Whether remove_old() would find anything.
 bool is_anything_old(db::Tx& tx);
-int remove_old(db::Tx& tx, int most);  // deliveries that are done, and events that nobody needs
+int remove_old(db::Tx& tx, int most);  // finished deliveries, and events that nobody needs
 
 }  // namespace berth::webhooks

@@ -9,7 +9,8 @@
 namespace berth::simulated {
 namespace {
 
-// `cpu, memory limit for container web`, the way LimitRanger notes what it filled in.
+// A text such as `cpu, memory limit for container web`, which LimitRanger uses to record what it
+// filled in.
 std::string filled(Json& amounts, const Json& defaults, const std::string& what,
                    const std::string& container) {
   std::string names;

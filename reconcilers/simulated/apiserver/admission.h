@@ -2,20 +2,20 @@
 
 #include "reconcilers/simulated/apiserver/store.h"
 
-// The admission plugins of an API server that berth's objects meet
+// The admission plugins of an API server that affect berth's objects
 // (https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 namespace berth::simulated {
 
-// NamespaceLifecycle. Throws Refusal: 404 where the namespace doesn't exist, 403 while it is being
+// NamespaceLifecycle. Throws Refusal 404 if the namespace doesn't exist, and 403 while it is being
 // deleted.
 void check_namespace(const Store& store, const Type& type, const Json& object);
 
-// LimitRanger's defaults, ServiceAccount and the tolerations that every pod gets. Throws Refusal
-// 403 where the service account doesn't exist.
+// Applies LimitRanger's defaults, ServiceAccount, and the tolerations that every pod gets. Throws
+// Refusal 403 if the service account doesn't exist.
 void complete_pod(const Store& store, Json& pod);
 
-// LimitRanger's bounds and PodSecurity (`pod-security.kubernetes.io/enforce`: restricted and
-// baseline). Throws Refusal 403.
+// Checks LimitRanger's bounds and PodSecurity (the namespace's label
+// `pod-security.kubernetes.io/enforce`, levels restricted and baseline). Throws Refusal 403.
 void check_pod_policies(const Store& store, const Json& pod);
 
 }  // namespace berth::simulated

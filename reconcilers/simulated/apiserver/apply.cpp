@@ -36,7 +36,7 @@ Managers managers_of(const Json& object) {
   return managers;
 }
 
-// Appliers first, then by time and name, as the API server sorts them.
+// Managers are sorted as the API server does: those that apply come first, then by time and name.
 void set_managers(Json& object, Managers managers) {
   std::erase_if(managers, [](const Manager& one) { return one.fields.empty(); });
   std::stable_sort(managers.begin(), managers.end(), [](const Manager& a, const Manager& b) {
@@ -59,8 +59,8 @@ void set_managers(Json& object, Managers managers) {
     object["metadata"]["managedFields"] = std::move(entries);
 }
 
-// What nobody owns: the object's identity and the server's own fields (stripMeta in
-// k8s.io/apimachinery, managedfields), and what the endpoint doesn't write.
+// Removes the fields that nobody can own: the object's identity and the server's own fields
+// (stripMeta in k8s.io/apimachinery, managedfields), and fields that the endpoint doesn't write.
 void strip(FieldSet& fields, const Type& type, Subresource subresource) {
   fields.drop("f:apiVersion");
   fields.drop("f:kind");
@@ -72,7 +72,7 @@ void strip(FieldSet& fields, const Type& type, Subresource subresource) {
       own.drop("f:" + std::string(field));
     if (metadata->children().empty()) fields.drop("f:metadata");
   }
-  if (type.id == Kind::namespaces) fields.drop("f:spec");  // the server's own finalizers
+  if (type.id == Kind::namespaces) fields.drop("f:spec");  // the server's own finalizers are there
   if (subresource == Subresource::status) {
     fields.drop("f:spec");
   } else if (type.status == HasStatus::yes) {
@@ -114,7 +114,7 @@ Refusal apply_conflict(const std::vector<Clash>& clashes) {
   return Refusal(status_failure(409, "Conflict", message, {{"causes", std::move(causes)}}));
 }
 
-// Takes what changed away from the others. Throws Refusal where that needs force.
+// Removes the changed fields from the other managers. Throws Refusal if that needs `force`.
 void take_over(Managers& managers, const Comparison& change, const Writer& writer,
                Operation operation, Force force) {
   FieldSet touched = change.added;
@@ -135,8 +135,9 @@ Json without_managers(Json object) {
   return object;
 }
 
-// What the writer applied before and doesn't any more goes, unless somebody else owns it too.
-// `applied` has the writer's fields with those that nobody can own, so that `metadata` stays.
+// Removes the fields that the writer applied before and no longer applies, unless somebody else
+// owns them too. `applied` contains the writer's fields together with those that nobody can own, so
+// that `metadata` stays.
 Json pruned(const Json& merged, const FieldSet& before, const FieldSet& applied,
             const Managers& managers) {
   FieldSet owned = applied;
@@ -165,7 +166,7 @@ Json applied(const Type& type, const Json& live, const Json& config, const Write
 
   Json result = pruned(merged, before, whole, managers);
   const Comparison change = compare(old, result);
-  // Who only joins the owners of what is there already gets no time at all.
+  // A writer that merely becomes another owner of unchanged fields gets no time.
   if (!(change.added.empty() && change.modified.empty() && change.removed.empty()))
     mine->time = timestamp();
   take_over(managers, change, writer, Operation::apply, force);
@@ -182,7 +183,7 @@ Json apply(const Type& type, const Json& live, const Json& config, const Writer&
     return applied(type, live, config, writer, force);
   } catch (const MergeError& failure) {
     const std::string ns = namespace_of(config);
-    // Not a refusal in the server's eyes, so it has no reason.
+    // The API server doesn't treat this as a refusal, so it gives no reason.
     throw Refusal(status_failure(500, "",
                                  "failed to create typed patch object (" + ns + "/" +
                                      name_of(config) + "; " + api_version(type) +
@@ -196,13 +197,13 @@ void track_update(const Type& type, const Json& live, Json& next, const Writer& 
   if (live.is_null())
     for (const char* part : {"metadata", "spec", "status"})
       if (next.contains(part)) old[part] = Json::object();
-  // A required list is never new.
+  // A required list never counts as new.
   if (type.id == Kind::pods) old["spec"]["containers"] = Json::array();
   Comparison change;
   try {
     change = compare(old, without_managers(next));
   } catch (const MergeError&) {
-    return;  // lists with duplicate keys can be stored by an update; who owns them stays as it was
+    return;  // an update can store lists with duplicate keys; the ownership then stays as it was
   }
   for (FieldSet* part : {&change.added, &change.modified}) strip(*part, type, writer.subresource);
   take_over(managers, change, writer, Operation::update, Force::yes);

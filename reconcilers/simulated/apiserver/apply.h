@@ -10,23 +10,24 @@ namespace berth::simulated {
 enum class Subresource { none, status };
 enum class Force { no, yes };
 
-// Somebody who writes to an endpoint.
+// Who writes, and to which endpoint of the object.
 struct Writer {
   std::string manager;
   Subresource subresource = Subresource::none;
 };
 
-// `live` after `config` was applied by `writer`, managedFields included; not yet defaulted. `live`
-// is null for an object that doesn't exist. Throws Refusal 409 where another manager owns a field
-// that would change and `force` is no, and 500 where `config` isn't of the kind's structure.
+// Returns the object that results when `writer` applies `config` to `live`, with its managedFields
+// but before defaulting. `live` is null for an object that doesn't exist. Throws Refusal 409 if
+// another manager owns a field that would change and `force` is `no`, and 500 if `config` doesn't
+// have the structure of the kind.
 Json apply(const Type& type, const Json& live, const Json& config, const Writer& writer,
            Force force);
 
-// Sets the managedFields of `next`, which replaces `live` (null: created) by a plain create or
-// update: changed fields belong to `writer` from now on, and to nobody else.
+// Sets the managedFields of `next`, which replaces `live` (null if it is created) by a plain create
+// or update: `writer` becomes the only owner of the fields that changed.
 void track_update(const Type& type, const Json& live, Json& next, const Writer& writer);
 
-// Whether both are the same but for the times in managedFields: then nothing is written.
+// Whether the objects are equal apart from the times in managedFields. If so, nothing is written.
 bool same_but_for_times(const Json& a, const Json& b);
 
 }  // namespace berth::simulated

@@ -13,10 +13,12 @@ struct Condition {
   std::string message;
 };
 
-// Sets the condition in the list (of a pod's status); its time changes with its status only.
+// Sets a condition in a list of conditions, such as a pod's. Its lastTransitionTime changes only if
+// its status does.
 void set_condition(Json& conditions, const Condition& condition);
-// The condition of that type, or null.
+// The condition of this type; null if there is none.
 const Json& condition_of(const Json& object, const std::string& type);
+// Whether the condition of this type has the status True.
 bool is_true(const Json& object, const std::string& type);
 
 }  // namespace berth::simulated

@@ -12,7 +12,7 @@ void fallback(Json& object, const char* field, Json value) {
   if (!object.contains(field)) object[field] = std::move(value);
 }
 
-// The list or object of a field, or nothing where it isn't there (or null, or of another type).
+// The field if it is a list or an object; null otherwise.
 Json* part(Json& object, const char* field) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(field);
@@ -30,7 +30,8 @@ void probe_defaults(Json& probe) {
   }
 }
 
-// Images without a tag, or with :latest, are always pulled; others when they aren't there.
+// Images without a tag, or with the tag `latest`, are always pulled; others only if the node
+// doesn't have them.
 std::string pull_policy(const std::string& image) {
   if (image.find('@') != std::string::npos) return "IfNotPresent";
   const size_t slash = image.rfind('/');
@@ -65,7 +66,7 @@ void pod_spec_defaults(Json& spec) {
   fallback(spec, "schedulerName", "default-scheduler");
   fallback(spec, "terminationGracePeriodSeconds", 30);
   fallback(spec, "securityContext", Json::object());
-  // The old name of the same field, which is written beside the new one.
+  // The deprecated name of the same field, which is written as well.
   if (spec.contains("serviceAccountName"))
     spec["serviceAccount"] = spec["serviceAccountName"];
   else if (spec.contains("serviceAccount"))
@@ -77,7 +78,7 @@ void pod_spec_defaults(Json& spec) {
     for (Json& volume : *volumes) volume_defaults(volume);
 }
 
-// Requests that aren't given are as high as the limits.
+// Requests that aren't given equal the limits.
 void pod_defaults(Json& object) {
   Json& spec = object["spec"];
   pod_spec_defaults(spec);
@@ -174,7 +175,7 @@ void namespace_defaults(Json& object) {
   fallback(object["status"], "phase", "Active");
 }
 
-// Fields of Event that are always written.
+// These fields of an Event are always written.
 void event_defaults(Json& object) {
   for (const char* time : {"eventTime", "firstTimestamp", "lastTimestamp"})
     fallback(object, time, nullptr);

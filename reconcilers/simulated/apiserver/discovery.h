@@ -8,11 +8,11 @@
 namespace berth::simulated {
 
 // What an API server says about itself: /version, /api, /apis and the resources of each group.
-// Nothing where there is no such path.
+// Returns nothing if there is no such path.
 std::optional<Json> discovery(const std::string& path);
 
-// metrics.k8s.io/v1beta1: PodMetricsList of these pods; each running container uses a little that
-// depends on its name alone.
+// A PodMetricsList (metrics.k8s.io/v1beta1) of these pods. Each running container uses a small
+// amount that depends only on its name.
 Json pod_metrics(const std::vector<ObjectPtr>& pods);
 
 }  // namespace berth::simulated

@@ -6,8 +6,9 @@
 
 namespace berth::simulated {
 
-// A mutex that serves in the order of arrival: the controllers take it thousands of times in a row
-// and must not starve the requests. Works with std::unique_lock and std::condition_variable_any.
+// A mutex that threads get in the order of their arrival: the controllers take it thousands of
+// times in a row, and requests must not starve. Works with std::unique_lock and
+// std::condition_variable_any.
 class FairMutex {
  public:
   void lock() {

@@ -67,7 +67,7 @@ FieldSet FieldSet::with_named_parents() const {
   return named;
 }
 
-// `f:image` is `.image`, `k:{"name":"web"}` is `[name="web"]`, `v:"x"` is `[="x"]`.
+// `f:image` becomes `.image`, `k:{"name":"web"}` becomes `[name="web"]`, `v:"x"` becomes `[="x"]`.
 std::string shown_element(const std::string& element) {
   const std::string rest = element.substr(2);
   if (element.starts_with("f:")) return "." + rest;

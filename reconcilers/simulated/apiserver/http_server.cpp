@@ -16,10 +16,10 @@ namespace berth::simulated {
 namespace {
 
 constexpr const char* host = "127.0.0.1";
-// Short, because down() waits for it: the library ends an idle connection only at its time.
+// Short, because down() waits for it: the library ends an idle connection only after this time.
 constexpr time_t keep_alive_seconds = 2;
 constexpr time_t read_seconds = 10;
-// The library counts requests per connection and closes it after so many.
+// The library closes a connection after this many requests.
 constexpr size_t requests_per_connection = 1'000'000;
 
 void share_port(int socket) {
@@ -44,13 +44,13 @@ void refuse_too_large(httplib::Response& response) {
 
 }  // namespace
 
-// Its backlog is longer than the library's, which is five.
+// Has a longer backlog than the library, whose backlog is five.
 class HttpServer::Listener : public httplib::Server {
  public:
   void widen_backlog() { ::listen(svr_sock_, backlog); }
 };
 
-// As many threads as there are connections at a time.
+// Provides as many threads as there are simultaneous connections.
 class HttpServer::Threads : public httplib::TaskQueue {
  public:
   void enqueue(std::function<void()> job) override {
@@ -158,7 +158,7 @@ void HttpServer::up() {
   if (port_ <= 0) throw std::runtime_error("the simulated cluster can't listen on 127.0.0.1");
   listener_->widen_backlog();
   thread_ = std::thread([this] { listener_->listen_after_bind(); });
-  // Before that, stop() would do nothing.
+  // Until then stop() would have no effect.
   while (!listener_->is_running()) std::this_thread::yield();
 }
 

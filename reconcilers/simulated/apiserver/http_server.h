@@ -9,28 +9,28 @@
 
 namespace berth::simulated {
 
-// What a handler gets of a request: the body was read already.
+// Handles a request whose body has already been read.
 using Handler =
     std::function<void(const httplib::Request&, const std::string& body, httplib::Response&)>;
 
-// A plain HTTP server on a loopback port that it keeps, also while it is down.
+// A plain HTTP server on a loopback port, which stays reserved while the server is down.
 class HttpServer {
  public:
-  // What an API server takes (MaxRequestBodyBytes).
+  // The largest body that an API server accepts (MaxRequestBodyBytes).
   static constexpr size_t largest_body = 3 * 1024 * 1024;
-  // Each watch and each kept connection holds a thread while it lasts.
+  // Each watch and each idle connection occupies a thread.
   static constexpr size_t most_threads = 1024;
   static constexpr int backlog = 1024;
 
-  // Listens on 127.0.0.1 at a free port. Throws std::runtime_error.
+  // Listens on a free port of 127.0.0.1. Throws std::runtime_error.
   explicit HttpServer(Handler handler);
   ~HttpServer();
 
   int port() const { return port_; }
-  // Ends the connections that wait for a request, waits for the handlers that run, and refuses new
-  // connections. The caller sees to it that handlers end.
+  // Closes idle connections, waits for the handlers that are running, and refuses new connections.
+  // The caller has to make sure that the handlers end.
   void down();
-  // Listens again on the same port.
+  // Listens on the same port again.
   void up();
 
  private:
@@ -41,7 +41,7 @@ class HttpServer {
 
   Handler handler_;
   int port_ = 0;
-  int reservation_ = -1;  // a bound socket that doesn't listen: nobody else gets the port meanwhile
+  int reservation_ = -1;  // a bound socket that doesn't listen, which keeps the port reserved
   std::unique_ptr<Listener> listener_;
   std::thread thread_;
 };

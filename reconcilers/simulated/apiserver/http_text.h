@@ -7,14 +7,14 @@
 
 namespace berth::simulated {
 
-// Where a program beside the API server serves the metrics of pods.
+// The API group under which the metrics of pods are served.
 inline constexpr const char* metrics_prefix = "/apis/metrics.k8s.io/v1beta1/";
 
-// The parts of a path between its slashes.
+// The segments of a path between its slashes.
 std::vector<std::string> segments(const std::string& path);
-// A JSON answer.
+// Sends a JSON answer.
 void answer(httplib::Response& response, int status, const std::string& text);
-// Whether a parameter of the query is `true` or `1`.
+// Whether a query parameter is `true` or `1`.
 bool flag(const httplib::Request& request, const char* name);
 
 }  // namespace berth::simulated

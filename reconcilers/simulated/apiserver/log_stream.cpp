@@ -7,7 +7,7 @@
 namespace berth::simulated {
 namespace {
 
-// Where what comes behind the last line that was written begins: lines before it may be gone.
+// The index of the first line after the last one that was written; lines before it may be gone.
 size_t behind(const std::vector<OutputLine>& lines, const std::optional<OutputLine>& last,
               size_t of_that_time) {
   if (!last) return 0;

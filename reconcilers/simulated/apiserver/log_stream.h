@@ -6,13 +6,14 @@
 
 namespace berth::simulated {
 
-// A pod's log that is followed: what there is, then each line as it comes, until the run of the
-// container ends or the pod is gone.
+// Follows a pod's log: sends what exists, then each line as it appears, until the container's run
+// ends or the pod is gone.
 class LogStream {
  public:
-  // Needs the store's mutex. Throws Refusal.
+  // The caller must hold the store's mutex. Throws Refusal.
   LogStream(Store& store, const Kubelet& kubelet, Key pod, const LogRequest& request);
-  // Writes what there is, waiting for it a moment. False: the connection ends at once.
+  // Writes the lines that are new, for which it waits a moment. Returns false if the connection
+  // breaks off instead of ending properly.
   bool write(httplib::DataSink& sink);
 
  private:
@@ -25,8 +26,8 @@ class LogStream {
   std::string uid_;
   int run_ = 0;
   Watch watch_;
-  std::optional<OutputLine> last_;  // that was written
-  size_t of_that_time_ = 0;         // how many lines of its nanosecond were
+  std::optional<OutputLine> last_;  // the last line that was written
+  size_t of_that_time_ = 0;         // how many lines with that line's time were written
 };
 
 }  // namespace berth::simulated

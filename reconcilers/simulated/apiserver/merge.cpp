@@ -12,8 +12,8 @@ namespace {
 
 using Keys = std::vector<std::string_view>;
 
-// Where a value stands: the name of its field and of the field around it (items of a list have the
-// list's).
+// The position of a value: the name of its field and of the field around it. Items of a list have
+// the list's names.
 struct Place {
   std::string_view parent;
   std::string_view field;
@@ -67,7 +67,7 @@ bool is_set(const Place& place) {
   return place.parent == "metadata" && place.field == "finalizers";
 }
 
-// Selectors and references: x-kubernetes-map-type: atomic.
+// Selectors and references, which have x-kubernetes-map-type: atomic.
 bool is_atomic_object(const Place& place) {
   static constexpr std::array<std::string_view, 14> fields{
       "podSelector",     "namespaceSelector", "labelSelector",    "nodeSelector",  "secretKeyRef",
@@ -91,7 +91,7 @@ std::string key_element(const Json& item, const Keys& keys, const Place& place) 
     if (item.is_object() && value != item.end())
       found[std::string(key)] = *value;
     else if (key == "protocol")
-      found["protocol"] = "TCP";  // the default that the schema gives the key
+      found["protocol"] = "TCP";  // the schema's default for this key
     else
       throw MergeError(
           "." + std::string(place.field),
@@ -101,7 +101,8 @@ std::string key_element(const Json& item, const Keys& keys, const Place& place) 
   return "k:" + found.dump();
 }
 
-// The items of a list that isn't atomic, by their path elements, in order.
+// The items of a list that isn't atomic, with their path elements, in order; nothing for other
+// values.
 std::optional<std::vector<std::pair<std::string, const Json*>>> items_of(const Json& list,
                                                                          const Place& place) {
   const Keys* keys = keys_of(place);
@@ -120,7 +121,7 @@ std::optional<std::vector<std::pair<std::string, const Json*>>> items_of(const J
 
 void collect(const Json& value, const Place& place, FieldSet& set);
 
-// The same, with the place of what is wrong told from here on. A list knows its own name.
+// Like collect(), but a MergeError names the path from here on. A list adds its own name.
 void collect_below(const Json& value, const Place& place, FieldSet& set,
                    const std::string& element) {
   try {
@@ -161,15 +162,16 @@ Json merged(const Json& live, const Json& config, const Place& place);
 
 using Items = std::vector<std::pair<std::string, const Json*>>;
 
-// In which order the items of two lists stand when one is merged into the other: what both have in
-// the configuration's order, what only the live list has near where it was. Which of the many
-// orders that fit this is taken shows in the object, so it is the same as structured-merge-diff's.
+// The order of items when one list is merged into another: items of both lists come in the
+// configuration's order, items of the live list alone stay near their place. Several orders meet
+// this rule, and the choice is visible in the object, so it is the one that structured-merge-diff
+// makes.
 std::vector<std::string> merged_order(const Items& live, const Items& config) {
   std::set<std::string> in_live;
   std::set<std::string> in_config;
   for (const auto& [element, item] : live) in_live.insert(element);
   for (const auto& [element, item] : config) in_config.insert(element);
-  std::deque<std::string> shared;  // that are still to come
+  std::deque<std::string> shared;  // those that are still to be placed
   for (const auto& [element, item] : config)
     if (in_live.contains(element)) shared.push_back(element);
   std::vector<std::string> order;
@@ -265,7 +267,7 @@ Json removed(const Json& value, const FieldSet& fields, const Place& place) {
   return list;
 }
 
-// Everything inside a value that is only there before, or only after.
+// Collects everything inside a value that exists only before, or only after.
 void one_sided(const Json& value, const Place& place, FieldSet& set) {
   set.set_member();
   if (granular(value, place)) {

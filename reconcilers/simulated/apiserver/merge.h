@@ -5,12 +5,12 @@
 #include "reconcilers/simulated/apiserver/field_set.h"
 #include "reconcilers/simulated/apiserver/types.h"
 
-// The pure part of server-side apply: what structured-merge-diff does with typed values. Which
-// lists are maps by key, sets or atomic comes from a table of the kinds that are served here, after
-// the x-kubernetes-list-type, -list-map-keys and -map-type of Kubernetes' OpenAPI description.
+// The pure part of server-side apply, corresponding to structured-merge-diff on typed values. A
+// table of the kinds that are served here says which lists are maps by key, sets or atomic, after
+// x-kubernetes-list-type, -list-map-keys and -map-type in Kubernetes' OpenAPI document.
 namespace berth::simulated {
 
-// A list with two items of the same key, or an item without it.
+// A list has two items with the same key, or an item without a key.
 struct MergeError : std::runtime_error {
   MergeError(const std::string& field_path, const std::string& what_is_wrong)
       : std::runtime_error(field_path + ": " + what_is_wrong),
@@ -20,24 +20,26 @@ struct MergeError : std::runtime_error {
   std::string problem;
 };
 
-// The fields that an applied configuration speaks of. Throws MergeError.
+// The fields that an applied configuration sets. Throws MergeError.
 FieldSet fields_of(const Json& config);
 
-// `live` with everything that `config` says; what it doesn't mention stays. Throws MergeError.
+// `live` with everything that `config` sets; fields that `config` doesn't mention stay. Throws
+// MergeError.
 Json merge(const Json& live, const Json& config);
 
-// A strategic merge patch, without its directives (`$patch`, …): lists that are maps by key are
-// merged, a null removes. Throws MergeError.
+// Applies a strategic merge patch; its directives (`$patch` and others) aren't supported. Lists
+// that are maps by key are merged, and a null removes a field. Throws MergeError.
 Json strategic_merge(const Json& live, const Json& patch);
 
 // `object` without the members of `fields` and what is below them. Objects and lists that become
-// empty by that are null: their owners, if they have any, keep them.
+// empty are replaced by null: if somebody owns them, they stay.
 Json without(const Json& object, const FieldSet& fields);
 
-// Removes the nulls that without() leaves.
+// Removes the nulls that without() leaves behind.
 void drop_nulls(Json& object);
 
-// A null afterwards is a value of which only the content was removed.
+// How two values differ. If a value is null in `after`, its contents count as removed but the value
+// itself doesn't.
 struct Comparison {
   FieldSet added;
   FieldSet modified;

@@ -6,11 +6,11 @@
 
 namespace berth::simulated {
 
-// What a pod's spec does that a level of the Pod Security Standards
+// What a pod's spec contains that a level of the Pod Security Standards
 // (https://kubernetes.io/docs/concepts/security/pod-security-standards/) doesn't allow, in the
-// words of the PodSecurity admission plugin; empty where all is well, or the level is neither
-// `restricted` nor `baseline`. Checked: host namespaces, privileged, host ports, volume types,
-// privilege escalation, capabilities, runAsNonRoot, runAsUser, seccompProfile.
+// words of the PodSecurity admission plugin. Empty if everything is allowed, or if the level is
+// neither `restricted` nor `baseline`. Checks host namespaces, privileged containers, host ports,
+// volume types, privilege escalation, capabilities, runAsNonRoot, runAsUser and seccompProfile.
 std::string pod_security_violations(const std::string& level, const Json& spec);
 
 }  // namespace berth::simulated

@@ -10,7 +10,7 @@ namespace {
 struct Suffix {
   std::string_view text;
   Quantity::Format format;
-  int power;  // of 10 or of 2
+  int power;  // of 10, or of 2 for binary suffixes
 };
 
 constexpr auto decimal = Quantity::Format::decimal;
@@ -32,7 +32,7 @@ constexpr std::array<Suffix, 16> suffixes{{{"n", decimal, -9},
                                            {"Pi", binary, 50},
                                            {"Ei", binary, 60}}};
 
-constexpr long double most = 4.6e18L;  // a little under 2^62, so that sums of two fit
+constexpr long double most = 4.6e18L;  // a little below 2^62, so that the sum of two still fits
 
 std::string with_largest(std::int64_t whole, std::int64_t step,
                          const std::vector<std::string_view>& names) {

@@ -15,12 +15,12 @@ class Quantity {
   enum class Format { decimal, binary, exponent };
 
   Quantity() = default;
-  // Nothing where the text isn't a quantity. Amounts are kept in thousandths (milli), rounded up;
-  // what is over 2^62 of them is cut there.
+  // Returns nothing if the text isn't a quantity. Amounts are kept in thousandths, rounded up, and
+  // capped a little below 2^62 thousandths.
   static std::optional<Quantity> parse(std::string_view text);
   static Quantity of(std::int64_t whole) { return Quantity(whole * 1000, Format::decimal); }
 
-  // As Kubernetes writes it: the largest suffix that leaves a whole number.
+  // The notation of Kubernetes: the largest suffix that leaves a whole number.
   std::string text() const;
   std::int64_t milli() const { return milli_; }
 
@@ -36,7 +36,8 @@ class Quantity {
   Format format_ = Format::decimal;
 };
 
-// A quantity of an object, a string or a number; nothing where it is neither or not well-formed.
+// A quantity from a string or a number in an object; nothing for any other value or a malformed
+// text.
 std::optional<Quantity> quantity_of(const Json& value);
 
 }  // namespace berth::simulated

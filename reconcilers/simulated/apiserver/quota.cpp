@@ -25,7 +25,7 @@ void add_compute(const Json& container, Amounts& amounts) {
       add(amounts, "limits." + resource, *quantity);
 }
 
-// Pods that ended use nothing.
+// Pods that have ended count for nothing.
 bool counted(const Type& type, const Json& object) {
   if (type.id != Kind::pods) return true;
   const std::string phase = text_at(at_path(object, "/status"), "phase");
@@ -39,7 +39,7 @@ std::string shown(const Amounts& amounts) {
   return text;
 }
 
-// What a quota counts must be stated by each container.
+// The resources that a quota counts and that some container doesn't state.
 std::string unstated(const Json& hard, const Json& pod) {
   std::string missing;
   for (const auto& [resource, amount] : hard.items()) {

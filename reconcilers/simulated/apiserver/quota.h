@@ -5,21 +5,21 @@
 #include "reconcilers/simulated/apiserver/quantity.h"
 #include "reconcilers/simulated/apiserver/store.h"
 
-// ResourceQuota (https://kubernetes.io/docs/concepts/policy/resource-quotas/). Scopes are not
-// looked at: every quota counts everything in its namespace.
+// ResourceQuota (https://kubernetes.io/docs/concepts/policy/resource-quotas/). Scopes are ignored:
+// every quota counts everything in its namespace.
 namespace berth::simulated {
 
 using Amounts = std::map<std::string, Quantity>;
 
-// What a quota counts of one object: `pods`, `requests.cpu`, `limits.memory`, `secrets`,
-// `count/deployments.apps`, …
+// The amounts that an object counts for: `pods`, `requests.cpu`, `limits.memory`, `secrets`,
+// `count/deployments.apps` and so on.
 Amounts charges(const Type& type, const Json& object);
 
-// What the namespace uses of each resource in the quota's spec.hard, as its status has it.
+// The status of a quota: what its namespace uses of each resource in spec.hard.
 Json quota_status(const Store& store, const Json& quota);
 
-// Throws Refusal 403 where a quota of the namespace has no room for the new object, or counts
-// something that a container doesn't state.
+// Throws Refusal 403 if a quota of the namespace has no room for the new object, or counts a
+// resource that one of the pod's containers doesn't state.
 void check_quotas(const Store& store, const Type& type, const Json& object);
 
 }  // namespace berth::simulated

@@ -17,7 +17,7 @@ Json as_json(const std::vector<Cause>& causes) {
   return list;
 }
 
-// Strings in quotes, everything else as JSON: how field.Error prints a value.
+// Strings in quotes and everything else as JSON, as field.Error prints values.
 std::string shown(const Json& value) { return value.dump(); }
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }

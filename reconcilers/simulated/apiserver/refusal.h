@@ -6,9 +6,9 @@
 
 #include "reconcilers/simulated/apiserver/types.h"
 
-// The answers with which an API server refuses, as Status objects
-// (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/). The wording is
-// that of k8s.io/apimachinery, pkg/api/errors.
+// The error answers of an API server, as Status objects
+// (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/status/), in the words of
+// k8s.io/apimachinery, pkg/api/errors.
 namespace berth::simulated {
 
 struct Refusal : std::exception {
@@ -20,7 +20,7 @@ struct Refusal : std::exception {
   std::string message;
 };
 
-// One thing that is wrong with a field, as in Status.details.causes.
+// One problem of a field, as in Status.details.causes.
 struct Cause {
   std::string reason;  // FieldValueRequired, FieldValueInvalid, …
   std::string message;
@@ -34,18 +34,18 @@ Json status_success(const Type& type, const std::string& name, const std::string
 Refusal not_found(const Type& type, const std::string& name);
 Refusal already_exists(const Type& type, const std::string& name);
 Refusal conflict(const Type& type, const std::string& name, const std::string& why);
-// What a PUT with an old resourceVersion gets.
+// The answer to a PUT with an outdated resourceVersion.
 Refusal modified_meanwhile(const Type& type, const std::string& name);
 Refusal forbidden(const Type& type, const std::string& name, const std::string& why,
                   const std::vector<Cause>& causes = {});
 Refusal invalid(const Type& type, const std::string& name, const std::vector<Cause>& causes);
-// An object of a request's parameters (`PatchOptions`, `DeleteOptions`) with a bad field.
+// The parameters of a request (`PatchOptions`, `DeleteOptions`) have a bad field.
 Refusal invalid_options(const std::string& kind, const Cause& cause);
 Refusal bad_request(const std::string& why);
-// A body that doesn't fit the kind.
+// A body that doesn't have the structure of the kind.
 Refusal undecodable(const Type& type, const std::string& why);
 Refusal unsupported_media_type();
-// The API server's own trouble; it gives no reason for these.
+// An error of the API server itself, which has no reason field.
 Refusal internal_error(const std::string& why);
 Refusal expired(const std::string& why);
 Refusal method_not_allowed();

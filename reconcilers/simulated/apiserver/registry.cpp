@@ -12,7 +12,7 @@
 namespace berth::simulated {
 namespace {
 
-// What the body doesn't say, the URL does.
+// Fills in apiVersion and kind from the URL if the body doesn't have them.
 void check_type(const Type& type, Json& object) {
   if (text_at(object, "apiVersion").empty()) object["apiVersion"] = api_version(type);
   if (text_at(object, "kind").empty()) object["kind"] = type.kind;
@@ -27,7 +27,7 @@ void check_type(const Type& type, Json& object) {
                     group + "." + std::string(type.kind) + "): unknown conversion");
 }
 
-// The body may leave out name and namespace, but not contradict the URL.
+// The body may leave out name and namespace, but must not contradict the URL.
 void adopt_place(const Type& type, const std::string& name_space, const std::string& name,
                  Json& object) {
   check_type(type, object);
@@ -51,7 +51,7 @@ void adopt_place(const Type& type, const std::string& name_space, const std::str
   metadata["namespace"] = name_space;
 }
 
-// What a client can't set.
+// Keeps the fields that a client can't set.
 void keep_system_fields(const Json& live, Json& object) {
   const Json& before = live["metadata"];
   Json& metadata = object["metadata"];
@@ -73,7 +73,7 @@ bool spec_changed(const Type& type, const Json& before, const Json& after) {
     return a != b;
   }
   if (at_path(before, "/spec") != at_path(after, "/spec")) return true;
-  // Deployments count their annotations too (pkg/registry/apps/deployment/strategy.go).
+  // Changes of a Deployment's annotations count too (pkg/registry/apps/deployment/strategy.go).
   return type.id == Kind::deployments &&
          at_path(before, "/metadata/annotations") != at_path(after, "/metadata/annotations");
 }
@@ -98,7 +98,7 @@ Registry::Registry(Store& store, std::uint64_t seed)
     : store_(store), random_(seed != 0 ? seed : std::random_device()()) {}
 
 std::string Registry::name_suffix(size_t length) {
-  // Without vowels and look-alikes, as k8s.io/apimachinery, util/rand.
+  // Without vowels and similar-looking characters, as in k8s.io/apimachinery, util/rand.
   static constexpr std::string_view letters = "bcdfghjklmnpqrstvwxz2456789";
   std::string text;
   for (size_t i = 0; i < length; ++i) text += letters[random_() % letters.size()];
@@ -181,7 +181,7 @@ ObjectPtr Registry::create(const Type& type, const std::string& name_space, Json
   object["metadata"].erase("managedFields");
   prepare_create(type, name_space, object);
   const Key key = key_of(type, name_space, name_of(object));
-  // What admission fills in belongs to nobody.
+  // Fields that admission fills in are owned by nobody, so ownership is recorded first.
   track_update(type, nullptr, object, request.writer);
   if (type.id == Kind::pods) prepare_pod(object);
   admit(type, object);
@@ -189,7 +189,7 @@ ObjectPtr Registry::create(const Type& type, const std::string& name_space, Json
   return commit(key, nullptr, std::move(object), request.dry_run);
 }
 
-// `next` goes in the place of `live`, on the endpoint of the writer: defaults, checks, generation.
+// Replaces `live` by `next` on the writer's endpoint, with defaults, checks and generation.
 ObjectPtr Registry::replace(const Type& type, const ObjectPtr& live, Json next,
                             const Request& request) {
   keep_system_fields(*live, next);
@@ -223,7 +223,7 @@ Applied Registry::put(const Type& type, const std::string& name_space, const std
     return {create(type, name_space, std::move(object), request), true};
   }
   if (type.put != Put::unconditional && version.empty()) {
-    Type by_plural = type;  // as the API server calls it here
+    Type by_plural = type;  // the API server names the plural in this message
     by_plural.kind = type.plural;
     throw invalid(
         by_plural, name,

@@ -6,7 +6,8 @@
 #include "reconcilers/simulated/apiserver/apply.h"
 #include "reconcilers/simulated/apiserver/store.h"
 
-// What the API server's verbs do to objects: checks, defaults, versions, managed fields, deletion.
+// The operations of the API server on objects: checks, defaults, versions, managed fields,
+// deletion.
 namespace berth::simulated {
 
 enum class Propagation { background, foreground, orphan };
@@ -15,12 +16,12 @@ enum class DryRun { no, yes };
 
 struct DeleteOptions {
   Propagation propagation = Propagation::background;
-  std::string uid;               // only this very object; empty: any
-  std::string resource_version;  // only this very state; empty: any
+  std::string uid;               // delete only if the object has this uid; empty: any
+  std::string resource_version;  // delete only this version of the object; empty: any
   std::optional<std::int64_t> grace_seconds;
 };
 
-// How a request wants something written.
+// Who writes, and whether the write is only tried out.
 struct Request {
   Writer writer;
   DryRun dry_run = DryRun::no;
@@ -31,23 +32,24 @@ struct Applied {
   bool created;
 };
 
-// All functions need the caller to hold the store's mutex, and throw Refusal.
+// All functions require that the caller holds the store's mutex. Those for requests throw Refusal.
 class Registry {
  public:
-  // `seed` 0: unpredictable names and uids.
+  // With a seed of 0, names and uids are unpredictable.
   Registry(Store& store, std::uint64_t seed);
 
+  // Throws Refusal 404 if the object doesn't exist, as all functions for requests do.
   ObjectPtr get(const Type& type, const std::string& name_space, const std::string& name) const;
   ObjectPtr create(const Type& type, const std::string& name_space, Json object,
                    const Request& request);
-  // PUT. With `object`'s resourceVersion only if nobody was faster.
+  // PUT. If `object` has a resourceVersion, it must be the current one.
   Applied put(const Type& type, const std::string& name_space, const std::string& name, Json object,
               const Request& request);
   ObjectPtr update(const Type& type, const std::string& name_space, const std::string& name,
                    Json object, const Request& request) {
     return put(type, name_space, name, std::move(object), request).object;
   }
-  // JSON merge patch (RFC 7396), strategic merge patch, JSON patch (RFC 6902).
+  // Applies a JSON merge patch (RFC 7396), strategic merge patch or JSON patch (RFC 6902).
   ObjectPtr patch(PatchType how, const Type& type, const std::string& name_space,
                   const std::string& name, const Json& patch, const Request& request);
   ObjectPtr merge_patch(const Type& type, const std::string& name_space, const std::string& name,
@@ -56,19 +58,19 @@ class Registry {
   }
   Applied apply(const Type& type, const std::string& name_space, const std::string& name,
                 const Json& config, const Request& request, Force force);
-  // What DELETE answers with: a Status when the object is gone, the object while it lingers (its
-  // finalizers, a pod's grace period, a namespace's content).
+  // DELETE. Returns a Status if the object is gone, or the object if it remains for now because of
+  // its finalizers, a pod's grace period, or a namespace's contents.
   Json remove(const Type& type, const std::string& name_space, const std::string& name,
               const DeleteOptions& options);
 
-  // For the controllers: `object` as it is, tracked as a status update of `manager`. Nothing
-  // happens where nothing changes or the object is gone meanwhile.
+  // For the controllers: stores `object` as a status update of `manager`. Does nothing if nothing
+  // changes or the object no longer exists.
   void write_status(const Key& key, Json object, const std::string& manager);
-  // Removes the object for good, unless finalizers hold it.
+  // Deletes the object for good, unless finalizers keep it.
   void finish(const Key& key);
 
   std::mt19937_64& random() { return random_; }
-  // Five letters and digits, as in the names of pods.
+  // Random letters and digits, as at the end of pod names.
   std::string name_suffix(size_t length = 5);
   std::string uuid();
 

@@ -14,7 +14,7 @@ std::string rfc3339_in(std::int64_t seconds) {
   return to_iso8601(at).substr(0, 19) + "Z";
 }
 
-// DELETE answers with the object itself for these (ReturnDeletedObject of their registries).
+// For these kinds DELETE answers with the object itself (ReturnDeletedObject of their registries).
 bool returns_deleted(Kind kind) {
   return kind == Kind::pods || kind == Kind::services || kind == Kind::service_accounts ||
          kind == Kind::resource_quotas;
@@ -40,7 +40,7 @@ Json Registry::remove_pod(const Key& key, const ObjectPtr& live, const DeleteOpt
                                          *live, "/spec/terminationGracePeriodSeconds", 30));
   if (grace > 0) return terminating(*live) ? *live : *begin_deletion(key, *live, grace);
   if (has_finalizers(*live)) return terminating(*live) ? *live : *begin_deletion(key, *live, 0);
-  // The answer says when it went.
+  // Marks the deletion first, so that the answer contains its time.
   begin_deletion(key, *live, 0);
   return *store_.erase(key);
 }
@@ -51,7 +51,7 @@ Json Registry::remove(const Type& type, const std::string& name_space, const std
   const ObjectPtr live = get(type, name_space, name);
   const auto refuse = [&](const std::string& what, const std::string& wanted,
                           const std::string& actual) {
-    // The API server names the kind here, not the plural.
+    // In this message the API server names the kind, not the plural.
     Type by_kind = type;
     by_kind.plural = type.kind;
     return conflict(by_kind, name,

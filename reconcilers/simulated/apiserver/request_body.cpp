@@ -5,7 +5,7 @@
 namespace berth::simulated {
 namespace {
 
-// Deeper values would overflow the stack when they are copied.
+// Deeper values could exhaust the stack when they are copied.
 constexpr int deepest = 200;
 
 void check_depth(const std::string& text) {
@@ -88,7 +88,7 @@ DeleteOptions delete_options(const httplib::Request& request, const std::string&
 }
 
 Request write_options(const httplib::Request& request, const std::string& subresource) {
-  // The longest name of a manager (FieldManagerMaxLength).
+  // The maximal length of a manager's name (FieldManagerMaxLength).
   static constexpr size_t longest = 128;
   Request options;
   options.writer.manager = request.get_param_value("fieldManager");

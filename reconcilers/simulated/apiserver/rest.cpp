@@ -90,7 +90,7 @@ void Rest::handle(const httplib::Request& request, const std::string& body,
   } catch (const Refusal& refusal) {
     answer(response, refusal.code(), refusal.status.dump());
   } catch (const Json::exception& failure) {
-    // A field of another type than the kind has.
+    // A field doesn't have the type that the kind gives it.
     const std::string why = std::string("json: cannot unmarshal: ") + failure.what();
     answer(
         response, 400,
@@ -178,7 +178,7 @@ void Rest::watch(Call& call) {
   const auto& request = call.request;
   Selector selector(type, request.get_param_value("labelSelector"),
                     request.get_param_value("fieldSelector"));
-  // The API server picks something between 30 and 60 minutes itself.
+  // The API server itself picks a value between 30 and 60 minutes.
   const auto seconds = parse_number(request.get_param_value("timeoutSeconds")).value_or(1800);
   const WatchRequest wanted{call.target.name_space,
                             request.get_param_value("resourceVersion"),

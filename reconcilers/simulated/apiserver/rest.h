@@ -11,8 +11,8 @@
 
 namespace berth::simulated {
 
-// The REST API of the simulated cluster: paths and parameters to operations, results to answers.
-// Thread-safe; takes the store's mutex itself.
+// The REST API of the simulated cluster: turns paths and parameters into operations, and results
+// into answers. Thread-safe; it takes the store's mutex itself.
 class Rest {
  public:
   Rest(Store& store, Registry& registry, const Kubelet& kubelet, Faults& faults,
@@ -23,21 +23,23 @@ class Rest {
         faults_(faults),
         bookmark_interval_(bookmark_interval) {}
 
+  // Answers one request; refusals become answers too. Never throws.
   void handle(const httplib::Request& request, const std::string& body,
               httplib::Response& response);
-  // Lists that were begun can't be continued any more. Needs the store's mutex.
+  // Lists that are being read in pages can't be continued any more. The caller must hold the
+  // store's mutex.
   void forget_pages() { pages_.clear(); }
 
  private:
-  // What a path names: /apis/{group}/{version}/namespaces/{ns}/{plural}/{name}/{subresource}.
+  // What a path refers to: /apis/{group}/{version}/namespaces/{ns}/{plural}/{name}/{subresource}.
   struct Target {
-    const Type* type = nullptr;  // empty: not an object's path
+    const Type* type = nullptr;  // null: not the path of an object
     std::string name_space;
     std::string name;
     std::string subresource;
-    std::string raw;  // the path otherwise
+    std::string raw;  // the whole path, if `type` is null
   };
-  // The rest of a list that is read in pages.
+  // The remainder of a list that is read in pages.
   struct Page {
     std::string token;
     std::uint64_t version;

@@ -4,11 +4,11 @@
 #include "reconcilers/simulated/apiserver/request_body.h"
 #include "reconcilers/simulated/apiserver/rest.h"
 
-// Lists, in pages too, and the deletion of what a list shows.
+// Lists, with paging, and the deletion of collections.
 namespace berth::simulated {
 namespace {
 
-// Items of a list of a built-in type don't say what they are: the list does.
+// The items of a list of a built-in type have no apiVersion and kind; the list has them.
 std::string item_text(const Json& object, Origin origin) {
   if (origin == Origin::custom) return object.dump();
   std::string text = "{";
@@ -19,7 +19,7 @@ std::string item_text(const Json& object, Origin origin) {
   return text + "}";
 }
 
-// The oldest state that a list may show.
+// The oldest version that a list may show.
 std::uint64_t least_version(const std::string& text) {
   const auto version = text.empty() ? std::optional<std::uint64_t>(0) : parse_number(text);
   if (!version)

@@ -6,7 +6,7 @@
 #include "reconcilers/simulated/apiserver/log_stream.h"
 #include "reconcilers/simulated/apiserver/rest.h"
 
-// What pods tell: their logs and their metrics.
+// The logs and metrics of pods.
 namespace berth::simulated {
 
 void Rest::metrics(Call& call) {
@@ -39,7 +39,8 @@ void Rest::metrics(Call& call) {
 
 namespace {
 
-// RFC 3339 in UTC or with an offset, to the second: the API server hands no more on to the kubelet.
+// Parses RFC 3339 in UTC or with an offset, and drops fractions of a second: the API server passes
+// on no more than whole seconds to the kubelet.
 std::optional<std::int64_t> whole_seconds(const std::string& text) {
   const auto at =
       parse_iso8601(text.size() > 24 && text.find('.') != std::string::npos && text.ends_with('Z')
@@ -80,7 +81,7 @@ void Rest::logs(Call& call) {
     const Lock lock(store_.mutex());
     const ObjectPtr pod =
         registry_.get(*call.target.type, call.target.name_space, call.target.name);
-    // Nobody has a log of a pod without a node.
+    // A pod without a node has no log.
     if (text_at((*pod)["spec"], "nodeName").empty()) {
       call.response.status = 204;
       return;

@@ -13,7 +13,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(' ') - begin + 1));
 }
 
-// Splits at commas that aren't inside parentheses.
+// Splits at commas that aren't within parentheses.
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   int depth = 0;
@@ -38,7 +38,7 @@ bool is_label_key(const std::string& key) {
                              "0123456789-_./") == std::string::npos;
 }
 
-// What the API server's field label conversions let through, besides name and namespace.
+// The fields that the API server's field label conversions allow, besides name and namespace.
 bool selectable(const Type& type, const std::string& field) {
   if (field == "metadata.name") return true;
   if (field == "metadata.namespace") return type.namespaced();

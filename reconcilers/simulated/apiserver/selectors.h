@@ -5,13 +5,13 @@
 
 #include "reconcilers/simulated/apiserver/types.h"
 
-// Label and field selectors of lists and watches.
+// The label and field selectors of lists and watches.
 namespace berth::simulated {
 
-// What `labelSelector` and `fieldSelector` ask for.
+// Parsed `labelSelector` and `fieldSelector`.
 class Selector {
  public:
-  // Throws Refusal 400 where a text isn't a selector, or a field isn't one that can be selected by
+  // Throws Refusal 400 if a text isn't a selector, or names a field that can't be selected by
   // (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ and
   // field-selectors/).
   Selector(const Type& type, const std::string& labels, const std::string& fields);
@@ -38,7 +38,7 @@ class Selector {
   std::vector<Field> fields_;
 };
 
-// Whether a LabelSelector (matchLabels and matchExpressions) takes these labels.
+// Whether a LabelSelector (matchLabels and matchExpressions) matches these labels.
 bool label_selector_matches(const Json& selector, const Json& labels);
 
 }  // namespace berth::simulated

@@ -126,7 +126,7 @@ WatchState Store::next(Watch& watch, std::chrono::steady_clock::time_point until
     watch.position = at->version;
     changes.push_back(*at);
   }
-  // What other kinds changed meanwhile is seen too: that is what bookmarks tell.
+  // The watch has also passed the other kinds' versions, which is what bookmarks report.
   if (at == shelf.history.end()) watch.position = std::max(watch.position, version_);
   return WatchState::open;
 }

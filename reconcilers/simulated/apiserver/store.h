@@ -12,13 +12,13 @@
 #include "reconcilers/simulated/apiserver/fair_mutex.h"
 #include "reconcilers/simulated/apiserver/types.h"
 
-// What etcd and the watch cache are to an API server: the objects, one counter of versions, and the
-// recent changes of each kind.
+// Corresponds to etcd and the API server's watch cache: the objects, one counter of versions, and
+// the recent changes of each kind.
 namespace berth::simulated {
 
 struct Key {
   Kind kind;
-  std::string name_space;  // empty for kinds of the cluster
+  std::string name_space;  // empty for cluster-scoped kinds
   std::string name;
   auto operator<=>(const Key&) const = default;
 };
@@ -29,64 +29,66 @@ struct Change {
   std::uint64_t version;
   ChangeType type;
   Key key;
-  ObjectPtr object;    // after the change; of a deleted one: its last state, with `version`
-  ObjectPtr previous;  // before the change; empty for an added one
+  ObjectPtr object;    // after the change; if deleted: the last state, with `version`
+  ObjectPtr previous;  // before the change; null if added
 };
 
-// How far somebody has read in the changes of one kind.
+// How far a client has read the changes of one kind.
 struct Watch {
   Kind kind;
-  std::uint64_t position;         // the version up to which everything was seen
-  std::uint64_t drops = 0;        // of the store when the watch began
-  std::uint64_t compactions = 0;  // likewise
+  std::uint64_t position;         // all changes up to this version have been seen
+  std::uint64_t drops = 0;        // the store's number of drops when the watch began
+  std::uint64_t compactions = 0;  // the store's number of compactions when the watch began
 };
 
 enum class WatchState { open, expired, dropped, stopped };
 
-// Objects are immutable once stored, so that readers can go on without the lock. All functions need
-// the caller to hold `mutex()`, except those that say that they take it.
+// The objects are immutable once they are stored, so that readers can go on without the lock. All
+// functions require that the caller holds `mutex()`, except for those that say that they take it.
 class Store {
  public:
-  // Watches lag at most this many changes of their kind; then they get 410 and list again.
+  // A watch may lag behind by this many changes of its kind; after that it gets 410 and has to list
+  // again.
   static constexpr size_t history_limit = 10'000;
 
   FairMutex& mutex() { return mutex_; }
 
+  // Null if there is no such object.
   ObjectPtr find(const Key& key) const;
-  // In the order of namespace and name, as etcd's keys have it. Empty `name_space`: all of them.
+  // Sorted by namespace and name, like etcd's keys. An empty `name_space` means all namespaces.
   std::vector<ObjectPtr> list(Kind kind, const std::string& name_space) const;
   size_t count(Kind kind, const std::string& name_space) const;
-  // The objects with an owner reference to `uid`.
+  // The objects that have an owner reference to `uid`.
   std::vector<Key> dependents(const std::string& uid) const;
   bool has_uid(const std::string& uid) const { return uids_.contains(uid); }
 
   // Stores the object with the next resourceVersion.
   ObjectPtr put(const Key& key, Json object);
-  // Needs the object to exist.
+  // Deletes the object, which must exist. Returns its last state.
   ObjectPtr erase(const Key& key);
 
   std::uint64_t version() const { return version_; }
-  // The lowest version from which a watch of the kind can start.
+  // The lowest version from which a watch of this kind can start.
   std::uint64_t compacted(Kind kind) const { return shelf(kind).compacted; }
 
-  // A watch that continues after `position`.
+  // A watch of the changes after `position`.
   Watch watch(Kind kind, std::uint64_t position) const;
-  // Takes the lock. Waits until there are changes, `until` or the end of the watch. Changes are
-  // appended to `changes`, at most `limit` at a time.
+  // Takes the lock. Waits until there are changes, the watch ends, or the time is `until`. Appends
+  // at most `limit` changes to `changes`.
   WatchState next(Watch& watch, std::chrono::steady_clock::time_point until, size_t limit,
                   std::vector<Change>& changes);
 
-  // Forgets the changes up to now: an open watch ends with 410, and so does one that starts
-  // earlier.
+  // Forgets all changes up to now: open watches end with 410, and so do watches that start from an
+  // earlier version.
   void compact();
-  // Ends all open watches, as a broken connection does.
+  // Ends all open watches, as if their connections had broken.
   void drop_watches();
   // Takes the lock. Ends all watches for good and wakes the controllers.
   void stop();
   bool stopped() const { return stopped_; }
 
-  // For the controllers: what changed since the last call; waits until there is something or
-  // `until`. `lock` holds the mutex.
+  // For the controllers: returns the changes since the last call, for which it waits until `until`.
+  // `lock` holds the mutex.
   std::vector<Change> take_changes(Lock& lock, std::chrono::steady_clock::time_point until);
 
  private:

@@ -13,8 +13,8 @@ bool among(const std::array<std::string_view, size>& names, std::string_view nam
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Fields whose values are maps from any key to a string or a quantity: entries stay whatever they
-// hold, and an empty map is left out.
+// Fields that are maps from arbitrary keys to strings or quantities: their entries stay whatever
+// they contain, and an empty map is left out.
 constexpr std::array<std::string_view, 9> text_maps{"labels",      "annotations", "data",
                                                     "stringData",  "binaryData",  "nodeSelector",
                                                     "matchLabels", "selector",    "parameters"};
@@ -52,13 +52,14 @@ bool left_out(std::string_view name, const Json& value, std::string_view parent)
   if (value.is_boolean()) return !value.get<bool>() && among(plain_booleans, name);
   if (value.is_number_integer() && value == 0)
     return among(plain_numbers, name) ||
-           // ReplicaSetStatus always writes its replicas, DeploymentStatus doesn't; the former are
-           // written by the controllers, with the field.
+           // A DeploymentStatus leaves out `replicas` if it is 0. A ReplicaSetStatus always has the
+           // field, which the controllers set.
            (name == "replicas" && parent == "deployment status");
   return false;
 }
 
-// A map's name says what it is, but for Deployment.spec.selector, which is an object of fields.
+// The name of a field tells whether it is a map, except for Deployment.spec.selector, which is an
+// object.
 bool is_text_map(std::string_view name, const Json& value) {
   if (!among(text_maps, name)) return false;
   return name != "selector" ||

@@ -18,7 +18,7 @@ constexpr auto generation = Generation::of_spec;
 constexpr auto built_in = Origin::built_in;
 constexpr auto any = Put::unconditional;
 
-// In the order of Kind.
+// In the order of the enum Kind.
 constexpr std::array types{
     Type{Kind::namespaces, "", "v1", "Namespace", "namespaces", cluster, status, no_generation,
          built_in, any},

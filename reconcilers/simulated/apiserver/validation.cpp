@@ -12,7 +12,7 @@ namespace {
 
 using Causes = std::vector<Cause>;
 
-// Found while the object is read, before anything else is looked at.
+// A malformed quantity is reported while the object is read, before all other checks.
 struct NotAQuantity {};
 
 std::string index(const std::string& field, size_t at) {
@@ -82,7 +82,8 @@ void check_resources(const Json& container, const std::string& field, Causes& ca
                                          quantity_of(limits[resource])->text()));
 }
 
-// Of several kinds of a thing (a probe's handlers, a volume's sources) exactly one is given.
+// Exactly one of several alternatives has to be given, such as a probe's handlers or a volume's
+// sources.
 void check_one_of(const Json& object, const std::vector<std::string>& kinds,
                   const std::string& field, const std::string& what, Causes& causes) {
   int found = 0;
@@ -178,7 +179,8 @@ void check_pod_spec(const Json& spec, const std::string& field, Causes& causes) 
   }
 }
 
-// Deployments and ReplicaSets: a selector that takes the template's labels, and never changes.
+// Deployments and ReplicaSets need a selector that matches their template's labels and never
+// changes.
 void check_workload(const Json& live, const Json& object, Causes& causes) {
   const Json& selector = at_path(object, "/spec/selector");
   const Json& labels = at_path(object, "/spec/template/metadata/labels");
@@ -223,7 +225,7 @@ void check_deployment(const Json& object, Causes& causes) {
                                    "must be greater than minReadySeconds"));
 }
 
-// The spec of a pod doesn't change but for its images and a few others.
+// A pod's spec can't change, except for its images and a few other fields.
 void check_pod(const Json& live, const Json& object, Causes& causes) {
   check_pod_spec(at_path(object, "/spec"), "spec", causes);
   if (live.is_null()) return;

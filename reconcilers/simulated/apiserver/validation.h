@@ -3,11 +3,12 @@
 #include "reconcilers/simulated/apiserver/refusal.h"
 #include "reconcilers/simulated/apiserver/types.h"
 
-// What an API server checks of the kinds that berth writes (k8s.io/kubernetes,
-// pkg/apis/*/validation): the basics, worded as there.
+// The basic checks that an API server makes of the kinds that berth writes, in the words of
+// k8s.io/kubernetes, pkg/apis/*/validation.
 namespace berth::simulated {
 
-// `object` is defaulted; `live` is what it replaces, or null. Throws Refusal 422 with every cause.
+// `object` has its defaults; `live` is the object that it replaces, or null. Throws Refusal 422
+// with all causes.
 void validate(const Type& type, const Json& live, const Json& object);
 
 }  // namespace berth::simulated

@@ -44,7 +44,8 @@ void WatchStream::write_initial(std::string& out) {
   if (request_.initial_events && request_.bookmarks) write_bookmark(out, true);
 }
 
-// An object that starts to match is new for the client, and one that stops is gone.
+// An object that starts to match the selector is ADDED for the client, and one that stops matching
+// is DELETED.
 void WatchStream::write_change(const Change& change, std::string& out) const {
   const bool before = change.previous && wanted(*change.previous);
   const bool after = change.type != ChangeType::deleted && wanted(*change.object);

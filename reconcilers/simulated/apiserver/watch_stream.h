@@ -8,29 +8,32 @@
 namespace berth::simulated {
 
 struct WatchRequest {
-  std::string name_space;  // empty: all
-  std::string version;     // resourceVersion; empty or 0: the objects that there are come first
+  std::string name_space;  // empty: all namespaces
+  std::string version;  // resourceVersion; if it is empty or 0, the existing objects are sent first
   bool bookmarks = false;
-  bool initial_events = false;  // sendInitialEvents: those objects, then a bookmark that says so
+  // The parameter sendInitialEvents: existing objects first, then a bookmark that marks their end.
+  bool initial_events = false;
   std::chrono::milliseconds lasts{0};
   std::chrono::milliseconds bookmark_interval{0};
 };
 
-// One watch, written line by line
+// One watch, which is written line by line
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes).
 class WatchStream {
  public:
-  // Takes the store's lock. Throws Refusal 500, as the real one, where the version isn't a
-  // number.
+  // Takes the store's lock. Throws Refusal 500 if the version isn't a number, as a real API server
+  // does.
   WatchStream(Store& store, const Type& type, Selector selector, const WatchRequest& request);
-  // Writes what there is, waiting for it a moment. False: the connection ends at once.
+  // Writes the changes that are new, for which it waits a moment. Returns false if the connection
+  // breaks off instead of ending properly.
   bool write(httplib::DataSink& sink);
 
  private:
-  // How soon a client that went away is noticed.
+  // A client that has gone away is noticed within this time.
   static constexpr std::chrono::milliseconds tick{250};
   static constexpr size_t changes_at_once = 500;
-  // The first bookmark comes early, so that nobody waits a minute to see that the stream lives.
+  // The first bookmark comes early, so that nobody has to wait a minute to see that the stream
+  // works.
   static constexpr std::chrono::milliseconds first_bookmark{1000};
 
   bool wanted(const Json& object) const;

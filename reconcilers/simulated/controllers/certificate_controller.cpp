@@ -9,7 +9,7 @@ namespace berth::simulated {
 namespace {
 
 constexpr const char* manager = "cert-manager-certificates-issuing";
-// cert-manager waits an hour after the first failure, then twice as long each time.
+// cert-manager waits an hour after the first failure, and twice as long after each further one.
 constexpr int seconds_until_retry = 3600;
 constexpr std::chrono::days renewed_before{30};
 
@@ -86,7 +86,7 @@ Json ready(const Json& live, const Json& secret) {
 std::optional<Moment> CertificateController::reconcile(const Key& key, Moment now) {
   const ObjectPtr certificate = store_.find(key);
   if (!certificate || terminating(*certificate)) return std::nullopt;
-  // cert-manager's webhook refuses one that is for no host.
+  // cert-manager's webhook refuses a Certificate without host names.
   if (at_path(*certificate, "/spec/dnsNames").empty()) return std::nullopt;
   const ObjectPtr secret = store_.find({Kind::secrets, key.name_space, secret_of(*certificate)});
   if (!fits(secret, *certificate)) return issue(key, *certificate, now);

@@ -10,22 +10,23 @@
 
 namespace berth::simulated {
 
-// What cert-manager 1.11 does with a Certificate, in its words: conditions Ready and Issuing, then
-// the TLS secret (https://cert-manager.io/docs/usage/certificate/). Any issuer will do; nobody asks
-// for the host names. A secret that is there already and fits is taken as it is, and stays when its
-// Certificate goes. Not done: CertificateRequests, Orders and renewals. Needs the store's mutex.
+// Does what cert-manager 1.11 does with a Certificate, in its words: the conditions Ready and
+// Issuing, then the TLS secret (https://cert-manager.io/docs/usage/certificate/). Every issuer is
+// accepted, and control of the host names isn't checked. A secret that exists already and fits is
+// used as it is, and stays when its Certificate is deleted. There are no CertificateRequests,
+// Orders or renewals. The caller must hold the store's mutex.
 class CertificateController {
  public:
   CertificateController(Store& store, Registry& registry, Timing timing)
       : store_(store), registry_(registry), timing_(timing) {}
 
-  // Does what is due for the certificate, and returns when to look again.
+  // Does what is due for the certificate. Returns when to look at it again.
   std::optional<Moment> reconcile(const Key& key, Moment now);
   void forget(const std::string& uid);
 
-  // From now on each order fails, and this is why; empty: no more.
+  // From now on every order fails for the reason `why`. With an empty text, orders succeed again.
   void refuse(std::string why) { refusal_ = std::move(why); }
-  // The host name of each order that was begun, in their order.
+  // The host names of the orders that were started, in order.
   const std::vector<std::string>& orders() const { return orders_; }
 
  private:
@@ -38,8 +39,8 @@ class CertificateController {
   const Timing timing_;
   std::string refusal_;
   std::vector<std::string> orders_;
-  std::map<std::string, Moment> done_at_;   // of orders on their way, by the certificate's uid
-  std::map<std::string, Moment> retry_at_;  // of those that failed
+  std::map<std::string, Moment> done_at_;   // when an order will be done, by the certificate's uid
+  std::map<std::string, Moment> retry_at_;  // when a failed order is tried again
 };
 
 }  // namespace berth::simulated

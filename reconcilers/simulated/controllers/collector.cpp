@@ -24,7 +24,7 @@ void Collector::remove(const Key& key) {
   try {
     registry_.remove(type_of(key.kind), key.name_space, key.name, {});
   } catch (const Refusal&) {
-    // It went meanwhile.
+    // It has been deleted in the meantime.
   }
 }
 
@@ -97,7 +97,7 @@ void Collector::furnish(const std::string& name) {
     try {
       registry_.create(type, name, std::move(object), {{manager}});
     } catch (const Refusal&) {
-      // A quota on ConfigMaps may leave no room; pods don't need it here.
+      // A quota on ConfigMaps may leave no room for this one, which pods don't need here.
     }
   };
   ensure(Kind::service_accounts, "default", nullptr);

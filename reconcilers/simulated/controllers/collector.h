@@ -4,18 +4,18 @@
 
 namespace berth::simulated {
 
-// Removes what nobody owns any more (https://kubernetes.io/docs/concepts/architecture/
-// garbage-collection/), empties namespaces that end, and furnishes new ones. Needs the store's
-// mutex.
+// Deletes objects that no longer have an owner
+// (https://kubernetes.io/docs/concepts/architecture/garbage-collection/), empties namespaces that
+// are being deleted, and fills new ones. The caller must hold the store's mutex.
 class Collector {
  public:
   Collector(Store& store, Registry& registry) : store_(store), registry_(registry) {}
 
-  // Looks after an object: one with owners that are all gone is removed; one that is being deleted
-  // with its dependents (foreground) or without (orphan) gets on with it.
+  // Processes one object: deletes it if all its owners are gone, and continues its deletion if that
+  // includes its dependents (foreground) or releases them (orphan).
   void reconcile(const Key& key);
-  // A namespace that ends loses its content and then goes; a new one gets its default service
-  // account and the ConfigMap with the cluster's CA.
+  // Deletes the contents of a namespace that is being deleted, and then the namespace. Gives a new
+  // namespace its default service account and the ConfigMap with the cluster's CA.
   void reconcile_namespace(const std::string& name);
 
  private:

@@ -9,7 +9,7 @@
 namespace berth::simulated {
 namespace {
 
-// How long the thread sleeps at most where no timer is due; changes and stop() wake it.
+// The longest sleep if no timer is due earlier; changes and stop() wake the thread.
 constexpr std::chrono::seconds longest_sleep{60};
 
 std::string phase_of(const ObjectPtr& pod) {
@@ -134,7 +134,7 @@ void Controllers::notice(const Change& change) {
       break;
     case Kind::resource_quotas:
       add_quotas(key.name_space);
-      // There may be room now for pods that were refused.
+      // Pods that were refused may now fit into the quota.
       for (const ObjectPtr& set : store_.list(Kind::replica_sets, key.name_space))
         add(Loop::replica_set, {Kind::replica_sets, key.name_space, name_of(*set)});
       break;
@@ -160,7 +160,7 @@ void Controllers::notice(const Change& change) {
     add(Loop::name_space, {Kind::namespaces, "", key.name_space});
 }
 
-// A certificate whose secret goes is issued again.
+// If a certificate's secret is deleted, the certificate is issued again.
 void Controllers::notice_secret(const Change& change) {
   if (change.type != ChangeType::deleted) return;
   for (const ObjectPtr& one : store_.list(Kind::certificates, change.key.name_space))
@@ -174,7 +174,7 @@ void Controllers::notice_pod(const Change& change) {
   if (change.type == ChangeType::deleted) {
     kubelet_.forget(uid_of(*change.object));
     replica_sets_.forget(uid_of(*change.object));
-    // A Recreate rollout waits for the last old pod.
+    // A Recreate rollout waits until the last old pod is gone.
     for (const Json& owner : at_path(*change.object, "/metadata/ownerReferences"))
       if (const ObjectPtr set =
               store_.find({Kind::replica_sets, key.name_space, text_at(owner, "name")}))

@@ -14,25 +14,26 @@
 
 namespace berth::simulated {
 
-// Runs everything that isn't the API server on a thread: controllers, scheduler, kubelet,
-// cert-manager. Driven by the store's changes and by timers.
+// Runs everything except for the API server on one thread: controllers, scheduler, kubelet and
+// cert-manager. The thread is driven by the store's changes and by timers.
 class Controllers {
  public:
+  // Starts the thread.
   Controllers(Store& store, Registry& registry, Images& images, Timing timing);
   // Stops the store for good.
   ~Controllers();
 
-  // These need the store's mutex.
+  // The caller must hold the store's mutex for these functions.
   const Kubelet& kubelet() const { return kubelet_; }
   CertificateController& certificates() { return certificates_; }
-  // All controllers stand still, as if they were down; what they missed is done later.
+  // Stops all controllers, as if they were down; when they go on, they do what they missed.
   void pause(bool paused) { paused_ = paused; }
 
  private:
   enum class Loop { name_space, garbage, replica_set, pod, deployment, quota, certificate };
   using Work = std::pair<Loop, Key>;
 
-  // What a loop has to look at, each once, in the order in which it came up.
+  // The keys that a loop has to process: each once, in the order of their arrival.
   class Queue {
    public:
     void add(const Key& key);
@@ -49,8 +50,8 @@ class Controllers {
   void notice_pod(const Change& change);
   void notice_secret(const Change& change);
   void add(Loop loop, const Key& key) { queues_[loop].add(key); }
-  // The loops take turns, so that none starves another; new namespaces are furnished first of all,
-  // because nothing can run in them before.
+  // The loops take turns, so that none starves another. Only new namespaces always come first,
+  // because nothing can run in them before they are filled.
   std::optional<Work> next_work();
   bool has_work() const;
   void add_owners(const Json& object, Kind kind, Loop loop);
@@ -73,9 +74,9 @@ class Controllers {
   CertificateController certificates_;
   bool paused_ = false;
   std::map<Loop, Queue> queues_;
-  Loop last_ = Loop::name_space;  // whose turn it was
+  Loop last_ = Loop::name_space;  // the loop that had the last turn
   std::set<std::pair<Moment, Work>> timers_;
-  std::map<Work, Moment> due_;  // of each timer
+  std::map<Work, Moment> due_;  // the time of each timer
   std::jthread thread_;
 };
 

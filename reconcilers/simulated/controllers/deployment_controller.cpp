@@ -23,7 +23,7 @@ std::int64_t revision_of(const Json& object) {
   return static_cast<std::int64_t>(parse_number(text).value_or(0));
 }
 
-// Short, and of letters that the names of pods are made of.
+// A short text of the characters that pod names are made of.
 std::string template_hash(const Json& pod_template) {
   static constexpr std::string_view letters = "bcdfghjklmnpqrstvwxz2456789";
   std::string text;
@@ -143,7 +143,7 @@ ObjectPtr DeploymentController::create_set(const Json& deployment, const Sets& s
   }
 }
 
-// Numbers the current set as the newest revision, and the deployment with it.
+// Gives the current set the newest revision number, and the deployment the same one.
 void DeploymentController::annotate(const Json& deployment, Sets& sets) {
   const std::int64_t newest = sets.old.empty() ? 0 : revision_of(*sets.old.back());
   const std::int64_t revision = std::max(revision_of(*sets.current), newest + 1);
@@ -195,7 +195,8 @@ void DeploymentController::roll(const Json& deployment, const Sets& sets) {
   scale_down_old(deployment, sets, bounds.unavailable);
 }
 
-// First those that aren't available anyway, then as many as the available ones allow.
+// First removes pods that aren't available anyway, then as many as the number of available ones
+// allows.
 void DeploymentController::scale_down_old(const Json& deployment, const Sets& sets,
                                           std::int64_t unavailable) {
   const ObjectPtr current =
@@ -229,7 +230,7 @@ void DeploymentController::recreate(const Json& deployment, const Sets& sets) {
   if (gone) scale(deployment, sets.current, wanted_of(deployment));
 }
 
-// Old sets are kept for rollbacks, but only so many.
+// Keeps only the most recent old sets, for rollbacks.
 void DeploymentController::clean_up(const Json& deployment, const Sets& sets) {
   const std::int64_t limit = number_at(deployment, "/spec/revisionHistoryLimit", 10);
   std::int64_t surplus = static_cast<std::int64_t>(sets.old.size()) - limit;

@@ -9,27 +9,28 @@
 
 namespace berth::simulated {
 
-// Turns a Deployment into ReplicaSets, as kube-controller-manager's does
-// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment/): one per pod template,
-// rolled over within maxSurge and maxUnavailable. Not done: proportional scaling in the middle of a
-// rollout, and rollbacks by annotation. Needs the store's mutex.
+// Turns a Deployment into ReplicaSets, one for each pod template, and rolls from the old ones to
+// the new one within maxSurge and maxUnavailable, as kube-controller-manager does
+// (https://kubernetes.io/docs/concepts/workloads/controllers/deployment/). Proportional scaling in
+// the middle of a rollout and rollbacks by annotation aren't implemented. The caller must hold the
+// store's mutex.
 class DeploymentController {
  public:
   DeploymentController(Store& store, Registry& registry, EventRecorder& events, Timing timing)
       : store_(store), registry_(registry), events_(events), timing_(timing) {}
 
-  // Does what is due for the deployment, and returns when to look again.
+  // Does what is due for the deployment. Returns when to look at it again.
   std::optional<Moment> reconcile(const Key& key, Moment now);
   void forget(const std::string& uid) { progressed_.erase(uid); }
 
  private:
   struct Sets {
-    ObjectPtr current;           // of today's template; empty: not made yet
+    ObjectPtr current;           // the set of the present template; null: not created yet
     std::vector<ObjectPtr> old;  // oldest first
   };
   struct Counts {
-    std::int64_t wanted;    // spec.replicas, of all sets
-    std::int64_t replicas;  // that exist
+    std::int64_t wanted;    // spec.replicas, added up over the sets
+    std::int64_t replicas;  // pods that exist
     std::int64_t ready;
     std::int64_t available;
   };
@@ -53,7 +54,7 @@ class DeploymentController {
   EventRecorder& events_;
   Timing timing_;
   std::map<std::string, Moment>
-      progressed_;  // when a deployment's rollout last got further, by uid
+      progressed_;  // when a deployment's rollout last made progress, by uid
 };
 
 }  // namespace berth::simulated

@@ -13,21 +13,22 @@ struct Happening {
   EventType type;
   std::string reason;
   std::string message;
-  std::string container;  // empty: the object as a whole
+  std::string container;  // empty: the event concerns the object as a whole
 };
 
-// Writes the Events that controllers and kubelet tell about objects. One that repeats is counted in
-// the first one's `count`. Needs the store's mutex.
+// Writes the Events in which controllers and kubelet report on objects. A repeated event increases
+// the `count` of the first one. The caller must hold the store's mutex.
 class EventRecorder {
  public:
-  // The API server forgets events after an hour; the simulated one keeps this many.
+  // A real API server deletes events after an hour; the simulated one keeps this many.
   static constexpr size_t most_events = 20'000;
 
   EventRecorder(Store& store, Registry& registry) : store_(store), registry_(registry) {}
 
-  // In the shape of client-go's events: count, firstTimestamp, lastTimestamp.
+  // Records an event in client-go's form, which has count, firstTimestamp and lastTimestamp.
   void record(const Json& object, const std::string& component, const Happening& happening);
-  // In the shape of events.k8s.io, as the scheduler writes them: eventTime, no count.
+  // Records an event in the form of events.k8s.io, as the scheduler writes them, which has
+  // eventTime and no count.
   void record_scheduling(const Json& pod, const std::string& action, const Happening& happening);
 
  private:
@@ -36,7 +37,7 @@ class EventRecorder {
 
   Store& store_;
   Registry& registry_;
-  std::map<std::string, Key> known_;  // by what makes two events the same
+  std::map<std::string, Key> known_;  // by the texts that make two events the same
   std::deque<std::pair<std::string, Key>> oldest_;
 };
 

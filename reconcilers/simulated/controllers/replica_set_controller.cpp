@@ -77,7 +77,7 @@ std::string ReplicaSetController::create_pods(const Json& set, std::int64_t numb
   return "";
 }
 
-// Those that aren't ready go first, then the youngest.
+// Deletes pods that aren't ready first, then the youngest ones.
 void ReplicaSetController::delete_pods(const Json& set, std::vector<ObjectPtr> pods,
                                        std::int64_t number) {
   const auto rank = [](const ObjectPtr& pod) {

@@ -4,20 +4,20 @@
 
 namespace berth::simulated {
 
-// How many pods more, and how many available ones fewer, than wanted a rollout may have: from
-// spec.strategy.rollingUpdate, percentages resolved (the first rounded up, the second down); at
-// least one of them isn't 0.
+// How many pods more, and how many available pods fewer, than wanted there may be during a rollout.
+// They come from spec.strategy.rollingUpdate; percentages of the first are rounded up, of the
+// second down, and at least one of the two isn't 0.
 struct RolloutBounds {
   std::int64_t surge;
   std::int64_t unavailable;
 };
 RolloutBounds rollout_bounds(const Json& deployment);
 
-// Whether a condition whose status and reason are as before gets another message and time.
+// Whether a condition gets a new message and time although its status and reason stay the same.
 enum class Refresh { no, yes };
 
-// Sets a condition of a Deployment or ReplicaSet, with its two times; the one of the last
-// transition changes with the status only.
+// Sets a condition of a Deployment or ReplicaSet, which has two times; lastTransitionTime changes
+// only with the status.
 void set_rollout_condition(Json& status, const Condition& condition, Refresh refresh = Refresh::no);
 void remove_condition(Json& status, const std::string& type);
 

@@ -14,8 +14,8 @@ struct SelfSigned {
   Instant until;
 };
 
-// A certificate for these host names that nobody but a test has reason to trust, valid from now on
-// for 90 days as those of a public CA. Throws std::runtime_error where OpenSSL can't make one.
+// Creates a self-signed certificate for these host names, for tests only, which is valid for 90
+// days from now on, as those of a public CA are. Throws std::runtime_error if OpenSSL fails.
 SelfSigned self_signed(const std::vector<std::string>& hosts);
 
 }  // namespace berth::simulated

@@ -8,7 +8,7 @@
 namespace berth::simulated {
 namespace {
 
-// Of pulls and of restarts alike (MaxContainerBackOff of the kubelet).
+// For pulls and for restarts, in seconds (MaxContainerBackOff of the kubelet).
 constexpr int first_back_off = 10;
 constexpr int longest_back_off = 300;
 
@@ -28,7 +28,7 @@ bool runs_as_root(const Json& pod, const Json& spec) {
   return user.is_null() || user == 0;
 }
 
-// The name of a Secret or ConfigMap that the container's variables need and that isn't there.
+// The name of a Secret or ConfigMap that the container's variables refer to and that doesn't exist.
 std::string missing_source(const Store& store, const std::string& name_space, const Json& spec) {
   const auto missing = [&](Kind kind, const Json& reference) -> std::string {
     const std::string name = text_at(reference, "name");
@@ -52,7 +52,7 @@ std::string missing_source(const Store& store, const std::string& name_space, co
   return "";
 }
 
-// The volume of a Secret that isn't there, as FailedMount tells it.
+// The message of FailedMount for a volume whose Secret doesn't exist.
 std::string failed_mount(const Store& store, const Json& pod) {
   for (const Json& volume : at_path(pod, "/spec/volumes")) {
     const Json& secret = at_path(volume, "/secret");
@@ -157,7 +157,7 @@ void Container::pull(Node& node, const Json& pod, const Json& spec, Moment now) 
   behaviour_ = node.images.of(image);
   tell(node, pod, spec, EventType::normal, "Pulling", "Pulling image \"" + image + "\"");
   stage_ = Stage::pulling;
-  // Of an image that is there only the digest is looked up.
+  // If the node has the image, only its digest is looked up.
   due_ = now + (node.pulled.contains(image) ? node.timing.pull / 10 : node.timing.pull);
 }
 
@@ -240,7 +240,7 @@ void Container::run(Node& node, const Json& pod, const Json& spec, Moment now) {
   due_ = ready_ ? std::nullopt : std::optional(listening);
 }
 
-// Of a container that listens nowhere: each probe that asks for a port fails.
+// For a container that doesn't listen: every probe of a port fails.
 void Container::probe(Node& node, const Json& pod, const Json& spec, Moment now) {
   const auto fail = [&](const char* field, const std::string& name) {
     tell(node, pod, spec, EventType::warning, "Unhealthy",
@@ -285,7 +285,7 @@ void Container::exit(Node& node, const Json& pod, const Json& spec, Moment now, 
                {"startedAt", started_at_},
                {"finishedAt", timestamp()},
                {"containerID", container_id_}};
-  // With the policy `File`, nothing is reported unless the program writes that file.
+  // With the policy `File`, the status has a message only if the program writes that file.
   if (text_at(spec, "terminationMessagePolicy") == "FallbackToLogsOnError")
     last_end_["message"] = last_words(behaviour_);
   const bool once = text_at(pod["spec"], "restartPolicy") == "Never";
@@ -293,7 +293,7 @@ void Container::exit(Node& node, const Json& pod, const Json& spec, Moment now, 
   due_ = once ? std::nullopt : std::optional(now + node.timing.second);
 }
 
-// The first time it is started again at once; then it has to wait, longer each time.
+// The first restart happens at once; before further ones the container waits, longer each time.
 void Container::after_exit(Node& node, const Json& pod, const Json& spec, Moment now) {
   if (restarts_ == 0) {
     ++restarts_;
@@ -353,7 +353,8 @@ PodLog Container::log(const Json& pod, const Json& spec, bool previous) const {
   const std::string name = text_at(spec, "name");
   const std::string whose = "container \"" + name + "\" in pod \"" + name_of(pod) + "\"";
   if (previous) {
-    // Between two runs the one that ended is both: the last one, and the one before the next.
+    // Between two runs, the run that has ended is both the last one and the previous one of the
+    // next.
     const bool between =
         output_ && output_->has_ended() && stage_ != Stage::exited && stage_ != Stage::ended;
     if (!between && !previous_output_)

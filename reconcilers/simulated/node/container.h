@@ -10,7 +10,7 @@
 
 namespace berth::simulated {
 
-// What containers share: the cluster, its clock's speed, and which images the node has.
+// What all containers share: the cluster, the speed of its clock, and the images on the node.
 struct Node {
   Store& store;
   Registry& registry;
@@ -23,21 +23,21 @@ struct Node {
 // What one run of a container has written.
 struct PodLog {
   std::vector<OutputLine> lines;
-  int run = 0;        // which one, from 0
-  bool over = false;  // nothing comes behind
+  int run = 0;        // the number of the run, from 0
+  bool over = false;  // the run has ended, so nothing more will come
 };
 
-// One container of a pod on its way from the image's pull to running, crashing and starting again.
-// Needs the store's mutex.
+// One container of a pod, from the pull of its image to running, crashing and restarting. The
+// caller must hold the store's mutex.
 class Container {
  public:
-  // Does what is due; the pod as it is now, with its IP in the status.
+  // Does what is due. `pod` is the pod as it is now, with its IP in the status.
   void advance(Node& node, const Json& pod, const Json& spec, Moment now);
-  // When something is due next; nothing: it stays like this.
+  // When something is due next; nothing if the container stays as it is.
   std::optional<Moment> due() const { return due_; }
-  // The element of status.containerStatuses.
+  // The container's element of status.containerStatuses.
   Json status(const Json& spec) const;
-  // The container's end because its pod is deleted.
+  // Ends the container because its pod is deleted.
   void stop(Node& node, const Json& pod, const Json& spec);
 
   bool ready() const { return ready_; }
@@ -45,12 +45,12 @@ class Container {
   bool has_run() const {
     return running() || stage_ == Stage::ended || restarts_ > 0 || !last_end_.is_null();
   }
-  // The exit code of one that isn't started again.
+  // The exit code of a container that won't be restarted; nothing for others.
   std::optional<int> exit_code() const;
-  // What it wrote; in the run before the last with `previous`. Throws Refusal 400 in the words of
-  // the kubelet where there is no such container.
+  // The output of the current run, or of the previous one. Throws Refusal 400 in the kubelet's
+  // words if there is no such run.
   PodLog log(const Json& pod, const Json& spec, bool previous) const;
-  // Of that run: empty and over where the node has it no more.
+  // The output of the run with this number; empty and over if the node no longer has it.
   PodLog run_log(int run) const;
 
  private:
@@ -91,9 +91,9 @@ class Container {
   std::string container_id_;
   std::string waiting_reason_ = "ContainerCreating";
   std::string waiting_message_;
-  Json last_end_;    // state.terminated of the one that ended last
-  Json end_before_;  // and of the one before it
-  // Of its runs the last two: a node keeps no more.
+  Json last_end_;    // state.terminated of the run that ended last
+  Json end_before_;  // state.terminated of the run before that
+  // The last two runs; a node keeps no more.
   std::optional<ContainerOutput> output_;
   std::optional<ContainerOutput> previous_output_;
   int runs_ = 0;

@@ -10,8 +10,8 @@ namespace berth::simulated {
 namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
-// Of a container that talks: two lines each time, of the same nanosecond, as it happens where a
-// program writes several at once.
+// A talkative container writes two lines at a time with the same nanosecond, as happens when a
+// program writes several lines at once.
 constexpr std::int64_t talk_interval = second / 10;
 constexpr std::int64_t kept_talk = 5'000;
 

@@ -15,11 +15,11 @@ struct OutputLine {
   std::string text;
 };
 
-// What one run of a container writes. It follows from when it began and ended, so that nothing has
-// to be kept.
+// What one run of a container writes. It is computed from when the run began and ended, so nothing
+// has to be stored.
 class ContainerOutput {
  public:
-  // `port`: that it says to listen on; empty: none.
+  // `port` is the port that the container claims to listen on; empty if it doesn't listen.
   ContainerOutput(const std::string& name, const std::string& image, ImageBehaviour behaviour,
                   const std::string& port, std::int64_t began);
 
@@ -27,8 +27,8 @@ class ContainerOutput {
     if (!ended_) ended_ = at;
   }
   bool has_ended() const { return ended_.has_value(); }
-  // What there is at `now`, oldest first; of what a talking one said the newest, as the kubelet's
-  // log rotation leaves it.
+  // The lines that exist at the time `now`, oldest first. Of a talkative container only the newest
+  // lines are left, as after the kubelet's log rotation.
   std::vector<OutputLine> lines(std::int64_t now) const;
 
  private:
@@ -38,17 +38,17 @@ class ContainerOutput {
   std::vector<std::string> first_;
 };
 
-// The last of what an image that doesn't do well writes, as in the container's status.
+// The end of what a failing image writes, as it appears in the container's status.
 std::string last_words(ImageBehaviour behaviour);
-// Of the machine's clock.
+// The time of the machine's clock, in nanoseconds since the epoch.
 std::int64_t nanoseconds_now();
-// RFC 3339 with nine digits of a second: how the kubelet writes it with timestamps=true.
+// RFC 3339 with nine digits after the second, as the kubelet writes it with timestamps=true.
 std::string nano_timestamp(std::int64_t at);
 
-// What a pod's log subresource was asked for
+// The parameters of a request for a pod's log
 // (https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#get-read-log-of-the-specified-pod).
 struct LogRequest {
-  std::string container;  // empty: the only one
+  std::string container;  // empty: the pod's only container
   bool previous = false;
   bool follow = false;
   bool timestamps = false;
@@ -57,7 +57,7 @@ struct LogRequest {
   std::optional<std::uint64_t> limit_bytes;
 };
 
-// Of the lines from `first` on those that were asked for, as text.
+// The requested ones of the lines from `first` on, as text.
 std::string shown_lines(const std::vector<OutputLine>& lines, const LogRequest& request,
                         size_t first);
 

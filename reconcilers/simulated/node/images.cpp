@@ -23,7 +23,7 @@ constexpr std::array prefixes{Prefix{"missing", ImageBehaviour::missing},
                               Prefix{"unschedulable", ImageBehaviour::unschedulable},
                               Prefix{"talking", ImageBehaviour::talks}};
 
-// Where tag or digest begin; the size where there are none.
+// The position where the tag or the digest begins; the size of the text if there is neither.
 size_t end_of_repository(const std::string& image) {
   const size_t at = std::min(image.find('@'), image.size());
   const size_t slash = image.substr(0, at).rfind('/');
@@ -56,7 +56,7 @@ std::string full_reference(const std::string& image) {
 
 std::string image_id(const std::string& image) {
   const std::string full = full_reference(image);
-  // With a digest, a tag beside it is of no meaning.
+  // If there is a digest, a tag beside it has no meaning.
   if (const size_t at = full.find('@'); at != std::string::npos)
     return full.substr(0, end_of_repository(full)) + full.substr(at);
   return full.substr(0, end_of_repository(full)) + "@sha256:" + hex(sha256(full));

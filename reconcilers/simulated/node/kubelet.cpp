@@ -61,16 +61,16 @@ std::optional<Moment> Kubelet::schedule(const Key& key, const Json& pod, PodRun&
                                    {EventType::warning, "FailedScheduling", why, ""});
   set_condition(next["status"]["conditions"], {"PodScheduled", "False", "Unschedulable", why});
   node_.registry.write_status(key, std::move(next), "kube-scheduler");
-  // The scheduler tries what didn't fit again after five minutes
-  // (podMaxInUnschedulablePodsDuration); here sooner, so that a test can make room by naming
-  // another behaviour.
+  // A real scheduler tries a pod that didn't fit again after five minutes
+  // (podMaxInUnschedulablePodsDuration). Here it happens sooner, so that a test can make room by
+  // changing the image's behaviour.
   run.placed_at = now + 5 * node_.timing.second;
   return run.placed_at;
 }
 
 std::string Kubelet::next_address() {
   const std::uint32_t number = ++addresses_;
-  // 10.244.0.0/16 is what flannel gives to pods; .0 and .1 of each node aren't theirs.
+  // flannel gives 10.244.0.0/16 to pods; the addresses .0 and .1 of each node aren't given to them.
   return "10.244." + std::to_string(number / 250 % 256) + "." + std::to_string(number % 250 + 2);
 }
 
@@ -84,7 +84,8 @@ std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& 
   known["status"]["podIP"] = run.ip;
   for (const Json& spec : at_path(pod, "/spec/containers")) {
     Container& container = run.containers[text_at(spec, "name")];
-    // Steps that take no time follow each other at once, but no more than a life has.
+    // Steps that take no time follow each other at once, but no more of them than a container's
+    // life has.
     for (int steps = 0; steps < 4 && container.due() && *container.due() <= now; ++steps)
       container.advance(node_, known, spec, now);
     next = earliest(next, container.due());

@@ -4,8 +4,8 @@
 
 namespace berth::simulated {
 
-// Scheduler and kubelet of the one node: takes pods from their creation to their end. Needs the
-// store's mutex.
+// The scheduler, and the kubelet of the only node: takes pods from their creation to their end. The
+// caller must hold the store's mutex.
 class Kubelet {
  public:
   static constexpr const char* node_name = "simulated";
@@ -13,18 +13,18 @@ class Kubelet {
 
   explicit Kubelet(Node& node) : node_(node) {}
 
-  // Does what is due for the pod, and returns when to look again.
+  // Does what is due for the pod. Returns when to look at it again.
   std::optional<Moment> reconcile(const Key& key, Moment now);
   void forget(const std::string& uid) { pods_.erase(uid); }
-  // The log of a container (empty: the only one) of the pod. Throws Refusal.
+  // The log of one container of the pod (empty: the only one). Throws Refusal.
   PodLog log(const Json& pod, const std::string& container, bool previous) const;
-  // Of one run of it.
+  // The log of one run of the container.
   PodLog run_log(const Json& pod, const std::string& container, int run) const;
 
  private:
   struct PodRun {
-    std::optional<Moment> placed_at;   // when the scheduler looks at it
-    std::optional<Moment> stopped_at;  // when its containers are gone
+    std::optional<Moment> placed_at;   // when the scheduler places the pod
+    std::optional<Moment> stopped_at;  // when its containers will have ended
     std::string started_at;
     std::string ip;
     std::map<std::string, Container> containers;
@@ -35,8 +35,9 @@ class Kubelet {
   std::optional<Moment> stop(const Key& key, const Json& pod, PodRun& run, Moment now);
   Json status_of(const Json& pod, const PodRun& run) const;
   std::string next_address();
-  // Throws Refusal. Null where the node doesn't have the container yet.
+  // Returns null if the node hasn't created the container yet.
   const Container* container_of(const Json& pod, const Json& spec) const;
+  // The spec of one container (empty: the only one). Throws Refusal if the pod doesn't have it.
   static const Json& spec_of(const Json& pod, const std::string& container);
 
   Node& node_;

@@ -61,7 +61,7 @@ std::string host_name(const std::string& host) {
   return name;
 }
 
-// `*.example.com` stands for one label more (Ingress, "Hostname wildcards").
+// `*.example.com` stands for exactly one more label (Ingress, "Hostname wildcards").
 bool host_matches(const std::string& rule, const std::string& host) {
   if (!rule.starts_with("*.")) return rule == host;
   const size_t dot = host.find('.');
@@ -70,7 +70,7 @@ bool host_matches(const std::string& rule, const std::string& host) {
 
 struct Route {
   ObjectPtr ingress;
-  Json backend;  // of the rule's first path
+  Json backend;  // the backend of the rule's first path
 };
 
 std::optional<Route> route_of(const Store& store, const std::string& host) {
@@ -83,7 +83,7 @@ std::optional<Route> route_of(const Store& store, const std::string& host) {
 }
 
 struct Endpoints {
-  std::string port;  // that the pods are asked at; empty: the service has no such port
+  std::string port;  // the port that the pods are asked on; empty: the service has no such port
   std::vector<ObjectPtr> ready;
 };
 
@@ -119,7 +119,7 @@ std::string images_of(const Json& pod) {
   return images;
 }
 
-// A port that a Service names is the container's of that name.
+// If the Service's targetPort is a name, it is that of a container's port.
 std::string number_of(const std::string& target, const Json& pod) {
   for (const Json& container : at_path(pod, "/spec/containers"))
     for (const Json& port : at_path(container, "/ports"))

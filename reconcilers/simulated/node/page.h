@@ -5,7 +5,7 @@
 
 namespace berth::simulated {
 
-// Cluster::page. Needs the store's mutex.
+// Makes what Cluster::page() returns. The caller must hold the store's mutex.
 Page page_of(const Store& store, const std::string& host);
 
 }  // namespace berth::simulated
