@@ -102,8 +102,9 @@ std::map<std::string, std::string> Loopback::wait(const std::string& state,
   const auto end = Clock::now() + time;
   while (true) {
     pollfd ready = {.fd = fd_, .events = POLLIN, .revents = 0};
-    if (::poll(&ready, 1, left_ms(end)) == 0)
-      throw Failure(Exit::timed_out, "nobody came back from the browser");
+    const int found = ::poll(&ready, 1, left_ms(end));
+    if (found == 0) throw Failure(Exit::timed_out, "nobody came back from the browser");
+    if (found < 0) continue;  // interrupted by a signal; accept4() below would wait without a limit
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) continue;
     const Connection connection(fd);

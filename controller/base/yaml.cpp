@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
@@ -66,13 +67,25 @@ json scalar(const YAML::Node& node, Scalars scalars) {
 
 json convert(const YAML::Node& node, Reading& reading, int depth);
 
+// Adds what a merge key refers to: a map, or a sequence of maps of which the earlier ones take
+// precedence (YAML 1.1, "Merge Key Language-Independent Type").
+void merge(json& merged, const YAML::Node& value, Reading& reading, int depth) {
+  json source = convert(value, reading, depth);
+  if (source.is_object()) source = json::array({std::move(source)});
+  const bool maps = source.is_array() &&
+                    std::ranges::all_of(source, [](const json& map) { return map.is_object(); });
+  if (!maps) throw YAML::Exception(value.Mark(), "a merge key takes a map or a list of maps");
+  for (const json& map : source)
+    for (const auto& [name, inner] : map.items()) merged.emplace(name, inner);
+}
+
 json map_of(const YAML::Node& node, Reading& reading, int depth) {
   json object = json::object();
   json merged = json::object();
   for (const auto& entry : node) {
     const std::string& key = entry.first.Scalar();
     if (key == "<<")
-      merged = convert(entry.second, reading, depth);
+      merge(merged, entry.second, reading, depth);
     else if (object.contains(key))
       throw YAML::Exception(entry.first.Mark(), "the key " + key + " is there twice");
     else

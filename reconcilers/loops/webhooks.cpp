@@ -1,6 +1,8 @@
 #include "reconcilers/loops/webhooks.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "controller/base/crypto.h"
 #include "controller/base/log.h"
@@ -74,20 +76,23 @@ void WebhookLoop::run(const std::stop_token& stop) {
     try {
       looked_ = true;
       begin_due();
-      settle(sender_.wait(options_.poll));
+      keep(sender_.wait(options_.poll));
+      settle();
       if (SteadyClock::now() >= clean_at) {
         clean_up();
         clean_at = SteadyClock::now() + 10 * options_.poll;
       }
     } catch (const std::exception& failure) {
       log::error("the webhook loop failed and goes on", {{"error", failure.what()}});
-      sender_.wait(options_.poll);
+      keep(sender_.wait(options_.poll));
     }
   }
   const auto give_up_at = SteadyClock::now() + options_.last_answers;
   try {
-    while (sender_.under_way() > 0 && SteadyClock::now() < give_up_at)
-      settle(sender_.wait(std::chrono::milliseconds(100)));
+    while (sender_.under_way() > 0 && SteadyClock::now() < give_up_at) {
+      keep(sender_.wait(std::chrono::milliseconds(100)));
+      settle();
+    }
   } catch (const std::exception& failure) {
     log::error("the last webhooks could not be settled", {{"error", failure.what()}});
   }
@@ -122,10 +127,14 @@ void WebhookLoop::begin_due() {
     return begun;
   });
   for (const webhooks::Attempt& attempt : attempts) {
-    sender_.send(request_of(attempt));
     ++of_one_[attempt.webhook_id];
     ++of_owner_[attempt.owner_id];
     under_way_.emplace(attempt.id, attempt);
+    try {
+      sender_.send(request_of(attempt));
+    } catch (const std::exception& failure) {
+      keep({{.key = attempt.id, .error = failure.what()}});
+    }
   }
 }
 
@@ -158,23 +167,28 @@ WebhookRequest WebhookLoop::request_of(const webhooks::Attempt& attempt) const {
           .body = body};
 }
 
-void WebhookLoop::settle(const std::vector<WebhookAnswer>& answers) {
-  if (answers.empty()) return;
-  std::vector<webhooks::Attempt> attempts;
-  for (const WebhookAnswer& answer : answers) {
-    attempts.push_back(std::move(under_way_.extract(answer.key).mapped()));
-    count_down(of_one_, attempts.back().webhook_id);
-    count_down(of_owner_, attempts.back().owner_id);
-  }
+void WebhookLoop::keep(std::vector<WebhookAnswer> answers) {
+  std::ranges::move(answers, std::back_inserter(unsettled_));
+}
+
+void WebhookLoop::settle() {
+  if (unsettled_.empty()) return;
   const auto settled = parts_.database.write([&](db::Tx& tx) {
     std::vector<webhooks::Settled> all;
-    for (size_t i = 0; i < answers.size(); ++i)
-      all.push_back(webhooks::settle(tx, attempts[i],
-                                     {.status = answers[i].status, .error = answers[i].error},
-                                     tx.now() + delay_before(attempts[i].number)));
+    for (const WebhookAnswer& answer : unsettled_) {
+      const webhooks::Attempt& attempt = under_way_.at(answer.key);
+      all.push_back(webhooks::settle(tx, attempt, {.status = answer.status, .error = answer.error},
+                                     tx.now() + delay_before(attempt.number)));
+    }
     return all;
   });
-  for (size_t i = 0; i < answers.size(); ++i) note(attempts[i], answers[i], settled[i]);
+  const std::vector<WebhookAnswer> answers = std::exchange(unsettled_, {});
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const webhooks::Attempt attempt = under_way_.extract(answers[i].key).mapped();
+    count_down(of_one_, attempt.webhook_id);
+    count_down(of_owner_, attempt.owner_id);
+    note(attempt, answers[i], settled[i]);
+  }
 }
 
 // Never logs the URL: it may contain something that only its owner should know.

@@ -69,7 +69,10 @@ class WebhookLoop {
   void begin_due();
   std::optional<webhooks::Attempt> begin(db::Tx& tx, const webhooks::Due& due);
   WebhookRequest request_of(const webhooks::Attempt& attempt) const;
-  void settle(const std::vector<WebhookAnswer>& answers);
+  // Keeps answers until settle() has recorded them. A database that refuses a write for a moment
+  // costs none.
+  void keep(std::vector<WebhookAnswer> answers);
+  void settle();
   void note(const webhooks::Attempt& attempt, const WebhookAnswer& answer,
             webhooks::Settled settled);
   void clean_up();
@@ -83,6 +86,7 @@ class WebhookLoop {
   prometheus::Counter& retries_;
   std::mt19937 random_{std::random_device{}()};
   std::map<std::int64_t, webhooks::Attempt> under_way_;  // by the row of the delivery
+  std::vector<WebhookAnswer> unsettled_;                 // answers that aren't recorded yet
   std::map<std::string, int> of_one_;                    // the number under way, by webhook
   std::map<std::string, int> of_owner_;                  // the number under way, by the app's owner
   // wake() hasn't been called since the loop last looked for work.

@@ -66,6 +66,17 @@ TEST_CASE("a mapping that is merged in gives what doesn't stand there already") 
   CHECK(got.at("x") == json{{"a", 1}, {"b", 3}});
 }
 
+TEST_CASE("of several mappings that are merged in, the earlier one takes precedence") {
+  const json got = parse_yaml("a: &a {k: 1}\nb: &b {k: 2, l: 3}\nx:\n  <<: [*a, *b]\n", "test");
+  CHECK(got["x"] == json{{"k", 1}, {"l", 3}});
+}
+
+TEST_CASE("a merge key that leads to no mapping is refused with its source and line") {
+  for (const char* value : {"1", "text", "[1, 2]", "[{a: 1}, 2]"})
+    CHECK_THROWS_WITH(parse_yaml("x:\n  <<: " + std::string(value) + "\n", "test"),
+                      Catch::StartsWith("test: ") && Catch::Contains("line 2"));
+}
+
 TEST_CASE("of several documents the first counts, and an empty one is null") {
   CHECK(parse_yaml("a: 1\n---\na: 2\n", "test") == json{{"a", 1}});
   CHECK(parse_yaml("", "test").is_null());

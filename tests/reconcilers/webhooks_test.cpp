@@ -189,6 +189,33 @@ TEST_CASE("a delivery says what happened, and is signed") {
   CHECK(delivery.response_status == 204);
 }
 
+TEST_CASE("answers that the database refuses for a while are recorded once it takes them") {
+  Fixture f;
+  Receiver receiver;
+  receiver.hold(true);
+  const auto made = f.add(receiver.url());
+  f.start();
+  // More than most_of_one, so that answers that got lost would hold the webhook up for good.
+  const int count = 2 * f.options.most_of_one;
+  for (int i = 0; i < count; ++i) f.emit(std::to_string(i), i);
+  REQUIRE(receiver.wait_for_questions(f.options.most_of_one));
+  f.world.write([](db::Tx& tx) {
+    tx.execute(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON webhook_deliveries "
+        "BEGIN SELECT RAISE(ABORT, 'refused by the test'); END");
+  });
+  receiver.hold(false);
+  std::this_thread::sleep_for(20 * f.options.poll);  // the loop fails in the meantime
+  f.world.write([](db::Tx& tx) { tx.execute("DROP TRIGGER refuse"); });
+  CHECK(f.eventually([&] {
+    const auto all = f.deliveries(made.webhook);
+    return int(all.size()) == count && std::ranges::all_of(all, [](const auto& delivery) {
+             return delivery.state == "delivered";
+           });
+  }));
+  CHECK(receiver.asked() == count);  // nobody was told twice
+}
+
 TEST_CASE("a receiver that fails, redirects and recovers gets everything, in order per subject") {
   Fixture f;
   Receiver receiver;
