@@ -10,47 +10,107 @@
 namespace berth {
 namespace {
 
-using Bytes = std::array<std::uint8_t, 16>;
+constexpr int ipv4_bits = 32;
+constexpr int ipv6_bits = 128;
+// ::ffff:0:0/96, behind which an IPv4 address stands.
+constexpr std::array<std::uint8_t, 12> mapped_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+constexpr int mapped_bits = 96;
+// How much of an IPv6 address is its network: what one customer has whole (RFC 6177, section 2).
+constexpr std::size_t network_bytes = 8;
 
-Bytes bytes_of(const sockaddr& address) {
-  Bytes bytes{};
+bool is_mapped(const std::array<std::uint8_t, 16>& bytes) {
+  return std::equal(mapped_prefix.begin(), mapped_prefix.end(), bytes.begin());
+}
+
+// Moves the IPv4 address behind the prefix to the front.
+std::array<std::uint8_t, 16> unmapped(const std::array<std::uint8_t, 16>& bytes) {
+  std::array<std::uint8_t, 16> result{};
+  std::copy(bytes.begin() + mapped_prefix.size(), bytes.end(), result.begin());
+  return result;
+}
+
+// As the socket has it: an IPv4 address that is written as an IPv6 one stays one of IPv6.
+IpAddress address_of(const sockaddr& address) {
+  IpAddress result;
   if (address.sa_family == AF_INET) {
     sockaddr_in in{};
     std::memcpy(&in, &address, sizeof in);
-    std::memcpy(bytes.data(), &in.sin_addr, sizeof in.sin_addr);
+    result.family = AF_INET;
+    std::memcpy(result.bytes.data(), &in.sin_addr, sizeof in.sin_addr);
   } else if (address.sa_family == AF_INET6) {
     sockaddr_in6 in{};
     std::memcpy(&in, &address, sizeof in);
-    std::memcpy(bytes.data(), &in.sin6_addr, sizeof in.sin6_addr);
+    result.family = AF_INET6;
+    std::memcpy(result.bytes.data(), &in.sin6_addr, sizeof in.sin6_addr);
   }
-  return bytes;
+  return result;
 }
 
 }  // namespace
 
-std::optional<AddressRange> parse_address_range(const std::string& text) {
-  const size_t slash = text.find('/');
-  const std::string address = text.substr(0, slash);
-  AddressRange range;
-  range.family = address.find(':') == std::string::npos ? AF_INET : AF_INET6;
-  if (inet_pton(range.family, address.c_str(), range.network.data()) != 1) return std::nullopt;
-  const int most = range.family == AF_INET ? 32 : 128;
-  range.bits = most;
-  if (slash == std::string::npos) return range;
-  const char* const end = text.data() + text.size();
-  const auto [read, error] = std::from_chars(text.data() + slash + 1, end, range.bits);
-  if (error != std::errc() || read != end || range.bits < 0 || range.bits > most)
+std::optional<IpAddress> parse_ip_address(std::string_view text) {
+  std::array<char, INET6_ADDRSTRLEN> ended{};
+  if (text.size() >= ended.size()) return std::nullopt;
+  text.copy(ended.data(), text.size());
+  IpAddress address;
+  address.family = text.find(':') == std::string_view::npos ? AF_INET : AF_INET6;
+  if (text.find('\0') != std::string_view::npos ||
+      inet_pton(address.family, ended.data(), address.bytes.data()) != 1)
     return std::nullopt;
+  if (address.family == AF_INET6 && is_mapped(address.bytes))
+    return IpAddress{AF_INET, unmapped(address.bytes)};
+  return address;
+}
+
+std::string to_string(const IpAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(address.family, address.bytes.data(), text.data(), text.size());
+  return text.data();
+}
+
+std::string network_of(std::string_view address) {
+  auto parsed = parse_ip_address(address);
+  if (!parsed) return std::string(address);
+  if (parsed->family == AF_INET) return to_string(*parsed);
+  std::fill(parsed->bytes.begin() + network_bytes, parsed->bytes.end(), std::uint8_t(0));
+  return to_string(*parsed) + "/64";
+}
+
+std::optional<AddressRange> parse_address_range(std::string_view text) {
+  const size_t slash = text.find('/');
+  const std::string_view written = text.substr(0, slash);
+  const auto address = parse_ip_address(written);
+  if (!address) return std::nullopt;
+  AddressRange range = {.family = address->family, .network = address->bytes, .bits = 0};
+  // An IPv4 range that is written as an IPv6 one counts the bits of the prefix, too.
+  const bool mapped = range.family == AF_INET && written.find(':') != std::string_view::npos;
+  const int most = range.family == AF_INET && !mapped ? ipv4_bits : ipv6_bits;
+  range.bits = most;
+  if (slash != std::string_view::npos) {
+    const std::string_view digits = text.substr(slash + 1);
+    const char* const end = digits.data() + digits.size();
+    const auto [read, error] = std::from_chars(digits.data(), end, range.bits);
+    if (error != std::errc() || read != end || range.bits < 0 || range.bits > most)
+      return std::nullopt;
+  }
+  if (mapped) range.bits -= mapped_bits;
+  // Fewer bits than the prefix has would be IPv6 addresses of all kinds.
+  if (range.bits < 0) return std::nullopt;
   return range;
 }
 
-bool contains(const AddressRange& range, const sockaddr& address) {
-  if (address.sa_family != range.family) return false;
-  const Bytes bytes = bytes_of(address);
+bool contains(const AddressRange& range, const IpAddress& address) {
+  if (address.family != range.family) return false;
   const auto whole = range.bits / 8;
-  if (!std::equal(bytes.begin(), bytes.begin() + whole, range.network.begin())) return false;
+  if (!std::equal(address.bytes.begin(), address.bytes.begin() + whole, range.network.begin()))
+    return false;
   const int rest = range.bits % 8;
-  return rest == 0 || ((bytes[size_t(whole)] ^ range.network[size_t(whole)]) >> (8 - rest)) == 0;
+  return rest == 0 ||
+         ((address.bytes[size_t(whole)] ^ range.network[size_t(whole)]) >> (8 - rest)) == 0;
+}
+
+bool contains(const AddressRange& range, const sockaddr& address) {
+  return contains(range, address_of(address));
 }
 
 }  // namespace berth

@@ -6,7 +6,9 @@
 
 namespace {
 
+using berth::network_of;
 using berth::parse_address_range;
+using berth::parse_ip_address;
 
 bool is_in(const std::string& range, const std::string& address) {
   const sockaddr_storage storage = berth::test::socket_address(address);
@@ -32,12 +34,43 @@ TEST_CASE("a range of one family has no address of the other") {
 }
 
 TEST_CASE("what is no range isn't taken for one") {
-  for (const char* text :
-       {"", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8x", "10.0.0/8",
-        "example.org/8", "::/129", "1::2::3", "10.0.0.0/8/8", " ::"}) {
+  for (const char* text : {"", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8x",
+                           "10.0.0/8", "example.org/8", "::/129", "1::2::3", "10.0.0.0/8/8",
+                           " ::", "::ffff:10.0.0.0/95", "::ffff:10.0.0.0/129"}) {
     INFO(text);
     CHECK_FALSE(parse_address_range(text));
   }
+}
+
+TEST_CASE("an address is read in its own form alone") {
+  CHECK(to_string(parse_ip_address("192.0.2.1").value()) == "192.0.2.1");
+  CHECK(to_string(parse_ip_address("2001:DB8:0:0::1").value()) == "2001:db8::1");
+  CHECK(to_string(parse_ip_address("::ffff:192.0.2.1").value()) == "192.0.2.1");
+  CHECK(to_string(parse_ip_address("::ffff:c000:201").value()) == "192.0.2.1");
+  for (const std::string& text :
+       {std::string(), std::string("192.0.2"), std::string("192.0.2.1:80"), std::string("[::1]"),
+        std::string("fe80::1%eth0"), std::string(" 192.0.2.1"), std::string("unknown"),
+        std::string("192.0.2.1\0x", 11), std::string(1000, '1')}) {
+    INFO(text);
+    CHECK_FALSE(parse_ip_address(text));
+  }
+}
+
+TEST_CASE("a range of IPv4 that is written as IPv6 has the IPv4 addresses") {
+  const auto range = parse_address_range("::ffff:10.0.0.0/104").value();
+  CHECK(contains(range, parse_ip_address("10.255.0.1").value()));
+  CHECK(contains(range, parse_ip_address("::ffff:10.1.0.1").value()));
+  CHECK_FALSE(contains(range, parse_ip_address("11.0.0.1").value()));
+  CHECK_FALSE(contains(range, parse_ip_address("::ffff:11.0.0.1").value()));
+}
+
+TEST_CASE("an IPv6 customer is one network, an IPv4 address is another") {
+  CHECK(network_of("192.0.2.1") == "192.0.2.1");
+  CHECK(network_of("2001:db8:1:2:3:4:5:6") == "2001:db8:1:2::/64");
+  CHECK(network_of("2001:db8:1:2::ffff") == "2001:db8:1:2::/64");
+  CHECK(network_of("2001:db8:1:3::1") == "2001:db8:1:3::/64");
+  CHECK(network_of("::ffff:192.0.2.1") == "192.0.2.1");
+  CHECK(network_of("") == "");
 }
 
 }  // namespace

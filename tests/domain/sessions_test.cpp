@@ -61,15 +61,6 @@ TEST_CASE("one session too many ends the oldest") {
   CHECK(end(world, ada, oldest.id) == "404 session_not_found");
 }
 
-TEST_CASE("an IPv6 customer is one network, an IPv4 address is another") {
-  CHECK(accounts::network_of("192.0.2.1") == "192.0.2.1");
-  CHECK(accounts::network_of("2001:db8:1:2:3:4:5:6") == "2001:db8:1:2::/64");
-  CHECK(accounts::network_of("2001:db8:1:2::ffff") == "2001:db8:1:2::/64");
-  CHECK(accounts::network_of("2001:db8:1:3::1") == "2001:db8:1:3::/64");
-  CHECK(accounts::network_of("::ffff:192.0.2.1") == "192.0.2.1");
-  CHECK(accounts::network_of("") == "");
-}
-
 TEST_CASE("networks are known for 90 days, and 20 of them") {
   World world;
   const auto ada = world.new_user("ada"), bob = world.new_user("bob");

@@ -1,7 +1,5 @@
 #include "controller/domain/accounts/sessions.h"
 
-#include <arpa/inet.h>
-
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/text.h"
@@ -67,18 +65,6 @@ void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kep
   tx.execute(
       "UPDATE sessions SET revoked_at = $3 WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL",
       user_id, kept, tx.now());
-}
-
-std::string network_of(std::string_view address) {
-  in6_addr bytes{};
-  const std::string text(address);
-  if (inet_pton(AF_INET6, text.c_str(), &bytes) != 1) return text;
-  char printed[INET6_ADDRSTRLEN] = {};
-  if (IN6_IS_ADDR_V4MAPPED(&bytes))  // else all of them would be one network
-    return inet_ntop(AF_INET, &bytes.s6_addr[12], printed, sizeof printed);
-  for (size_t i = 8; i < 16; ++i) bytes.s6_addr[i] = 0;
-  inet_ntop(AF_INET6, &bytes, printed, sizeof printed);
-  return std::string(printed) + "/64";
 }
 
 bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& network) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "controller/base/address_range.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/page.h"
@@ -27,9 +28,7 @@ void end_session(db::Tx& tx, const std::string& user_id, const std::string& sess
 // All of them but `kept`.
 void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept = {});
 
-// What an address belongs to as far as counting and remembering goes: an IPv4 address is one
-// network, of IPv6 it is the /64, which one customer has whole.
-std::string network_of(std::string_view address);
+using berth::network_of;
 // Whether the user has logged in from there in the last 90 days.
 inline constexpr Duration networks_known_for = std::chrono::days(90);
 bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& network);
