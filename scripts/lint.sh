@@ -8,6 +8,7 @@ mapfile -t sources < <(git ls-files '*.cpp' '*.h')
 clang-format --dry-run -Werror "${sources[@]}" || failed=1
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run tests/kube/cluster tests/kube/run-e2e tests/kube/run-berthd tests/pages/run tests/oauth_clients/run)
 shellcheck "${scripts[@]}" || failed=1
+scripts/check-httplib.sh || failed=1
 cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DBERTH_TESTS=ON >/dev/null || exit 1
 cmake --build --preset dev --target berthd >/dev/null || exit 1 # the generated sources
 # clang 14 calls the standard by its working name, doesn't know GCC's warnings, and has no std::expected

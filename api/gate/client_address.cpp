@@ -1,25 +1,69 @@
 #include "api/gate/client_address.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace berth::api {
+namespace {
+
+bool is_port(std::string_view text) {
+  constexpr std::size_t longest = 5;
+  return !text.empty() && text.size() <= longest &&
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string_view without_blanks(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+// An entry of the list, as proxies write them: 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1]
+// and [2001:db8::1]:80.
+std::optional<IpAddress> address_in(std::string_view entry) {
+  if (entry.starts_with('[')) {
+    const std::size_t end = entry.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view rest = entry.substr(end + 1);
+    if (!rest.empty() && !(rest.starts_with(':') && is_port(rest.substr(1)))) return std::nullopt;
+    const auto address = parse_ip_address(entry.substr(1, end - 1));
+    const bool ipv6 = entry.substr(0, end).find(':') != std::string_view::npos;
+    return ipv6 ? address : std::nullopt;
+  }
+  const std::size_t colon = entry.find(':');
+  if (colon != std::string_view::npos && is_port(entry.substr(colon + 1)))
+    return parse_ip_address(entry.substr(0, colon));
+  return parse_ip_address(entry);
+}
+
+}  // namespace
 
 std::string client_address(const Request& request,
-                           const std::vector<std::string>& trusted_proxies) {
-  const auto trusted = [&](std::string_view address) {
-    return std::ranges::find(trusted_proxies, address) != trusted_proxies.end();
+                           const std::vector<AddressRange>& trusted_proxies) {
+  const auto trusted = [&](const IpAddress& address) {
+    return std::ranges::any_of(trusted_proxies,
+                               [&](const AddressRange& range) { return contains(range, address); });
   };
-  std::string_view address = request.remote_address;
-  std::string_view forwarded = request.headers.get("X-Forwarded-For");
-  while (trusted(address) && !forwarded.empty()) {
-    const size_t comma = forwarded.rfind(',');
-    address = forwarded.substr(comma == std::string_view::npos ? 0 : comma + 1);
-    const size_t first = address.find_first_not_of(' ');
-    if (first == std::string_view::npos) break;
-    address = address.substr(first, address.find_last_not_of(' ') - first + 1);
-    forwarded = comma == std::string_view::npos ? std::string_view() : forwarded.substr(0, comma);
+  if (trusted_proxies.empty()) return std::string(request.remote_address);
+  auto address = parse_ip_address(request.remote_address);
+  if (!address) return std::string(request.remote_address);
+  int passed = 0;
+  for (const auto& [name, value] : std::views::reverse(request.headers)) {
+    if (!same_name(name, "X-Forwarded-For")) continue;
+    std::string_view list = value;
+    while (true) {
+      if (!trusted(*address) || ++passed > max_forwarding_proxies) return to_string(*address);
+      const std::size_t comma = list.rfind(',');
+      const auto entry = address_in(
+          without_blanks(comma == std::string_view::npos ? list : list.substr(comma + 1)));
+      if (!entry) return to_string(*address);
+      address = entry;
+      if (comma == std::string_view::npos) break;
+      list = list.substr(0, comma);
+    }
   }
-  return std::string(address);
+  return to_string(*address);
 }
 
 }  // namespace berth::api

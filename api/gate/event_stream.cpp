@@ -98,7 +98,7 @@ std::string holder_of(const Call& call) {
   if (call.caller) return call.caller->user_id;
   if (call.play) return call.play->user_id;
   if (call.user) return call.user->id;
-  return call.address;
+  return network_of(call.address);
 }
 
 }  // namespace

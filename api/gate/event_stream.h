@@ -172,7 +172,7 @@ class BearerCheck {
   // Checks the token if the last check is older than the interval. Returns false if the stream has
   // to end.
   bool still_good();
-  // The holder of the stream: the token's user, or the client's address on an open route.
+  // Who holds the stream: the user behind the token; without one, the caller's network.
   const std::string& holder() const { return holder_; }
 
  private:

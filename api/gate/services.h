@@ -9,6 +9,7 @@
 #include "api/gate/event_stream.h"
 #include "api/gate/login_throttle.h"
 #include "api/transport/http.h"
+#include "controller/base/address_range.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
@@ -67,7 +68,7 @@ struct Services {
   std::string base_url;  // the issuer, without a slash at its end
   std::string internal_secret;
   bool rate_limits = true;
-  std::vector<std::string> trusted_proxies;  // proxies whose X-Forwarded-For is trusted
+  std::vector<AddressRange> trusted_proxies;  // whose X-Forwarded-For counts
   Duration session_lifetime = std::chrono::hours(24);
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;

@@ -15,7 +15,8 @@ namespace berth::api::pages {
 class Cookies {
  public:
   explicit Cookies(const std::string& base_url);
-  // Empty where the browser sent none.
+  // Empty where the browser sent none. Of several lines each counts, and of several cookies of one
+  // name the first: browsers send the one of the longest path first (RFC 6265, section 5.4).
   std::string session(const Request& request) const { return value(request, session_name_); }
   std::string form(const Request& request) const { return value(request, form_name_); }
   // For Set-Cookie. SameSite=Lax: a link, or the redirect of an app, comes with them; a form of

@@ -64,11 +64,12 @@ Response plain_refusal(int status, std::string_view detail) {
   return {.status = status, .content_type = "text/plain", .body = std::string(detail)};
 }
 
-std::string render_busy(const Response& response) {
+std::string render_busy(const Response& response, const Fields& headers) {
   std::string text = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: " +
                      response.content_type +
                      "\r\nContent-Length: " + std::to_string(response.body.size()) + "\r\n";
-  for (const auto& [name, value] : response.headers) text += name + ": " + value + "\r\n";
+  for (const Fields* fields : {&headers, &response.headers})
+    for (const auto& [name, value] : *fields) text += name + ": " + value + "\r\n";
   return text + "\r\n" + response.body;
 }
 

@@ -12,8 +12,7 @@ constexpr std::chrono::seconds idle_lifetime{30};
 
 }  // namespace
 
-ConnectionPool::ConnectionPool(std::size_t max_connections, Serve serve)
-    : max_connections_(max_connections), serve_(std::move(serve)) {}
+ConnectionPool::ConnectionPool(Serve serve) : serve_(std::move(serve)) {}
 
 ConnectionPool::~ConnectionPool() {
   std::unique_lock lock(mutex_);
@@ -28,16 +27,11 @@ void ConnectionPool::join(Threads threads) {
   for (std::thread& thread : threads) thread.join();
 }
 
-std::size_t ConnectionPool::connections() const {
-  const std::lock_guard lock(mutex_);
-  return serving_ + waiting_.size();
-}
-
-bool ConnectionPool::submit(Descriptor& connection) {
+bool ConnectionPool::submit(Connection& connection) {
   Threads ended;
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_ || serving_ + waiting_.size() >= max_connections_) return false;
+    if (stopping_) return false;
     ended.swap(ended_);
     if (threads_.size() - serving_ <= waiting_.size()) {
       const auto place = threads_.emplace(threads_.end());
@@ -72,7 +66,7 @@ bool ConnectionPool::wait_for_connection(std::unique_lock<std::mutex>& lock) {
 void ConnectionPool::work(Threads::iterator self) {
   std::unique_lock lock(mutex_);
   while (wait_for_connection(lock)) {
-    Descriptor connection = std::move(waiting_.front());
+    Connection connection = std::move(waiting_.front());
     waiting_.pop_front();
     ++serving_;
     lock.unlock();

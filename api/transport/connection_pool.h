@@ -6,9 +6,11 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <thread>
 
+#include "api/transport/connection_table.h"
 #include "api/transport/socket.h"
 
 namespace berth::api {
@@ -17,20 +19,20 @@ namespace berth::api {
 // had nothing to do for a while, but for a few. All functions may be called from any thread.
 class ConnectionPool {
  public:
-  using Serve = std::function<void(Descriptor connection)>;
+  using Connection = std::unique_ptr<ConnectionTable::Entry>;
+  using Serve = std::function<void(Connection connection)>;
 
   // `serve` runs on a thread of the pool until its connection is over, and throws nothing.
-  ConnectionPool(std::size_t max_connections, Serve serve);
+  explicit ConnectionPool(Serve serve);
   // Waits until every connection is over.
   ~ConnectionPool();
   ConnectionPool(const ConnectionPool&) = delete;
   ConnectionPool& operator=(const ConnectionPool&) = delete;
 
-  // Never blocks. False, and `connection` untouched: there are `max_connections` already, or the
-  // system has no thread left.
-  bool submit(Descriptor& connection);
+  // Never blocks. False, and `connection` untouched, where the system has no thread left. How many
+  // there may be is the ConnectionTable's to say.
+  bool submit(Connection& connection);
 
-  std::size_t connections() const;
   // Waits until no connection is left; false when some are at the deadline.
   bool wait_until_empty(Deadline deadline);
 
@@ -41,12 +43,11 @@ class ConnectionPool {
   bool wait_for_connection(std::unique_lock<std::mutex>& lock);
   static void join(Threads threads);
 
-  const std::size_t max_connections_;
   const Serve serve_;
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
   std::condition_variable emptied_;
-  std::deque<Descriptor> waiting_;
+  std::deque<Connection> waiting_;
   std::size_t serving_ = 0;
   bool stopping_ = false;
   Threads threads_;

@@ -32,6 +32,12 @@ std::size_t Headers::count(std::string_view name) const {
       fields_, [&](const Field& field) { return same_name(field.name, name); }));
 }
 
+bool Headers::mentions(std::string_view name, std::string_view text) const {
+  return std::ranges::any_of(fields_, [&](const Field& field) {
+    return same_name(field.name, name) && field.value.find(text) != std::string_view::npos;
+  });
+}
+
 std::optional<std::string> percent_decode(std::string_view text, Plus plus) {
   std::string decoded;
   decoded.reserve(text.size());

@@ -30,6 +30,8 @@ class Headers {
   std::string_view get(std::string_view name) const { return find(name).value_or(""); }
   // How often it was sent: a field that decides who the caller is should be there once.
   std::size_t count(std::string_view name) const;
+  // Whether one of the fields of that name has `text` in it.
+  bool mentions(std::string_view name, std::string_view text) const;
 
   std::size_t size() const { return fields_.size(); }
   auto begin() const { return fields_.begin(); }
@@ -69,7 +71,11 @@ struct Request {
   std::string body;                 // raw, whatever its Content-Type; chunks are put together
 };
 
-enum class Next { more, end };
+enum class Next {
+  more,
+  end,
+  break_off,  // the connection ends without the answer's end, so that the caller misses something
+};
 
 // Where a stream writes. Each call sends at once and blocks until the kernel took the data, at most
 // for the write timeout; false: the caller is gone or too slow, end the stream.
@@ -82,6 +88,8 @@ using Sink = std::function<bool(std::string_view)>;
 using Stream = std::function<Next(const Sink&)>;
 inline constexpr std::chrono::milliseconds stream_step{1000};
 
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
 // An answer. Its header names must be tokens and its values free of control characters: an answer
 // that breaks this is replaced by a 500, so that nobody's input can start a header or a body of its
 // own. Content-Length, Transfer-Encoding, Connection, Keep-Alive, Date and Content-Type are the
@@ -89,9 +97,11 @@ inline constexpr std::chrono::milliseconds stream_step{1000};
 struct Response {
   int status = 200;  // 200 to 599
   std::string content_type = {};
-  std::vector<std::pair<std::string, std::string>> headers = {};
+  Fields headers = {};
   std::string body = {};
   Stream stream = {};  // instead of `body`
+  // The request had a valid token: its network may have more connections (ConnectionTable).
+  bool caller_is_known = false;
 
   void add_header(std::string name, std::string value) {
     headers.emplace_back(std::move(name), std::move(value));

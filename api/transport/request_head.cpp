@@ -165,16 +165,17 @@ void parse_host(Version version, Request& request) {
 
 void parse_body_conditions(const Request& request, RequestHead& head) {
   // A compressed body could be a thousand times its size on the wire, and nothing here needs one.
-  const std::string_view coding = request.headers.get("Content-Encoding");
-  if (!coding.empty() && !equal_ignoring_case(coding, "identity")) {
-    throw Refusal(415, "compressed bodies are not accepted");
+  for (const auto& [name, value] : request.headers) {
+    if (equal_ignoring_case(name, "Content-Encoding") && !value.empty() &&
+        !equal_ignoring_case(value, "identity")) {
+      throw Refusal(415, "compressed bodies are not accepted");
+    }
+    if (!equal_ignoring_case(name, "Expect") || head.version == Version::http_1_0) continue;
+    if (!equal_ignoring_case(value, "100-continue")) {
+      throw Refusal(417, "the only expectation understood is 100-continue");
+    }
+    head.expectation = Expectation::continue_100;
   }
-  const auto expect = request.headers.find("Expect");
-  if (!expect || head.version == Version::http_1_0) return;
-  if (!equal_ignoring_case(*expect, "100-continue")) {
-    throw Refusal(417, "the only expectation understood is 100-continue");
-  }
-  head.expectation = Expectation::continue_100;
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 
 #include <atomic>
 #include <exception>
-#include <list>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 
@@ -27,31 +25,26 @@ namespace {
 // After the grace: for threads to notice that their connections were cut off.
 constexpr std::chrono::milliseconds cut_off_time{900};
 
-// idle: waits for a request. busy: reads, handles or answers one. ending: answered, waits for the
-// other side to close.
-enum class Activity { idle, busy, ending };
-
 // One open connection; lives on the stack of its thread.
 struct Connection {
-  Connection(int fd, const ServerOptions& options)
-      : socket(fd),
-        reader(fd, {.header_bytes = options.max_header_bytes,
-                    .body_bytes = options.max_body_bytes,
-                    .time = options.request_timeout}),
-        stream(fd, options.write_timeout),
-        remote_address(peer_address(fd)) {
-    request.remote_address = remote_address;
+  Connection(ConnectionTable::Entry& listed, const ServerOptions& options)
+      : entry(listed),
+        socket(listed.socket()),
+        reader(socket, {.header_bytes = options.max_header_bytes,
+                        .body_bytes = options.max_body_bytes,
+                        .time = options.request_timeout}),
+        stream(socket, options.write_timeout) {
+    request.remote_address = entry.address();
   }
 
+  ConnectionTable::Entry& entry;
   const int socket;
   RequestReader reader;
   ServerStream stream;
-  const std::string remote_address;
   Request request;
   Response response;
   Version version = Version::http_1_1;
   Persistence persistence = Persistence::keep_alive;
-  std::atomic<Activity> activity = Activity::busy;
 };
 
 // process_request() calls back on the same thread and says nothing about the connection.
@@ -72,7 +65,8 @@ class Server::Impl final : private httplib::Server {
   ServerCounters counters() const;
 
  private:
-  void serve(const Descriptor& socket);
+  bool take(Descriptor& socket);
+  void serve(ConnectionTable::Entry& entry);
   void serve_requests(Connection& connection);
   bool await_request(Connection& connection, std::chrono::milliseconds patience);
   bool read_request(Connection& connection);
@@ -94,8 +88,7 @@ class Server::Impl final : private httplib::Server {
   std::atomic<bool> draining_ = false;
   std::atomic<std::size_t> open_streams_ = 0;
   std::atomic<std::uint64_t> refused_requests_ = 0;
-  std::mutex connections_mutex_;
-  std::list<Connection*> connections_;
+  ConnectionTable table_;
   ConnectionPool pool_;  // the last: its threads use everything above
 };
 
@@ -103,7 +96,9 @@ Server::Impl::Impl(ServerOptions options, api::Handler handler)
     : options_(std::move(options)),
       handler_(std::move(handler)),
       slots_(options_.http_threads),
-      pool_(options_.max_connections, [this](Descriptor socket) { serve(socket); }) {
+      table_(options_.connections),
+      pool_([this](const ConnectionPool::Connection& connection) { serve(*connection); }) {
+  set_default_headers(httplib::Headers(options_.headers.begin(), options_.headers.end()));
   set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
     hand_over(*this, *answering, out);
     return HandlerResponse::Handled;
@@ -116,8 +111,8 @@ Server::Impl::Impl(ServerOptions options, api::Handler handler)
 int Server::Impl::bind() {
   acceptor_ = std::make_unique<Acceptor>(
       options_.host, options_.port,
-      render_busy(rendered(503, "the server has too many open connections")),
-      [this](Descriptor& connection) { return pool_.submit(connection); });
+      render_busy(rendered(503, "the server has too many open connections"), options_.headers),
+      [this](Descriptor& connection) { return take(connection); });
   // httplib writes streams only as long as it believes to listen.
   svr_sock_ = acceptor_->socket();
   return acceptor_->port();
@@ -131,54 +126,45 @@ void Server::Impl::run() {
 Drained Server::Impl::shutdown(std::chrono::seconds grace) {
   draining_ = true;
   if (acceptor_) acceptor_->stop();
-  {
-    const std::lock_guard lock(connections_mutex_);
-    for (const Connection* connection : connections_) {
-      // The reading half alone: a request that arrives at this very moment is still answered.
-      if (connection->activity == Activity::idle) ::shutdown(connection->socket, SHUT_RD);
-    }
-  }
+  table_.for_each([](const ConnectionTable::Entry& entry) {
+    // The reading half alone: a request that arrives at this very moment is still answered.
+    if (entry.activity() == Activity::waiting) ::shutdown(entry.socket(), SHUT_RD);
+  });
   if (pool_.wait_until_empty(after(grace))) return Drained::all;
   slots_.close();
   Drained drained = Drained::all;
-  {
-    const std::lock_guard lock(connections_mutex_);
-    for (const Connection* connection : connections_) {
-      if (connection->activity == Activity::busy) drained = Drained::some_cut_off;
-      ::shutdown(connection->socket, SHUT_RDWR);
-    }
-  }
+  table_.for_each([&](const ConnectionTable::Entry& entry) {
+    const Activity activity = entry.activity();
+    if (activity != Activity::waiting && activity != Activity::ending)
+      drained = Drained::some_cut_off;
+    ::shutdown(entry.socket(), SHUT_RDWR);
+  });
   pool_.wait_until_empty(after(cut_off_time));
   return drained;
 }
 
 ServerCounters Server::Impl::counters() const {
-  return {.open_connections = pool_.connections(),
+  return {.open_connections = table_.size(),
           .running_handlers = slots_.used(),
           .open_streams = open_streams_,
           .refused_connections = acceptor_ ? acceptor_->refused() : 0,
+          .displaced_connections = table_.displaced(),
           .refused_requests = refused_requests_};
 }
 
-void Server::Impl::serve(const Descriptor& socket) try {
+// On the acceptor's thread. False: `socket` is as it was and to be refused.
+bool Server::Impl::take(Descriptor& socket) {
+  ConnectionPool::Connection connection = table_.admit(socket);
+  if (!connection) return false;
+  if (pool_.submit(connection)) return true;
+  socket = table_.take_back(std::move(connection));
+  return false;
+}
+
+void Server::Impl::serve(ConnectionTable::Entry& entry) try {
   const int on = 1;
-  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  Connection connection(socket.get(), options_);
-  // Taken off the list before the descriptor is closed, so that shutdown() never hits another
-  // connection that got the same number.
-  struct Listed {
-    Listed(Impl& impl, Connection& listed) : server(impl) {
-      const std::lock_guard lock(server.connections_mutex_);
-      place = server.connections_.insert(server.connections_.end(), &listed);
-    }
-    ~Listed() {
-      const std::lock_guard lock(server.connections_mutex_);
-      server.connections_.erase(place);
-    }
-    Impl& server;
-    std::list<Connection*>::iterator place;
-  };
-  const Listed listed(*this, connection);
+  setsockopt(entry.socket(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  Connection connection(entry, options_);
   serve_requests(connection);
 } catch (const std::exception& error) {
   log::error("a connection was given up", {{"reason", error.what()}});
@@ -189,7 +175,7 @@ void Server::Impl::serve_requests(Connection& connection) {
   while (await_request(connection, patience)) {
     if (!read_request(connection) || !answer(connection)) return;
     if (connection.persistence == Persistence::close) {
-      connection.activity = Activity::ending;
+      connection.entry.set_activity(Activity::ending);
       return end_gently(connection.socket);
     }
     patience = options_.keep_alive_timeout;
@@ -198,10 +184,11 @@ void Server::Impl::serve_requests(Connection& connection) {
 
 bool Server::Impl::await_request(Connection& connection, std::chrono::milliseconds patience) {
   // Either this sees that the server drains, or shutdown() sees that the connection is idle.
-  connection.activity = Activity::idle;
+  connection.entry.set_activity(Activity::waiting);
   const Io io = connection.reader.await(draining_ ? std::chrono::milliseconds(0) : patience);
-  connection.activity = Activity::busy;
-  return io == Io::ok;
+  if (io != Io::ok) return false;
+  connection.entry.set_activity(Activity::reading);
+  return true;
 }
 
 // Reads a request and makes its answer; false when nobody is left to answer.
@@ -211,7 +198,9 @@ bool Server::Impl::read_request(Connection& connection) {
     const RequestHead head = connection.reader.read(connection.request);
     connection.version = head.version;
     connection.persistence = head.persistence;
+    connection.entry.set_activity(Activity::handling);
     run_handler(connection);
+    if (connection.response.caller_is_known) connection.entry.set_known();
   } catch (const Refusal& refusal) {
     refuse(connection, refusal.status, refusal.what());
   } catch (const ConnectionLost&) {
@@ -268,6 +257,8 @@ bool Server::Impl::answer(Connection& connection) {
   };
   const Counted counted{connection.response.stream ? &open_streams_ : nullptr};
   if (counted.streams != nullptr) ++open_streams_;
+  connection.entry.set_activity(connection.response.stream ? Activity::streaming
+                                                           : Activity::sending);
 
   connection.stream.begin(connection.request.method == "HEAD" ? AnswerTo::head : AnswerTo::get);
   answering = &connection;
@@ -302,7 +293,8 @@ void Server::Impl::hand_over(Impl& server, Connection& connection, httplib::Resp
 }
 
 void Server::Impl::finish_head(const Impl& server, Connection& connection, httplib::Response& out) {
-  if (server.draining_) connection.persistence = Persistence::close;
+  if (server.draining_ || connection.entry.is_leaving())
+    connection.persistence = Persistence::close;
   if (connection.persistence == Persistence::keep_alive) out.headers.erase("Connection");
   if (has_no_body(out.status)) out.headers.erase("Content-Length");
   out.headers.erase("Accept-Ranges");  // httplib adds it to answers to HEAD
@@ -324,6 +316,7 @@ bool Server::Impl::stream_step(Connection& connection, httplib::DataSink& sink) 
     return false;
   }
   if (next == Next::more) return true;
+  if (next == Next::break_off) return false;
   sink.done();
   return !chunked || sink.write(last_chunk.data(), last_chunk.size());
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/transport/connection_table.h"
 #include "api/transport/http.h"
 
 namespace berth::api {
@@ -25,9 +26,10 @@ struct ServerOptions {
   int port = 0;  // 0 picks one
   // Handlers that run at once. A request waits for a slot when it is complete, never before.
   std::size_t http_threads = 64;
-  // Open connections, each of which has a thread: idle and streaming ones count. One more is
-  // answered with 503 and closed.
-  std::size_t max_connections = 1024;
+  // Open connections, each of which has a thread: idle and streaming ones count. ConnectionTable
+  // says which of them makes room for one more; where none does, that one is answered with 503 and
+  // closed.
+  ConnectionLimits connections = {};
   std::size_t max_body_bytes = 1024 * 1024;
   std::size_t max_header_bytes = 64 * 1024;
   // From the first byte of a request to its last (408); also for a new connection to say anything,
@@ -39,6 +41,7 @@ struct ServerOptions {
   // For the caller to take an answer, or one piece of a stream.
   std::chrono::milliseconds write_timeout = std::chrono::seconds(30);
   RenderRefusal render_refusal = {};  // empty: the detail as text/plain
+  Fields headers = {};                // of every answer, and so of none by itself
 };
 
 // For metrics; each figure by itself is right, together they are no snapshot.
@@ -46,8 +49,9 @@ struct ServerCounters {
   std::size_t open_connections = 0;
   std::size_t running_handlers = 0;
   std::size_t open_streams = 0;
-  std::uint64_t refused_connections = 0;  // above max_connections, since the start
-  std::uint64_t refused_requests = 0;     // by the transport, since the start
+  std::uint64_t refused_connections = 0;    // answered with 503, since the start
+  std::uint64_t displaced_connections = 0;  // that had to make room, since the start
+  std::uint64_t refused_requests = 0;       // by the transport, since the start
 };
 
 enum class Drained { all, some_cut_off };

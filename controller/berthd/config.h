@@ -86,7 +86,7 @@ struct Config {
   std::vector<AddressRange> cluster_ranges;
 
   bool rate_limits = true;
-  std::vector<std::string> trusted_proxies;
+  std::vector<AddressRange> trusted_proxies;
   Duration session_lifetime{};
   Duration refresh_reuse_grace{};
   Duration refresh_family_lifetime{};
@@ -99,6 +99,7 @@ struct Config {
 
   int http_threads = 0;
   int max_connections = 0;
+  std::optional<int> max_connections_per_network;  // nothing: see connection_limits()
   int max_body_bytes = 0;
   Duration request_timeout{};
   log::Format log_format = log::Format::json;

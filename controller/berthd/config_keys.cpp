@@ -82,10 +82,11 @@ bool is_name_server(const std::string& text) {
 
 std::vector<std::string> list(const std::string& text) {
   std::vector<std::string> items;
+  if (text == "[]") return items;  // an empty list of the YAML file
   std::istringstream in(text);
   for (std::string item; std::getline(in, item, ',');) {
     while (!item.empty() && item.front() == ' ') item.erase(0, 1);
-    while (!item.empty() && (item.back() == ' ' || item.back() == '/')) item.pop_back();
+    while (!item.empty() && item.back() == ' ') item.pop_back();
     if (!item.empty()) items.push_back(item);
   }
   return items;
@@ -210,13 +211,14 @@ void take_cluster(Config& config, const std::string& text) {
     want("simulated, kubeconfig or in-cluster");
 }
 
-void take_cluster_ranges(Config& config, const std::string& text) {
-  config.cluster_ranges.clear();
+std::vector<AddressRange> address_ranges(const std::string& text, const char* allowed) {
+  std::vector<AddressRange> ranges;
   for (const std::string& item : list(text)) {
     const auto range = parse_address_range(item);
-    if (!range) want("ranges such as 198.51.100.0/24 or 2001:db8:42::/48");
-    config.cluster_ranges.push_back(*range);
+    if (!range) want(allowed);
+    ranges.push_back(*range);
   }
+  return ranges;
 }
 
 void take_base_url(Config& config, const std::string& text) {
@@ -317,6 +319,9 @@ const std::vector<Key>& config_keys() {
       {"registries", "registry.localhost:5000,docker.io/library,ghcr.io", "allowed image prefixes",
        [](Config& c, const std::string& v) {
          c.registries = list(v);
+         for (std::string& prefix : c.registries)
+           while (prefix.ends_with('/')) prefix.pop_back();
+         std::erase(c.registries, "");
          if (c.registries.empty()) want("one prefix or more");
        }},
       {"ingress-class", "traefik", "of the tenants' Ingresses",
@@ -355,8 +360,14 @@ const std::vector<Key>& config_keys() {
       {"refresh-reuse-grace", "10s",
        "a used refresh token that comes again within it revokes nothing",
        [](Config& c, const std::string& v) { c.refresh_reuse_grace = duration(v); }},
-      {"trusted-proxies", "", "addresses whose X-Forwarded-For counts",
-       [](Config& c, const std::string& v) { c.trusted_proxies = list(v); }},
+      {"trusted-proxies", "",
+       "addresses and ranges of the proxies before berthd, whose X-Forwarded-For counts",
+       [](Config& c, const std::string& v) {
+         c.trusted_proxies =
+             address_ranges(v,
+                            "list of addresses and ranges such as 192.0.2.7, 10.0.0.0/8 or "
+                            "2001:db8:42::/48, separated by commas");
+       }},
       {"rate-limits", "on", "off only in development",
        [](Config& c, const std::string& v) { c.rate_limits = on_or_off(v); }},
       {"treasury-genesis", "",
@@ -368,8 +379,16 @@ const std::vector<Key>& config_keys() {
        }},
       {"http-threads", "64", "requests that are handled at once",
        [](Config& c, const std::string& v) { c.http_threads = int(integer(v, 1, 4096)); }},
-      {"max-connections", "1024", "open connections; one more gets 503",
+      {"max-connections", "1024",
+       "open connections; one more takes the place of an idle one, or gets 503",
        [](Config& c, const std::string& v) { c.max_connections = int(integer(v, 1, 65536)); }},
+      {"max-connections-per-network", "",
+       "of them, for one IPv4 address or IPv6 /64 (half, without a valid token), other than "
+       "trusted "
+       "proxies; if empty a quarter of max-connections, and in development no limit for loopback",
+       [](Config& c, const std::string& v) {
+         if (!v.empty()) c.max_connections_per_network = int(integer(v, 1, 65536));
+       }},
       {"max-body-bytes", "1048576", "of a request",
        [](Config& c, const std::string& v) { c.max_body_bytes = int(integer(v, 1024, 64 << 20)); }},
       {"request-timeout", "15s", "for a request to arrive",
@@ -404,7 +423,10 @@ const std::vector<Key>& config_keys() {
       {"cluster-ranges", "",
        "of the cluster's pods, services and nodes, such as 2001:db8:42::/48, where they are public "
        "addresses: webhooks don't go there, nor to private ones",
-       take_cluster_ranges},
+       [](Config& c, const std::string& v) {
+         c.cluster_ranges =
+             address_ranges(v, "list of ranges such as 198.51.100.0/24 or 2001:db8:42::/48");
+       }},
       {"session-lifetime", "24h", "of a session JWT",
        [](Config& c, const std::string& v) {
          c.session_lifetime = duration(v);

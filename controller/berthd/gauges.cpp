@@ -64,8 +64,10 @@ std::vector<MetricFamily> Gauges::Collect() const {
              {gauge(double(http.open_connections))}),
       family("http_running_handlers", "Requests that are handled right now.", MetricType::Gauge,
              {gauge(double(http.running_handlers))}),
-      family("http_refused_connections_total", "Connections above max-connections.",
+      family("http_refused_connections_total", "Connections above the limits, answered with 503.",
              MetricType::Counter, {counter(double(http.refused_connections))}),
+      family("http_displaced_connections_total", "Connections that had to make room for others.",
+             MetricType::Counter, {counter(double(http.displaced_connections))}),
   };
 }
 

@@ -15,6 +15,7 @@ class Gauges : public prometheus::Collectable {
     size_t open_connections = 0;
     size_t running_handlers = 0;
     std::uint64_t refused_connections = 0;
+    std::uint64_t displaced_connections = 0;
   };
   Gauges(db::Database& database, std::function<Http()> http)
       : database_(database), http_(std::move(http)) {}

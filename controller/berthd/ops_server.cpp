@@ -1,14 +1,25 @@
 #include "controller/berthd/ops_server.h"
 
-#include <httplib.h>
 #include <prometheus/text_serializer.h>
 
+#include <mutex>
+#include <stdexcept>
 #include <thread>
+
+#include "api/transport/server.h"
 
 namespace berth {
 namespace {
 
-constexpr size_t threads = 4;  // a scraper and a kubelet
+// A scraper and a kubelet have a connection each; the rest is for those who make trouble.
+constexpr std::size_t max_connections = 64;
+constexpr std::size_t max_connections_of_network = 32;
+// Nobody sends a body, and the head of a probe is small.
+constexpr std::size_t max_body_bytes = 1024;
+constexpr std::size_t max_header_bytes = 8 * 1024;
+// Both sides are in one cluster.
+constexpr std::chrono::seconds request_timeout{5};
+constexpr std::chrono::seconds write_timeout{10};
 
 std::string text_of(const std::vector<Check>& checks) {
   std::string text;
@@ -18,52 +29,107 @@ std::string text_of(const std::vector<Check>& checks) {
   return text;
 }
 
+api::ServerOptions options(const Address& address, api::Fields headers) {
+  return {.host = address.host,
+          .port = address.port,
+          // Each connection has one, so that /livez never waits for a slow /metrics.
+          .http_threads = max_connections + api::ConnectionTable::reserved,
+          // Probes are short, so that whoever comes may take the place of whoever waits.
+          .connections = {.total = max_connections,
+                          .of_network = max_connections_of_network,
+                          .shared_addresses = {},
+                          .patience = std::chrono::milliseconds(0),
+                          .silent_patience = std::chrono::milliseconds(0)},
+          .max_body_bytes = max_body_bytes,
+          .max_header_bytes = max_header_bytes,
+          .request_timeout = request_timeout,
+          .write_timeout = write_timeout,
+          .headers = std::move(headers)};
+}
+
 }  // namespace
 
-struct OpsServer::State {
-  httplib::Server server;
-  std::thread thread;
-  int port = 0;
-};
+class OpsServer::State {
+ public:
+  State(const Address& address, api::Fields headers, prometheus::Registry& registry,
+        std::shared_ptr<prometheus::Collectable> more,
+        std::function<std::vector<Check>()> readiness)
+      : registry_(registry),
+        more_(std::move(more)),
+        readiness_(std::move(readiness)),
+        server_(options(address, std::move(headers)),
+                [this](const api::Request& request, api::Response& response) {
+                  answer(request, response);
+                }),
+        port_(bind()),
+        thread_([this] { server_.run(); }) {}
 
-OpsServer::OpsServer(const Address& address, prometheus::Registry& registry,
-                     std::shared_ptr<prometheus::Collectable> more,
-                     std::function<std::vector<Check>()> readiness)
-    : state_(std::make_unique<State>()) {
-  httplib::Server& server = state_->server;
-  server.new_task_queue = [] { return new httplib::ThreadPool(threads); };  // httplib deletes it
-  server.Get("/metrics", [&registry, more](const httplib::Request&, httplib::Response& response) {
-    auto families = registry.Collect();
-    for (auto& family : more->Collect()) families.push_back(std::move(family));
-    response.set_content(prometheus::TextSerializer().Serialize(families),
-                         "text/plain; version=0.0.4");
-  });
-  server.Get("/livez", [](const httplib::Request&, httplib::Response& response) {
-    response.set_content("ok\n", "text/plain");
-  });
-  server.Get("/readyz", [readiness = std::move(readiness)](const httplib::Request&,
-                                                           httplib::Response& response) {
-    const auto checks = readiness();
+  ~State() {
+    server_.shutdown(std::chrono::seconds(0));
+    thread_.join();
+  }
+
+  int port() const { return port_; }
+
+ private:
+  int bind() try { return server_.bind(); } catch (const std::runtime_error& failure) {
+    throw std::runtime_error(std::string("metrics-listen: ") + failure.what());
+  }
+
+  void answer(const api::Request& request, api::Response& response) {
+    using Page = void (State::*)(api::Response&);
+    const Page page = request.path == "/metrics"  ? &State::metrics
+                      : request.path == "/livez"  ? &State::livez
+                      : request.path == "/readyz" ? &State::readyz
+                                                  : nullptr;
+    response.content_type = "text/plain";
+    if (page == nullptr) {
+      response.status = 404;
+      response.body = "there is nothing here but /metrics, /livez and /readyz\n";
+    } else if (request.method != "GET" && request.method != "HEAD") {
+      response.status = 405;
+      response.add_header("Allow", "GET, HEAD");
+      response.body = "GET and HEAD are answered here\n";
+    } else {
+      (this->*page)(response);
+    }
+  }
+
+  void metrics(api::Response& response) {
+    // One after the other: it reads the database.
+    const std::lock_guard lock(scrape_);
+    auto families = registry_.Collect();
+    for (auto& family : more_->Collect()) families.push_back(std::move(family));
+    response.content_type = "text/plain; version=0.0.4";
+    response.body = prometheus::TextSerializer().Serialize(families);
+  }
+
+  void livez(api::Response& response) { response.body = "ok\n"; }
+
+  void readyz(api::Response& response) {
+    const auto checks = readiness_();
     for (const Check& check : checks)
       if (check.decides && !check.ok) response.status = 503;
-    response.set_content(text_of(checks), "text/plain");
-  });
-  state_->port = address.port;
-  if (address.port == 0)
-    state_->port = server.bind_to_any_port(address.host);
-  else if (!server.bind_to_port(address.host, address.port))
-    state_->port = -1;
-  if (state_->port < 0)
-    throw std::runtime_error("metrics-listen: can't listen on " + address.text());
-  state_->thread = std::thread([this] { state_->server.listen_after_bind(); });
-}
+    response.body = text_of(checks);
+  }
 
-OpsServer::~OpsServer() {
-  while (!state_->server.is_running()) std::this_thread::yield();
-  state_->server.stop();
-  state_->thread.join();
-}
+  prometheus::Registry& registry_;
+  const std::shared_ptr<prometheus::Collectable> more_;
+  const std::function<std::vector<Check>()> readiness_;
+  std::mutex scrape_;
+  api::Server server_;
+  const int port_;
+  std::thread thread_;
+};
 
-int OpsServer::port() const { return state_->port; }
+OpsServer::OpsServer(const Address& address, api::Fields headers, prometheus::Registry& registry,
+                     std::shared_ptr<prometheus::Collectable> more,
+                     std::function<std::vector<Check>()> readiness)
+    : state_(std::make_unique<State>(address, std::move(headers), registry, std::move(more),
+                                     std::move(readiness))) {}
+
+OpsServer::~OpsServer() = default;
+
+int OpsServer::port() const { return state_->port(); }
 
 }  // namespace berth

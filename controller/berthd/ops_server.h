@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/transport/http.h"
 #include "controller/berthd/config.h"
 
 namespace berth {
@@ -24,16 +25,16 @@ struct Check {
 // own that isn't for the public. Thread-safe.
 class OpsServer {
  public:
-  // Listens at once; throws std::runtime_error naming the address.
-  // `more` is collected beside the registry.
-  OpsServer(const Address& address, prometheus::Registry& registry,
+  // Listens at once; throws std::runtime_error naming the address. `headers` are those of every
+  // answer; `more` is collected beside the registry.
+  OpsServer(const Address& address, api::Fields headers, prometheus::Registry& registry,
             std::shared_ptr<prometheus::Collectable> more,
             std::function<std::vector<Check>()> readiness);
   ~OpsServer();
   int port() const;
 
  private:
-  struct State;
+  class State;
   std::unique_ptr<State> state_;
 };
 

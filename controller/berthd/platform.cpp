@@ -204,14 +204,37 @@ reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::C
           .lease_namespace = lease_namespace(config)};
 }
 
+// Behind a trusted proxy, and behind loopback in development, are many callers.
+api::ConnectionLimits connection_limits(const Config& config) {
+  api::ConnectionLimits limits = {.total = size_t(config.max_connections),
+                                  .shared_addresses = config.trusted_proxies};
+  const size_t quarter = std::max<size_t>(limits.total / 4, 1);
+  limits.of_network = size_t(config.max_connections_per_network.value_or(int(quarter)));
+  if (!config.production && !config.max_connections_per_network)
+    for (const char* loopback : {"127.0.0.0/8", "::1"})
+      limits.shared_addresses.push_back(parse_address_range(loopback).value());
+  return limits;
+}
+
+// Of every answer, whatever it is.
+api::Fields common_headers(const Config& config) {
+  api::Fields headers = {{"X-Content-Type-Options", "nosniff"}};
+  // A year, as browsers' preload lists ask for. Without includeSubDomains: what is below our host
+  // isn't ours to decide on.
+  if (config.base_url && config.base_url->starts_with("https://"))
+    headers.emplace_back("Strict-Transport-Security", "max-age=31536000");
+  return headers;
+}
+
 api::ServerOptions server_options(const Config& config) {
   return {.host = config.listen.host,
           .port = config.listen.port,
           .http_threads = size_t(config.http_threads),
-          .max_connections = size_t(config.max_connections),
+          .connections = connection_limits(config),
           .max_body_bytes = size_t(config.max_body_bytes),
           .request_timeout = config.request_timeout,
-          .render_refusal = refusal};
+          .render_refusal = refusal,
+          .headers = common_headers(config)};
 }
 
 // Everything that lives as long as berthd serves, in the order in which it is made.
@@ -264,7 +287,7 @@ class Platform {
   api::pages::Pages pages_{services_, http_metrics_};
   const std::shared_ptr<Gauges> gauges_ =
       std::make_shared<Gauges>(database_, [this] { return counters(); });
-  OpsServer ops_{config_.metrics_listen, *registry_, gauges_,
+  OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_,
                  [this] { return readiness(database_, engine_, cluster_state()); }};
   const std::unique_ptr<reconcilers::MailLoop> mail_ =
       mail_loop(config_, database_, clock_, keys_, registry_);
@@ -322,7 +345,8 @@ Gauges::Http Platform::counters() {
   const api::ServerCounters counters = server_.counters();
   return {.open_connections = counters.open_connections,
           .running_handlers = counters.running_handlers,
-          .refused_connections = counters.refused_connections};
+          .refused_connections = counters.refused_connections,
+          .displaced_connections = counters.displaced_connections};
 }
 
 api::Services Platform::services() {

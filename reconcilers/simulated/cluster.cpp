@@ -51,8 +51,9 @@ struct Cluster::State {
       : registry(store, options.seed),
         controllers(store, registry, images, options.timing),
         rest(store, registry, controllers.kubelet(), faults, options.bookmark_interval),
-        http([this](const httplib::Request& request, const std::string& body,
-                    httplib::Response& response) { rest.handle(request, body, response); }) {}
+        http([this](const api::Request& request, api::Response& response) {
+          rest.handle(request, response);
+        }) {}
 
   Store store;
   Registry registry;

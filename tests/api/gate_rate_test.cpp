@@ -76,7 +76,8 @@ TEST_CASE("who doesn't get in isn't counted, and learns nothing of limits") {
 
 TEST_CASE("open operations count per address, and X-Forwarded-For only from trusted proxies") {
   Fixture f;
-  f.g.services.trusted_proxies = {"10.0.0.1", "10.0.0.2"};
+  for (const char* proxy : {"10.0.0.1", "10.0.0.2"})
+    f.g.services.trusted_proxies.push_back(parse_address_range(proxy).value());
   const auto remaining = [&](const std::string& peer, const std::string& forwarded) {
     f.g.remote_address = peer;
     std::vector<Header> headers;

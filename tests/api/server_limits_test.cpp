@@ -205,7 +205,7 @@ TEST_CASE("idle and dribbling connections don't hold up the others") {
 }
 
 TEST_CASE("a connection beyond the limit is answered with 503, and the next one isn't") {
-  Running running({.max_connections = 3}, echo);
+  Running running({.connections = {.total = 3}}, echo);
   {
     std::list<Wire> open;
     for (int i = 0; i < 3; ++i)

@@ -25,7 +25,8 @@ enum class Expect { body, no_body };
 // A client that sends exactly the bytes it is told to.
 class Wire {
  public:
-  explicit Wire(int port);
+  // `from` is the address that it comes from: all of 127.0.0.0/8 is this machine.
+  explicit Wire(int port, const char* from = "127.0.0.1");
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;

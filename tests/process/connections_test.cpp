@@ -1,15 +1,10 @@
 // Connections that do nothing, or very little, keep nobody waiting.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
 
 #include "tests/process/client.h"
+#include "tests/process/raw.h"
 
 using namespace berth::process;
 
@@ -18,38 +13,6 @@ namespace {
 constexpr size_t idle_connections = 300;
 constexpr size_t dribbling_connections = 50;
 constexpr const char* request = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
-
-// A connection that is written to byte by byte.
-class Raw {
- public:
-  explicit Raw(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
-      throw std::runtime_error("can't connect");
-  }
-  ~Raw() { ::close(socket_); }
-  Raw(const Raw&) = delete;
-  Raw& operator=(const Raw&) = delete;
-
-  void send(std::string_view text) const {
-    if (::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) < 0) return;  // seen on receiving
-  }
-  // The first bytes that come; empty at the end of the connection or of the time.
-  std::string receive(std::chrono::milliseconds time = patience) const {
-    pollfd waiting = {.fd = socket_, .events = POLLIN, .revents = 0};
-    if (::poll(&waiting, 1, int(time.count())) <= 0) return {};
-    std::string text(4'096, '\0');
-    const ssize_t size = ::recv(socket_, text.data(), text.size(), 0);
-    text.resize(size < 0 ? 0 : size_t(size));
-    return text;
-  }
-
- private:
-  int socket_;
-};
 
 using Connections = std::vector<std::unique_ptr<Raw>>;
 
@@ -115,4 +78,37 @@ TEST_CASE("one connection too many is told so, and the others are served") {
     next.send(request);
     return next.receive().starts_with("HTTP/1.1 200");
   }));
+}
+
+TEST_CASE("somebody who takes every connection keeps nobody else out") {
+  const Berthd berthd({"--max-connections", "50"});
+  const Connections flood = connect(berthd, 80);
+  for (int i = 0; i < 10; ++i) {
+    const Raw other(berthd.port(), "127.0.0.2");
+    other.send(request);
+    CHECK(other.receive().starts_with("HTTP/1.1 200"));
+  }
+  for (const auto& connection : flood) connection->send("GET /health HTTP/1.1\r\nX-Slow: ");
+  for (int i = 0; i < 10; ++i) {
+    const Raw other(berthd.port(), "127.0.0.3");
+    other.send(request);
+    CHECK(other.receive().starts_with("HTTP/1.1 200"));
+  }
+}
+
+TEST_CASE("a network has its own limit of connections, where one is set") {
+  const Berthd berthd({"--max-connections-per-network", "10"});
+  const Connections taken = connect(berthd, 5);  // half of them, without a token
+  for (const auto& connection : taken) connection->send(request);
+  for (const auto& connection : taken) REQUIRE(connection->receive().starts_with("HTTP/1.1 200"));
+  CHECK(Raw(berthd.port()).receive().starts_with("HTTP/1.1 503"));
+  const Raw other(berthd.port(), "127.0.0.2");
+  other.send(request);
+  CHECK(other.receive().starts_with("HTTP/1.1 200"));
+
+  const Berthd behind_proxy(
+      {"--max-connections-per-network", "10", "--trusted-proxies", "127.0.0.0/8"});
+  const Connections proxied = connect(behind_proxy, 100);
+  for (const auto& connection : proxied) connection->send(request);
+  for (const auto& connection : proxied) CHECK(connection->receive().starts_with("HTTP/1.1 200"));
 }

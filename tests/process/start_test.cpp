@@ -36,6 +36,12 @@ TEST_CASE("a bad value stops the start and is named") {
                                                         {"base-url", "https://x.example/berth"},
                                                         {"base-url", "https://ada@x.example"},
                                                         {"cluster-ranges", "10.0.0.0/33"},
+                                                        {"trusted-proxies", "10.0.0.0/99"},
+                                                        {"trusted-proxies", "10.0.0.0/"},
+                                                        {"trusted-proxies", "192.0.2.1:80"},
+                                                        {"trusted-proxies", "10.0.0.1,foo"},
+                                                        {"max-connections-per-network", "0"},
+                                                        {"max-connections-per-network", "some"},
                                                         {"log-level", "loud"},
                                                         {"log-format", "xml"},
                                                         {"treasury-genesis", "-1"},
@@ -118,6 +124,18 @@ TEST_CASE("variables lie over the file, flags over variables") {
   const Ended flag =
       run_to_end({"config", "--max-connections", "44"}, {{"BERTHD_MAX_CONNECTIONS", "33"}});
   CHECK_THAT(flag.output, Contains("max-connections = 44"));
+}
+
+TEST_CASE("trusted proxies are addresses and ranges, in a list or with commas between them") {
+  const TempDir dir;
+  for (const char* text :
+       {"trusted-proxies: 127.0.0.1, 10.0.0.0/8,fd00::/8\n", "trusted-proxies: []\n",
+        "trusted-proxies: [127.0.0.1, 2001:db8::7]\n", "trusted-proxies: \"\"\n"}) {
+    const std::string file = dir.write("berthd.yaml", text).string();
+    const Ended shown = run_to_end({"config", "--config", file});
+    INFO(text << shown.output);
+    CHECK(shown.code == 0);
+  }
 }
 
 TEST_CASE("a data directory serves one berthd at a time") {

@@ -1,29 +1,22 @@
 #pragma once
 
-#include <httplib.h>
-
-#include <functional>
 #include <memory>
-#include <string>
 #include <thread>
 
-namespace berth::simulated {
+#include "api/transport/server.h"
 
-// Handles a request whose body has already been read.
-using Handler =
-    std::function<void(const httplib::Request&, const std::string& body, httplib::Response&)>;
+namespace berth::simulated {
 
 // A plain HTTP server on a loopback port, which stays reserved while the server is down.
 class HttpServer {
  public:
   // The largest body that an API server accepts (MaxRequestBodyBytes).
   static constexpr size_t largest_body = 3 * 1024 * 1024;
-  // Each watch and each idle connection occupies a thread.
-  static constexpr size_t most_threads = 1024;
-  static constexpr int backlog = 1024;
+  // Each watch and each kept connection holds a thread while it lasts.
+  static constexpr size_t most_connections = 1024;
 
-  // Listens on a free port of 127.0.0.1. Throws std::runtime_error.
-  explicit HttpServer(Handler handler);
+  // Listens on 127.0.0.1 at a free port. Throws std::runtime_error.
+  explicit HttpServer(api::Handler handler);
   ~HttpServer();
 
   int port() const { return port_; }
@@ -34,15 +27,12 @@ class HttpServer {
   void up();
 
  private:
-  class Listener;
-  class Threads;
-  void configure(httplib::Server& server);
   void reserve();
 
-  Handler handler_;
+  const api::Handler handler_;
   int port_ = 0;
-  int reservation_ = -1;  // a bound socket that doesn't listen, which keeps the port reserved
-  std::unique_ptr<Listener> listener_;
+  api::Descriptor reservation_;  // bound, without listening: nobody else gets the port meanwhile
+  std::unique_ptr<api::Server> server_;
   std::thread thread_;
 };
 

@@ -15,13 +15,23 @@ std::vector<std::string> segments(const std::string& path) {
   return parts;
 }
 
-void answer(httplib::Response& response, int status, const std::string& text) {
-  response.status = status;
-  response.set_content(text, "application/json");
+void answer(api::Response& response, int status, const std::string& text) {
+  answer(response, status, "application/json", text);
 }
 
-bool flag(const httplib::Request& request, const char* name) {
-  const std::string value = request.get_param_value(name);
+void answer(api::Response& response, int status, const std::string& type, const std::string& text) {
+  response.status = status;
+  response.content_type = type;
+  response.body = text;
+}
+
+std::string parameter(const api::Request& request, std::string_view name) {
+  const auto found = request.query.find(name);
+  return found == request.query.end() ? std::string() : found->second;
+}
+
+bool flag(const api::Request& request, const char* name) {
+  const std::string value = parameter(request, name);
   return value == "true" || value == "1";
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <httplib.h>
-
 #include <string>
 #include <vector>
+
+#include "api/transport/http.h"
 
 namespace berth::simulated {
 
@@ -12,9 +12,13 @@ inline constexpr const char* metrics_prefix = "/apis/metrics.k8s.io/v1beta1/";
 
 // The segments of a path between its slashes.
 std::vector<std::string> segments(const std::string& path);
-// Sends a JSON answer.
-void answer(httplib::Response& response, int status, const std::string& text);
-// Whether a query parameter is `true` or `1`.
-bool flag(const httplib::Request& request, const char* name);
+// A JSON answer.
+void answer(api::Response& response, int status, const std::string& text);
+// An answer of any media type.
+void answer(api::Response& response, int status, const std::string& type, const std::string& text);
+// The value of a parameter of the query, and "" where there is none.
+std::string parameter(const api::Request& request, std::string_view name);
+// Whether a parameter of the query is `true` or `1`.
+bool flag(const api::Request& request, const char* name);
 
 }  // namespace berth::simulated

@@ -26,7 +26,7 @@ LogStream::LogStream(Store& store, const Kubelet& kubelet, Key pod, const LogReq
   watch_ = store_.watch(key_.kind, store_.version());
 }
 
-bool LogStream::write(httplib::DataSink& sink) {
+api::Next LogStream::write(const api::Sink& sink) {
   std::string text;
   bool over = true;
   {
@@ -45,11 +45,8 @@ bool LogStream::write(httplib::DataSink& sink) {
       }
     }
   }
-  if (!text.empty() && !sink.write(text.data(), text.size())) return false;
-  if (over) {
-    sink.done();
-    return true;
-  }
+  if (!sink(text)) return api::Next::break_off;
+  if (over) return api::Next::end;
   std::vector<Change> changes;
   const WatchState state =
       store_.next(watch_, std::chrono::steady_clock::now() + tick, 100, changes);
@@ -57,7 +54,8 @@ bool LogStream::write(httplib::DataSink& sink) {
     const Lock lock(store_.mutex());
     watch_ = store_.watch(key_.kind, store_.version());
   }
-  return state != WatchState::dropped && state != WatchState::stopped && sink.is_writable();
+  const bool broken = state == WatchState::dropped || state == WatchState::stopped;
+  return broken ? api::Next::break_off : api::Next::more;
 }
 
 }  // namespace berth::simulated

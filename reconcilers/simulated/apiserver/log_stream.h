@@ -1,7 +1,6 @@
 #pragma once
 
-#include <httplib.h>
-
+#include "api/transport/http.h"
 #include "reconcilers/simulated/node/kubelet.h"
 
 namespace berth::simulated {
@@ -12,9 +11,8 @@ class LogStream {
  public:
   // The caller must hold the store's mutex. Throws Refusal.
   LogStream(Store& store, const Kubelet& kubelet, Key pod, const LogRequest& request);
-  // Writes the lines that are new, for which it waits a moment. Returns false if the connection
-  // breaks off instead of ending properly.
-  bool write(httplib::DataSink& sink);
+  // Writes what there is, waiting for it a moment.
+  api::Next write(const api::Sink& sink);
 
  private:
   static constexpr std::chrono::milliseconds tick{50};

@@ -1,6 +1,7 @@
 #include "reconcilers/simulated/apiserver/request_body.h"
 
 #include "controller/base/yaml.h"
+#include "reconcilers/simulated/apiserver/http_text.h"
 
 namespace berth::simulated {
 namespace {
@@ -65,11 +66,11 @@ Json parse_yaml_object(const std::string& kind, const std::string& body) {
   return checked_object(kind, std::move(parsed));
 }
 
-DeleteOptions delete_options(const httplib::Request& request, const std::string& body) {
+DeleteOptions delete_options(const api::Request& request, const std::string& body) {
   DeleteOptions options;
   const Json parsed = body.empty() ? Json::object() : parse_object("DeleteOptions", body);
   std::string policy = text_at(parsed, "propagationPolicy");
-  if (policy.empty()) policy = request.get_param_value("propagationPolicy");
+  if (policy.empty()) policy = parameter(request, "propagationPolicy");
   if (policy == "Orphan")
     options.propagation = Propagation::orphan;
   else if (policy == "Foreground")
@@ -82,23 +83,23 @@ DeleteOptions delete_options(const httplib::Request& request, const std::string&
   options.resource_version = text_at(at_path(parsed, "/preconditions"), "resourceVersion");
   if (const Json& grace = at_path(parsed, "/gracePeriodSeconds"); grace.is_number_integer())
     options.grace_seconds = grace.get<std::int64_t>();
-  if (const auto grace = parse_number(request.get_param_value("gracePeriodSeconds")))
+  if (const auto grace = parse_number(parameter(request, "gracePeriodSeconds")))
     options.grace_seconds = static_cast<std::int64_t>(*grace);
   return options;
 }
 
-Request write_options(const httplib::Request& request, const std::string& subresource) {
-  // The maximal length of a manager's name (FieldManagerMaxLength).
+Request write_options(const api::Request& request, const std::string& subresource) {
+  // The longest name of a manager (FieldManagerMaxLength).
   static constexpr size_t longest = 128;
   Request options;
-  options.writer.manager = request.get_param_value("fieldManager");
+  options.writer.manager = parameter(request, "fieldManager");
   if (options.writer.manager.empty()) {
-    const std::string agent = request.get_header_value("User-Agent");
+    const std::string agent(request.headers.get("User-Agent"));
     options.writer.manager = agent.substr(0, std::min(agent.find('/'), longest));
   }
   if (options.writer.manager.empty()) options.writer.manager = "unknown";
   options.writer.subresource = subresource == "status" ? Subresource::status : Subresource::none;
-  options.dry_run = request.get_param_value("dryRun") == "All" ? DryRun::yes : DryRun::no;
+  options.dry_run = parameter(request, "dryRun") == "All" ? DryRun::yes : DryRun::no;
   return options;
 }
 

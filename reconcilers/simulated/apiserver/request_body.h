@@ -1,7 +1,6 @@
 #pragma once
 
-#include <httplib.h>
-
+#include "api/transport/http.h"
 #include "reconcilers/simulated/apiserver/registry.h"
 
 // Parses what a request says.
@@ -11,9 +10,9 @@ namespace berth::simulated {
 Json parse_object(const std::string& kind, const std::string& body);
 // Parses YAML, of which JSON is a subset, as apply accepts it. Throws like parse_object().
 Json parse_yaml_object(const std::string& kind, const std::string& body);
-// Reads the options from a DeleteOptions body and the query. Throws Refusal 400 and 422.
-DeleteOptions delete_options(const httplib::Request& request, const std::string& body);
-// The field manager (from the query, or else the User-Agent), the subresource, and dryRun.
-Request write_options(const httplib::Request& request, const std::string& subresource);
+// From a DeleteOptions body and the query. Throws Refusal 400 and 422.
+DeleteOptions delete_options(const api::Request& request, const std::string& body);
+// The field manager (of the query, else of the User-Agent), the subresource, dryRun.
+Request write_options(const api::Request& request, const std::string& subresource);
 
 }  // namespace berth::simulated

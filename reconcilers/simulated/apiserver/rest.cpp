@@ -65,23 +65,23 @@ Rest::Target Rest::target_of(const std::string& path) {
   return target;
 }
 
-std::string Rest::verb_of(const httplib::Request& request, const Target& target) {
+std::string Rest::verb_of(const api::Request& request, const Target& target) {
   if (!target.type) return "raw";
   if (request.method == "POST") return "create";
   if (request.method == "PUT") return "update";
   if (request.method == "PATCH")
-    return request.get_header_value("Content-Type").starts_with("application/apply-patch")
-               ? "apply"
-               : "patch";
+    return request.headers.get("Content-Type").starts_with("application/apply-patch") ? "apply"
+                                                                                      : "patch";
   if (request.method == "DELETE") return target.name.empty() ? "deletecollection" : "delete";
   if (target.subresource == "log") return "logs";
   if (!target.name.empty()) return "get";
   return flag(request, "watch") ? "watch" : "list";
 }
 
-void Rest::handle(const httplib::Request& request, const std::string& body,
-                  httplib::Response& response) {
-  Call call{request, body, response, target_of(request.path), ""};
+void Rest::handle(const api::Request& request, api::Response& response) {
+  const std::string path(request.path);
+  Call call{request, response,
+            target_of(api::percent_decode(path, api::Plus::is_plus).value_or(path)), ""};
   call.verb = verb_of(request, call.target);
   faults_.delay();
   response.status = 200;
@@ -120,7 +120,7 @@ bool Rest::meets_fault(Call& call) {
       faults_.next(call.verb, call.target.type ? std::string(call.target.type->plural) : "");
   if (!fault) return false;
   if (fault->retry_after)
-    call.response.set_header("Retry-After", std::to_string(*fault->retry_after));
+    call.response.add_header("Retry-After", std::to_string(*fault->retry_after));
   answer(call.response, fault->status,
          status_failure(fault->status, reason_of(fault->status),
                         "a fault that the simulated cluster was told to have")
@@ -151,8 +151,7 @@ void Rest::raw(Call& call) {
   const std::string& path = call.target.raw;
   if (call.request.method != "GET") throw no_such_resource();
   if (path == "/readyz" || path == "/livez" || path == "/healthz") {
-    call.response.set_content("ok", "text/plain; charset=utf-8");
-    return;
+    return answer(call.response, 200, "text/plain; charset=utf-8", "ok");
   }
   if (path.starts_with(metrics_prefix)) return metrics(call);
   if (const auto document = discovery(path)) return answer(call.response, 200, document->dump());
@@ -160,8 +159,7 @@ void Rest::raw(Call& call) {
   const bool known_group =
       parts.size() > 2 && (parts[0] == "api" || discovery("/apis/" + parts[1]).has_value());
   if (known_group) throw no_such_resource();
-  call.response.status = 404;
-  call.response.set_content("404 page not found\n", "text/plain; charset=utf-8");
+  answer(call.response, 404, "text/plain; charset=utf-8", "404 page not found\n");
 }
 
 void Rest::get(Call& call) {
@@ -176,25 +174,23 @@ void Rest::get(Call& call) {
 void Rest::watch(Call& call) {
   const Type& type = *call.target.type;
   const auto& request = call.request;
-  Selector selector(type, request.get_param_value("labelSelector"),
-                    request.get_param_value("fieldSelector"));
-  // The API server itself picks a value between 30 and 60 minutes.
-  const auto seconds = parse_number(request.get_param_value("timeoutSeconds")).value_or(1800);
+  Selector selector(type, parameter(request, "labelSelector"), parameter(request, "fieldSelector"));
+  // The API server picks something between 30 and 60 minutes itself.
+  const auto seconds = parse_number(parameter(request, "timeoutSeconds")).value_or(1800);
   const WatchRequest wanted{call.target.name_space,
-                            request.get_param_value("resourceVersion"),
+                            parameter(request, "resourceVersion"),
                             flag(request, "allowWatchBookmarks"),
                             flag(request, "sendInitialEvents"),
                             std::chrono::seconds(std::min<std::uint64_t>(seconds, 86'400)),
                             bookmark_interval_};
   const auto stream = std::make_shared<WatchStream>(store_, type, std::move(selector), wanted);
-  call.response.set_chunked_content_provider(
-      "application/json",
-      [stream](size_t, httplib::DataSink& sink) { return stream->write(sink); });
+  call.response.content_type = "application/json";
+  call.response.stream = [stream](const api::Sink& sink) { return stream->write(sink); };
 }
 
 void Rest::create(Call& call) {
   if (!call.target.name.empty()) throw method_not_allowed();
-  Json object = parse_object(std::string(call.target.type->kind), call.body);
+  Json object = parse_object(std::string(call.target.type->kind), call.request.body);
   const Request options = write_options(call.request, call.target.subresource);
   ObjectPtr made;
   {
@@ -206,7 +202,7 @@ void Rest::create(Call& call) {
 
 void Rest::update(Call& call) {
   if (call.target.name.empty()) throw method_not_allowed();
-  Json object = parse_object(std::string(call.target.type->kind), call.body);
+  Json object = parse_object(std::string(call.target.type->kind), call.request.body);
   const Request options = write_options(call.request, call.target.subresource);
   Applied stored;
   {
@@ -220,14 +216,14 @@ void Rest::update(Call& call) {
 void Rest::patch(Call& call) {
   if (call.target.name.empty()) throw method_not_allowed();
   const Type& type = *call.target.type;
-  const std::string content = call.request.get_header_value("Content-Type");
+  const std::string content(call.request.headers.get("Content-Type"));
   const std::string kind = content.substr(0, content.find(';'));
   const Request options = write_options(call.request, call.target.subresource);
   if (call.verb == "apply") {
-    if (!call.request.has_param("fieldManager"))
+    if (!call.request.query.contains("fieldManager"))
       throw invalid_options("PatchOptions",
                             required("fieldManager", "is required for apply patch"));
-    const Json config = parse_yaml_object(std::string(type.kind), call.body);
+    const Json config = parse_yaml_object(std::string(type.kind), call.request.body);
     const Force force = flag(call.request, "force") ? Force::yes : Force::no;
     const Lock lock(store_.mutex());
     const Applied applied =
@@ -244,8 +240,9 @@ void Rest::patch(Call& call) {
   } else if (kind != "application/merge-patch+json" || custom_strategic) {
     throw unsupported_media_type();
   }
-  const Json body = how == PatchType::json ? Json::parse(call.body, nullptr, false)
-                                           : parse_object(std::string(type.kind), call.body);
+  const Json body = how == PatchType::json
+                        ? Json::parse(call.request.body, nullptr, false)
+                        : parse_object(std::string(type.kind), call.request.body);
   const Lock lock(store_.mutex());
   const ObjectPtr stored =
       registry_.patch(how, type, call.target.name_space, call.target.name, body, options);
@@ -253,7 +250,7 @@ void Rest::patch(Call& call) {
 }
 
 void Rest::remove(Call& call) {
-  const DeleteOptions options = delete_options(call.request, call.body);
+  const DeleteOptions options = delete_options(call.request, call.request.body);
   Json result;
   {
     const Lock lock(store_.mutex());

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <httplib.h>
-
 #include <deque>
 
+#include "api/transport/http.h"
 #include "reconcilers/simulated/apiserver/registry.h"
 #include "reconcilers/simulated/apiserver/selectors.h"
 #include "reconcilers/simulated/faults.h"
@@ -23,11 +22,8 @@ class Rest {
         faults_(faults),
         bookmark_interval_(bookmark_interval) {}
 
-  // Answers one request; refusals become answers too. Never throws.
-  void handle(const httplib::Request& request, const std::string& body,
-              httplib::Response& response);
-  // Lists that are being read in pages can't be continued any more. The caller must hold the
-  // store's mutex.
+  void handle(const api::Request& request, api::Response& response);
+  // Lists that were begun can't be continued any more. Needs the store's mutex.
   void forget_pages() { pages_.clear(); }
 
  private:
@@ -46,9 +42,8 @@ class Rest {
     std::vector<ObjectPtr> rest;
   };
   struct Call {
-    const httplib::Request& request;
-    const std::string& body;
-    httplib::Response& response;
+    const api::Request& request;
+    api::Response& response;
     Target target;
     std::string verb;
   };
@@ -56,7 +51,7 @@ class Rest {
   static constexpr size_t token_length = 24;
 
   static Target target_of(const std::string& path);
-  static std::string verb_of(const httplib::Request& request, const Target& target);
+  static std::string verb_of(const api::Request& request, const Target& target);
   void dispatch(Call& call);
   bool meets_fault(Call& call);
   void raw(Call& call);

@@ -68,11 +68,11 @@ std::string Rest::keep_page(std::uint64_t version, std::vector<ObjectPtr> rest) 
 
 void Rest::list(Call& call) {
   const Type& type = *call.target.type;
-  const Selector selector(type, call.request.get_param_value("labelSelector"),
-                          call.request.get_param_value("fieldSelector"));
-  const size_t limit = parse_number(call.request.get_param_value("limit")).value_or(0);
-  const std::string token = call.request.get_param_value("continue");
-  const std::uint64_t least = least_version(call.request.get_param_value("resourceVersion"));
+  const Selector selector(type, parameter(call.request, "labelSelector"),
+                          parameter(call.request, "fieldSelector"));
+  const size_t limit = parse_number(parameter(call.request, "limit")).value_or(0);
+  const std::string token = parameter(call.request, "continue");
+  const std::uint64_t least = least_version(parameter(call.request, "resourceVersion"));
   std::vector<ObjectPtr> items;
   std::uint64_t version = 0;
   std::string next;
@@ -114,9 +114,9 @@ void Rest::remove_collection(Call& call) {
   const Type& type = *call.target.type;
   if (type.id == Kind::namespaces || (type.namespaced() && call.target.name_space.empty()))
     throw method_not_allowed();
-  const Selector selector(type, call.request.get_param_value("labelSelector"),
-                          call.request.get_param_value("fieldSelector"));
-  const DeleteOptions options = delete_options(call.request, call.body);
+  const Selector selector(type, parameter(call.request, "labelSelector"),
+                          parameter(call.request, "fieldSelector"));
+  const DeleteOptions options = delete_options(call.request, call.request.body);
   std::vector<ObjectPtr> items;
   std::uint64_t version = 0;
   {

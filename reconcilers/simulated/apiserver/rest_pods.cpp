@@ -14,7 +14,7 @@ void Rest::metrics(Call& call) {
   const bool of_namespace = parts.size() >= 3 && parts[0] == "namespaces" && parts[2] == "pods";
   if (!of_namespace && !(parts.size() == 1 && parts[0] == "pods")) throw no_such_resource();
   const Type& type = type_of(Kind::pods);
-  const Selector selector(type, call.request.get_param_value("labelSelector"), "");
+  const Selector selector(type, parameter(call.request, "labelSelector"), "");
   std::vector<ObjectPtr> pods;
   {
     const Lock lock(store_.mutex());
@@ -50,16 +50,16 @@ std::optional<std::int64_t> whole_seconds(const std::string& text) {
   return std::chrono::floor<std::chrono::seconds>(*at).time_since_epoch().count() * 1'000'000'000;
 }
 
-LogRequest log_request(const httplib::Request& request) {
-  LogRequest wanted{.container = request.get_param_value("container"),
+LogRequest log_request(const api::Request& request) {
+  LogRequest wanted{.container = parameter(request, "container"),
                     .previous = flag(request, "previous"),
                     .follow = flag(request, "follow"),
                     .timestamps = flag(request, "timestamps"),
                     .since = {},
-                    .tail_lines = parse_number(request.get_param_value("tailLines")),
-                    .limit_bytes = parse_number(request.get_param_value("limitBytes"))};
-  const auto seconds = parse_number(request.get_param_value("sinceSeconds"));
-  const std::string time = request.get_param_value("sinceTime");
+                    .tail_lines = parse_number(parameter(request, "tailLines")),
+                    .limit_bytes = parse_number(parameter(request, "limitBytes"))};
+  const auto seconds = parse_number(parameter(request, "sinceSeconds"));
+  const std::string time = parameter(request, "sinceTime");
   if (seconds && !time.empty())
     throw bad_request("at most one of `sinceTime` or `sinceSeconds` may be specified");
   if (seconds)
@@ -92,8 +92,8 @@ void Rest::logs(Call& call) {
           store_, kubelet_, Key{Kind::pods, call.target.name_space, call.target.name}, wanted);
   }
   if (stream) {
-    call.response.set_chunked_content_provider(
-        "text/plain", [stream](size_t, httplib::DataSink& sink) { return stream->write(sink); });
+    call.response.content_type = "text/plain";
+    call.response.stream = [stream](const api::Sink& sink) { return stream->write(sink); };
     return;
   }
   const size_t first =
@@ -101,7 +101,7 @@ void Rest::logs(Call& call) {
                         : 0;
   std::string text = shown_lines(log.lines, wanted, first);
   if (wanted.limit_bytes) text.resize(std::min<size_t>(text.size(), *wanted.limit_bytes));
-  call.response.set_content(text, "text/plain");
+  answer(call.response, 200, "text/plain", text);
 }
 
 }  // namespace berth::simulated

@@ -68,18 +68,18 @@ void WatchStream::write_bookmark(std::string& out, bool end_of_initial) const {
   out += line("BOOKMARK", object.dump());
 }
 
-bool WatchStream::write(httplib::DataSink& sink) {
+api::Next WatchStream::write(const api::Sink& sink) {
   std::string out;
   if (initial_pending_) {
     write_initial(out);
-    return out.empty() || sink.write(out.data(), out.size());
+    return sink(out) ? api::Next::more : api::Next::break_off;
   }
   const auto now = std::chrono::steady_clock::now();
   std::vector<Change> changes;
   auto until = std::min(now + tick, ends_);
   if (request_.bookmarks) until = std::min(until, next_bookmark_);
   const WatchState state = store_.next(watch_, until, changes_at_once, changes);
-  if (state == WatchState::dropped || state == WatchState::stopped) return false;
+  if (state == WatchState::dropped || state == WatchState::stopped) return api::Next::break_off;
   for (const Change& change : changes) write_change(change, out);
   if (state == WatchState::expired) {
     std::uint64_t oldest = 0;
@@ -96,10 +96,8 @@ bool WatchStream::write(httplib::DataSink& sink) {
     write_bookmark(out, false);
     next_bookmark_ = later + request_.bookmark_interval;
   }
-  const bool alive = out.empty() ? sink.is_writable() : sink.write(out.data(), out.size());
-  if (!alive) return false;
-  if (state == WatchState::expired || later >= ends_) sink.done();
-  return true;
+  if (!sink(out)) return api::Next::break_off;
+  return state == WatchState::expired || later >= ends_ ? api::Next::end : api::Next::more;
 }
 
 }  // namespace berth::simulated

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <httplib.h>
-
+#include "api/transport/http.h"
 #include "reconcilers/simulated/apiserver/selectors.h"
 #include "reconcilers/simulated/apiserver/store.h"
 
@@ -24,9 +23,8 @@ class WatchStream {
   // Takes the store's lock. Throws Refusal 500 if the version isn't a number, as a real API server
   // does.
   WatchStream(Store& store, const Type& type, Selector selector, const WatchRequest& request);
-  // Writes the changes that are new, for which it waits a moment. Returns false if the connection
-  // breaks off instead of ending properly.
-  bool write(httplib::DataSink& sink);
+  // Writes what there is, waiting for it a moment.
+  api::Next write(const api::Sink& sink);
 
  private:
   // A client that has gone away is noticed within this time.
