@@ -5,6 +5,7 @@
 #include "api/gate/authenticate.h"
 #include "api/gate/client_address.h"
 #include "api/gate/errors.h"
+#include "api/repeated_field.h"
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
@@ -14,16 +15,18 @@ namespace berth::api {
 namespace {
 
 constexpr size_t max_request_id_length = 128;
+constexpr std::string_view api_prefix = "/api/";
 constexpr std::string_view internal_prefix = "/api/internal";
 
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
-// The caller's own id, where it can be logged as it is; else a new one.
+// The caller's own id, where there is one that can be logged as it is; else a new one.
 std::string request_id_of(const Request& request, Instant now) {
   const std::string_view given = request.headers.get("X-Request-Id");
-  const bool usable = !given.empty() && given.size() <= max_request_id_length && is_plain(given);
+  const bool usable = !given.empty() && given.size() <= max_request_id_length && is_plain(given) &&
+                      request.headers.count("X-Request-Id") == 1;
   return usable ? std::string(given) : new_uuid(now);
 }
 
@@ -75,6 +78,7 @@ struct Gate::Passage {
   Shape shape = Shape::nested;
   std::optional<RateLimiter::Verdict> rate;
   std::chrono::steady_clock::time_point started;
+  bool caller_is_known = false;  // a token or the internal secret was valid
 };
 
 Gate::Gate(const Services& services, HttpMetrics& metrics)
@@ -140,11 +144,12 @@ Reply Gate::answer(Passage& passage) {
                .caller = {},
                .play = {},
                .admin = {}};
-  // Two of them say two things about who calls; whoever stands before us may have read the other.
-  if (request.headers.count("Authorization") > 1)
+  if (const auto repeated = repeated_field(request.headers))
     throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,
-                "Authorization is there more than once");
-  return run(passage, call);
+                std::string(*repeated) + " is there more than once");
+  Reply reply = run(passage, call);
+  passage.caller_is_known = call.user || call.caller || call.play || !call.admin.empty();
+  return reply;
 }
 
 Reply Gate::run(Passage& passage, Call& call) {
@@ -276,7 +281,7 @@ Reply Gate::reply_to_error(const Passage& passage, const Error& error) const {
 bool Gate::is_admin(const Request& request) const {
   const std::string_view secret = request.headers.get("x-internal-secret");
   // Hashes of the same length, so that not even the secret's length shows.
-  return !services_.internal_secret.empty() &&
+  return !services_.internal_secret.empty() && request.headers.count("x-internal-secret") == 1 &&
          equal_in_constant_time(sha256(secret), sha256(services_.internal_secret));
 }
 
@@ -295,8 +300,15 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
   }
   response.add_header("X-Request-Id", passage.request_id);
   for (const auto& [name, value] : reply.headers) response.add_header(name, value);
-  // Tokens, codes, and what is said of them (RFC 6749, section 5.1).
-  if (is_oauth(passage.shape)) response.add_header("Cache-Control", "no-store");
+  // Tokens and codes (RFC 6749, section 5.1), and what belongs to somebody. A handler may know
+  // better.
+  const bool is_personal = is_oauth(passage.shape) || passage.request.path.starts_with(api_prefix);
+  const auto is_cache_control = [](const auto& field) {
+    return same_name(field.first, "Cache-Control");
+  };
+  if (is_personal && std::ranges::none_of(reply.headers, is_cache_control))
+    response.add_header("Cache-Control", "no-store");
+  response.caller_is_known = passage.caller_is_known;
   if (passage.rate) {
     response.add_header("RateLimit-Limit", std::to_string(passage.rate->limit));
     response.add_header("RateLimit-Remaining", std::to_string(passage.rate->remaining));

@@ -16,7 +16,7 @@ Cookies::Cookies(const std::string& base_url) {
 
 std::string Cookies::value(const Request& request, const std::string& name) {
   for (const auto& [field, text] : request.headers) {
-    if (field.size() != 6 || (field != "Cookie" && field != "cookie")) continue;
+    if (!same_name(field, "Cookie")) continue;
     std::string_view rest = text;
     while (!rest.empty()) {
       const size_t end = std::min(rest.find(';'), rest.size());

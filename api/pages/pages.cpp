@@ -4,6 +4,7 @@
 
 #include "api/gate/client_address.h"
 #include "api/pages/page.h"
+#include "api/repeated_field.h"
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
@@ -27,8 +28,7 @@ bool is_utf8(const Query& query) {
 }
 
 bool wants_html(const Request& request) {
-  return request.headers.get("Accept").find("text/html") != std::string_view::npos &&
-         !request.headers.find("Authorization");
+  return request.headers.mentions("Accept", "text/html") && !request.headers.find("Authorization");
 }
 
 Page refuse(int status, const std::string& title, const std::string& text) {
@@ -100,7 +100,6 @@ void add_security_headers(Response& response, const std::string& form_target) {
   if (!form_target.empty()) policy += " " + form_target;
   response.add_header("Content-Security-Policy", policy);
   response.add_header("X-Frame-Options", "DENY");
-  response.add_header("X-Content-Type-Options", "nosniff");
   response.add_header("Referrer-Policy", "same-origin");
   response.add_header("Cache-Control", "no-store");
 }
@@ -163,7 +162,6 @@ bool Pages::handle(const Request& request, Response& response) {
   if (request.method == "GET" && request.path == "/assets/pages.css") {
     response.content_type = "text/css; charset=utf-8";
     response.add_header("Cache-Control", "max-age=300");
-    response.add_header("X-Content-Type-Options", "nosniff");
     response.body = stylesheet();
     return true;
   }
@@ -220,6 +218,9 @@ void Pages::serve(const Row& row, const Request& request, Response& response) {
   if (services_.rate_limits && !verdict.allowed) {
     page = refuse(429, "Too many requests", "Wait a little, and try again.");
     page.retry_after = verdict.reset;
+  } else if (const auto repeated = repeated_field(request.headers)) {
+    page = refuse(400, "That didn’t work",
+                  "Your browser sent " + std::string(*repeated) + " more than once.");
   } else if (!is_utf8(request.query)) {
     page = refuse(400, "That didn’t work", "The address of this page is broken.");
   } else if (const std::string why = is_form ? refusal_of_form(visit) : ""; !why.empty()) {
@@ -240,6 +241,7 @@ void Pages::serve(const Row& row, const Request& request, Response& response) {
   } else if (new_browser) {
     response.add_header("Set-Cookie", cookies_.set_form(visit.form_id));
   }
+  response.caller_is_known = visit.visitor.has_value();
   show(visit, std::move(page), response);
 }
 

@@ -77,9 +77,7 @@ Wanted decode(const Call& call, const std::string& id) {
 }
 
 Form form_of(const Request& request) {
-  const bool wants_events =
-      request.headers.get("Accept").find("text/event-stream") != std::string_view::npos;
-  return wants_events ? Form::events : Form::text;
+  return request.headers.mentions("Accept", "text/event-stream") ? Form::events : Form::text;
 }
 
 // One log that is being sent. Its functions run on the connection's thread.

@@ -1,0 +1,26 @@
+#include "api/repeated_field.h"
+
+#include <array>
+
+namespace berth::api {
+namespace {
+
+// The transport looks at Host, Content-Length, Transfer-Encoding, Content-Encoding and Expect.
+constexpr std::array<std::string_view, 8> single_fields = {
+    "Authorization", "Content-Type",   "Idempotency-Key", "Last-Event-ID",
+    "Origin",        "Sec-Fetch-Site", "X-Admin-Actor",   "X-Internal-Secret"};
+
+}  // namespace
+
+std::optional<std::string_view> repeated_field(const Headers& headers) {
+  std::array<bool, single_fields.size()> seen{};
+  for (const auto& [name, value] : headers)
+    for (std::size_t i = 0; i < single_fields.size(); ++i) {
+      if (!same_name(name, single_fields[i])) continue;
+      if (seen[i]) return single_fields[i];
+      seen[i] = true;
+    }
+  return std::nullopt;
+}
+
+}  // namespace berth::api
