@@ -8,8 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <list>
 #include <optional>
+#include <vector>
 
 #include "cli/config.h"
 #include "cli/failure.h"
@@ -21,8 +25,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t most_of_request = 16 * 1024;
-constexpr std::chrono::seconds longest_request{5};  // a browser sends its request at once
-constexpr int waiting_connections = 8;
+constexpr std::chrono::seconds longest_request{5};  // a browser sends it at once
+// Anybody on this machine can connect. So many may be silent without the browser being kept out;
+// above it, the one that came first is closed.
+constexpr size_t most_connections = 64;
+constexpr int waiting_connections = 64;
 
 constexpr const char* page_head =
     "<!doctype html><html lang=en><meta charset=utf-8><title>berth</title>"
@@ -33,28 +40,34 @@ int left_ms(Clock::time_point end) {
   return int(std::max<std::chrono::milliseconds::rep>(left.count(), 0));
 }
 
+enum class Progress { unfinished, complete, broken };
+
 class Connection {
  public:
-  explicit Connection(int fd) : fd_(fd) {}
+  explicit Connection(int fd) : fd_(fd), end_(Clock::now() + longest_request) {}
   ~Connection() { ::close(fd_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // The target of a GET request; nothing if it is another request, too long or too slow.
+  int fd() const { return fd_; }
+  Clock::time_point end() const { return end_; }
+
+  // Reads what has arrived, without waiting. Broken: the other side is gone, or sent too much.
+  Progress read() {
+    char piece[4096];
+    const ssize_t got = ::recv(fd_, piece, sizeof piece, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Progress::unfinished;
+    if (got <= 0) return Progress::broken;
+    head_.append(piece, size_t(got));
+    if (head_.find("\r\n\r\n") != std::string::npos) return Progress::complete;
+    return head_.size() < most_of_request ? Progress::unfinished : Progress::broken;
+  }
+
+  // The target of a GET; nothing where it is something else.
   std::optional<std::string> target() const {
-    const auto end = Clock::now() + longest_request;
-    std::string head;
-    while (head.find("\r\n\r\n") == std::string::npos && head.size() < most_of_request) {
-      pollfd ready = {.fd = fd_, .events = POLLIN, .revents = 0};
-      char piece[4096];
-      if (::poll(&ready, 1, left_ms(end)) <= 0) return std::nullopt;
-      const ssize_t got = ::recv(fd_, piece, sizeof piece, 0);
-      if (got <= 0) return std::nullopt;
-      head.append(piece, size_t(got));
-    }
-    const size_t blank = head.find(' ', 4);
-    if (!head.starts_with("GET ") || blank == std::string::npos) return std::nullopt;
-    return head.substr(4, blank - 4);
+    const size_t blank = head_.find(' ', 4);
+    if (!head_.starts_with("GET ") || blank == std::string::npos) return std::nullopt;
+    return head_.substr(4, blank - 4);
   }
 
   void answer(const char* status, const std::string& sentence) const {
@@ -65,17 +78,62 @@ class Connection {
                              "\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
                              "Connection: close\r\n\r\n" +
                              page;
-    if (::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) < 0) return;
+    // Far less than a socket takes without waiting.
+    if (::send(fd_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return;
     ::shutdown(fd_, SHUT_WR);
   }
 
  private:
-  int fd_;
+  const int fd_;
+  const Clock::time_point end_;
+  std::string head_;
 };
+
+using Parameters = std::map<std::string, std::string>;
+
+// Answers a complete request; its parameters where it is the one that is waited for.
+std::optional<Parameters> take(const Connection& connection, const std::string& state) {
+  const auto target = connection.target();
+  if (!target || !target->starts_with("/callback?")) {
+    connection.answer("404 Not Found", "There is nothing here.");
+    return std::nullopt;
+  }
+  Parameters parameters = decoded(target->substr(target->find('?') + 1));
+  if (parameters["state"] != state) {
+    connection.answer("400 Bad Request", "This isn’t the login that berth waits for.");
+    return std::nullopt;
+  }
+  connection.answer("200 OK", parameters.contains("code")
+                                  ? "You are logged in. You can close this window."
+                                  : "berth got no access. You can close this window.");
+  return parameters;
+}
+
+// What is open, oldest first.
+using Connections = std::list<Connection>;
+
+// Waits until something arrives at the listener (the first entry of the outcome) or at a
+// connection, in their order, or until the time of the oldest connection is over.
+std::vector<pollfd> wait_for_input(int listener, const Connections& open, Clock::time_point end) {
+  std::vector<pollfd> waited = {{.fd = listener, .events = POLLIN, .revents = 0}};
+  for (const Connection& connection : open)
+    waited.push_back({.fd = connection.fd(), .events = POLLIN, .revents = 0});
+  if (!open.empty()) end = std::min(end, open.front().end());
+  if (::poll(waited.data(), waited.size(), left_ms(end)) < 0)
+    for (pollfd& one : waited) one.revents = 0;
+  return waited;
+}
+
+void accept_one(int listener, Connections& open) {
+  const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0) return;
+  if (open.size() == most_connections) open.pop_front();
+  open.emplace_back(fd);
+}
 
 }  // namespace
 
-Loopback::Loopback() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+Loopback::Loopback() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -100,29 +158,20 @@ std::string Loopback::redirect_uri() const {
 std::map<std::string, std::string> Loopback::wait(const std::string& state,
                                                   std::chrono::seconds time) {
   const auto end = Clock::now() + time;
-  while (true) {
-    pollfd ready = {.fd = fd_, .events = POLLIN, .revents = 0};
-    const int found = ::poll(&ready, 1, left_ms(end));
-    if (found == 0) throw Failure(Exit::timed_out, "nobody came back from the browser");
-    if (found < 0) continue;  // interrupted by a signal; accept4() below would wait without a limit
-    const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0) continue;
-    const Connection connection(fd);
-    const auto target = connection.target();
-    if (!target || !target->starts_with("/callback?")) {
-      connection.answer("404 Not Found", "There is nothing here.");
-      continue;
+  Connections open;
+  while (Clock::now() < end) {
+    const std::vector<pollfd> ready = wait_for_input(fd_, open, end);
+    auto polled = std::next(ready.begin());
+    for (auto connection = open.begin(); connection != open.end(); ++polled) {
+      const Progress progress = polled->revents == 0 ? Progress::unfinished : connection->read();
+      if (progress == Progress::complete)
+        if (auto parameters = take(*connection, state)) return *std::move(parameters);
+      const bool over = progress != Progress::unfinished || connection->end() <= Clock::now();
+      connection = over ? open.erase(connection) : std::next(connection);
     }
-    auto parameters = decoded(target->substr(target->find('?') + 1));
-    if (parameters["state"] != state) {
-      connection.answer("400 Bad Request", "This isn’t the login that berth waits for.");
-      continue;
-    }
-    connection.answer("200 OK", parameters.contains("code")
-                                    ? "You are logged in. You can close this window."
-                                    : "berth got no access. You can close this window.");
-    return parameters;
+    if (ready.front().revents != 0) accept_one(fd_, open);
   }
+  throw Failure(Exit::timed_out, "nobody came back from the browser");
 }
 
 bool open_in_browser(const std::string& url) {

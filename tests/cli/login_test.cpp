@@ -13,6 +13,7 @@
 #include "cli/http.h"
 #include "tests/cli/person.h"
 #include "tests/process/oauth.h"
+#include "tests/process/raw.h"
 #include "tests/totp.h"
 
 using namespace berth::cli;
@@ -137,6 +138,31 @@ TEST_CASE("login by browser: PKCE, state, and a loopback address that ends with 
   CHECK(login->wait().code == 0);
   ada.must({"deploy", "list"});
   CHECK_THROWS_AS(browse(loopback), NoAnswer);
+}
+
+TEST_CASE("connections that say nothing don't keep the browser out") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  const std::string jwt = jwt_of(ada);
+  forget_tokens(ada);
+  forget_session(ada);
+  const auto login = ada.start({"login", "--no-browser"});
+  REQUIRE(eventually([&] { return login->err().find("S256") != std::string::npos; }));
+  const std::string address = address_in(login->err());
+  const std::string loopback = decoded(address.substr(address.find('?') + 1)).at("redirect_uri");
+  const int port = std::stoi(loopback.substr(loopback.rfind(':') + 1));
+
+  std::vector<std::unique_ptr<berth::process::Raw>> silent;
+  for (int i = 0; i < 100; ++i) {
+    silent.push_back(std::make_unique<berth::process::Raw>(port));
+    if (i % 2 == 0) silent.back()->send("GET /callback");
+  }
+  const berth::process::Raw endless(port);
+  while (endless.send(std::string(4096, 'x'))) {
+  }
+  CHECK(browse(way_back(berthd, address, jwt)).status == 200);
+  CHECK(login->wait().code == 0);
 }
 
 TEST_CASE("a login that is refused in the browser says so") {
