@@ -5,7 +5,7 @@
 #include "api/gate/authenticate.h"
 #include "api/gate/client_address.h"
 #include "api/gate/errors.h"
-#include "api/repeated_field.h"
+#include "api/gate/repeated_field.h"
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/gate/client_address.h"
+#include "api/gate/repeated_field.h"
 #include "api/pages/page.h"
-#include "api/repeated_field.h"
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"

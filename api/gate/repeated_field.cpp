@@ -1,4 +1,4 @@
-#include "api/repeated_field.h"
+#include "api/gate/repeated_field.h"
 
 #include <array>
 
