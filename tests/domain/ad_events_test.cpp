@@ -110,6 +110,37 @@ TEST_CASE("ad abuse: one's own campaign pays from one's own pocket, without a re
   CHECK(w.serve(own_game, w.viewer).campaign.id == other.id);
 }
 
+TEST_CASE("ad abuse: a viewer's token can't end the campaigns of the app's own owner") {
+  AdsWorld w;
+  w.rules.viewer_daily_impressions = 3;
+  const auto campaign = w.new_campaign();
+  const auto own_game = w.world.new_app(w.advertiser).app;
+  ads::Report report = w.report(campaign.id);
+  report.app_id = own_game.id;
+  SECTION("by reports of what was never served") {
+    for (int i = 0; i < 3; ++i) CHECK(w.outcome(report) == "paid");
+    CHECK(w.outcome(report) == "viewer_cap");
+  }
+  SECTION("by reports of what was served before the cap was reached") {
+    std::vector<std::string> tokens;
+    for (int i = 0; i < 4; ++i) tokens.push_back(w.serve(own_game, w.viewer).impression_token);
+    for (int i = 0; i < 3; ++i) {
+      report.impression_token = tokens[size_t(i)];
+      CHECK(w.outcome(report) == "paid");
+    }
+    report.impression_token = tokens[3];
+    CHECK(w.outcome(report) == "viewer_cap");
+  }
+  CHECK(w.points(own_game) == 30);
+  // Another viewer, and the next day, count anew.
+  report.impression_token = {};
+  report.user_id = w.publisher.id;
+  CHECK(w.outcome(report) == "paid");
+  report.user_id = w.viewer.id;
+  w.world.clock.advance(std::chrono::hours(24));
+  CHECK(w.outcome(report) == "paid");
+}
+
 TEST_CASE("ad abuse: a click needs a paid impression, and counts once") {
   AdsWorld w;
   const auto campaign = w.new_campaign();

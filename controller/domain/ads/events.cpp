@@ -68,7 +68,7 @@ class Recording {
     if (const char* reason = refusal_of(*impression)) return unpaid(reason);
     tx_.execute("UPDATE ad_impressions SET used_at = $2 WHERE id = $1 AND used_at IS NULL",
                 impression->id, tx_.now());
-    if (!is_own() && has_seen_enough()) {
+    if (has_seen_enough()) {
       holds::void_hold(tx_, impression->id);
       return unpaid("viewer_cap");
     }
@@ -120,6 +120,7 @@ class Recording {
     if (campaign_.status != "active" || campaign_.is_over(tx_.now()))
       return unpaid("campaign_not_active");
     if (!is_own()) return unpaid("not_served");
+    if (has_seen_enough()) return unpaid("viewer_cap");
     const auto moved = ledger::post(tx_, {.kind = "impression",
                                           .from = ledger::campaign_account(campaign_.id),
                                           .to = ledger::app_account(report_.app_id),
@@ -129,6 +130,7 @@ class Recording {
     if (!moved) return unpaid("not_served");
     tx_.notify(db::Topic::campaign, campaign_.id);
     spend();
+    count_view();
     return {};
   }
 
@@ -137,10 +139,7 @@ class Recording {
                                    "impression", "campaign " + campaign_.id);
     if (!moved) throw std::logic_error("an open impression without its hold");
     spend();
-    tx_.execute(
-        "INSERT INTO ad_views (user_id, day, campaign_id, impressions) VALUES ($1, $2, $3, 1) "
-        "ON CONFLICT (user_id, day, campaign_id) DO UPDATE SET impressions = impressions + 1",
-        report_.user_id, utc_day(tx_.now()), campaign_.id);
+    count_view();
     if (impression.campaign_placement_id) deliver(*impression.campaign_placement_id);
     Outcome outcome = {.impression = impression, .in_demand = !is_own()};
     if (!is_own()) outcome.viewer_reward = reward();
@@ -151,6 +150,14 @@ class Recording {
     tx_.execute("UPDATE campaigns SET spent = spent + payout_rate, updated_at = $2 WHERE id = $1",
                 campaign_.id, tx_.now());
     campaigns::exhaust_if_spent(tx_, campaign_.id);
+  }
+
+  // Of a campaign of one's own, too: whoever looks at one of the apps has a token that reports.
+  void count_view() {
+    tx_.execute(
+        "INSERT INTO ad_views (user_id, day, campaign_id, impressions) VALUES ($1, $2, $3, 1) "
+        "ON CONFLICT (user_id, day, campaign_id) DO UPDATE SET impressions = impressions + 1",
+        report_.user_id, utc_day(tx_.now()), campaign_.id);
   }
 
   void deliver(const std::string& campaign_placement_id) {

@@ -39,7 +39,9 @@ struct Recorded {
 };
 // - An impression with a reservation is paid from it, whether the campaign is active or paused. One
 //   that was never served is paid only on a campaign of the app's own owner: without a reward, and
-//   outside of demand and the viewer's cap.
+//   outside of demand.
+// - A viewer is paid for up to rules.viewer_daily_impressions of a campaign on a UTC day, whoever
+//   owns it and whether it was served: what any viewer's token can report must not end a campaign.
 // - A click counts once, after an impression that was paid to this app for this viewer.
 // - The viewer is rewarded where the campaign is another owner's, as far as the rewards of the
 //   campaign don't exceed its rake, and rewards::pay allows.
