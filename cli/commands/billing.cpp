@@ -29,6 +29,7 @@ void show_domain(Run& run, const std::string& id) {
                      {"State", cell(body, "state")},
                      {"Reason", fact(body, "reason")},
                      {"Message", fact(body, "message")},
+                     {"TXT because of", fact(body, "txt_reason")},
                      {"Looked at", fact(body, "last_checked_at")},
                      {"Certificate until", fact(body, "expires_at")}}) +
            "\nSet in the DNS:\n" + table_of({"TYPE", "NAME", "VALUE"}, records);

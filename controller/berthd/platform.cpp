@@ -17,6 +17,7 @@
 #include "controller/berthd/gauges.h"
 #include "controller/berthd/ops_server.h"
 #include "controller/domain/ledger/ledger.h"
+#include "controller/domain/name_history.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
 #include "reconcilers/loops/ads.h"
@@ -307,6 +308,7 @@ Platform::Platform(const Config& config)
                .traefik_metrics_url = config.traefik_metrics_url}),
       server_(server_options(config), [this](const api::Request& request, api::Response& response) {
         answer(request, response);
+        name_history::remember_older(tx, keys_.data);
       }) {
   // Nothing has been written since the first write, so that nothing is missed.
   database_.subscribe([this](db::Topic topic, const std::string& id) { tell(topic, id); });

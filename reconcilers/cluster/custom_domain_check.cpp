@@ -37,6 +37,17 @@ std::string shown(const std::vector<std::string>& values) {
   return values.size() > most ? list + ", …" : list;
 }
 
+// Why the TXT record is asked for, as a part of a sentence.
+std::string why_text(const Claim& claim) {
+  using custom_domains::TxtReason;
+  if (claim.txt_reason == TxtReason::domain_used_before)
+    return " (needed because another account had this domain before)";
+  if (claim.txt_reason == TxtReason::name_used_before)
+    return " (needed because another account had the name " + claim.name +
+           " before, and a forgotten CNAME record may lead to it)";
+  return "";
+}
+
 Check check_text(const Claim& claim, const dns::Resolver& resolver) {
   const std::string name = custom_domains::challenge_name(claim);
   const std::string value = custom_domains::challenge_value(claim);
@@ -45,8 +56,8 @@ Check check_text(const Claim& claim, const dns::Resolver& resolver) {
   if (std::ranges::find(answer.values, value) != answer.values.end()) return proven();
   const std::string there =
       answer.values.empty() ? "there is none" : "there is " + shown(answer.values);
-  return refuted(Reason::txt_missing,
-                 "a TXT record " + name + " with the value " + value + " is missing: " + there);
+  return refuted(Reason::txt_missing, "a TXT record " + name + " with the value " + value +
+                                          " is missing: " + there + why_text(claim));
 }
 
 // The A and AAAA addresses of a name, sorted. If either look-up failed, nothing is known.
@@ -106,7 +117,7 @@ Check check_domain(const Claim& claim, const std::string& apps_domain,
   const std::string target = dns::normal(custom_domains::target_of(claim, apps_domain));
   const Answer alias = resolver.look_up(claim.domain, Type::a);
   if (std::ranges::find(alias.chain, target) != alias.chain.end())
-    return claim.needs_txt ? check_text(claim, resolver) : proven();
+    return claim.needs_txt() ? check_text(claim, resolver) : proven();
   if (alias.kind == Answer::Kind::unknown) return silent(claim.domain);
   return check_addresses(claim, target, alias, resolver);
 }

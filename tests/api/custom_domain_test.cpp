@@ -65,6 +65,7 @@ TEST_CASE("a custom domain says which record it waits for, and becomes the url")
            {"message", nullptr},
            {"records",
             {{{"type", "CNAME"}, {"name", "www.example.com"}, {"value", "shop.apps.example.org"}}}},
+           {"txt_reason", nullptr},
            {"last_checked_at", nullptr},
            {"expires_at", nullptr}});
   f.activate(id);

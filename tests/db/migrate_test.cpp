@@ -68,11 +68,13 @@ TEST_CASE("a migration that fails leaves nothing of itself, and those before it 
   CHECK(f.number("SELECT count(*) FROM a WHERE y = 'second'") == 1);
 }
 
-TEST_CASE("our own migrations have numbers that count up from 1") {
+TEST_CASE("our own migrations have numbers that rise") {
   int number = 0;
   for (const EmbeddedFile& file : db::migrations::files()) {
     INFO(file.name);
-    CHECK(std::stoi(std::string(file.name.substr(0, 4))) == ++number);
+    const int next = std::stoi(std::string(file.name.substr(0, 4)));
+    CHECK(next > number);
+    number = next;
     CHECK(file.name.ends_with(".sql"));
   }
   CHECK(number > 0);

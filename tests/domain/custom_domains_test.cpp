@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "controller/domain/deployments/custom_domains/domain_names.h"
+#include "controller/domain/name_history.h"
 #include "tests/domain/custom_domains_world.h"
 
 namespace {
@@ -16,6 +17,7 @@ using custom_domains::Outcome;
 using custom_domains::Reason;
 using custom_domains::Record;
 using custom_domains::State;
+using custom_domains::TxtReason;
 using namespace std::chrono_literals;
 
 constexpr Duration day = 24h;
@@ -42,7 +44,7 @@ TEST_CASE("a new deployment claims its domain, and is told what to set") {
   CHECK(claim.app_id == w.adas.id);
   CHECK(claim.state == State::waiting_for_dns);
   CHECK_FALSE(claim.is_apex);
-  CHECK_FALSE(claim.needs_txt);
+  CHECK_FALSE(claim.needs_txt());
   CHECK(custom_domains::records(claim, "apps.example.org") ==
         std::vector<Record>{{"CNAME", "www.example.com", "shop.apps.example.org"}});
   CHECK(w.read([](db::Tx& tx) { return custom_domains::due(tx, 10); }).size() == 1);
@@ -53,7 +55,7 @@ TEST_CASE("an apex needs proof by TXT, and addresses instead of a CNAME") {
   const auto row = w.deploy_at(w.adas, "shop", "example.com");
   const auto claim = w.claim_of(row.id);
   CHECK(claim.is_apex);
-  CHECK(claim.needs_txt);
+  CHECK(claim.needs_txt());
   const Record alias = {"ALIAS", "example.com", "shop.apps.example.org"};
   const Record txt = {"TXT", "_berth-challenge.example.com", "berth=" + row.id};
   CHECK(custom_domains::records(claim, "apps.example.org") == std::vector<Record>{alias, txt});
@@ -87,13 +89,13 @@ TEST_CASE("a taken domain is refused after the name, and leaves no row") {
   CHECK(refusal([&] { w.deploy_at(w.adas, "other", "www.example.com"); }) == "409 domain_taken");
 }
 
-TEST_CASE("a deleted deployment's domain is free, and its next owner has to prove it for 30 days") {
+TEST_CASE("a deleted deployment's domain is free, and its next owner has to prove it") {
   DomainWorld w;
   const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
   w.destroy(w.adas, first.id);
   CHECK_FALSE(w.living(first.id));
   const auto second = w.deploy_at(w.eves, "shop", "www.example.com");
-  CHECK(w.claim_of(second.id).needs_txt);
+  CHECK(w.claim_of(second.id).needs_txt());
   CHECK(custom_domains::records(w.claim_of(second.id), "apps.example.org") ==
         std::vector<Record>{{"CNAME", "www.example.com", "shop.apps.example.org"},
                             {"TXT", "_berth-challenge.www.example.com", "berth=" + second.id}});
@@ -108,15 +110,86 @@ TEST_CASE("a deleted deployment's domain is free, and its next owner has to prov
   w.write([&](db::Tx& tx) { custom_domains::mark_removed(tx, leaving[0].id); });
   CHECK_FALSE(held());
   CHECK(w.read([&](db::Tx& tx) { return custom_domains::leaving(tx, first.id); }).empty());
+}
 
+TEST_CASE("a domain that was ever another owner's needs the TXT record, years later, too") {
+  DomainWorld w;
+  const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
+  w.destroy(w.adas, first.id);
+  w.clock.advance(3 * 365 * day);
+  const auto own = w.deploy_at(w.adas, "again", "www.example.com");
+  CHECK_FALSE(w.claim_of(own.id).txt_reason);  // one's own use doesn't count
+  w.destroy(w.adas, own.id);
+  const auto second = w.deploy_at(w.eves, "other", "www.example.com");
+  CHECK(w.claim_of(second.id).txt_reason == TxtReason::domain_used_before);
   w.destroy(w.eves, second.id);
-  w.clock.advance(custom_domains::foreign_use_remembered - 1ms);
-  const auto third = w.deploy_at(w.adas, "third", "www.example.com");
-  CHECK(w.claim_of(third.id).needs_txt);
-  w.destroy(w.adas, third.id);
-  w.clock.advance(1ms);  // eve's use is 30 days ago; one's own doesn't count
-  const auto fourth = w.deploy_at(w.adas, "fourth", "www.example.com");
-  CHECK_FALSE(w.claim_of(fourth.id).needs_txt);
+  // By now it was two owners': each of them needs it.
+  for (const auto* app : {&w.adas, &w.eves}) {
+    const auto next = w.deploy_at(*app, "next", "www.example.com");
+    CHECK(w.claim_of(next.id).txt_reason == TxtReason::domain_used_before);
+    w.destroy(*app, next.id);
+  }
+}
+
+TEST_CASE("a name that was ever another owner's gives no domain by a forgotten CNAME") {
+  DomainWorld w;
+  // Ada's CNAME www.example.com -> shop.apps.example.org outlives her deployment.
+  const auto first = w.deploy(w.adas, order("shop"));
+  w.destroy(w.adas, first.id);
+  w.clock.advance(31 * day);
+  const auto taken = w.deploy_at(w.eves, "shop", "www.example.com");
+  CHECK(w.claim_of(taken.id).txt_reason == TxtReason::name_used_before);
+  CHECK(custom_domains::records(w.claim_of(taken.id), "apps.example.org").back() ==
+        Record{"TXT", "_berth-challenge.www.example.com", "berth=" + taken.id});
+  // A change of the deployment is no way around it.
+  w.point(w.eves, taken.id, "shop.example.com");
+  CHECK(w.claim_of(taken.id).txt_reason == TxtReason::name_used_before);
+  w.destroy(w.eves, taken.id);
+  w.clock.advance(31 * day);
+  const auto back = w.deploy_at(w.adas, "shop", "blog.example.com");
+  CHECK(w.claim_of(back.id).txt_reason == TxtReason::name_used_before);
+  const auto fresh = w.deploy_at(w.eves, "fresh", "news.example.com");
+  CHECK_FALSE(w.claim_of(fresh.id).txt_reason);
+}
+
+TEST_CASE("the history of names needs no rows of deployments and claims, and names nobody's name") {
+  DomainWorld w;
+  const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
+  w.destroy(w.adas, first.id);
+  const auto rows = [&](const char* where) {
+    return w.read([&](db::Tx& tx) {
+      return tx.number("SELECT count(*) FROM used_names WHERE " + std::string(where));
+    });
+  };
+  CHECK(rows("true") == 2);
+  CHECK(rows("name_hash LIKE '%shop%' OR name_hash LIKE '%example%'") == 0);
+  // As many rows as names, however often they change hands.
+  w.write([](db::Tx& tx) {
+    for (const char* table : {"deployment_revisions", "deploy_logs", "deployment_billing",
+                              "custom_domains", "deployments"})
+      tx.execute("DELETE FROM " + std::string(table));
+  });
+  const auto second = w.deploy_at(w.eves, "shop", "blog.example.com");
+  CHECK(w.claim_of(second.id).txt_reason == TxtReason::name_used_before);
+  w.point(w.eves, second.id, "www.example.com");
+  CHECK(w.claim_of(second.id).txt_reason == TxtReason::domain_used_before);
+  CHECK(rows("true") == 3);
+  CHECK(rows("owner_id IS NULL") == 2);
+}
+
+TEST_CASE("names of the time before there was a history are remembered once") {
+  DomainWorld w;
+  const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
+  w.destroy(w.adas, first.id);
+  w.write([](db::Tx& tx) { tx.execute("DELETE FROM used_names"); });
+  w.write([&](db::Tx& tx) { name_history::remember_older(tx, w.keys.data); });
+  const auto second = w.deploy_at(w.eves, "shop", "blog.example.com");
+  CHECK(w.claim_of(second.id).txt_reason == TxtReason::name_used_before);
+  w.point(w.eves, second.id, "www.example.com");
+  CHECK(w.claim_of(second.id).txt_reason == TxtReason::domain_used_before);
+  w.write([](db::Tx& tx) { tx.execute("DELETE FROM used_names"); });
+  w.write([&](db::Tx& tx) { name_history::remember_older(tx, w.keys.data); });
+  CHECK(w.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM used_names"); }) == 0);
 }
 
 TEST_CASE("another domain releases the old one; none releases it, too") {
@@ -125,7 +198,7 @@ TEST_CASE("another domain releases the old one; none releases it, too") {
   CHECK(w.point(w.adas, row.id, "b.example.com").custom_domain == "b.example.com");
   CHECK(w.claim_of(row.id).domain == "b.example.com");
   const auto other = w.deploy_at(w.eves, "other", "a.example.com");
-  CHECK(w.claim_of(other.id).needs_txt);
+  CHECK(w.claim_of(other.id).needs_txt());
   CHECK_FALSE(w.point(w.adas, row.id, std::nullopt).custom_domain);
   CHECK_FALSE(w.living(row.id));
   CHECK_FALSE(w.read([&](db::Tx& tx) { return custom_domains::newest(tx, row.id); }));
@@ -177,7 +250,7 @@ TEST_CASE("a claim that the DNS refutes for a week gives way to another owner") 
   SECTION("and the next one proves it by TXT") {
     w.clock.advance(1h);
     const auto row = claim();
-    CHECK(w.claim_of(row.id).needs_txt);
+    CHECK(w.claim_of(row.id).needs_txt());
     CHECK_FALSE(w.living(squatter.id));
     const auto lost =
         w.read([&](db::Tx& tx) { return custom_domains::newest(tx, squatter.id); }).value();
@@ -238,12 +311,12 @@ TEST_CASE("whatever happens in whatever order, a domain has one living claim, an
   int run = 0;
   CHECK(rc::check([&] {
     const std::string zone = "run" + std::to_string(++run) + ".example.com";
-    std::map<std::string, std::string> holder;                    // domain -> deployment
-    std::map<std::pair<std::string, std::string>, Instant> used;  // domain, owner -> until
+    std::map<std::string, std::string> holder;           // domain -> deployment
+    std::set<std::pair<std::string, std::string>> used;  // domain, owner
     const auto release = [&](const deployments::Deployment& row) {
       for (auto at = holder.begin(); at != holder.end(); ++at)
         if (at->second == row.id) {
-          used[{at->first, row.owner_id}] = w.clock.now();
+          used.emplace(at->first, row.owner_id);
           holder.erase(at);
           return;
         }
@@ -263,7 +336,7 @@ TEST_CASE("whatever happens in whatever order, a domain has one living claim, an
             w.write([&](db::Tx& tx) {
               custom_domains::claim(
                   tx, {.deployment_id = row.id, .app_id = row.app_id, .owner_id = row.owner_id},
-                  domain);
+                  domain, w.keys.data);
             });
           });
           RC_ASSERT(said == (taken ? "409 domain_taken" : ""));
@@ -272,10 +345,8 @@ TEST_CASE("whatever happens in whatever order, a domain has one living claim, an
           if (fresh) release(row);
           holder[domain] = row.id;
           bool foreign = false;
-          for (const auto& [key, until] : used)
-            foreign |= key.first == domain && key.second != row.owner_id &&
-                       until + custom_domains::foreign_use_remembered > w.clock.now();
-          if (fresh) RC_ASSERT(w.claim_of(row.id).needs_txt == foreign);
+          for (const auto& [name, owner] : used) foreign |= name == domain && owner != row.owner_id;
+          if (fresh) RC_ASSERT(w.claim_of(row.id).needs_txt() == foreign);
           break;
         }
         case Step::release:

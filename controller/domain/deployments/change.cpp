@@ -97,10 +97,12 @@ void replace_container(db::Tx& tx, const Deployment& row, const Actor& actor, co
   tx.notify(db::Topic::deployment, row.id);
 }
 
-void change_domain(db::Tx& tx, const Deployment& row, const std::optional<std::string>& domain) {
+void change_domain(db::Tx& tx, const Deployment& row, const std::optional<std::string>& domain,
+                   const std::string& data_key) {
   if (domain)
-    custom_domains::claim(
-        tx, {.deployment_id = row.id, .app_id = row.app_id, .owner_id = row.owner_id}, *domain);
+    custom_domains::claim(tx,
+                          {.deployment_id = row.id, .app_id = row.app_id, .owner_id = row.owner_id},
+                          *domain, data_key);
   else
     custom_domains::release(tx, row.id);
   if (domain == row.custom_domain) return;
@@ -140,7 +142,7 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   if (change.tier && *change.tier != row.tier_slug) set_tier(tx, row, *change.tier, next);
   if (next.custom_domain && (change.custom_domain || next.tier))
     check_has_domains(next.tier ? *next.tier : *tiers::find(tx, row.tier_id));
-  if (change.custom_domain) change_domain(tx, row, next.custom_domain);
+  if (change.custom_domain) change_domain(tx, row, next.custom_domain, data_key);
   if (!next.other_domain && next.container.empty()) return *find(tx, id);
   const Deployment paid = pay_for(tx, row, actor, next);
   if (!next.container.empty()) replace_container(tx, paid, actor, next, data_key);

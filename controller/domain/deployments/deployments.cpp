@@ -13,6 +13,7 @@
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
+#include "controller/domain/name_history.h"
 
 namespace berth::deployments {
 namespace {
@@ -92,9 +93,10 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
   const tiers::Tier tier = check_order(tx, claimant, order);
   const std::string id = claimant.deployment_id = new_uuid(tx.now());
   insert(tx, id, actor, order, tier, app->owner_id, data_key);
+  name_history::remember(tx, name_history::Kind::subdomain, order.name, app->owner_id, data_key);
   const Deployment deployment = *find(tx, id);
   billing::open(tx, deployment, tier);
-  if (order.custom_domain) custom_domains::claim(tx, claimant, *order.custom_domain);
+  if (order.custom_domain) custom_domains::claim(tx, claimant, *order.custom_domain, data_key);
   begin_revision(tx, id, RolloutKind::create, actor.user_id);
   write_log(tx, id,
             {.action = "create",

@@ -1,5 +1,6 @@
 #include "controller/domain/deployments/custom_domains/custom_domain_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -15,8 +16,16 @@ constexpr std::array<std::string_view, 4> state_names = {"waiting_for_dns", "iss
 constexpr std::array<std::string_view, 6> reason_names = {"dns_not_pointing",   "txt_missing",
                                                           "dns_unreachable",    "domain_taken",
                                                           "certificate_failed", "order_budget"};
+constexpr std::array<std::string_view, 3> txt_reason_names = {"apex", "domain_used_before",
+                                                              "name_used_before"};
+static_assert(size_t(TxtReason::name_used_before) + 1 == txt_reason_names.size());
 static_assert(size_t(State::failed) + 1 == state_names.size());
 static_assert(size_t(Reason::order_budget) + 1 == reason_names.size());
+
+TxtReason parse_txt_reason(const std::string& text) {
+  const auto found = std::ranges::find(txt_reason_names, text);
+  return TxtReason(found - txt_reason_names.begin());
+}
 
 Claim claim_of(const db::Query& row) {
   return {.id = row.text(0),
@@ -26,7 +35,7 @@ Claim claim_of(const db::Query& row) {
           .domain = row.text(4),
           .name = row.text(5),
           .is_apex = row.flag(6),
-          .needs_txt = row.flag(7),
+          .txt_reason = row.null(7) ? std::nullopt : std::optional(parse_txt_reason(row.text(7))),
           .generation = row.integer(8),
           .state = parse_state(row.text(9)),
           .reason = row.null(10) ? std::nullopt : parse_reason(row.text(10)),
@@ -52,6 +61,7 @@ const char* log_status_of(State state) {
 }  // namespace
 
 std::string_view to_string(State state) { return state_names.at(size_t(state)); }
+std::string_view to_string(TxtReason reason) { return txt_reason_names.at(size_t(reason)); }
 std::string_view to_string(Reason reason) { return reason_names.at(size_t(reason)); }
 
 State parse_state(std::string_view text) {
@@ -68,7 +78,7 @@ std::optional<Reason> parse_reason(std::string_view text) {
 
 const std::string select_claims =
     "SELECT c.id, c.deployment_id, c.app_id, c.owner_id, c.domain, d.name, c.is_apex, "
-    "c.needs_txt, c.generation, c.state, c.reason, c.message, c.addresses, c.failures, "
+    "c.txt_reason, c.generation, c.state, c.reason, c.message, c.addresses, c.failures, "
     "c.claimed_at, c.asked_at, c.checked_at, c.next_check_at, c.proven_at, c.refuted_since, "
     "c.expires_at, c.renews_at, c.released_at "
     "FROM custom_domains c JOIN deployments d ON d.id = c.deployment_id ";

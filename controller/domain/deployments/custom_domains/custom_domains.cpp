@@ -6,7 +6,9 @@
 #include "controller/base/id.h"
 #include "controller/domain/deployments/custom_domains/custom_domain_rows.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
+#include "controller/domain/deployments/deployments.h"
 #include "controller/domain/kernel/audit.h"
+#include "controller/domain/name_history.h"
 
 namespace berth::custom_domains {
 namespace {
@@ -26,11 +28,17 @@ bool gives_way(const Claim& claim, const Claimant& to, Instant now) {
   throw Error(Code::domain_taken, "another deployment has the domain " + domain);
 }
 
-bool used_by_another(db::Tx& tx, const std::string& domain, const std::string& owner_id) {
-  return tx.number(
-             "SELECT EXISTS (SELECT 1 FROM custom_domains WHERE domain = $1 AND owner_id <> $2 "
-             "AND released_at > $3)",
-             domain, owner_id, tx.now() - foreign_use_remembered) != 0;
+std::optional<TxtReason> txt_reason(db::Tx& tx, const Claimant& claimant, const std::string& domain,
+                                    const std::string& data_key) {
+  using name_history::Kind;
+  const auto was_anothers = [&](Kind kind, const std::string& name) {
+    return name_history::was_anothers(tx, kind, name, claimant.owner_id, data_key);
+  };
+  if (domain_names::is_apex(domain)) return TxtReason::apex;
+  if (was_anothers(Kind::domain, domain)) return TxtReason::domain_used_before;
+  if (was_anothers(Kind::subdomain, deployments::find(tx, claimant.deployment_id)->name))
+    return TxtReason::name_used_before;
+  return std::nullopt;
 }
 
 void note(db::Tx& tx, const std::string& actor, std::string_view action, const Claim& claim) {
@@ -49,15 +57,18 @@ void displace(db::Tx& tx, const Claim& old, const Claimant& by) {
   tx.notify(db::Topic::custom_domain, old.deployment_id);
 }
 
-Claim insert(db::Tx& tx, const Claimant& claimant, const std::string& domain) {
+Claim insert(db::Tx& tx, const Claimant& claimant, const std::string& domain,
+             const std::string& data_key) {
   const std::string id = new_uuid(tx.now());
-  const bool apex = domain_names::is_apex(domain);
+  const auto reason = txt_reason(tx, claimant, domain, data_key);
   tx.execute(
       "INSERT INTO custom_domains (id, deployment_id, app_id, owner_id, domain, is_apex, "
-      "needs_txt, claimed_at, asked_at, next_check_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
+      "txt_reason, claimed_at, asked_at, next_check_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
       "$8, $8)",
-      id, claimant.deployment_id, claimant.app_id, claimant.owner_id, domain, apex,
-      apex || used_by_another(tx, domain, claimant.owner_id), tx.now());
+      id, claimant.deployment_id, claimant.app_id, claimant.owner_id, domain,
+      domain_names::is_apex(domain),
+      reason ? std::optional(std::string(to_string(*reason))) : std::nullopt, tx.now());
+  name_history::remember(tx, name_history::Kind::domain, domain, claimant.owner_id, data_key);
   const Claim made = *find(tx, id);
   note(tx, claimant.owner_id, "domain.claim", made);
   return made;
@@ -90,7 +101,7 @@ std::vector<Record> records(const Claim& claim, const std::string& apps_domain) 
     for (const std::string& address : claim.addresses)
       result.push_back(
           {.type = is_ipv6(address) ? "AAAA" : "A", .name = claim.domain, .value = address});
-  if (claim.needs_txt)
+  if (claim.needs_txt())
     result.push_back(
         {.type = "TXT", .name = challenge_name(claim), .value = challenge_value(claim)});
   return result;
@@ -103,14 +114,15 @@ void refuse_taken(db::Tx& tx, const Claimant& claimant, const std::string& domai
     refuse(domain);
 }
 
-Claim claim(db::Tx& tx, const Claimant& claimant, const std::string& domain) {
+Claim claim(db::Tx& tx, const Claimant& claimant, const std::string& domain,
+            const std::string& data_key) {
   refuse_taken(tx, claimant, domain);
   tx.notify(db::Topic::custom_domain, claimant.deployment_id);
   const auto own = living(tx, claimant.deployment_id);
   if (own && own->domain == domain) return ask_again(tx, *own);
   release(tx, claimant.deployment_id);
   if (const auto holder = holder_of(tx, domain)) displace(tx, *holder, claimant);
-  return insert(tx, claimant, domain);
+  return insert(tx, claimant, domain, data_key);
 }
 
 void release(db::Tx& tx, const std::string& deployment_id) {

@@ -39,15 +39,23 @@ enum class Reason {
 std::string_view to_string(Reason reason);
 std::optional<Reason> parse_reason(std::string_view text);
 
+// Why a claim needs the TXT record, whatever else leads to us.
+enum class TxtReason {
+  apex,                // its zone can't have a CNAME there (RFC 1912, section 2.4)
+  domain_used_before,  // another owner claimed the domain at some time
+  name_used_before,  // the deployment's name was another owner's: a forgotten CNAME may lead to it
+};
+std::string_view to_string(TxtReason reason);
+
 struct Claim {
   std::string id;
   std::string deployment_id;
   std::string app_id;
   std::string owner_id;
-  std::string domain;      // lower case, without a dot at the end
-  std::string name;        // of the deployment: the DNS has to point to <name>.<apps-domain>
-  bool is_apex = false;    // registered itself: its zone can't have a CNAME there (RFC 1912, 2.4)
-  bool needs_txt = false;  // an apex, or another owner used the domain not long ago
+  std::string domain;    // lower case, without a dot at the end
+  std::string name;      // of the deployment: the DNS has to point to <name>.<apps-domain>
+  bool is_apex = false;  // registered itself
+  std::optional<TxtReason> txt_reason;
   std::int64_t generation = 1;
   State state = State::waiting_for_dns;
   std::optional<Reason> reason;
@@ -63,6 +71,8 @@ struct Claim {
   std::optional<Instant> expires_at;     // the certificate that is served
   std::optional<Instant> renews_at;
   std::optional<Instant> released_at;
+
+  bool needs_txt() const { return txt_reason.has_value(); }
 };
 
 // ---- What has to be set in the DNS ------------------------------------------------------------
@@ -80,14 +90,11 @@ std::string challenge_name(const Claim& claim);
 std::string challenge_value(const Claim& claim);
 // Exactly what has to be set. CNAME; for an apex ALIAS (which some providers call ANAME, or a
 // flattened CNAME) or, as long as `addresses` are known, A and AAAA records with the same effect;
-// TXT where it is needed.
+// TXT where `claim.txt_reason` asks for it.
 std::vector<Record> records(const Claim& claim, const std::string& apps_domain);
 
 // ---- What the API does --------------------------------------------------------------------------
 
-// A domain that another owner claimed less than this ago needs the TXT record: a CNAME that its
-// owner forgot must not give the domain to whoever takes the free name.
-inline constexpr Duration foreign_use_remembered = std::chrono::hours(30 * 24);
 // A claim that the DNS refutes for so long gives way to another owner's, so that nobody can hold
 // domains that aren't his. It must have been checked not long ago, too: an outage of ours takes no
 // domain from anybody.
@@ -104,8 +111,9 @@ struct Claimant {
 void refuse_taken(db::Tx& tx, const Claimant& claimant, const std::string& domain);
 // The deployment's claim is on `domain` from now on; an older one on another domain is released.
 // On the same domain: look again now, with the next generation. Another's claim that gives way is
-// released: failed, domain_taken. Throws domain_taken.
-Claim claim(db::Tx& tx, const Claimant& claimant, const std::string& domain);
+// released: failed, domain_taken. The data key is for name_history. Throws domain_taken.
+Claim claim(db::Tx& tx, const Claimant& claimant, const std::string& domain,
+            const std::string& data_key);
 // The deployment claims nothing any more. Changes nothing where it didn't.
 void release(db::Tx& tx, const std::string& deployment_id);
 
