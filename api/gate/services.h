@@ -70,6 +70,7 @@ struct Services {
   bool rate_limits = true;
   std::vector<AddressRange> trusted_proxies;  // whose X-Forwarded-For counts
   Duration session_lifetime = std::chrono::hours(24);
+  ReservedNames reserved_names = {};
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;
   ads::CampaignIndex& campaign_index;

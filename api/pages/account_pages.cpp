@@ -66,8 +66,10 @@ Page show_account(Visit& visit) { return account_page(visit); }
 
 Page rename(Visit& visit) {
   return change(visit, "Your username is changed.", [&] {
-    visit.visitor->user = visit.services.db.write(
-        [&](db::Tx& tx) { return accounts::rename(tx, visit.user().id, visit.field("username")); });
+    visit.visitor->user = visit.services.db.write([&](db::Tx& tx) {
+      return accounts::rename(tx, visit.user().id, visit.field("username"),
+                              visit.services.reserved_names);
+    });
   });
 }
 

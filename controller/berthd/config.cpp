@@ -1,5 +1,7 @@
 #include "controller/berthd/config.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -93,12 +95,6 @@ std::string shown(const Key& key, const std::string& text) {
   return text;
 }
 
-std::string host_of(const std::string& url) {
-  const size_t start = url.find("://") + 3;
-  const std::string authority = url.substr(start, url.find('/', start) - start);
-  return authority.substr(0, authority.find(':'));
-}
-
 void check_whole(const Config& config) {
   const auto refuse = [](const std::string& text) { throw ConfigError(text); };
   if (config.mail_server && !config.mail_from) refuse("mail-from: smtp-url needs a sender of mail");
@@ -117,6 +113,12 @@ void check_whole(const Config& config) {
   if (!config.rate_limits) refuse("rate-limits: off is for development only");
   if (config.webhook_allow_private) refuse("webhook-allow-private: on is for development only");
   if (!config.base_url) refuse("base-url: production needs one");
+  // Passwords, session cookies and tokens go there.
+  if (config.base_url->starts_with("http://") && !is_loopback(host_of(*config.base_url)))
+    refuse("base-url: '" + *config.base_url +
+           "' is plain http; production takes an https URL, or http to this machine alone "
+           "(localhost, 127.0.0.1, [::1]). Behind a proxy that ends TLS, base-url is the URL that "
+           "the proxy serves");
   // Cookies of the one would reach the other: tenants must not be able to set ours.
   const std::string ours = domain_names::registered(host_of(*config.base_url));
   if (ours == domain_names::registered(config.apps_domain))
@@ -127,7 +129,18 @@ void check_whole(const Config& config) {
 }  // namespace
 
 bool is_loopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" || host.starts_with("127.");
+  in_addr address{};
+  const bool is_ipv4 = inet_pton(AF_INET, host.c_str(), &address) == 1;
+  return host == "localhost" || host == "::1" || host == "[::1]" ||
+         (is_ipv4 && host.starts_with("127."));
+}
+
+std::string host_of(const std::string& url) {
+  const size_t start = url.find("://") + 3;
+  const std::string authority = url.substr(start, url.find('/', start) - start);
+  const size_t colon = authority.rfind(':');
+  return colon == std::string::npos || authority.back() == ']' ? authority
+                                                               : authority.substr(0, colon);
 }
 
 std::string Address::text() const {

@@ -36,6 +36,8 @@ struct Address {
 
 // A name or an address of this machine alone.
 bool is_loopback(const std::string& host);
+// Of a URL with a scheme; an IPv6 address with its brackets.
+std::string host_of(const std::string& url);
 
 // Where mail is sent.
 struct MailServer {
@@ -93,6 +95,7 @@ struct Config {
   Duration secret_grace{};
   std::int64_t treasury_genesis = 0;
   std::vector<tiers::Tier> tiers;
+  ReservedNames reserved_names;
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;
   ads::Rules ad_rules;

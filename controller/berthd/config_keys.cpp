@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <memory>
 #include <sstream>
@@ -28,6 +29,16 @@ constexpr std::string_view default_rewards =
 constexpr std::string_view default_ads =
     "{viewer-daily-impressions: 100, reservation-seconds: 600, open-per-app: 100, "
     "open-per-campaign: 1000}";
+
+// Names under which somebody could speak for the platform or get its mail (RFC 2142 and the
+// addresses to which CAs write), and hosts that people or programs look for by themselves. Ordinary
+// words that operators want for their apps (app, web, docs, blog, shop) aren't among them.
+constexpr std::string_view default_reserved_names =
+    "abuse,account,accounts,admin,administrator,api,auth,autoconfig,autodiscover,berth,berthd,"
+    "billing,console,dashboard,dns,email,ftp,help,helpdesk,hostmaster,imap,internal,isatap,"
+    "localhost,login,logout,mail,mailer-daemon,moderator,mx,no-reply,noc,noreply,ns,ns1,ns2,oauth,"
+    "official,password,payments,pop,pop3,postmaster,register,root,security,signin,signup,"
+    "smtp,sso,staff,status,superuser,support,sysadmin,system,vpn,webmail,webmaster,wpad,www";
 
 [[noreturn]] void want(const std::string& allowed) { throw std::invalid_argument(allowed); }
 
@@ -147,6 +158,16 @@ void take_tiers(Config& config, const std::string& text) {
       want("tiers with one of monthly-cost-points and monthly-cost-sats");
     config.tiers.push_back(tier);
   }
+}
+
+void take_reserved_names(Config& config, const std::string& text) {
+  const std::vector<std::string> names = list(text);
+  for (const std::string& name : names)
+    if (!std::ranges::all_of(name, [](unsigned char c) {
+          return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+        }))
+      want("names of letters, digits, '-', '_' and '.', with commas between them");
+  config.reserved_names = ReservedNames(names);
 }
 
 void take_rewards(Config& config, const std::string& text) {
@@ -397,6 +418,11 @@ const std::vector<Key>& config_keys() {
          if (c.request_timeout.count() == 0) want("more than 0");
        }},
       {"tiers", default_tiers, "rows of the tiers' table at the first start", take_tiers},
+      {"reserved-names", default_reserved_names,
+       "names that nobody may take as user name (nor one that looks like it) or as sub-domain; "
+       "what "
+       "is set here replaces the default list, which `berthd config` prints",
+       take_reserved_names},
       {"rewards", default_rewards,
        "what the treasury gives away: for signing up (times the multiplier), bringing somebody, a "
        "live "

@@ -34,14 +34,6 @@ namespace {
 constexpr std::chrono::seconds drain_grace{
     20};  // below Kubernetes' 30 s between SIGTERM and SIGKILL
 
-std::string host_of(std::string_view url) {
-  const size_t start = url.find("://") + 3;
-  const std::string authority(url.substr(start, url.find('/', start) - start));
-  const size_t colon = authority.rfind(':');
-  return colon == std::string::npos || authority.back() == ']' ? authority
-                                                               : authority.substr(0, colon);
-}
-
 // The id of this database on every cluster that it uses, made once.
 std::string instance_of(db::Tx& tx) {
   auto rows = tx.query("SELECT value FROM meta WHERE key = 'instance'");
@@ -308,7 +300,6 @@ Platform::Platform(const Config& config)
                .traefik_metrics_url = config.traefik_metrics_url}),
       server_(server_options(config), [this](const api::Request& request, api::Response& response) {
         answer(request, response);
-        name_history::remember_older(tx, keys_.data);
       }) {
   // Nothing has been written since the first write, so that nothing is missed.
   database_.subscribe([this](db::Topic topic, const std::string& id) { tell(topic, id); });
@@ -317,6 +308,7 @@ Platform::Platform(const Config& config)
 std::string Platform::first_write() {
   return database_.write([this](db::Tx& tx) {
     first_start(tx, config_);
+    name_history::remember_older(tx, keys_.data);
     return instance_of(tx);
   });
 }
@@ -365,6 +357,7 @@ api::Services Platform::services() {
           .rate_limits = config_.rate_limits,
           .trusted_proxies = config_.trusted_proxies,
           .session_lifetime = config_.session_lifetime,
+          .reserved_names = config_.reserved_names,
           .signup_bonus = config_.signup_bonus,
           .reward_rules = config_.reward_rules,
           .campaign_index = campaign_index_,
@@ -374,7 +367,8 @@ api::Services Platform::services() {
                            .secret_grace = config_.secret_grace},
           .deployment_rules = {.registries = config_.registries,
                                .apps_domain = config_.apps_domain,
-                               .base_host = host_of(base_url_)},
+                               .base_host = host_of(base_url_),
+                               .reserved_names = config_.reserved_names},
           .login_throttle = login_throttle_,
           .rotate_session_key =
               [this] {

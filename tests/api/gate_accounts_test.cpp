@@ -358,4 +358,25 @@ TEST_CASE("an app reads the profile of its user with profile:read, and no more t
         "401 wrong_token_type");
 }
 
+TEST_CASE("reserved names are refused by field, at registration and as a new name") {
+  Fixture f;
+  f.g.services.reserved_names = ReservedNames({"admin", "support"});
+  for (const char* name : {"admin", "Adm1n", "SUPPORT"}) {
+    INFO(name);
+    const auto refused =
+        f.post("/api/auth/register",
+               {{"email", "eve@example.org"}, {"username", name}, {"password", password}});
+    CHECK(refused.error() == "422 validation_failed");
+    CHECK(refused.body["error"]["details"]["username"][0].get<std::string>().find("reserved") !=
+          std::string::npos);
+  }
+  f.register_user("ada");
+  const std::string jwt = f.log_in("ada");
+  const auto rename = [&](const std::string& name) {
+    return f.g.ask("PATCH", "/api/auth/me", {bearer(jwt)}, json{{"username", name}}.dump());
+  };
+  CHECK(rename("admin").error() == "422 validation_failed");
+  CHECK(rename("countess").status == 200);
+}
+
 }  // namespace

@@ -154,7 +154,8 @@ TEST_CASE("a name can be changed to one that is free") {
   const auto ada = world.new_user("ada");
   world.new_user("bob");
   const auto rename = [&](const std::string& name) {
-    return refusal([&] { world.write([&](db::Tx& tx) { accounts::rename(tx, ada.id, name); }); });
+    return refusal(
+        [&] { world.write([&](db::Tx& tx) { accounts::rename(tx, ada.id, name, {}); }); });
   };
   CHECK(rename("BOB") == "422 validation_failed");
   CHECK(rename("a") == "422 validation_failed");

@@ -110,12 +110,12 @@ TEST_CASE("neither oneself, nor blocked, suspended and deleted ones") {
 TEST_CASE("a new name is found, the old one isn't") {
   Fixture f;
   const auto user = f.world.new_user("before");
-  f.world.write([&](db::Tx& tx) { accounts::rename(tx, user.id, "Afterwards"); });
+  f.world.write([&](db::Tx& tx) { accounts::rename(tx, user.id, "Afterwards", {}); });
   CHECK(f.search("efore").empty());
   CHECK(f.search("be").empty());
   CHECK(f.search("terw") == "Afterwards");
   CHECK(f.search("aft") == "Afterwards");
-  f.world.write([&](db::Tx& tx) { accounts::rename(tx, user.id, "afterWARDS"); });
+  f.world.write([&](db::Tx& tx) { accounts::rename(tx, user.id, "afterWARDS", {}); });
   CHECK(f.search("aft") == "afterWARDS");
   CHECK(f.search("terw") == "afterWARDS");
 }

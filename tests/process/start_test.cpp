@@ -45,6 +45,7 @@ TEST_CASE("a bad value stops the start and is named") {
                                                         {"log-level", "loud"},
                                                         {"log-format", "xml"},
                                                         {"treasury-genesis", "-1"},
+                                                        {"reserved-names", "admin,a b"},
                                                         {"tiers", "[]"},
                                                         {"tiers", "nonsense"},
                                                         {"rewards", "{unheard-of: 1}"}})
@@ -89,6 +90,28 @@ TEST_CASE("production refuses what is for development") {
       "rate-limits", "");
   const Ended ended = with({"--internal-secret", secret});
   CHECK(ended.output.find(secret) == std::string::npos);
+}
+
+TEST_CASE("production takes no plain http but on loopback") {
+  const auto with = [](const std::string& base_url) {
+    return run_to_end({"--environment", "production", "--kubernetes", "in-cluster",
+                       "--internal-secret", "a secret of more than sixteen letters", "--base-url",
+                       base_url, "--apps-domain", "apps.example.net"});
+  };
+  for (const char* plain :
+       {"http://berth.example.org", "http://192.0.2.1:8080", "http://[2001:db8::1]",
+        "http://127.example.org", "http://localhost.example.org"}) {
+    check_refused(with(plain), "base-url", plain);
+    check_refused(with(plain), "base-url", "https");
+  }
+  // What stops these starts is the missing cluster.
+  for (const char* fine : {"http://localhost:8080", "http://127.0.0.1:8080", "http://[::1]:8080",
+                           "https://berth.example.org"}) {
+    const Ended ended = with(fine);
+    INFO(ended.output);
+    CHECK(ended.code != refused_configuration);
+    CHECK_THAT(ended.output, !Contains("base-url"));
+  }
 }
 
 TEST_CASE("production keeps tenants off the domain of its own pages") {
@@ -136,6 +159,13 @@ TEST_CASE("trusted proxies are addresses and ranges, in a list or with commas be
     INFO(text << shown.output);
     CHECK(shown.code == 0);
   }
+}
+
+TEST_CASE("the default list of reserved names is printed, and replaced by what is set") {
+  CHECK_THAT(run_to_end({"config"}).output, Contains("reserved-names = abuse,"));
+  const Ended set = run_to_end({"config", "--reserved-names", "acme,root"});
+  CHECK_THAT(set.output, Contains("reserved-names = acme,root"));
+  CHECK_THAT(run_to_end({"config", "--reserved-names", ""}).output, !Contains("abuse"));
 }
 
 TEST_CASE("a data directory serves one berthd at a time") {

@@ -104,8 +104,9 @@ Reply me(db::Tx& tx, const Call& call, const Services&) {
   return {.body = encode_me(tx, *call.user)};
 }
 
-Reply update_me(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = encode_me(tx, accounts::rename(tx, call.user->id, call.body.at("username")))};
+Reply update_me(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_me(tx, accounts::rename(tx, call.user->id, call.body.at("username"),
+                                                 services.reserved_names))};
 }
 
 Reply delete_me(const Call& call, const Services& services) {

@@ -9,6 +9,7 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
                        const Services& services) {
   accounts::check_email(wanted.email);
   accounts::check_username(wanted.username);
+  accounts::check_not_reserved(wanted.username, services.reserved_names);
   accounts::check_password(password, accounts::own_words(wanted.username, wanted.email));
   wanted.password_hash = services.passwords.hash(password);
   return services.db.write([&](db::Tx& tx) {

@@ -155,6 +155,12 @@ void check_username(std::string_view username) {
 
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
                    const Keys& keys, const std::string& base_url) {
+  void check_not_reserved(std::string_view username, const ReservedNames& reserved) {
+    if (reserved.forbids_username(username))
+      throw invalid_field(
+          "username", "is reserved for the platform, or looks like a name that is: choose another");
+  }
+
   refuse_taken(tx, registration);
   const auto referred_by = referrer(tx, registration.referral_code);
   const std::int64_t number =
@@ -181,11 +187,15 @@ std::optional<User> find(db::Tx& tx, const std::string& id) {
   return rows.next() ? std::optional(user_of(rows)) : std::nullopt;
 }
 
-User rename(db::Tx& tx, const std::string& id, const std::string& username) {
+User rename(db::Tx& tx, const std::string& id, const std::string& username,
+            const ReservedNames& reserved) {
   check_username(username);
   if (tx.number("SELECT count(*) FROM users WHERE username_key = $1 AND id <> $2", folded(username),
                 id) > 0)
-    throw invalid_field("username", "has already been taken");
+    const auto user = find(tx, id);
+  if (!user) throw Error(Code::user_not_found, "there is no such user");
+  if (folded(username) != folded(user->username)) check_not_reserved(username, reserved);
+  throw invalid_field("username", "has already been taken");
   tx.execute("UPDATE users SET username = $2, username_key = $3, updated_at = $4 WHERE id = $1", id,
              username, folded(username), tx.now());
   return *find(tx, id);

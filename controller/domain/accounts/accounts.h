@@ -7,6 +7,7 @@
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
 #include "controller/domain/kernel/keys.h"
+#include "controller/domain/reserved_names.h"
 
 // User accounts and their sessions. Functions throw berth::Error where they refuse.
 namespace berth::accounts {
@@ -60,6 +61,8 @@ struct SignupBonus {
 // Each is 422 validation_failed where it breaks a rule; for passwords see passwords.h.
 void check_email(std::string_view email);
 void check_username(std::string_view username);
+// 422 validation_failed where nobody may take the name.
+void check_not_reserved(std::string_view username, const ReservedNames& reserved);
 
 // A new account, and the mail that verifies its address, in the outbox. Refused with
 // validation_failed where address or username are taken or the referral code is unknown.
@@ -68,8 +71,10 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
 
 std::optional<User> find(db::Tx& tx, const std::string& id);
 Stats stats(db::Tx& tx, const std::string& id);
-// By the rules of registration, and free of another's. Throws validation_failed.
-User rename(db::Tx& tx, const std::string& id, const std::string& username);
+// By the rules of registration, and free of another's; a reserved name only where it is the user's
+// own already, in another case of its letters. Throws validation_failed.
+User rename(db::Tx& tx, const std::string& id, const std::string& username,
+            const ReservedNames& reserved);
 
 // The mailed token works once, for verification_lifetime. Throws validation_failed.
 void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus);

@@ -10,6 +10,7 @@
 #include "controller/db/database.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/kernel/page.h"
+#include "controller/domain/reserved_names.h"
 
 // Deployments: the wish of an operator (an image, a port, variables, a name under apps-domain) and
 // what the cluster made of it. Functions throw berth::Error where they refuse.
@@ -98,6 +99,7 @@ struct Rules {
   std::vector<std::string> registries;
   std::string apps_domain;
   std::string base_host;  // the host of base-url: no custom domain may be it
+  ReservedNames reserved_names = {};
 };
 
 // Limits of the specification, "Limits".

@@ -49,6 +49,15 @@ void check_domain(const std::string& domain, const Rules& rules, Details& wrong)
   if (!reason.empty()) wrong["custom_domain"].push_back(reason);
 }
 
+void check_name(const std::string& name, const Rules& rules, Details& wrong) {
+  if (!domain_names::is_label(name, max_name_length))
+    wrong["name"].push_back(
+        "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
+        "ends");
+  else if (rules.reserved_names.forbids_subdomain(name))
+    wrong["name"].push_back("is reserved for the platform: choose another");
+}
+
 void check_port(int port, Details& wrong) {
   if (port < 1 || port > 65535) wrong["port"].push_back("must be between 1 and 65535");
 }
@@ -89,10 +98,7 @@ void check_registry(const std::string& image, const Rules& rules) {
 
 void check(const Order& order, const Rules& rules) {
   Details wrong;
-  if (!domain_names::is_label(order.name, max_name_length))
-    wrong["name"].push_back(
-        "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
-        "ends");
+  check_name(order.name, rules, wrong);
   check_port(order.port, wrong);
   check_image(order.image, rules, wrong);
   if (order.tier.empty()) wrong["tier"].push_back("must be the slug of a tier");

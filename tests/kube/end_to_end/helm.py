@@ -204,7 +204,7 @@ class Helm(unittest.TestCase):
         self.assertIn("statefulset.apps/berth created", self.kubectl("apply", "--dry-run=server", "-f", "-", input=plain))
 
     def test_2_what_is_missing_or_wrong_is_named(self):
-        for setting, said in (("image.repository=", "image.repository"), ("baseUrl=", "baseUrl"), ("appsDomain=", "appsDomain"),
+        for setting, said in (("image.repository=", "image.repository"), ("baseUrl=", "baseUrl"), ("baseUrl=http://berth.example.org", "baseUrl"), ("appsDomain=", "appsDomain"),
                               ("service.type=Public", "service/type"), ("replicas=2", "replicas"),
                               ("config.listen=0.0.0.0:1", "config.listen is set by the chart")):
             with self.assertRaises(RuntimeError) as failure:
