@@ -107,7 +107,7 @@ Page delete_account(Visit& visit) {
         confirm_password(visit.user(), visit.field("password"), visit.address, services);
         services.db.write([&](db::Tx& tx) {
           if (const auto user = accounts::find(tx, visit.user().id))
-            accounts::delete_account(tx, *user);
+            accounts::delete_account(tx, *user, services.keys);
         });
         Page page = message("Your account is deleted", {"Farewell."});
         page.session = "";

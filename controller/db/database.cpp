@@ -132,7 +132,10 @@ Database::Database(const std::filesystem::path& file, const Clock& clock, Option
   raw.exec("PRAGMA journal_mode = WAL");
   raw.exec("PRAGMA synchronous = FULL");
   raw.exec("PRAGMA foreign_keys = ON");
-  // Our triggers build JSON, and SQLite 3.40 doesn't count its JSON functions as innocuous.
+  // What was deleted is overwritten with zeros, instead of standing in free pages until they are
+  // used again. Debian builds SQLite so; others don't.
+  raw.exec("PRAGMA secure_delete = ON");
+  // Triggers of ours build JSON, and SQLite 3.40 doesn't count its JSON functions as innocuous.
   raw.exec("PRAGMA trusted_schema = ON");
   migrate(raw, clock.now());
   // Takes the place of SQLite's automatic checkpoint, which would run before the snapshots can end.

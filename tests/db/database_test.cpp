@@ -38,6 +38,25 @@ TEST_CASE("a write gives back what its work returned, and others see it at once"
   CHECK(f.database().read(all) == Rows{{"a", "1"}});
 }
 
+TEST_CASE("what was deleted can't be read in the file any more") {
+  Fixture f;
+  constexpr int rows = 500;
+  const std::string secret = "a letter that nobody should find";
+  f.database().write([&](db::Tx& tx) {
+    for (int i = 0; i < rows; ++i) put(tx, "k" + std::to_string(i), secret);
+  });
+  const auto found = [&] {
+    f.opened.reset();  // the last connection empties the WAL into the file
+    std::ifstream in(f.file, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    f.opened.emplace(f.file, f.clock, db::Options{.readers = 2, .vfs = {}});
+    return bytes.find(secret) != std::string::npos;
+  };
+  CHECK(found());
+  f.database().write([](db::Tx& tx) { tx.execute("DELETE FROM meta WHERE key LIKE 'k%'"); });
+  CHECK_FALSE(found());
+}
+
 TEST_CASE("a read sees what was answered before it began, however many read") {
   Fixture f({.readers = 4, .vfs = {}});
   std::atomic<int> answered = 0;

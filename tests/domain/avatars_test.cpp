@@ -112,7 +112,9 @@ TEST_CASE("only what is owned is worn, and one of a category") {
 TEST_CASE("with the account go avatar and items") {
   Wardrobe w;
   CHECK(w.equip({w.owned("hat")}) == "");
-  w.world.write([&](db::Tx& tx) { accounts::delete_account(tx, *accounts::find(tx, w.ada.id)); });
+  w.world.write([&](db::Tx& tx) {
+    accounts::delete_account(tx, *accounts::find(tx, w.ada.id), w.world.keys);
+  });
   for (const char* sql : {"SELECT count(*) FROM avatars", "SELECT count(*) FROM user_cosmetics",
                           "SELECT count(*) FROM equipped_cosmetics"})
     CHECK(w.world.read([&](db::Tx& tx) { return tx.number(sql); }) == 0);

@@ -281,7 +281,7 @@ TEST_CASE("what a deleted account wrote is gone, and old messages go") {
   f.join(f.bob);
   f.send(f.bob, "from bob");
   f.send(f.ada, "from ada");
-  f.world.write([&](db::Tx& tx) { accounts::delete_account(tx, f.bob); });
+  f.world.write([&](db::Tx& tx) { accounts::delete_account(tx, f.bob, f.world.keys); });
   CHECK(f.read(f.ada) == "ada: from ada");
   f.world.clock.advance(chat::kept_for);
   CHECK(f.world.read([](db::Tx& tx) { return expiry::is_anything_due(tx); }));

@@ -103,7 +103,7 @@ TEST_CASE("gifts go to other users who are there, and aren't blocked") {
   CHECK(shop.give(shop.ada, shop.hat.id, shop.bob.id) == "404 user_not_found");
   shop.world.write([&](db::Tx& tx) {
     blocks::remove(tx, shop.ada.id, shop.bob.id);
-    accounts::delete_account(tx, *accounts::find(tx, shop.bob.id));
+    accounts::delete_account(tx, *accounts::find(tx, shop.bob.id), shop.world.keys);
   });
   CHECK(shop.give(shop.ada, shop.hat.id, shop.bob.id) == "404 user_not_found");
   CHECK(points_of(shop.world, shop.ada) == 100);

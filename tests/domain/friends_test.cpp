@@ -249,7 +249,7 @@ TEST_CASE("a deleted account is nobody's friend, and blocks nobody") {
   f.in_state("accepted");
   f.world.write([&](db::Tx& tx) {
     blocks::add(tx, f.bob.id, f.eve.id);
-    accounts::delete_account(tx, f.bob);
+    accounts::delete_account(tx, f.bob, f.world.keys);
   });
   CHECK(f.between(f.ada, f.bob) == "none");
   CHECK(f.rows() == 0);

@@ -237,7 +237,8 @@ TEST_CASE("a learning path has a name and a state") {
   CHECK(path().status == PathStatus::in_progress);
   school.report(2, 5);
   CHECK(path().status == PathStatus::completed);
-  school.world.write([&](db::Tx& tx) { accounts::delete_account(tx, school.ada); });
+  school.world.write(
+      [&](db::Tx& tx) { accounts::delete_account(tx, school.ada, school.world.keys); });
   CHECK(path().name == learning::default_path);
   CHECK(path().status == PathStatus::not_started);
 }

@@ -122,7 +122,7 @@ TEST_CASE("a deleted account's presence isn't written, and is removed") {
   f.world.clock.advance(1s);
   f.beat(f.ada);
   f.board.sit("table-1", f.ada.id, Going::stays, f.now());
-  f.world.write([&](db::Tx& tx) { accounts::delete_account(tx, f.ada); });
+  f.world.write([&](db::Tx& tx) { accounts::delete_account(tx, f.ada, f.world.keys); });
   f.board.flush(f.world.db);
   f.world.read([](db::Tx& tx) { CHECK(tx.number("SELECT count(*) FROM presence") == 0); });
   f.board.forget(f.ada.id);

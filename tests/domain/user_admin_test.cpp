@@ -22,7 +22,9 @@ std::vector<std::string> names(World& world, const std::optional<std::string>& s
 
 std::string erase(World& world, const accounts::User& user) {
   return refusal([&] {
-    world.write([&](db::Tx& tx) { accounts::delete_account(tx, *accounts::find(tx, user.id)); });
+    world.write([&](db::Tx& tx) {
+      accounts::delete_account(tx, *accounts::find(tx, user.id), world.keys);
+    });
   });
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("neither oneself, nor blocked, suspended and deleted ones") {
   CHECK(f.search(joanna, "ann") == "annabel hannah");
   f.world.write([&](db::Tx& tx) {
     accounts::suspend(tx, hannah.id, "root");
-    accounts::delete_account(tx, annabel);
+    accounts::delete_account(tx, annabel, f.world.keys);
   });
   CHECK(f.search("ann") == "anna joanna");
   CHECK(f.search("deleted").empty());

@@ -444,7 +444,7 @@ void Economy::remove_user() {
       expected = "invalid_state";
   if (expected == "ok") after.remove_user(user);
   attempt(
-      expected, [&](db::Tx& tx) { accounts::delete_account(tx, *accounts::find(tx, user)); },
+      expected, [&](db::Tx& tx) { accounts::delete_account(tx, *accounts::find(tx, user), keys_); },
       [&](Model& model) { model = after; });
 }
 

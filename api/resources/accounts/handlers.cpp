@@ -112,7 +112,8 @@ Reply update_me(db::Tx& tx, const Call& call, const Services& services) {
 Reply delete_me(const Call& call, const Services& services) {
   confirm_password(*call.user, call.body.at("password"), call.address, services);
   services.db.write([&](db::Tx& tx) {
-    if (const auto user = accounts::find(tx, call.user->id)) accounts::delete_account(tx, *user);
+    if (const auto user = accounts::find(tx, call.user->id))
+      accounts::delete_account(tx, *user, services.keys);
   });
   services.presence->forget(call.user->id);
   return message("the account is deleted");

@@ -13,6 +13,7 @@
 #include "controller/domain/accounts/account_rows.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/ledger/rewards.h"
+#include "controller/domain/returning_users.h"
 
 namespace berth::accounts {
 namespace {
@@ -79,6 +80,7 @@ Instant day_of(Instant now) { return std::chrono::floor<std::chrono::days>(now);
 void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
   const std::int64_t amount = bonus.points * user.signup_multiplier;
   if (amount < 1) return;
+  if (tx.number("SELECT is_returning FROM users WHERE id = $1", user.id) != 0) return;
   const std::int64_t paid_today =
       tx.number("SELECT coalesce(sum(signup_bonus), 0) FROM users WHERE signup_bonus_at >= $1",
                 day_of(tx.now()));
@@ -153,14 +155,14 @@ void check_username(std::string_view username) {
   if (!plain) throw invalid_field("username", "may have letters, digits, '_', '-' and '.' only");
 }
 
+void check_not_reserved(std::string_view username, const ReservedNames& reserved) {
+  if (reserved.forbids_username(username))
+    throw invalid_field(
+        "username", "is reserved for the platform, or looks like a name that is: choose another");
+}
+
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
                    const Keys& keys, const std::string& base_url) {
-  void check_not_reserved(std::string_view username, const ReservedNames& reserved) {
-    if (reserved.forbids_username(username))
-      throw invalid_field(
-          "username", "is reserved for the platform, or looks like a name that is: choose another");
-  }
-
   refuse_taken(tx, registration);
   const auto referred_by = referrer(tx, registration.referral_code);
   const std::int64_t number =
@@ -169,11 +171,11 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
   tx.execute(
       "INSERT INTO users (id, email, email_key, username, username_key, password_hash, "
       "referral_code, referred_by, "
-      "registration_number, signup_multiplier, created_at, updated_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
+      "registration_number, signup_multiplier, is_returning, created_at, updated_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)",
       id, registration.email, folded(registration.email), registration.username,
       folded(registration.username), registration.password_hash, new_referral_code(), referred_by,
-      number, multiplier(number, bonus), tx.now());
+      number, multiplier(number, bonus), is_returning(tx, registration.email, keys.data), tx.now());
   ledger::open_account(tx, ledger::user_account(id));
   const User user = *find(tx, id);
   send_verification(tx, user, keys, base_url);
@@ -190,12 +192,12 @@ std::optional<User> find(db::Tx& tx, const std::string& id) {
 User rename(db::Tx& tx, const std::string& id, const std::string& username,
             const ReservedNames& reserved) {
   check_username(username);
-  if (tx.number("SELECT count(*) FROM users WHERE username_key = $1 AND id <> $2", folded(username),
-                id) > 0)
-    const auto user = find(tx, id);
+  const auto user = find(tx, id);
   if (!user) throw Error(Code::user_not_found, "there is no such user");
   if (folded(username) != folded(user->username)) check_not_reserved(username, reserved);
-  throw invalid_field("username", "has already been taken");
+  if (tx.number("SELECT count(*) FROM users WHERE username_key = $1 AND id <> $2", folded(username),
+                id) > 0)
+    throw invalid_field("username", "has already been taken");
   tx.execute("UPDATE users SET username = $2, username_key = $3, updated_at = $4 WHERE id = $1", id,
              username, folded(username), tx.now());
   return *find(tx, id);

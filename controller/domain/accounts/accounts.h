@@ -79,7 +79,8 @@ User rename(db::Tx& tx, const std::string& id, const std::string& username,
 // The mailed token works once, for verification_lifetime. Throws validation_failed.
 void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus);
 // Pays the sign-up bonus the first time, from the treasury; where that has too little, or the day's
-// limit is reached, there is none, and the log says so.
+// limit is reached, there is none, and the log says so. Somebody who returns (returning_users.h)
+// gets none.
 void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bonus = {});
 // Mails a new token. Throws invalid_state where the address is verified; rate_limited.
 void resend_verification(db::Tx& tx, const User& user, const Keys& keys,

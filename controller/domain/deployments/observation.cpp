@@ -69,7 +69,7 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
 
 std::optional<Wish> wish(db::Tx& tx, const std::string& id, const std::string& data_key) {
   const auto deployment = find(tx, id);
-  if (!deployment) return std::nullopt;
+  if (!deployment || deployment->status == Status::destroyed) return std::nullopt;
   Wish result = {.deployment = *deployment,
                  .env = {},
                  .registry_credentials = {},

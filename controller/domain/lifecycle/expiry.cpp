@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/deployments/custom_domains/certificate_orders.h"
+#include "controller/domain/erasure.h"
 #include "controller/domain/oauth/connections.h"
+#include "controller/domain/returning_users.h"
 #include "controller/domain/social/chat.h"
 
 namespace berth::expiry {
@@ -41,6 +44,15 @@ constexpr std::array plain_rows = {
           "next_attempt_at = 0 AND created_at <= $1 LIMIT 1",
           "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE sent_at IS NULL AND "
           "failed_at IS NULL AND next_attempt_at = 0 AND created_at <= $1 LIMIT $2)"},
+    // The budgets look at the last week.
+    Plain{certificate_orders::kept_for,
+          "SELECT 1 FROM certificate_orders WHERE ordered_at <= $1 LIMIT 1",
+          "DELETE FROM certificate_orders WHERE id IN "
+          "(SELECT id FROM certificate_orders WHERE ordered_at <= $1 LIMIT $2)"},
+    Plain{accounts::address_remembered_for,
+          "SELECT 1 FROM deleted_addresses WHERE deleted_at <= $1 LIMIT 1",
+          "DELETE FROM deleted_addresses WHERE address_hash IN "
+          "(SELECT address_hash FROM deleted_addresses WHERE deleted_at <= $1 LIMIT $2)"},
     Plain{answers_kept_for, "SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1",
           "DELETE FROM idempotency_keys WHERE (principal, method, path, key) IN "
           "(SELECT principal, method, path, key FROM idempotency_keys "
@@ -178,7 +190,7 @@ bool is_anything_due(db::Tx& tx) {
   if (tx.number(due_reward_days, utc_day(tx.now()) - 1) > 0) return true;
   for (const TokenTable& table : token_tables)
     if (tx.number(table.due, tx.now() - table.kept) > 0) return true;
-  return !ids(tx, due_families, tx.now() - told_for, 1).empty() ||
+  return erasure::is_due(tx) || !ids(tx, due_families, tx.now() - told_for, 1).empty() ||
          !ids(tx, grants_of_deleted_apps, 1).empty() ||
          !ids(tx, due_grants, tx.now() - told_for, 1).empty();
 }
@@ -194,6 +206,7 @@ int remove_some(db::Tx& tx, int limit) {
   if (removed < limit) removed += revoke_grants_of_deleted_apps(tx, limit - removed);
   if (removed < limit) removed += remove_families(tx, limit - removed);
   if (removed < limit) removed += remove_grants(tx, limit - removed);
+  if (removed < limit) removed += erasure::erase_some(tx, limit - removed);
   return removed;
 }
 

@@ -4,9 +4,10 @@
 #include "controller/db/database.h"
 
 // Rows that nobody can use any more: codes, tokens, families, consents, sessions, mailed links,
-// known networks, unsent mail, kept answers, holds, old chat. What decides about their use looks at
-// the clock; removing them is for the size of the tables alone, which stay as large as what is
-// alive.
+// known networks, unsent mail, kept answers, holds, old chat, old orders of certificates, addresses
+// that were deleted a year ago. What decides about their use looks at the clock; removing them is
+// for the size of the tables alone, which stay as large as what is alive. Behind them come the
+// words of deleted accounts (erasure.h).
 namespace berth::expiry {
 
 // How long a token's row outlives the token, so that its bearer is told "expired" or "revoked" and

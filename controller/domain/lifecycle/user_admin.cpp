@@ -6,11 +6,13 @@
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/tiers.h"
+#include "controller/domain/erasure.h"
 #include "controller/domain/items/avatars.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/oauth/connections.h"
+#include "controller/domain/returning_users.h"
 #include "controller/domain/social/social_life.h"
 
 namespace berth::accounts {
@@ -107,7 +109,7 @@ User reactivate(db::Tx& tx, const std::string& id, const std::string& actor) {
   return get(tx, id);
 }
 
-void delete_account(db::Tx& tx, const User& user) {
+void delete_account(db::Tx& tx, const User& user, const Keys& keys) {
   remove_apps(tx, user.id);
   empty_ledger_account(tx, user);
   two_factor::forget(tx, user.id);
@@ -121,12 +123,14 @@ void delete_account(db::Tx& tx, const User& user) {
         "DELETE FROM idempotency_keys WHERE principal = 'user:' || $1"})
     tx.execute(sql, user.id);
   tx.execute("DELETE FROM outbox WHERE to_address = $1", user.email);
+  if (user.email_verified) remember_address(tx, user.email, keys.data);
   tx.execute(
       "UPDATE users SET email = '', email_key = 'deleted:' || id, username = 'deleted', "
       "username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id, "
       "referred_by = NULL, email_verified_at = NULL, is_admin = 0, suspended_at = $2, "
       "deleted_at = $2, updated_at = $2 WHERE id = $1",
       user.id, tx.now());
+  erasure::begin(tx, user.id);
 }
 
 }  // namespace berth::accounts

@@ -26,9 +26,10 @@ User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
 User suspend(db::Tx& tx, const std::string& id, const std::string& actor);
 User reactivate(db::Tx& tx, const std::string& id, const std::string& actor);
 
-// For good. What says who the user was is removed, sessions and consents end, his apps are deleted,
-// what is on his account goes to the treasury; the ledger keeps its rows, and the registration
-// number its place. Throws invalid_state while an app of his has a deployment that isn't destroyed.
-void delete_account(db::Tx& tx, const User& user);
+// For good. What says who the user was is removed, sessions and consents end, their apps are
+// deleted, what is on their account goes to the treasury; the ledger keeps its rows without memos,
+// and the registration number its place. What there is much of goes in batches behind it
+// (erasure.h). Throws invalid_state while an app of theirs has a deployment that isn't destroyed.
+void delete_account(db::Tx& tx, const User& user, const Keys& keys);
 
 }  // namespace berth::accounts

@@ -18,6 +18,7 @@ void consider_referral(db::Tx& tx, const Spending& spending, const rewards::Rule
   const int counted = tx.execute(
       "UPDATE users SET referral_spent = min(referral_spent + $2, $4) "
       "WHERE id = $1 AND referred_by IS NOT NULL AND referral_rewarded_at IS NULL "
+      "AND is_returning = 0 "
       "AND NOT EXISTS (SELECT 1 FROM apps a WHERE a.id = $3 "
       "AND a.owner_id IN (users.id, users.referred_by))",
       spending.user_id, spending.amount, spending.app_id, ledger::max_points);

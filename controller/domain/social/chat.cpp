@@ -174,7 +174,6 @@ void delete_message(db::Tx& tx, const std::string& message_id, const std::string
 }
 
 void forget(db::Tx& tx, const std::string& user_id) {
-  tx.execute("DELETE FROM chat_entries WHERE sender_id = $1", user_id);
   tx.execute("DELETE FROM chat_members WHERE user_id = $1", user_id);
 }
 

@@ -112,7 +112,7 @@ std::vector<Entry> entries_after(db::Tx& tx, const std::string& channel_id, std:
 // message_not_found.
 void delete_message(db::Tx& tx, const std::string& message_id, const std::string& actor);
 
-// Deletes all messages and memberships of the user; for the deletion of accounts.
+// The user's memberships; for accounts that are deleted. Their messages go by erasure.h.
 void forget(db::Tx& tx, const std::string& user_id);
 
 }  // namespace berth::chat

@@ -6,8 +6,8 @@
 
 namespace berth::social {
 
-// Deletes the user's friendships, blocks, presence and messages. Called in the transaction that
-// deletes the account.
+// The end of an account: its friendships, blocks, presence and memberships go. In the transaction
+// that deletes it.
 void forget(db::Tx& tx, const std::string& user_id);
 
 }  // namespace berth::social

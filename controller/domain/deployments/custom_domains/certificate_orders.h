@@ -11,6 +11,8 @@
 namespace berth::certificate_orders {
 
 inline constexpr Duration week = std::chrono::hours(7 * 24);
+// How long an order's row is kept: the longest window of the budgets below, and a day to spare.
+inline constexpr Duration kept_for = week + std::chrono::hours(24);
 
 // Ours: one operator's new certificates.
 inline constexpr int per_owner_and_week = 30;
