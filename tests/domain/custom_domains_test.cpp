@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "controller/domain/deployments/custom_domains/domain_names.h"
-#include "controller/domain/name_history.h"
+#include "controller/domain/deployments/custom_domains/name_history.h"
 #include "tests/domain/custom_domains_world.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // The words of a deleted account go in batches.
-#include "controller/domain/erasure.h"
+#include "controller/domain/lifecycle/erasure.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Names that nobody may take.
-#include "controller/domain/reserved_names.h"
+#include "controller/domain/accounts/reserved_names.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Who deletes an account and signs up again is no new user.
-#include "controller/domain/returning_users.h"
+#include "controller/domain/accounts/returning_users.h"
 
 #include <catch2/catch.hpp>
 

@@ -11,9 +11,9 @@
 #include "controller/base/visible_text.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/account_rows.h"
+#include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/ledger/rewards.h"
-#include "controller/domain/returning_users.h"
 
 namespace berth::accounts {
 namespace {

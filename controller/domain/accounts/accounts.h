@@ -6,8 +6,8 @@
 
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
+#include "controller/domain/accounts/reserved_names.h"
 #include "controller/domain/kernel/keys.h"
-#include "controller/domain/reserved_names.h"
 
 // User accounts and their sessions. Functions throw berth::Error where they refuse.
 namespace berth::accounts {

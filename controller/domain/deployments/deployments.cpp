@@ -10,10 +10,10 @@
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
+#include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
-#include "controller/domain/name_history.h"
 
 namespace berth::deployments {
 namespace {

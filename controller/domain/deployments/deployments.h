@@ -8,9 +8,9 @@
 
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
+#include "controller/domain/accounts/reserved_names.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/kernel/page.h"
-#include "controller/domain/reserved_names.h"
 
 // Deployments: the wish of an operator (an image, a port, variables, a name under apps-domain) and
 // what the cluster made of it. Functions throw berth::Error where they refuse.

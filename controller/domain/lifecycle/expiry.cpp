@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
-#include "controller/domain/erasure.h"
+#include "controller/domain/lifecycle/erasure.h"
 #include "controller/domain/oauth/connections.h"
-#include "controller/domain/returning_users.h"
 #include "controller/domain/social/chat.h"
 
 namespace berth::expiry {

@@ -2,17 +2,17 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/accounts/account_rows.h"
+#include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/tiers.h"
-#include "controller/domain/erasure.h"
 #include "controller/domain/items/avatars.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/ledger.h"
+#include "controller/domain/lifecycle/erasure.h"
 #include "controller/domain/oauth/connections.h"
-#include "controller/domain/returning_users.h"
 #include "controller/domain/social/social_life.h"
 
 namespace berth::accounts {

@@ -6,9 +6,9 @@
 #include "controller/base/id.h"
 #include "controller/domain/deployments/custom_domains/custom_domain_rows.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
+#include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/kernel/audit.h"
-#include "controller/domain/name_history.h"
 
 namespace berth::custom_domains {
 namespace {

@@ -1,4 +1,4 @@
-#include "controller/domain/returning_users.h"
+#include "controller/domain/accounts/returning_users.h"
 
 #include "controller/base/crypto.h"
 #include "controller/domain/accounts/account_rows.h"

@@ -1,4 +1,4 @@
-#include "controller/domain/name_history.h"
+#include "controller/domain/deployments/custom_domains/name_history.h"
 
 #include <string_view>
 #include <utility>

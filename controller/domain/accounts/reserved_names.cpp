@@ -1,4 +1,4 @@
-#include "controller/domain/reserved_names.h"
+#include "controller/domain/accounts/reserved_names.h"
 
 #include "controller/base/look_alikes.h"
 #include "controller/domain/accounts/account_rows.h"

@@ -1,4 +1,4 @@
-#include "controller/domain/erasure.h"
+#include "controller/domain/lifecycle/erasure.h"
 
 #include <array>
 #include <optional>
