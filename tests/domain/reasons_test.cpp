@@ -1,4 +1,4 @@
-// docs/reasons.md is complete: nobody meets a reason that it doesn't explain.
+// docs/reference/reasons.md is complete: nobody meets a reason that it doesn't explain.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 using namespace berth;
 
 std::string document() {
-  std::ifstream file(SOURCE_DIR "/docs/reasons.md");
+  std::ifstream file(SOURCE_DIR "/docs/reference/reasons.md");
   REQUIRE(file);
   std::stringstream text;
   text << file.rdbuf();
