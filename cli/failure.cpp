@@ -9,16 +9,17 @@ namespace berth::cli {
 namespace {
 
 constexpr std::array codes = std::to_array<ExitInfo>({
-    {Exit::ok, "it was done"},
-    {Exit::failed, "it failed; also: the deployment didn't become well"},
-    {Exit::usage, "flags, configuration or berth.yaml can't be understood"},
+    {Exit::ok, "success"},
+    {Exit::failed, "failure; also when a deployment fails while `--wait` waits"},
+    {Exit::usage, "a flag, the configuration or berth.yaml is wrong"},
     {Exit::not_logged_in, "not logged in, or the login no longer works"},
-    {Exit::forbidden, "not allowed: a scope, tier or resource of somebody else"},
-    {Exit::not_found, "there is no such thing"},
-    {Exit::conflict, "a name is taken, or the state doesn't allow it"},
-    {Exit::invalid, "the server refused what was sent: fields, balance, a cap"},
-    {Exit::unavailable, "no answer, or rate limited even after waiting"},
-    {Exit::timed_out, "--wait took longer than --timeout"},
+    {Exit::forbidden,
+     "not allowed: a scope or tier is missing, or the resource belongs to somebody else"},
+    {Exit::not_found, "what was named doesn't exist"},
+    {Exit::conflict, "a name is taken, or the state of the resource doesn't allow it"},
+    {Exit::invalid, "the server refused the request: a field, the balance or a cap"},
+    {Exit::unavailable, "the server doesn't answer, or limits the rate even after waiting"},
+    {Exit::timed_out, "`--wait` took longer than `--timeout`"},
 });
 
 // How much of a page that isn't berth's is shown: what fits into a terminal's line.

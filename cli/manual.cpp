@@ -1,5 +1,9 @@
 #include "cli/manual.h"
 
+#include <algorithm>
+#include <array>
+#include <vector>
+
 #include "cli/failure.h"
 #include "cli/tree.h"
 
@@ -24,61 +28,94 @@ std::string tagged(const std::string& tag, const std::string& text) {
   return ".TP\n.B " + escaped(tag) + "\n" + escaped(text) + "\n";
 }
 
-std::string flag_text(const FlagInfo& flag) {
+// "--output, -o VALUE".
+std::string flag_tag(const FlagInfo& flag) {
   std::string tag;
   for (const std::string& name : flag.names) tag += (tag.empty() ? "" : ", ") + name;
-  if (!flag.positional && flag.takes_value) tag += " VALUE";
+  return !flag.positional && flag.takes_value ? tag + " VALUE" : tag;
+}
+
+// The description with the values to choose from and the default.
+std::string flag_meaning(const FlagInfo& flag) {
   std::string text = flag.description;
   std::string choices;
   for (const std::string& choice : flag.choices) choices += (choices.empty() ? "" : ", ") + choice;
   if (!choices.empty()) text += ": " + choices;
   if (!flag.fallback.empty() && flag.fallback != "false") text += " (" + flag.fallback + ")";
-  return tagged(tag, text + ".");
+  return text + ".";
 }
 
-std::string usage(const CommandInfo& command, const std::string& behind) {
-  std::string line = ".SS \"" + escaped(command.path);
+std::string flag_text(const FlagInfo& flag) { return tagged(flag_tag(flag), flag_meaning(flag)); }
+
+// "berth apps show [APP]".
+std::string synopsis(const CommandInfo& command) {
+  std::string line = command.path;
   for (const FlagInfo& flag : command.flags)
     if (flag.positional) line += " " + (flag.required ? flag.names[0] : "[" + flag.names[0] + "]");
-  return line + behind + "\"\n" + escaped(command.description) + ".\n";
+  return command.commands.empty() ? line : line + " COMMAND";
+}
+
+bool is_help(const FlagInfo& flag) { return flag.names[0] == "--help"; }
+
+// The commands that the manual describes: a group only where it has flags, which all of its
+// commands take.
+std::vector<const CommandInfo*> described(const CommandInfo& root) {
+  std::vector<const CommandInfo*> result;
+  for (const CommandInfo* command : flattened(root))
+    if (command != &root &&
+        (command->commands.empty() || !std::ranges::all_of(command->flags, is_help)))
+      result.push_back(command);
+  return result;
 }
 
 std::string commands(const CommandInfo& root) {
   std::string text = ".SH COMMANDS\n";
-  for (const CommandInfo* command : flattened(root)) {
-    const bool is_group = !command->commands.empty();
-    std::string flags;
+  for (const CommandInfo* command : described(root)) {
+    text += ".SS \"" + escaped(synopsis(*command)) + "\"\n" + escaped(command->description) + ".\n";
     for (const FlagInfo& flag : command->flags)
-      if (flag.names[0] != "--help") flags += flag_text(flag);
-    // The flags of a group are accepted by all of its commands.
-    if (command != &root && (!is_group || !flags.empty()))
-      text += usage(*command, is_group ? " COMMAND" : "") + flags;
+      if (!is_help(flag)) text += flag_text(flag);
   }
   return text;
 }
 
+struct Entry {
+  const char* name;
+  const char* meaning;
+};
+
+constexpr std::array environment = std::to_array<Entry>({
+    {"BERTH_URL", "The server, as with `--server`."},
+    {"BERTH_TOKEN",
+     "An access token (at_live_...) or a session JWT, for CI; nothing is stored then."},
+    {"BERTH_CLIENT_ID, BERTH_CLIENT_SECRET",
+     "An app's own credentials, for CI: each run gets a token by client credentials."},
+    {"BERTH_APP, BERTH_OUTPUT",
+     "The app and the form of the output, as with `--app` and `--output`."},
+    {"BERTH_INTERNAL_SECRET", "The platform's secret, for berth admin."},
+    {"BERTH_ALLOW_HTTP",
+     "With the value 1, plain http is allowed to servers that aren't on this machine."},
+    {"https_proxy, http_proxy, all_proxy, no_proxy",
+     "The proxy, and the hosts without one. Addresses of this machine have none."},
+    {"SSL_CERT_FILE, SSL_CERT_DIR",
+     "Certificates of authorities that are trusted, for a server whose own authority the system "
+     "doesn't know."},
+    {"BROWSER", "The program that opens pages instead of xdg-open."},
+});
+
+constexpr std::array files = std::to_array<Entry>({
+    {"$XDG_CONFIG_HOME/berth/config.yaml",
+     "Defaults: server, output, app, browser. Without the variable: ~/.config."},
+    {"$XDG_STATE_HOME/berth/credentials.json",
+     "The session, the apps' secrets and their tokens, mode 0600. Without the variable: "
+     "~/.local/state."},
+});
+
 std::string around() {
-  return ".SH ENVIRONMENT\n" + tagged("BERTH_URL", "The server, as --server.") +
-         tagged("BERTH_TOKEN",
-                "An access token (at_live_...) or a session JWT, for CI; nothing is "
-                "stored then.") +
-         tagged("BERTH_CLIENT_ID, BERTH_CLIENT_SECRET",
-                "An app's own credentials, for CI: each run gets a token by client credentials.") +
-         tagged("BERTH_APP, BERTH_OUTPUT", "As --app and --output.") +
-         tagged("BERTH_INTERNAL_SECRET", "The platform's secret, for berth admin.") +
-         tagged("BERTH_ALLOW_HTTP",
-                "1: speaks plain http to servers that aren't on this machine.") +
-         tagged("https_proxy, http_proxy, all_proxy, no_proxy",
-                "The proxy, and the hosts without one. Addresses of this machine have none.") +
-         tagged("SSL_CERT_FILE, SSL_CERT_DIR",
-                "Certificates of authorities that are trusted, for a server whose own authority "
-                "the system doesn't know.") +
-         tagged("BROWSER", "The program that opens pages instead of xdg-open.") + ".SH FILES\n" +
-         tagged("$XDG_CONFIG_HOME/berth/config.yaml",
-                "Defaults: server, output, app, browser. Without the variable: ~/.config.") +
-         tagged("$XDG_STATE_HOME/berth/credentials.json",
-                "The session, the apps' secrets and their tokens, mode 0600. Without the variable: "
-                "~/.local/state.");
+  std::string text = ".SH ENVIRONMENT\n";
+  for (const Entry& entry : environment) text += tagged(entry.name, entry.meaning);
+  text += ".SH FILES\n";
+  for (const Entry& entry : files) text += tagged(entry.name, entry.meaning);
+  return text;
 }
 
 std::string exits() {
@@ -86,6 +123,20 @@ std::string exits() {
   for (const ExitInfo& info : exit_codes())
     text += tagged(std::to_string(int(info.exit)), std::string(info.meaning) + ".");
   return text;
+}
+
+// A row of a table in Markdown; `name` is code.
+std::string row(const std::string& name, const std::string& meaning) {
+  return "| `" + name + "` | " + meaning + " |\n";
+}
+
+std::string flag_table(const CommandInfo& command) {
+  std::string rows;
+  for (const FlagInfo& flag : command.flags)
+    if (!is_help(flag))
+      rows += row(flag_tag(flag),
+                  flag_meaning(flag) + (flag.required && !flag.positional ? " Required." : ""));
+  return rows.empty() ? "" : "\n| argument or flag | meaning |\n| --- | --- |\n" + rows;
 }
 
 constexpr const char* example =
@@ -115,6 +166,22 @@ std::string manual_page(const CLI::App& app) {
       ".SH OPTIONS\nTaken by every command.\n";
   for (const FlagInfo& flag : root.flags) text += flag_text(flag);
   return text + commands(root) + around() + exits() + example;
+}
+
+std::string manual_markdown(const CLI::App& app) {
+  const CommandInfo root = tree_of(app);
+  std::string text = "## Options of every command\n" + flag_table(root) + "\n## Commands\n";
+  for (const CommandInfo* command : described(root))
+    text += "\n### `" + synopsis(*command) + "`\n\n" + command->description + ".\n" +
+            flag_table(*command);
+  text += "\n## Variables\n\n| variable | meaning |\n| --- | --- |\n";
+  for (const Entry& entry : environment) text += row(entry.name, entry.meaning);
+  text += "\n## Files\n\n| file | what it holds |\n| --- | --- |\n";
+  for (const Entry& entry : files) text += row(entry.name, entry.meaning);
+  text += "\n## Exit codes\n\n| exit code | meaning |\n| --- | --- |\n";
+  for (const ExitInfo& info : exit_codes())
+    text += row(std::to_string(int(info.exit)), std::string(info.meaning));
+  return text;
 }
 
 }  // namespace berth::cli

@@ -12,4 +12,7 @@ namespace berth::cli {
 // and exit codes.
 std::string manual_page(const CLI::App& root);
 
+// The same as Markdown without a title, for docs/reference.
+std::string manual_markdown(const CLI::App& root);
+
 }  // namespace berth::cli

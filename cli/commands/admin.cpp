@@ -45,7 +45,7 @@ void decide(Run& run, const std::vector<std::string>& ids, const std::string& de
 }
 
 void add_requests(CLI::App& admin, Run& run) {
-  add_command(admin, "requests", "Scope requests that wait for a decision", [&run] {
+  add_command(admin, "requests", "List the scope requests that wait for a decision", [&run] {
     const json body = pending(run);
     run.out().list(body, body.at("scope_requests"),
                    {{"REQUEST", "id"},
@@ -58,13 +58,13 @@ void add_requests(CLI::App& admin, Run& run) {
     decide(run, chosen(run, *good), "approve", nullptr);
   });
   approve->add_option("REQUEST", good->requests, "Ids of the requests");
-  approve->add_flag("--all", good->all, "All that wait");
+  approve->add_flag("--all", good->all, "Approve all requests that wait");
   const Flags bad = std::make_shared<AdminFlags>();
   CLI::App* reject = add_command(admin, "reject", "Reject a scope request", [&run, bad] {
     decide(run, bad->requests, "reject", {{"reason", bad->reason}});
   });
   reject->add_option("REQUEST", bad->requests, "Ids of the requests")->required();
-  reject->add_option("--reason", bad->reason, "What its owner is told")->required();
+  reject->add_option("--reason", bad->reason, "Reason, which the owner is told")->required();
 }
 
 void add_grants(CLI::App& admin, Run& run) {
@@ -75,10 +75,10 @@ void add_grants(CLI::App& admin, Run& run) {
                        {{"tier", promotion->tier}}, As::admin);
     run.out().done(answer, "The app may use the tier " + promotion->tier + ".");
   });
-  promote->add_option("TIER", promotion->tier, "Slug of the tier")->required();
+  promote->add_option("TIER", promotion->tier, "Tier, by its slug")->required();
   promote->add_option("--for", promotion->app, "Id of the app; the one in use if left out");
   const Flags mint = std::make_shared<AdminFlags>();
-  CLI::App* points = add_command(admin, "mint", "Bring points into being", [&run, mint] {
+  CLI::App* points = add_command(admin, "mint", "Mint points", [&run, mint] {
     json account = {{"kind", mint->kind}};
     if (mint->kind == "app") account["id"] = app_id(run, mint->id);
     if (mint->kind == "user") account["id"] = mint->id;
@@ -87,18 +87,20 @@ void add_grants(CLI::App& admin, Run& run) {
         {{"account", account}, {"amount", mint->amount}, {"reason", mint->reason}}, As::admin);
     run.out().done(answer, std::to_string(mint->amount) + " points were minted.");
   });
-  points->add_option("POINTS", mint->amount, "How many")->required()->check(CLI::PositiveNumber);
-  points->add_option("--account", mint->kind, "Whose")
+  points->add_option("POINTS", mint->amount, "Number of points")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  points->add_option("--account", mint->kind, "Kind of account that gets the points")
       ->capture_default_str()
       ->check(CLI::IsMember({"app", "user", "treasury"}));
-  points->add_option("--id", mint->id, "Of the app or user; the app in use if left out");
-  points->add_option("--reason", mint->reason, "For the audit log")->required();
+  points->add_option("--id", mint->id, "Id of the app or user; the app in use if left out");
+  points->add_option("--reason", mint->reason, "Reason, for the audit log")->required();
 }
 
 }  // namespace
 
 void add_admin_commands(CLI::App& root, Run& run) {
-  CLI::App* admin = add_group(root, "admin", "For the platform's admins, with its internal secret");
+  CLI::App* admin = add_group(root, "admin", "Administer the platform, with its internal secret");
   admin
       ->add_option("--secret-file", run.flags.secret_file,
                    "File with the secret; else BERTH_INTERNAL_SECRET")

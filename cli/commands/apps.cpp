@@ -173,16 +173,20 @@ void add_creation(CLI::App& apps, Run& run) {
   CLI::App* create = add_command(apps, "create",
                                  "Register an app, put it in use and ask the admins for its scopes",
                                  [&run, flags] { create_app(run, *flags); });
-  create->add_option("NAME", flags->name, "Shown to those who log in to it")->required();
-  create->add_option("--scopes", flags->scopes, "What it may ask for, as deploy:manage; several")
+  create->add_option("NAME", flags->name, "Name, which users see when they log in to the app")
+      ->required();
+  create
+      ->add_option("--scopes", flags->scopes,
+                   "Scopes that the app may ask for, such as deploy:manage; several")
       ->allow_extra_args(false);
   create
       ->add_option("--redirect-uri", flags->redirect_uris,
                    "Where logins come back to; http://127.0.0.1/callback, for this client, if "
                    "none is given")
       ->allow_extra_args(false);
-  create->add_option("--description", flags->description, "Shown on the consent page");
-  create->add_option("--website", flags->website, "Shown as a link");
+  create->add_option("--description", flags->description,
+                     "Description that the consent page shows");
+  create->add_option("--website", flags->website, "Website that is shown as a link");
   create->add_flag("--show-secret", flags->show_secret, "Print the client secret, too");
 }
 
@@ -200,7 +204,8 @@ void add_changes(CLI::App& apps, Run& run) {
   use->add_option("APP", choice->app, "Name, id or client id")->required();
   CLI::Option* from_stdin =
       use->add_flag("--secret-stdin", choice->secret_stdin, "Read its secret from stdin");
-  use->add_flag("--rotate-secret", choice->rotate, "Give it a new secret")->excludes(from_stdin);
+  use->add_flag("--rotate-secret", choice->rotate, "Replace the app's secret")
+      ->excludes(from_stdin);
 
   const Flags end = std::make_shared<AppFlags>();
   CLI::App* remove = add_command(apps, "delete", "Delete an app that has no deployments",
@@ -257,7 +262,7 @@ void list_scopes(Run& run, const AppFlags& flags) {
 
 void add_app_commands(CLI::App& root, Run& run) {
   CLI::App* apps = add_group(root, "apps", "OAuth apps: what deployments and campaigns belong to");
-  add_command(*apps, "list", "Your apps", [&run] {
+  add_command(*apps, "list", "List your apps", [&run] {
     const json body = run.api().all("/api/oauth/my-apps", "apps", As::account);
     run.out().list(body, body.at("apps"),
                    {{"NAME", "app_name"},
@@ -267,11 +272,11 @@ void add_app_commands(CLI::App& root, Run& run) {
   });
   add_creation(*apps, run);
   const Flags shown = std::make_shared<AppFlags>();
-  add_command(*apps, "show", "One of your apps", [&run, shown] {
+  add_command(*apps, "show", "Show one of your apps", [&run, shown] {
     const json app = find_app(run, shown->app);
     run.out().object(app, app, app_fields);
   })->add_option("APP", shown->app, "Name, id or client id; the one in use if left out");
-  add_command(*apps, "balance", "The points on the app's account", [&run] {
+  add_command(*apps, "balance", "Show the points on the app's account", [&run] {
     const json body = run.api().get("/api/external/app/balance");
     run.out().done(body, cell(body, "balance") + " points");
   });
@@ -283,9 +288,9 @@ void add_scope_commands(CLI::App& root, Run& run) {
   const Flags wish = std::make_shared<AppFlags>();
   CLI::App* request = add_command(*scopes, "request", "Ask the admins for scopes",
                                   [&run, wish] { request_scopes(run, *wish); });
-  request->add_option("SCOPES", wish->scopes, "As deploy:manage, campaigns:manage")->required();
+  request->add_option("SCOPES", wish->scopes, "Scopes, such as deploy:manage")->required();
   const Flags shown = std::make_shared<AppFlags>();
-  add_command(*scopes, "list", "What the app in use may have, and its requests",
+  add_command(*scopes, "list", "List the scopes of the app in use, and its requests",
               [&run, shown] { list_scopes(run, *shown); });
   const Flags back = std::make_shared<AppFlags>();
   add_command(*scopes, "withdraw", "Withdraw a pending request",
@@ -296,7 +301,7 @@ void add_scope_commands(CLI::App& root, Run& run) {
                      .as = As::account});
                 run.out().done(answer, "The request is withdrawn.");
               })
-      ->add_option("REQUEST", back->name, "Its id")
+      ->add_option("REQUEST", back->name, "Id of the request")
       ->required();
 }
 

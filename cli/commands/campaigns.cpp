@@ -137,7 +137,7 @@ void stats(Run& run, const CampaignFlags& flags) {
 CLI::App* add_named(CLI::App& group, const Flags& flags, const std::string& name,
                     const std::string& description, std::function<void()> action) {
   CLI::App* command = add_command(group, name, description, std::move(action));
-  command->add_option("CAMPAIGN", flags->campaign, "Its id, or its name")->required();
+  command->add_option("CAMPAIGN", flags->campaign, "Name or id of the campaign")->required();
   return command;
 }
 
@@ -145,7 +145,8 @@ void add_creation(CLI::App& group, Run& run) {
   const Flags flags = std::make_shared<CampaignFlags>();
   CLI::App* command = add_command(group, "create", "Pay for a campaign from the app's balance",
                                   [&run, flags] { create(run, *flags); });
-  command->add_option("NAME", flags->name, "For your own lists, and shown to apps")->required();
+  command->add_option("NAME", flags->name, "Name, which apps that show the ad see as well")
+      ->required();
   command->add_option("--payment", flags->payment, "Points; 90% of them become the budget")
       ->required()
       ->check(CLI::Range(std::int64_t(1), most_points));
@@ -157,34 +158,38 @@ void add_creation(CLI::App& group, Run& run) {
                    ? std::string()
                    : "has to be one of " + joined(all_surfaces, ", ");
       });
-  command->add_option("--payout", flags->payout, "Points an impression to the app that shows it")
+  command
+      ->add_option("--payout", flags->payout,
+                   "Points that an impression pays to the app that shows it")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t(1), most_points));
-  command->add_option("--starts-at", flags->starts_at, "ISO 8601; at once if left out");
-  command->add_option("--ends-at", flags->ends_at, "ISO 8601; what is left comes back then");
+  command->add_option("--starts-at", flags->starts_at,
+                      "When it starts, in ISO 8601; at once if left out");
+  command->add_option("--ends-at", flags->ends_at,
+                      "When it ends, in ISO 8601; what is left comes back then");
   command->add_option("--targeting", flags->targeting,
                       "JSON object: game_type, play_tier, geography");
 }
 
 void add_changes(CLI::App& group, Run& run) {
   const Flags paused = std::make_shared<CampaignFlags>();
-  add_named(group, paused, "pause", "Serve it no more until it is resumed", [&run, paused] {
+  add_named(group, paused, "pause", "Pause a campaign", [&run, paused] {
     put(run, *paused, {{"status", "paused"}}, "It is paused.");
   });
   const Flags resumed = std::make_shared<CampaignFlags>();
-  add_named(group, resumed, "resume", "Serve it again", [&run, resumed] {
+  add_named(group, resumed, "resume", "Resume a paused campaign", [&run, resumed] {
     put(run, *resumed, {{"status", "active"}}, "It is active.");
   });
   const Flags raised = std::make_shared<CampaignFlags>();
-  add_named(group, raised, "top-up", "Pay more into its budget",
+  add_named(group, raised, "top-up", "Add points to a campaign",
             [&run, raised] { top_up(run, *raised); })
-      ->add_option("POINTS", raised->payment, "90% of them go to the budget")
+      ->add_option("POINTS", raised->payment, "Points; 90% of them become budget")
       ->required()
       ->check(CLI::Range(std::int64_t(1), most_points));
   const Flags ended = std::make_shared<CampaignFlags>();
-  add_named(group, ended, "cancel", "End it; what is left of the budget comes back", [&run, ended] {
-    cancel(run, *ended);
-  })->add_flag("--yes,-y", ended->yes, "Don't ask");
+  add_named(group, ended, "cancel", "Cancel a campaign; what is left of its budget comes back",
+            [&run, ended] { cancel(run, *ended); })
+      ->add_flag("--yes,-y", ended->yes, "Don't ask");
 }
 
 }  // namespace
@@ -192,7 +197,7 @@ void add_changes(CLI::App& group, Run& run) {
 void add_campaign_commands(CLI::App& root, Run& run) {
   CLI::App* group = add_group(root, "campaigns", "Ad campaigns, paid from the app's balance");
   add_creation(*group, run);
-  add_command(*group, "list", "The app's campaigns", [&run] {
+  add_command(*group, "list", "List the app's campaigns", [&run] {
     const json body = list(run);
     run.out().list(body, body.at("campaigns"),
                    {{"NAME", "name"},
@@ -204,14 +209,15 @@ void add_campaign_commands(CLI::App& root, Run& run) {
                     {"PAYOUT", "payout_rate"}});
   });
   const Flags shown = std::make_shared<CampaignFlags>();
-  add_named(*group, shown, "show", "Everything about a campaign", [&run, shown] {
+  add_named(*group, shown, "show", "Show everything about a campaign", [&run, shown] {
     const json body = run.api().get(path_of(run, *shown));
     run.out().object(body, inner(body), fields);
   });
   add_changes(*group, run);
   const Flags measured = std::make_shared<CampaignFlags>();
-  CLI::App* figures = add_named(*group, measured, "stats", "Impressions and clicks, day by day",
-                                [&run, measured] { stats(run, *measured); });
+  CLI::App* figures =
+      add_named(*group, measured, "stats", "Show a campaign's impressions and clicks, day by day",
+                [&run, measured] { stats(run, *measured); });
   figures->add_option("--from", measured->from, "First day, as 2026-01-31 (UTC)");
   figures->add_option("--to", measured->to, "Last day (UTC)");
 }

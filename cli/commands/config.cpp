@@ -12,13 +12,13 @@ void add_config(CLI::App& root, Run& run) {
   CLI::App* config = add_group(root, "config", "Defaults in config.yaml");
   const auto key = std::make_shared<std::string>();
   const auto value = std::make_shared<std::string>();
-  CLI::App* set = add_command(*config, "set", "Set a default; an empty value takes it out",
+  CLI::App* set = add_command(*config, "set", "Set a default; an empty value removes it",
                               [key, value] { set_config(places().config_file, *key, *value); });
-  set->add_option("KEY", *key, "Which")
+  set->add_option("KEY", *key, "Default to set")
       ->required()
       ->check(CLI::IsMember({"server", "output", "app", "browser"}));
-  set->add_option("VALUE", *value, "What");
-  add_command(*config, "show", "What counts now, and where it lies", [&run] {
+  set->add_option("VALUE", *value, "Its value");
+  add_command(*config, "show", "Show the present defaults, and where they are stored", [&run] {
     const Settings& settings = run.settings();
     const json body = {{"server", settings.server},
                        {"output", name_of(settings.format)},
@@ -43,11 +43,13 @@ void add_config_commands(CLI::App& root, Run& run) {
   const auto shell = std::make_shared<std::string>();
   add_command(root, "completion", "Print a script that completes commands and flags",
               [&root, shell] { std::cout << completion_script(root, *shell); })
-      ->add_option("SHELL", *shell, "For which shell")
+      ->add_option("SHELL", *shell, "Shell")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  add_command(root, "man", "Print the manual page: berth man | man -l -",
-              [&root] { std::cout << manual_page(root); });
+  const auto markdown = std::make_shared<bool>();
+  add_command(root, "man", "Print the manual page: berth man | man -l -", [&root, markdown] {
+    std::cout << (*markdown ? manual_markdown(root) : manual_page(root));
+  })->add_flag("--markdown", *markdown, "Print it as Markdown");
 }
 
 }  // namespace berth::cli

@@ -53,7 +53,7 @@ const std::vector<Column> fields = {{"Name", "name"},
                                     {"Stopped", "stopped_at"}};
 
 void add_wait(CLI::App& command, WaitFlags& flags) {
-  command.add_flag("--wait,-w", flags.wait, "Wait until it is running, and tell the steps");
+  command.add_flag("--wait,-w", flags.wait, "Wait until the deployment runs, and print each step");
   command.add_option("--timeout", flags.timeout, "Seconds to wait at most")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
@@ -64,18 +64,21 @@ CLI::Option* add_name(CLI::App& command, DeployFlags& flags) {
 }
 
 void add_wishes(CLI::App& command, DeployFlags& flags) {
-  command.add_option("--port", flags.port, "Where the container listens; 3000 if never given")
+  command
+      .add_option("--port", flags.port, "Port on which the container listens; 3000 if never given")
       ->check(CLI::Range(1, 65'535));
   command
-      .add_option("--env,-e", flags.env,
-                  "KEY=VALUE, or KEY for the value in your environment; several")
+      .add_option(
+          "--env,-e", flags.env,
+          "Variable: KEY=VALUE, or KEY to take the value from your environment; may be repeated")
       ->allow_extra_args(false);
-  command.add_option("--env-file", flags.env_file, "File of lines KEY=VALUE")
+  command.add_option("--env-file", flags.env_file, "File of variables, one KEY=VALUE a line")
       ->check(CLI::ExistingFile);
-  command.add_option("--domain", flags.domain, "Host name of your own, where the tier allows it");
-  command.add_option("--health-path", flags.health_path, "Asked by HTTP to see whether it is well");
-  CLI::Option* user =
-      command.add_option("--registry-username", flags.registry_username, "To pull the image with");
+  command.add_option("--domain", flags.domain, "Custom domain; the tier has to allow it");
+  command.add_option("--health-path", flags.health_path,
+                     "Path that answers 200 to 399 when the container is ready");
+  CLI::Option* user = command.add_option("--registry-username", flags.registry_username,
+                                         "User name for the image's registry");
   command
       .add_flag("--registry-password-stdin", flags.registry_password_stdin,
                 "Read the registry's password from stdin")
@@ -179,31 +182,33 @@ void status(Run& run, const DeployFlags& flags) {
 void add_creation(CLI::App& deploy, Run& run) {
   const Flags flags = std::make_shared<DeployFlags>();
   flags->tier = "free";
-  CLI::App* command = add_command(deploy, "create", "Run an image as a container of its own",
+  CLI::App* command = add_command(deploy, "create", "Create a deployment that runs an image",
                                   [&run, flags] { create(run, *flags); });
-  command->add_option("NAME", flags->name, "Becomes the sub-domain")->required();
-  command->add_option("--image,-i", flags->image, "With its registry, as docker.io/library/hello:1")
+  command->add_option("NAME", flags->name, "Name, which becomes the sub-domain")->required();
+  command
+      ->add_option("--image,-i", flags->image,
+                   "Image with its registry, such as docker.io/library/hello:1")
       ->required();
-  command->add_option("--tier,-t", flags->tier, "Slug of a tier")->capture_default_str();
+  command->add_option("--tier,-t", flags->tier, "Tier, by its slug")->capture_default_str();
   add_wishes(*command, *flags);
   add_wait(*command, flags->waiting);
 }
 
 void add_update(CLI::App& deploy, Run& run) {
   const Flags flags = std::make_shared<DeployFlags>();
-  CLI::App* command = add_command(deploy, "update", "Change what a deployment runs, without a gap",
+  CLI::App* command = add_command(deploy, "update", "Change a deployment without dropping requests",
                                   [&run, flags] { update(run, *flags); });
   add_name(*command, *flags);
   command->add_option("--image,-i", flags->image, "The image to run from now on");
-  command->add_option("--tier,-t", flags->tier, "Slug of the tier");
-  command->add_option("--unset-env", flags->unset, "Variable to remove; several")
+  command->add_option("--tier,-t", flags->tier, "Tier, by its slug");
+  command->add_option("--unset-env", flags->unset, "Variable to remove; may be repeated")
       ->allow_extra_args(false);
   add_wishes(*command, *flags);
   add_wait(*command, flags->waiting);
 }
 
 void add_looks(CLI::App& deploy, Run& run) {
-  add_command(deploy, "list", "The deployments of the app in use", [&run] {
+  add_command(deploy, "list", "List the deployments of the app in use", [&run] {
     const json body = run.api().all("/api/deploy/apps", "deployments");
     run.out().list(body, body.at("deployments"),
                    {{"NAME", "name"},
@@ -214,19 +219,20 @@ void add_looks(CLI::App& deploy, Run& run) {
                     {"URL", "url"}});
   });
   const Flags got = std::make_shared<DeployFlags>();
-  add_name(*add_command(deploy, "get", "Everything about a deployment",
+  add_name(*add_command(deploy, "get", "Show everything about a deployment",
                         [&run, got] {
                           const json body = run.api().get(deployment_path(run.api(), got->name));
                           run.out().object(body, body, fields);
                         }),
            *got);
   const Flags looked = std::make_shared<DeployFlags>();
-  CLI::App* command = add_command(deploy, "status", "How it is, and why it isn't running",
-                                  [&run, looked] { status(run, *looked); });
+  CLI::App* command =
+      add_command(deploy, "status", "Show a deployment's status, and why it isn't running",
+                  [&run, looked] { status(run, *looked); });
   add_name(*command, *looked);
   add_wait(*command, looked->waiting);
   const Flags past = std::make_shared<DeployFlags>();
-  add_name(*add_command(deploy, "history", "What was done with it, and how it went",
+  add_name(*add_command(deploy, "history", "List what was done with a deployment, and the results",
                         [&run, past] {
                           const json body =
                               run.api().get(deployment_path(run.api(), past->name, "/logs"));
@@ -242,17 +248,18 @@ void add_looks(CLI::App& deploy, Run& run) {
 
 void add_actions(CLI::App& deploy, Run& run) {
   const Flags stopped = std::make_shared<DeployFlags>();
-  add_name(*add_command(deploy, "stop", "Stop its container and keep the rest",
+  add_name(*add_command(deploy, "stop", "Stop a deployment's container and keep the deployment",
                         [&run, stopped] { act(run, *stopped, "stop"); }),
            *stopped);
   const Flags restarted = std::make_shared<DeployFlags>();
-  CLI::App* restart = add_command(deploy, "restart", "Start it anew, with the image as it is now",
-                                  [&run, restarted] { act(run, *restarted, "restart"); });
+  CLI::App* restart =
+      add_command(deploy, "restart", "Restart a deployment, pulling its image again",
+                  [&run, restarted] { act(run, *restarted, "restart"); });
   add_name(*restart, *restarted);
   add_wait(*restart, restarted->waiting);
   const Flags back = std::make_shared<DeployFlags>();
-  CLI::App* rollback = add_command(
-      deploy, "rollback", "Go back to the version before, or to one of the history", [&run, back] {
+  CLI::App* rollback =
+      add_command(deploy, "rollback", "Roll a deployment back to an earlier rollout", [&run, back] {
         const json body = back->to_log.empty() ? json::object() : json{{"to_log_id", back->to_log}};
         act(run, *back, "rollback", body);
       });
@@ -260,8 +267,8 @@ void add_actions(CLI::App& deploy, Run& run) {
   rollback->add_option("--to", back->to_log, "Id of an entry of `berth deploy history`");
   add_wait(*rollback, back->waiting);
   const Flags gone = std::make_shared<DeployFlags>();
-  CLI::App* end =
-      add_command(deploy, "delete", "Delete it for good", [&run, gone] { remove(run, *gone); });
+  CLI::App* end = add_command(deploy, "delete", "Delete a deployment for good",
+                              [&run, gone] { remove(run, *gone); });
   add_name(*end, *gone);
   end->add_flag("--yes,-y", gone->yes, "Don't ask");
 }

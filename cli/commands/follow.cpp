@@ -78,23 +78,26 @@ void events(Run& run, const std::string& name, bool until_running) {
 
 void add_follow_commands(CLI::App& deploy, Run& run) {
   const auto flags = std::make_shared<LogFlags>();
-  CLI::App* command = add_command(deploy, "logs", "What its container writes",
+  CLI::App* command = add_command(deploy, "logs", "Show what a deployment's container writes",
                                   [&run, flags] { logs(run, *flags); });
   command->add_option("NAME", flags->name, "Name or id of the deployment")->required();
-  CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Go on as lines come");
-  command->add_option("--tail", flags->tail, "The last lines alone")
+  CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Continue as lines come");
+  command->add_option("--tail", flags->tail, "Only show this many of the last lines")
       ->check(CLI::Range(0, most_lines));
-  command->add_option("--since", flags->since, "Lines since this moment, or of the last 10m or 2h");
-  command->add_flag("--previous,-p", flags->previous, "Of the container before, as after a crash")
+  command->add_option("--since", flags->since,
+                      "Only show lines since this time, or of the last 10m or 2h");
+  command
+      ->add_flag("--previous,-p", flags->previous,
+                 "Show the log of the container before, as after a crash")
       ->excludes(follows);
 
   const auto name = std::make_shared<std::string>();
   const auto until_running = std::make_shared<bool>(false);
   CLI::App* changes =
-      add_command(deploy, "events", "Follow the changes of its status",
+      add_command(deploy, "events", "Follow the changes of a deployment's status",
                   [&run, name, until_running] { events(run, *name, *until_running); });
   changes->add_option("NAME", *name, "Name or id of the deployment")->required();
-  changes->add_flag("--until-running", *until_running, "End once it is running");
+  changes->add_flag("--until-running", *until_running, "End once the deployment is running");
 }
 
 }  // namespace berth::cli

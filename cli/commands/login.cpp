@@ -271,11 +271,12 @@ void add_register(CLI::App& root, Run& run) {
   const auto flags = std::make_shared<RegisterFlags>();
   CLI::App* command = add_command(root, "register", "Create an account and log in",
                                   [&run, flags] { register_account(run, *flags); });
-  command->add_option("--email", flags->email, "Address of the account")->required();
-  command->add_option("--username", flags->username, "Name that others see")->required();
+  command->add_option("--email", flags->email, "Email address of the account")->required();
+  command->add_option("--username", flags->username, "User name, which others see")->required();
   command->add_flag("--password-stdin", flags->password_stdin,
                     "Read the password from stdin instead of asking");
-  command->add_option("--referral-code", flags->referral_code, "Of the one who brought you");
+  command->add_option("--referral-code", flags->referral_code,
+                      "Referral code of the user who invited you");
 }
 
 void add_login(CLI::App& root, Run& run) {
@@ -288,7 +289,7 @@ void add_login(CLI::App& root, Run& run) {
                     "Read the password from stdin instead of asking");
   command->add_option("--totp-code", flags->totp_code, "Code of the second factor");
   command->add_flag("--client-credentials", flags->client_credentials,
-                    "As the app itself, for machines; with --client-id");
+                    "Log in as the app itself, for machines; needs --client-id");
   command->add_flag("--client-secret-stdin", flags->client_secret_stdin,
                     "Read the app's secret from stdin");
   command->add_option("--scope", flags->scope, "Scopes to ask for, instead of all useful ones");
@@ -298,7 +299,7 @@ void add_login(CLI::App& root, Run& run) {
 void add_token(CLI::App& root, Run& run) {
   const auto session = std::make_shared<bool>(false);
   CLI::App* command =
-      add_command(root, "token", "Print a token that works, for other programs", [&run, session] {
+      add_command(root, "token", "Print a valid token, for other programs", [&run, session] {
         Login& tokens = run.api().login();
         const std::string token = *session ? tokens.session() : tokens.access_token();
         run.out().done({{"token", token}}, token);
@@ -317,13 +318,13 @@ void add_login_commands(CLI::App& root, Run& run) {
                     run.api().post("/api/auth/verify-email", {{"token", *token}}, As::nobody);
                 run.out().done(answer, "The address is verified.");
               })
-      ->add_option("TOKEN", *token, "From the mail")
+      ->add_option("TOKEN", *token, "Token from the mail")
       ->required();
   add_login(root, run);
   add_command(root, "logout", "End the session and the tokens, here and on the server",
               [&run] { logout(run); });
   add_token(root, run);
-  add_command(root, "whoami", "Who one is for the server, and with which scopes",
+  add_command(root, "whoami", "Show who you are to the server, and your scopes",
               [&run] { whoami(run); });
 }
 

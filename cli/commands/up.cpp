@@ -123,14 +123,13 @@ void up(Run& run, const UpFlags& flags) {
 
 void add_up_command(CLI::App& deploy, Run& run) {
   const auto flags = std::make_shared<UpFlags>();
-  CLI::App* command = add_command(deploy, "up",
-                                  "Make what a berth.yaml says: show the difference, then create "
-                                  "or change",
-                                  [&run, flags] { up(run, *flags); });
-  command->add_option("--file,-f", flags->file, "The file; - for stdin")->capture_default_str();
-  command->add_flag("--dry-run,-n", flags->dry_run, "Show the difference alone");
+  CLI::App* command =
+      add_command(deploy, "up", "Apply a berth.yaml: show the difference, then create or change",
+                  [&run, flags] { up(run, *flags); });
+  command->add_option("--file,-f", flags->file, "File; - reads stdin")->capture_default_str();
+  command->add_flag("--dry-run,-n", flags->dry_run, "Only show the difference");
   command->add_flag("--yes,-y", flags->yes, "Don't ask");
-  command->add_flag("--wait,-w", flags->wait, "Wait until all are running, and tell the steps");
+  command->add_flag("--wait,-w", flags->wait, "Wait until all of them run, and print each step");
   command->add_option("--timeout", flags->timeout, "Seconds to wait for each at most")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));

@@ -304,10 +304,13 @@ void take_mail_from(Config& config, const std::string& text) {
 
 const std::vector<Key>& config_keys() {
   static const std::vector<Key> table = {
-      {"listen", "127.0.0.1:8080", "address of the API; port 0 picks one",
+      {"listen", "127.0.0.1:8080", "address of the API; port 0 picks a free one",
        [](Config& c, const std::string& v) { c.listen = address(v); }},
-      {"base-url", "", "issuer and links in mail; http://<listen> if empty", take_base_url},
-      {"data-dir", "./data", "SQLite file and keys",
+      {"base-url", "",
+       "URL of the API: the issuer of tokens and the start of links in mail; http://<listen> if "
+       "empty",
+       take_base_url},
+      {"data-dir", "./data", "directory of the database and the keys",
        [](Config& c, const std::string& v) {
          if (v.empty()) want("a path");
          c.data_dir = v;
@@ -319,25 +322,28 @@ const std::vector<Key>& config_keys() {
        }},
       {"allow-remote", "off", "let development listen on other addresses than loopback",
        [](Config& c, const std::string& v) { c.allow_remote = on_or_off(v); }},
-      {"internal-secret", "", "for x-internal-secret; made at first start in development",
+      {"internal-secret", "",
+       "secret of the header x-internal-secret; development makes one at the first start",
        [](Config& c, const std::string& v) { c.internal_secret = text_or_nothing(v); },
        Key::Kind::secret},
       {"kubernetes", "simulated", "simulated, kubeconfig or in-cluster", take_cluster},
-      {"kubeconfig", "", "file; $KUBECONFIG or ~/.kube/config if empty",
+      {"kubeconfig", "", "path of the kubeconfig; $KUBECONFIG or ~/.kube/config if empty",
        [](Config& c, const std::string& v) {
          if (!v.empty()) c.kubeconfig = v;
        }},
-      {"context", "", "of the kubeconfig; its current one if empty",
+      {"context", "", "context of the kubeconfig; its current one if empty",
        [](Config& c, const std::string& v) { c.context = v; }},
       {"lease-namespace", "",
-       "of the Lease by which one berthd of several leads; the pod's own, or default, if empty",
+       "namespace of the Lease by which one berthd of several leads; the pod's own namespace, or "
+       "default, if empty",
        [](Config& c, const std::string& v) { c.lease_namespace = text_or_nothing(v); }},
       {"apps-domain", "apps.localhost", "deployments are served at <name>.<apps-domain>",
        [](Config& c, const std::string& v) {
          if (v.empty() || v.front() == '.') want("a domain");
          c.apps_domain = v;
        }},
-      {"registries", "registry.localhost:5000,docker.io/library,ghcr.io", "allowed image prefixes",
+      {"registries", "registry.localhost:5000,docker.io/library,ghcr.io",
+       "prefixes that images may have, separated by commas",
        [](Config& c, const std::string& v) {
          c.registries = list(v);
          for (std::string& prefix : c.registries)
@@ -345,7 +351,7 @@ const std::vector<Key>& config_keys() {
          std::erase(c.registries, "");
          if (c.registries.empty()) want("one prefix or more");
        }},
-      {"ingress-class", "traefik", "of the tenants' Ingresses",
+      {"ingress-class", "traefik", "class of the tenants' Ingresses",
        [](Config& c, const std::string& v) { c.ingress_class = v; }},
       {"cluster-issuer", "",
        "cert-manager's ClusterIssuer for custom domains, and for sub-domains without a wildcard",
@@ -354,7 +360,7 @@ const std::vector<Key>& config_keys() {
        "TLS secret for *.<apps-domain>: namespace/name of the ingress controller's default one, or "
        "a name in each app's namespace",
        [](Config& c, const std::string& v) { c.wildcard_tls_secret = text_or_nothing(v); }},
-      {"reconcile-workers", "8", "deployments that are reconciled at once",
+      {"reconcile-workers", "8", "how many deployments are reconciled at the same time",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
       {"traefik-metrics-url", "",
        "Traefik's page of Prometheus metrics, for the requests of deployments; unknown if empty",
@@ -364,7 +370,8 @@ const std::vector<Key>& config_keys() {
          c.traefik_metrics_url = v;
        }},
       {"dns-servers", "",
-       "addresses, with or without a port, for custom domains; the system's if empty",
+       "name servers that are asked about custom domains, with or without a port; the system's if "
+       "empty",
        [](Config& c, const std::string& v) {
          c.dns_servers = list(v);
          if (!std::ranges::all_of(c.dns_servers, is_name_server))
@@ -372,100 +379,109 @@ const std::vector<Key>& config_keys() {
        }},
       {"smtp-url", "", "smtp://user:password@host:587; mail stays in the outbox if empty",
        take_smtp_url, Key::Kind::secret},
-      {"smtp-tls", "auto", "required, if-offered, or auto: required but on loopback",
+      {"smtp-tls", "auto",
+       "TLS to the mail server: required, if-offered, or auto, which requires it except on "
+       "loopback",
        take_smtp_tls},
       {"smtp-ca-file", "",
-       "certificates that the mail server's is checked by; the system's if empty",
+       "file of the authorities that the mail server's certificate is checked by; the system's if "
+       "empty",
        [](Config& c, const std::string& v) { c.mail_ca_file = v; }},
-      {"mail-from", "", "sender of mail: berth <no-reply@example.org>", take_mail_from},
+      {"mail-from", "", "sender of mail, such as berth <no-reply@example.org>", take_mail_from},
       {"refresh-reuse-grace", "10s",
-       "a used refresh token that comes again within it revokes nothing",
+       "a refresh token that is used again within this time is refused and revokes nothing",
        [](Config& c, const std::string& v) { c.refresh_reuse_grace = duration(v); }},
       {"trusted-proxies", "",
-       "addresses and ranges of the proxies before berthd, whose X-Forwarded-For counts",
+       "addresses and ranges of the proxies whose X-Forwarded-For is believed, separated by commas",
        [](Config& c, const std::string& v) {
          c.trusted_proxies =
              address_ranges(v,
                             "list of addresses and ranges such as 192.0.2.7, 10.0.0.0/8 or "
                             "2001:db8:42::/48, separated by commas");
        }},
-      {"rate-limits", "on", "off only in development",
+      {"rate-limits", "on", "limits of requests and logins; off is for development only",
        [](Config& c, const std::string& v) { c.rate_limits = on_or_off(v); }},
       {"treasury-genesis", "",
-       "points minted to the treasury at the very first start; 1000000000 in development, 0 in "
-       "production if empty",
+       "points that the treasury is given at the very first start; if empty, 1000000000 in "
+       "development "
+       "and 0 in production",
        [](Config& c, const std::string& v) {
          c.treasury_genesis = v.empty() ? (c.production ? 0 : 1'000'000'000)
                                         : integer(v, 0, (std::int64_t(1) << 53) - 1);
        }},
-      {"http-threads", "64", "requests that are handled at once",
+      {"http-threads", "64", "how many requests are handled at the same time",
        [](Config& c, const std::string& v) { c.http_threads = int(integer(v, 1, 4096)); }},
       {"max-connections", "1024",
-       "open connections; one more takes the place of an idle one, or gets 503",
+       "how many connections may be open; one more takes the place of an idle one, or is answered "
+       "with 503",
        [](Config& c, const std::string& v) { c.max_connections = int(integer(v, 1, 65536)); }},
       {"max-connections-per-network", "",
-       "of them, for one IPv4 address or IPv6 /64 (half, without a valid token), other than "
-       "trusted "
-       "proxies; if empty a quarter of max-connections, and in development no limit for loopback",
+       "how many of them one IPv4 address or IPv6 /64 may have, half as many before it has sent a "
+       "valid token; trusted proxies are exempt. If empty, a quarter of max-connections, and in "
+       "development no limit for loopback",
        [](Config& c, const std::string& v) {
          if (!v.empty()) c.max_connections_per_network = int(integer(v, 1, 65536));
        }},
-      {"max-body-bytes", "1048576", "of a request",
+      {"max-body-bytes", "1048576", "largest body of a request, in bytes",
        [](Config& c, const std::string& v) { c.max_body_bytes = int(integer(v, 1024, 64 << 20)); }},
-      {"request-timeout", "15s", "for a request to arrive",
+      {"request-timeout", "15s", "time that a request may take to arrive",
        [](Config& c, const std::string& v) {
          c.request_timeout = duration(v);
          if (c.request_timeout.count() == 0) want("more than 0");
        }},
-      {"tiers", default_tiers, "rows of the tiers' table at the first start", take_tiers},
+      {"tiers", default_tiers, "tiers at the first start; admins change them afterwards",
+       take_tiers},
       {"reserved-names", default_reserved_names,
        "names that nobody may take as user name (nor one that looks like it) or as sub-domain; "
-       "what "
-       "is set here replaces the default list, which `berthd config` prints",
+       "this "
+       "list replaces the default one, which `berthd config` prints",
        take_reserved_names},
       {"rewards", default_rewards,
-       "what the treasury gives away: for signing up (times the multiplier), bringing somebody, a "
-       "live "
-       "minute, an impression; and the most of a UTC day",
+       "points that the treasury pays for signing up (times the multiplier), for bringing a user, "
+       "for a "
+       "live minute and for an impression, and the most that it pays on a UTC day",
        take_rewards},
       {"ads", default_ads,
-       "paid impressions of a campaign to one viewer on a UTC day; how long an impression that was "
-       "served can be reported, and how many of them may be open",
+       "how many impressions of a campaign are paid for one viewer on a UTC day, how long an "
+       "impression "
+       "that was served can be reported, and how many of those may be open",
        take_ads},
-      {"log-format", "json", "json or text",
+      {"log-format", "json", "form of the log: json or text",
        [](Config& c, const std::string& v) {
          if (v != "json" && v != "text") want("json or text");
          c.log_format = v == "json" ? log::Format::json : log::Format::text;
        }},
-      {"log-level", "info", "debug, info, warning or error",
+      {"log-level", "info", "least level that is logged: debug, info, warning or error",
        [](Config& c, const std::string& v) {
          const auto level = log::parse_level(v);
          if (!level) want("debug, info, warning or error");
          c.log_level = *level;
        }},
       {"webhook-allow-private", "off",
-       "webhooks to loopback and private addresses; for development only",
+       "allows webhooks to loopback and private addresses; on is for development only",
        [](Config& c, const std::string& v) { c.webhook_allow_private = on_or_off(v); }},
       {"cluster-ranges", "",
-       "of the cluster's pods, services and nodes, such as 2001:db8:42::/48, where they are public "
-       "addresses: webhooks don't go there, nor to private ones",
+       "ranges of the cluster's pods, services and nodes that are public addresses, such as "
+       "2001:db8:42::/48: no webhook is sent there, nor to private addresses",
        [](Config& c, const std::string& v) {
          c.cluster_ranges =
              address_ranges(v, "list of ranges such as 198.51.100.0/24 or 2001:db8:42::/48");
        }},
-      {"session-lifetime", "24h", "of a session JWT",
+      {"session-lifetime", "24h", "how long a session JWT is valid",
        [](Config& c, const std::string& v) {
          c.session_lifetime = duration(v);
          if (c.session_lifetime.count() < 1000) want("1s or more");
        }},
-      {"refresh-family-lifetime", "90d", "absolute life of what one authorization gave",
+      {"refresh-family-lifetime", "90d",
+       "how long tokens can be refreshed before the user has to log in again",
        [](Config& c, const std::string& v) {
          c.refresh_family_lifetime = duration(v);
          if (c.refresh_family_lifetime.count() < 1000) want("1s or more");
        }},
-      {"secret-grace", "0s", "the old client secret works so long after a rotation",
+      {"secret-grace", "0s", "how long the old client secret works after a rotation",
        [](Config& c, const std::string& v) { c.secret_grace = duration(v); }},
-      {"metrics-listen", "127.0.0.1:9090", "/metrics, /livez and /readyz; port 0 picks one",
+      {"metrics-listen", "127.0.0.1:9090",
+       "address of /metrics, /livez and /readyz; port 0 picks a free one",
        [](Config& c, const std::string& v) { c.metrics_listen = address(v); }},
   };
   return table;

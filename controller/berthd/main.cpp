@@ -12,12 +12,12 @@
 #include "controller/berthd/config.h"
 #include "controller/berthd/data_dir.h"
 #include "controller/berthd/platform.h"
+#include "controller/exit_codes.h"
+#include "controller/reference.h"
 
 namespace berth {
 namespace {
 
-constexpr int exit_config = 2;
-constexpr int exit_data_dir = 3;
 constexpr int large_block_bytes = 1 << 20;
 
 struct CommandLine {
@@ -25,6 +25,7 @@ struct CommandLine {
   bool help = false;
   bool version = false;
   bool print_config = false;
+  std::string reference_page;  // empty: none
   // What to do instead of serving.
   int (*command)(const backup::Arguments&, const Config&) = nullptr;
   backup::Arguments arguments;
@@ -59,6 +60,10 @@ CommandLine parse_command_line(int argc, char** argv) {
   auto* print =
       app.add_subcommand("config", "print every key with its value and where it came from")
           ->fallthrough();
+  app.add_subcommand("reference", "print a page of the reference as Markdown")
+      ->add_option("PAGE", line.reference_page)
+      ->required()
+      ->check(CLI::IsMember(reference_pages()));
   add_commands(app, line);
   std::vector<std::string> names = flag_names();
   names.emplace_back("config");
@@ -98,12 +103,17 @@ int run(int argc, char** argv) {
       std::cout << "berthd " << api::version << "\n";
       return 0;
     }
+    if (!line.reference_page.empty()) {
+      std::cout << reference(line.reference_page);
+      return 0;
+    }
     const LoadedConfig loaded = load_config(line.flags, [](const std::string& name) {
       const char* value = std::getenv(name.c_str());
       return value == nullptr ? std::nullopt : std::optional<std::string>(value);
     });
     if (line.help) {
       std::cout << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n"
+                   "       berthd reference configuration|errors|exit-codes\n"
                    "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
                    "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
                    "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n\n"
