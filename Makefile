@@ -11,7 +11,7 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate bench bench-points bench-oauth lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
+.PHONY: help build run test test-asan test-tsan simulate bench bench-points bench-oauth reference lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,9 @@ bench-points: ## spends of points beside bare SQLite and PostgreSQL, as a table
 bench-oauth: ## the authorization server beside Ory Hydra and node-oidc-provider, as a table
 	@scripts/install-deps.sh bench-oauth
 	@tests/bench/oauth
+
+reference: build ## write the pages of docs/reference that the programs make
+	@scripts/reference $(BUILD)/berthd $(BUILD)/berth
 
 lint: ## clang-format, clang-tidy and shellcheck
 	@scripts/install-deps.sh lint

@@ -69,7 +69,7 @@ std::optional<json> look_at(Api& api, const std::string& id, Clock::time_point e
 
 }  // namespace
 
-// The same advice as in the README's tables.
+// In short what docs/reference/reasons.md says.
 std::string advice_for(std::string_view reason) {
   static const std::map<std::string_view, std::string> advices = {
       {"image_pull_failed", "Check the image's name, tag and registry credentials."},
