@@ -49,39 +49,41 @@ Metrics::Metrics(std::shared_ptr<Registry> registry, const std::string& controll
     : registry_(std::move(registry)),
       controller_{{"controller", controller}},
       host_(std::move(host)),
-      depth_(gauges(*registry_, "workqueue_depth", "Keys that wait in the queue")
+      depth_(gauges(*registry_, "workqueue_depth", "Keys that wait in the queue for a worker")
                  .Add({{"name", controller}})),
-      adds_(counters(*registry_, "workqueue_adds_total", "Keys that were added")
+      adds_(counters(*registry_, "workqueue_adds_total", "Keys that were added to the queue")
                 .Add({{"name", controller}})),
-      retries_(
-          counters(*registry_, "workqueue_retries_total", "Keys that came again after a failure")
-              .Add({{"name", controller}})),
+      retries_(counters(*registry_, "workqueue_retries_total",
+                        "Keys that were added again after a failure")
+                   .Add({{"name", controller}})),
       waited_(histograms(*registry_, "workqueue_queue_duration_seconds",
-                         "How long keys waited for a worker")
+                         "Seconds that keys waited for a worker")
                   .Add({{"name", controller}}, queue_buckets)),
-      worked_(
-          histograms(*registry_, "workqueue_work_duration_seconds", "How long workers held keys")
-              .Add({{"name", controller}}, queue_buckets)),
-      unfinished_(gauges(*registry_, "workqueue_unfinished_work_seconds",
-                         "How long held keys are held, together")
-                      .Add({{"name", controller}})),
-      longest_(
-          gauges(*registry_, "workqueue_longest_running_processor_seconds", "The longest of them")
+      worked_(histograms(*registry_, "workqueue_work_duration_seconds",
+                         "Seconds that workers held a key")
+                  .Add({{"name", controller}}, queue_buckets)),
+      unfinished_(
+          gauges(*registry_, "workqueue_unfinished_work_seconds",
+                 "Seconds for which the keys that workers hold now have been held, together")
               .Add({{"name", controller}})),
+      longest_(gauges(*registry_, "workqueue_longest_running_processor_seconds",
+                      "Seconds for which the key that is held longest has been held")
+                   .Add({{"name", controller}})),
       reconciles_(
           counters(*registry_, "controller_runtime_reconcile_total", "Reconciles by their result")),
       errors_(counters(*registry_, "controller_runtime_reconcile_errors_total",
                        "Reconciles that failed")
                   .Add(controller_)),
       took_(histograms(*registry_, "controller_runtime_reconcile_time_seconds",
-                       "How long reconciles took")
+                       "Seconds that reconciles took")
                 .Add(controller_, reconcile_buckets)),
-      active_(gauges(*registry_, "controller_runtime_active_workers", "Workers that hold a key")
+      active_(gauges(*registry_, "controller_runtime_active_workers", "Workers that hold a key now")
                   .Add(controller_)),
-      requests_(counters(*registry_, "rest_client_requests_total", "Answers of the API server")),
+      requests_(counters(*registry_, "rest_client_requests_total",
+                         "Answers of the API server, by status, method and host")),
       request_took_(histograms(*registry_, "rest_client_request_duration_seconds",
-                               "How long the API server took, but for watches")) {
-  gauges(*registry_, "controller_runtime_max_concurrent_reconciles", "Workers that there are")
+                               "Seconds until the API server answered, except for watches")) {
+  gauges(*registry_, "controller_runtime_max_concurrent_reconciles", "Number of workers")
       .Add(controller_)
       .Set(workers);
 }

@@ -67,6 +67,12 @@ TEST_CASE("each reason of the sandbox's status is explained") {
         std::set<std::string>{"deployment_limit_reached", "tier_not_found"});
 }
 
+TEST_CASE("each reason why an impression isn't paid is explained") {
+  CHECK(explained("Why was an impression not paid?") ==
+        std::set<std::string>{"not_served", "replayed", "expired", "foreign_token",
+                              "campaign_not_active", "viewer_cap", "no_impression"});
+}
+
 TEST_CASE("each reason of a custom domain is explained") {
   CHECK(explained("Why isn't my domain served?") == all_of<custom_domains::Reason>());
 }
