@@ -85,6 +85,7 @@ bench-oauth: ## the authorization server beside Ory Hydra and node-oidc-provider
 	@tests/bench/oauth
 
 reference: build ## write the pages of docs/reference that the programs make
+	@scripts/install-deps.sh test
 	@scripts/reference $(BUILD)/berthd $(BUILD)/berth
 
 lint: ## clang-format, clang-tidy and shellcheck
