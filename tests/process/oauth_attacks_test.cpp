@@ -1,5 +1,6 @@
 // Attacks on the authorization server, by the sections of RFC 9700 (OAuth 2.0 Security Best Current
-// Practice) that apply without a browser, and some that it doesn't name. docs/security.md lists them.
+// Practice) that apply without a browser, and some that it doesn't name. docs/security.md lists
+// them.
 #include <catch2/catch.hpp>
 #include <future>
 #include <set>
