@@ -11,9 +11,9 @@
 #include "controller/berthd/backup/commands.h"
 #include "controller/berthd/config.h"
 #include "controller/berthd/data_dir.h"
+#include "controller/berthd/exit_codes.h"
 #include "controller/berthd/platform.h"
-#include "controller/exit_codes.h"
-#include "controller/reference.h"
+#include "controller/berthd/reference.h"
 
 namespace berth {
 namespace {

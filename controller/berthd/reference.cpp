@@ -1,10 +1,10 @@
-#include "controller/reference.h"
+#include "controller/berthd/reference.h"
 
 #include <map>
 
 #include "controller/base/error.h"
 #include "controller/berthd/config.h"
-#include "controller/exit_codes.h"
+#include "controller/berthd/exit_codes.h"
 
 namespace berth {
 namespace {
