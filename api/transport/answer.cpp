@@ -64,13 +64,17 @@ Response plain_refusal(int status, std::string_view detail) {
   return {.status = status, .content_type = "text/plain", .body = std::string(detail)};
 }
 
+std::string to_text(const Fields& fields) {
+  std::string text;
+  for (const auto& [name, value] : fields) text += name + ": " + value + "\r\n";
+  return text;
+}
+
 std::string render_busy(const Response& response, const Fields& headers) {
   std::string text = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: " +
                      response.content_type +
                      "\r\nContent-Length: " + std::to_string(response.body.size()) + "\r\n";
-  for (const Fields* fields : {&headers, &response.headers})
-    for (const auto& [name, value] : *fields) text += name + ": " + value + "\r\n";
-  return text + "\r\n" + response.body;
+  return text + to_text(headers) + to_text(response.headers) + "\r\n" + response.body;
 }
 
 }  // namespace berth::api

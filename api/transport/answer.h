@@ -23,6 +23,9 @@ inline constexpr std::string_view last_chunk = "0\r\n\r\n";
 
 // The detail as text/plain.
 Response plain_refusal(int status, std::string_view detail);
+// Fields as they stand in a head, each with its line end.
+std::string to_text(const Fields& fields);
+
 // A complete 503 with `headers` and the fields and body of `response`, for connections that get no
 // thread.
 std::string render_busy(const Response& response, const Fields& headers);

@@ -84,6 +84,7 @@ class Server::Impl final : private httplib::Server {
   const ServerOptions options_;
   const api::Handler handler_;
   std::unique_ptr<Acceptor> acceptor_;
+  const std::string common_fields_;  // options_.headers as text
   HandlerSlots slots_;
   std::atomic<bool> draining_ = false;
   std::atomic<std::size_t> open_streams_ = 0;
@@ -95,10 +96,10 @@ class Server::Impl final : private httplib::Server {
 Server::Impl::Impl(ServerOptions options, api::Handler handler)
     : options_(std::move(options)),
       handler_(std::move(handler)),
+      common_fields_(to_text(options_.headers)),
       slots_(options_.http_threads),
       table_(options_.connections),
       pool_([this](const ConnectionPool::Connection& connection) { serve(*connection); }) {
-  set_default_headers(httplib::Headers(options_.headers.begin(), options_.headers.end()));
   set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
     hand_over(*this, *answering, out);
     return HandlerResponse::Handled;
@@ -275,9 +276,9 @@ bool Server::Impl::answer(Connection& connection) {
 void Server::Impl::hand_over(Impl& server, Connection& connection, httplib::Response& out) {
   Response& response = connection.response;
   out.status = response.status;
-  for (auto& [name, value] : response.headers)
-    out.headers.emplace(std::move(name), std::move(value));
-  out.headers.emplace("Date", http_date());
+  connection.stream.add_fields(server.common_fields_);
+  for (const auto& [name, value] : response.headers) connection.stream.add_field(name, value);
+  connection.stream.add_field("Date", http_date());
   if (!response.stream) {
     if (!response.body.empty()) out.headers.emplace("Content-Type", response.content_type);
     out.body = std::move(response.body);

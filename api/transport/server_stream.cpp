@@ -5,6 +5,7 @@
 namespace berth::api {
 namespace {
 
+constexpr std::string_view line_end = "\r\n";
 constexpr std::string_view shown_get = "GET / HTTP/1.1\r\n\r\n";
 constexpr std::string_view shown_head = "HEAD / HTTP/1.1\r\n\r\n";
 // Up to here copying is cheaper than another system call; above it the body is sent from its place.
@@ -15,7 +16,13 @@ constexpr std::size_t collect_bytes = 16 * 1024;
 void ServerStream::begin(AnswerTo kind) {
   shown_ = kind == AnswerTo::head ? shown_head : shown_get;
   mode_ = Mode::collecting;
+  head_written_ = false;
+  fields_.clear();
   collected_.clear();
+}
+
+void ServerStream::add_field(std::string_view name, std::string_view value) {
+  fields_.append(name).append(": ").append(value).append(line_end);
 }
 
 bool ServerStream::flush() {
@@ -39,6 +46,14 @@ ssize_t ServerStream::read(char* to, std::size_t size) {
 
 ssize_t ServerStream::write(const char* from, std::size_t size) {
   if (broken_) return -1;
+  if (!head_written_) {
+    // httplib writes the whole head at once. Our fields go behind the status line.
+    head_written_ = true;
+    const std::string_view head(from, size);
+    const std::size_t status_line = head.find(line_end) + line_end.size();
+    collected_.append(head.substr(0, status_line)).append(fields_).append(head.substr(status_line));
+    return static_cast<ssize_t>(size);
+  }
   if (mode_ == Mode::collecting && collected_.size() + size <= collect_bytes) {
     collected_.append(from, size);
     return static_cast<ssize_t>(size);

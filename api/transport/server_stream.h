@@ -26,6 +26,12 @@ class ServerStream final : public httplib::Stream {
 
   // Prepares for the next Server::process_request.
   void begin(AnswerTo kind);
+  // A field of the answer's head, beside those that httplib is told of: each of them would cost it
+  // a node of a map and a snprintf. Between begin() and the first write. The caller sees to it that
+  // name and value can be sent.
+  void add_field(std::string_view name, std::string_view value);
+  // Complete lines of that kind, each with its line end.
+  void add_fields(std::string_view lines) { fields_.append(lines); }
   // Sends what was collected; false when the connection is broken.
   bool flush();
   // From now on every write is sent at once, until the next begin().
@@ -47,8 +53,10 @@ class ServerStream final : public httplib::Stream {
   int socket_;
   std::chrono::milliseconds write_timeout_;
   std::string_view shown_;
+  std::string fields_;
   std::string collected_;
   Mode mode_ = Mode::collecting;
+  bool head_written_ = false;
   bool broken_ = false;
 };
 
