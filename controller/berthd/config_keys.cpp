@@ -166,7 +166,7 @@ void take_reserved_names(Config& config, const std::string& text) {
     if (!std::ranges::all_of(name, [](unsigned char c) {
           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
         }))
-      want("names of letters, digits, '-', '_' and '.', with commas between them");
+      want("list of names of letters, digits, '-', '_' and '.', with commas between them");
   config.reserved_names = ReservedNames(names);
 }
 
