@@ -7,6 +7,7 @@
 #include "cli/failure.h"
 #include "cli/files.h"
 #include "cli/output.h"
+#include "controller/base/url.h"
 #include "controller/base/yaml.h"
 
 namespace berth::cli {
@@ -37,13 +38,6 @@ json read(const fs::path& file) {
     throw Failure(Exit::usage, file.string() + " has to hold keys and values",
                   std::string("The keys are ") + keys + ".");
   return content;
-}
-
-bool is_loopback(const std::string& authority) {
-  const std::string host = authority.starts_with('[') ? authority.substr(0, authority.find(']') + 1)
-                                                      : authority.substr(0, authority.find(':'));
-  return host == "localhost" || host == "[::1]" || host.ends_with(".localhost") ||
-         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
 }
 
 Config decode(const json& content, const fs::path& file) {
@@ -94,25 +88,18 @@ void set_config(const fs::path& file, const std::string& key, const std::string&
 }
 
 bool stays_on_machine(std::string_view url) {
-  const size_t scheme = url.find("://");
-  if (scheme == std::string_view::npos) return false;
-  const std::string_view behind = url.substr(scheme + 3);
-  return is_loopback(std::string(behind.substr(0, behind.find('/'))));
+  const auto read = parse_url(url);
+  return read && is_loopback(read->host);
 }
 
 std::string checked_server(std::string server, bool allow_http) {
   while (server.ends_with('/')) server.pop_back();
-  const size_t scheme = server.find("://");
-  const std::string name = server.substr(0, std::min(scheme, server.size()));
-  const std::string authority =
-      scheme == std::string::npos
-          ? ""
-          : server.substr(scheme + 3, server.find('/', scheme + 3) - scheme - 3);
-  if ((name != "http" && name != "https") || authority.empty() ||
-      server.find_first_of(" \t\r\n?#@") != std::string::npos)
+  const auto url = parse_url(server);
+  if (!url || !url->is_web() || url->has_user() ||
+      url->rest.find_first_of("?#") != std::string::npos)
     throw Failure(Exit::usage, "\"" + server + "\" is no server's address",
                   "It looks like https://berth.example.org.");
-  if (name == "http" && !allow_http && !is_loopback(authority))
+  if (url->scheme == "http" && !allow_http && !is_loopback(url->host))
     throw Failure(Exit::usage, server + " would carry passwords and tokens in plain",
                   "Use https, or set BERTH_ALLOW_HTTP=1 on a network that you trust.");
   return server;

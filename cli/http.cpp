@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/config.h"
+#include "controller/base/url.h"
 
 namespace berth::cli {
 namespace {
@@ -152,24 +153,10 @@ HttpResponse perform(const HttpRequest& request) {
   return std::move(exchange.response);
 }
 
-std::string percent_encoded(std::string_view text) {
-  static constexpr char digits[] = "0123456789ABCDEF";
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
-      result += c;
-    } else {
-      result += {'%', digits[byte >> 4], digits[byte & 15]};
-    }
-  }
-  return result;
-}
-
 std::string encoded(const std::vector<std::pair<std::string, std::string>>& form) {
   std::string result;
   for (const auto& [name, value] : form)
-    result += (result.empty() ? "" : "&") + percent_encoded(name) + "=" + percent_encoded(value);
+    result += (result.empty() ? "" : "&") + percent_encode(name) + "=" + percent_encode(value);
   return result;
 }
 

@@ -57,8 +57,7 @@ HttpResponse perform(const HttpRequest& request);
 
 // Encodes parameters as application/x-www-form-urlencoded, the form of queries too.
 std::string encoded(const std::vector<std::pair<std::string, std::string>>& form);
-std::string percent_encoded(std::string_view text);
-// The parameters of a query. If a name occurs twice, the last value counts.
+// The parameters of a query; the last of two of one name counts.
 std::map<std::string, std::string> decoded(std::string_view query);
 
 }  // namespace berth::cli

@@ -3,6 +3,7 @@
 
 #include "api/pages/page.h"
 #include "api/resources/oauth/redirect.h"
+#include "controller/base/url.h"
 #include "controller/domain/oauth/oauth.h"
 
 namespace berth::api::pages {
@@ -37,19 +38,19 @@ Page broken(const Error& error) {
   return page;
 }
 
-// For form-action: browsers hold the redirect that answers the form against it, too.
+// For form-action: browsers hold the redirect that answers the form against it, too. A source of
+// the policy (CSP 3, section 2.3.1), which is an origin or a scheme. Empty where the URI has
+// neither.
 std::string form_target(const std::string& redirect_uri) {
-  const size_t scheme = redirect_uri.find(':');
-  if (redirect_uri.substr(0, scheme) != "https" && redirect_uri.substr(0, scheme) != "http")
-    return redirect_uri.substr(0, scheme + 1);
-  return redirect_uri.substr(0, redirect_uri.find_first_of("/?", scheme + 3));
+  if (const auto url = parse_url(redirect_uri); url && url->is_web()) return url->origin();
+  const std::string scheme = redirect_uri.substr(0, redirect_uri.find(':'));
+  return apps::is_private_use_scheme(scheme) ? scheme + ":" : "";
 }
 
-// Where the visitor goes back to, as he would recognize it.
+// Where the visitor goes back to, as they would recognize it.
 std::string destination(const std::string& redirect_uri) {
-  const std::string target = form_target(redirect_uri);
-  const size_t authority = target.find("://");
-  return authority == std::string::npos ? "the app on this device" : target.substr(authority + 3);
+  const auto url = parse_url(redirect_uri);
+  return url && url->is_web() ? url->authority() : "the app on this device";
 }
 
 Page consent_page(const Visit& visit, const AuthorizationQuestion& question, const Query& as_sent,

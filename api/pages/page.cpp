@@ -53,7 +53,10 @@ Page refused(Page page, const Error& error) {
 }
 
 std::string safe_next(const std::string& next) {
-  if (next.starts_with("/api/oauth/authorize?")) return next;
+  // It becomes a header (Location): a line's end, or what else no URL has, isn't followed.
+  const bool is_plain =
+      std::ranges::all_of(next, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+  if (is_plain && next.starts_with("/api/oauth/authorize?")) return next;
   for (const char* page : {"/account", "/account/totp", "/connected-apps", "/admin/scope-requests"})
     if (next == page) return next;
   return "/account";

@@ -1,5 +1,7 @@
 #include "api/pages/pages.h"
 
+#include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "api/gate/client_address.h"
@@ -93,11 +95,18 @@ const Pages::Row* Pages::find(const Request& request) {
 
 namespace {
 
+// Whether it is one source of a policy and no more: an origin or a scheme (CSP 3, section 2.3.1).
+bool is_source(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) != 0 || std::string_view("+-.:/[]").contains(char(c)));
+  });
+}
+
 void add_security_headers(Response& response, const std::string& form_target) {
   std::string policy =
       "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
       "form-action 'self'";
-  if (!form_target.empty()) policy += " " + form_target;
+  if (is_source(form_target)) policy += " " + form_target;
   response.add_header("Content-Security-Policy", policy);
   response.add_header("X-Frame-Options", "DENY");
   response.add_header("Referrer-Policy", "same-origin");

@@ -1,5 +1,6 @@
 // Commands for the platform's administrators, who use the internal secret instead of an account.
 #include "cli/commands/commands.h"
+#include "controller/base/url.h"
 
 namespace berth::cli {
 namespace {
@@ -38,7 +39,7 @@ void decide(Run& run, const std::vector<std::string>& ids, const std::string& de
   json decided = json::array();
   for (const std::string& id : ids)
     decided.push_back(run.api().post(
-        std::string(requests_path) + "/" + percent_encoded(id) + "/" + decision, body, As::admin));
+        std::string(requests_path) + "/" + percent_encode(id) + "/" + decision, body, As::admin));
   run.out().list(
       {{"scope_requests", decided}}, decided,
       {{"REQUEST", "id"}, {"APP", "app_id"}, {"SCOPES", "requested_scopes"}, {"STATUS", "status"}});

@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/login.h"
 #include "cli/terminal.h"
+#include "controller/base/url.h"
 
 namespace berth::cli {
 namespace {
@@ -297,7 +298,7 @@ void add_scope_commands(CLI::App& root, Run& run) {
               [&run, back] {
                 const json answer = run.api().call(
                     {.method = "DELETE",
-                     .path = my_app(run, "", "/scope-requests/" + percent_encoded(back->name)),
+                     .path = my_app(run, "", "/scope-requests/" + percent_encode(back->name)),
                      .as = As::account});
                 run.out().done(answer, "The request is withdrawn.");
               })

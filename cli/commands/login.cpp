@@ -7,6 +7,7 @@
 #include "cli/loopback.h"
 #include "cli/terminal.h"
 #include "controller/base/crypto.h"
+#include "controller/base/url.h"
 
 namespace berth::cli {
 namespace {
@@ -86,7 +87,7 @@ void keep(Run& run, const StoredApp& app, const Tokens& tokens) {
         run.api().post("/api/oauth/token/verify", {{"token", tokens.access_token}}, As::nobody);
     complete.id = seen.value("app_id", "");
     const json known =
-        run.api().get("/api/oauth/apps/" + percent_encoded(app.client_id), As::nobody);
+        run.api().get("/api/oauth/apps/" + percent_encode(app.client_id), As::nobody);
     complete.name = known.value("name", app.client_id);
   }
   run.store().update(run.settings().server, [&](Account& account) {

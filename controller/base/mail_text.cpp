@@ -1,14 +1,11 @@
 #include "controller/base/mail_text.h"
 
-#include <unicode/uidna.h>
-
 #include <algorithm>
-#include <array>
 #include <ctime>
-#include <memory>
 #include <stdexcept>
 
 #include "controller/base/crypto.h"
+#include "controller/base/url.h"
 
 namespace berth {
 namespace {
@@ -149,19 +146,9 @@ std::optional<Mailbox> parse_mailbox(std::string_view text) {
 
 std::string with_ascii_domain(const std::string& address) {
   const size_t at = address.rfind('@');
-  if (at == std::string::npos || is_ascii(std::string_view(address).substr(at))) return address;
-  UErrorCode error = U_ZERO_ERROR;
-  const std::unique_ptr<UIDNA, decltype(&uidna_close)> rules(
-      uidna_openUTS46(UIDNA_NONTRANSITIONAL_TO_ASCII | UIDNA_CHECK_BIDI | UIDNA_USE_STD3_RULES,
-                      &error),
-      uidna_close);
-  std::array<char, max_address> ascii{};
-  UIDNAInfo info = UIDNA_INFO_INITIALIZER;
-  const auto length =
-      uidna_nameToASCII_UTF8(rules.get(), address.data() + at + 1, int32_t(address.size() - at - 1),
-                             ascii.data(), int32_t(ascii.size()), &info, &error);
-  if (U_FAILURE(error) || info.errors != 0 || size_t(length) > ascii.size()) return address;
-  return address.substr(0, at + 1) + std::string(ascii.data(), size_t(length));
+  if (at == std::string::npos) return address;
+  const auto domain = ascii_host(std::string_view(address).substr(at + 1));
+  return domain ? address.substr(0, at + 1) + *domain : address;
 }
 
 std::string compose(const MailText& mail) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "controller/base/url.h"
 #include "controller/base/yaml.h"
 #include "controller/berthd/config_keys.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
@@ -114,34 +115,20 @@ void check_whole(const Config& config) {
   if (config.webhook_allow_private) refuse("webhook-allow-private: on is for development only");
   if (!config.base_url) refuse("base-url: production needs one");
   // Passwords, session cookies and tokens go there.
-  if (config.base_url->starts_with("http://") && !is_loopback(host_of(*config.base_url)))
+  if (config.base_url->starts_with("http://") &&
+      !is_loopback(parse_url(*config.base_url).value().host))
     refuse("base-url: '" + *config.base_url +
            "' is plain http; production takes an https URL, or http to this machine alone "
            "(localhost, 127.0.0.1, [::1]). Behind a proxy that ends TLS, base-url is the URL that "
            "the proxy serves");
   // Cookies of the one would reach the other: tenants must not be able to set ours.
-  const std::string ours = domain_names::registered(host_of(*config.base_url));
+  const std::string ours = domain_names::registered(parse_url(*config.base_url).value().host);
   if (ours == domain_names::registered(config.apps_domain))
     refuse("apps-domain: " + config.apps_domain + " and base-url share the domain " + ours +
            "; production needs two");
 }
 
 }  // namespace
-
-bool is_loopback(const std::string& host) {
-  in_addr address{};
-  const bool is_ipv4 = inet_pton(AF_INET, host.c_str(), &address) == 1;
-  return host == "localhost" || host == "::1" || host == "[::1]" ||
-         (is_ipv4 && host.starts_with("127."));
-}
-
-std::string host_of(const std::string& url) {
-  const size_t start = url.find("://") + 3;
-  const std::string authority = url.substr(start, url.find('/', start) - start);
-  const size_t colon = authority.rfind(':');
-  return colon == std::string::npos || authority.back() == ']' ? authority
-                                                               : authority.substr(0, colon);
-}
 
 std::string Address::text() const {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" +

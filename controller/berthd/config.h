@@ -34,11 +34,6 @@ struct Address {
   std::string text() const;  // host:port, with brackets around an IPv6 address
 };
 
-// A name or an address of this machine alone.
-bool is_loopback(const std::string& host);
-// Of a URL with a scheme; an IPv6 address with its brackets.
-std::string host_of(const std::string& url);
-
 // Where mail is sent.
 struct MailServer {
   std::string url;  // smtp:// or smtps://, without user and password

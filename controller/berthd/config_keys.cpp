@@ -1,15 +1,14 @@
 #include "controller/berthd/config_keys.h"
 
 #include <arpa/inet.h>
-#include <curl/curl.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <memory>
 #include <sstream>
 #include <stdexcept>
 
+#include "controller/base/url.h"
 #include "controller/base/yaml.h"
 
 namespace berth {
@@ -89,6 +88,12 @@ bool is_name_server(const std::string& text) {
   if (is_ip_address(text)) return true;
   const Address server = address(text);
   return is_ip_address(server.host) && server.port > 0;
+}
+
+// A registry's host, and as much of its images' path as shall count.
+bool is_image_prefix(const std::string& text) {
+  const auto url = parse_url("https://" + text);
+  return url && !url->has_user() && url->rest.find_first_of("?#") == std::string::npos;
 }
 
 std::vector<std::string> list(const std::string& text) {
@@ -244,42 +249,22 @@ std::vector<AddressRange> address_ranges(const std::string& text, const char* al
 
 void take_base_url(Config& config, const std::string& text) {
   if (text.empty()) return;
-  const std::string url = text.ends_with('/') ? text.substr(0, text.size() - 1) : text;
-  const bool scheme = url.starts_with("http://") || url.starts_with("https://");
-  const std::string host = scheme ? url.substr(url.find("://") + 3) : "";
+  const auto url = parse_url(text);
   // Pages, cookies and discovery documents stand at the root of their host (RFC 8414, section 3.1).
-  if (host.empty() || host.find_first_of("/@?# \"'<>\\") != std::string::npos)
+  if (!url || !url->is_web() || url->has_user() || (!url->rest.empty() && url->rest != "/"))
     want("an http or https URL of a host, without a path and a query");
-  config.base_url = url;
-}
-
-std::string part_of(CURLU* url, CURLUPart part, unsigned flags) {
-  char* text = nullptr;
-  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return "";
-  const std::string result = text;
-  curl_free(text);
-  return result;
+  config.base_url = url->origin();
 }
 
 void take_smtp_url(Config& config, const std::string& text) {
   if (text.empty()) return;
   // Never its value in the refusal: the password stands in it.
   constexpr const char* wanted = "smtp:// or smtps:// URL with a host, and nothing behind the port";
-  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
-  if (curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK) want(wanted);
-  const std::string scheme = part_of(url.get(), CURLUPART_SCHEME, 0);
-  const std::string path = part_of(url.get(), CURLUPART_PATH, 0);
-  const bool more = !part_of(url.get(), CURLUPART_QUERY, 0).empty() ||
-                    !part_of(url.get(), CURLUPART_FRAGMENT, 0).empty() ||
-                    (!path.empty() && path != "/");
-  MailServer server = {.url = {},
-                       .host = part_of(url.get(), CURLUPART_HOST, 0),
-                       .user = part_of(url.get(), CURLUPART_USER, CURLU_URLDECODE),
-                       .password = part_of(url.get(), CURLUPART_PASSWORD, CURLU_URLDECODE)};
-  if ((scheme != "smtp" && scheme != "smtps") || server.host.empty() || more) want(wanted);
-  const std::string port = part_of(url.get(), CURLUPART_PORT, 0);
-  server.url = scheme + "://" + server.host + (port.empty() ? "" : ":" + port);
-  config.mail_server = server;
+  const auto url = parse_url(text);
+  const bool is_smtp = url && (url->scheme == "smtp" || url->scheme == "smtps");
+  if (!is_smtp || (!url->rest.empty() && url->rest != "/")) want(wanted);
+  config.mail_server = MailServer{
+      .url = url->origin(), .host = url->host, .user = url->user, .password = url->password};
 }
 
 void take_smtp_tls(Config& config, const std::string& text) {
@@ -339,7 +324,7 @@ const std::vector<Key>& config_keys() {
        [](Config& c, const std::string& v) { c.lease_namespace = text_or_nothing(v); }},
       {"apps-domain", "apps.localhost", "deployments are served at <name>.<apps-domain>",
        [](Config& c, const std::string& v) {
-         if (v.empty() || v.front() == '.') want("a domain");
+         if (!is_host_name(v)) want("a domain in lower case, such as apps.example.org");
          c.apps_domain = v;
        }},
       {"registries", "registry.localhost:5000,docker.io/library,ghcr.io",
@@ -349,7 +334,8 @@ const std::vector<Key>& config_keys() {
          for (std::string& prefix : c.registries)
            while (prefix.ends_with('/')) prefix.pop_back();
          std::erase(c.registries, "");
-         if (c.registries.empty()) want("one prefix or more");
+         if (c.registries.empty() || !std::ranges::all_of(c.registries, is_image_prefix))
+           want("list of prefixes, such as ghcr.io or docker.io/library");
        }},
       {"ingress-class", "traefik", "class of the tenants' Ingresses",
        [](Config& c, const std::string& v) { c.ingress_class = v; }},
@@ -365,7 +351,8 @@ const std::vector<Key>& config_keys() {
       {"traefik-metrics-url", "",
        "Traefik's page of Prometheus metrics, for the requests of deployments; unknown if empty",
        [](Config& c, const std::string& v) {
-         if (!v.empty() && !v.starts_with("http://") && !v.starts_with("https://"))
+         const auto url = parse_url(v);
+         if (!v.empty() && !(url && url->is_web()))
            want("an http or https URL, such as http://traefik.ingress:8082/metrics");
          c.traefik_metrics_url = v;
        }},

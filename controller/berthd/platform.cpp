@@ -12,6 +12,7 @@
 #include "api/pages/pages.h"
 #include "api/transport/server.h"
 #include "controller/base/id.h"
+#include "controller/base/url.h"
 #include "controller/berthd/backup/maker.h"
 #include "controller/berthd/data_dir.h"
 #include "controller/berthd/gauges.h"
@@ -267,6 +268,10 @@ class Platform {
   api::Server server_;
   const Address listening_ = {.host = config_.listen.host, .port = server_.bind()};
   const std::string base_url_ = config_.base_url.value_or("http://" + listening_.text());
+  std::string base_host() const {
+    const auto url = parse_url(base_url_);
+    return url ? url->host : listening_.host;
+  }
 
   PasswordHasher passwords_;
   backup::Maker backups_{data_, clock_, api::version};
@@ -367,7 +372,7 @@ api::Services Platform::services() {
                            .secret_grace = config_.secret_grace},
           .deployment_rules = {.registries = config_.registries,
                                .apps_domain = config_.apps_domain,
-                               .base_host = host_of(base_url_),
+                               .base_host = base_host(),
                                .reserved_names = config_.reserved_names},
           .login_throttle = login_throttle_,
           .rotate_session_key =

@@ -1,6 +1,7 @@
 #include "reconcilers/cluster/engine.h"
 
 #include "controller/base/log.h"
+#include "controller/base/url.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "reconcilers/cluster/differ.h"
 #include "reconcilers/cluster/failures.h"
@@ -13,8 +14,8 @@ constexpr const char* controller_name = "deployment";
 constexpr std::chrono::milliseconds keeper_tick{500};
 
 std::string host_of(const std::string& server) {
-  const size_t scheme = server.find("://");
-  return scheme == std::string::npos ? server : server.substr(scheme + 3);
+  const auto url = parse_url(server);
+  return url ? url->authority() + url->rest : server;
 }
 
 kube::ClientOptions complete(kube::ClientOptions options, Metrics& metrics, const Leader* leader) {

@@ -3,6 +3,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "controller/base/url.h"
+
 namespace berth::kube {
 namespace {
 
@@ -11,13 +13,7 @@ constexpr std::array all_resources = {
     &service_accounts, &resource_quotas,  &limit_ranges, &deployments, &replica_sets,
     &ingresses,        &network_policies, &leases,       &certificates};
 
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
-}
-
-// Refuses what can't be a path segment (kubernetes.io, "Object Names and IDs", "Path Segment
-// Names").
+// What path segments can be: kubernetes.io, "Object Names and IDs", path segment names.
 void expect_segment(const std::string& text, const char* what) {
   if (text.empty() || text == "." || text == ".." || text.find_first_of("/%") != std::string::npos)
     throw std::invalid_argument(std::string(what) + " is missing or no name of an object");
@@ -35,22 +31,6 @@ const Resource& resource_of(const Object& object) {
   for (const Resource* resource : all_resources)
     if (resource->api_version == api_version && resource->kind == kind) return *resource;
   throw std::invalid_argument("berth knows no resource " + api_version + " \"" + kind + "\"");
-}
-
-std::string percent_encode(std::string_view text) {
-  static constexpr char digits[] = "0123456789ABCDEF";
-  std::string result;
-  for (const char c : text) {
-    if (is_unreserved(c)) {
-      result += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    result += '%';
-    result += digits[byte >> 4];
-    result += digits[byte & 15];
-  }
-  return result;
 }
 
 std::string collection_path(const Resource& resource, const std::string& name_space) {

@@ -7,12 +7,8 @@
 
 namespace berth::kube {
 
-// Encodes everything except the unreserved characters of RFC 3986, section 2.3, as %XX.
-std::string percent_encode(std::string_view text);
-
-// /api/v1/namespaces/{name_space}/{plural}, or /apis/{group}/{version}/… for other groups. The
-// namespace is left out if the kind isn't namespaced, or if `name_space` is empty, which means all
-// namespaces.
+// /api/v1/namespaces/{name_space}/{plural}, or /apis/{group}/{version}/…; without the namespace's
+// part where the kind has none or `name_space` is empty (all of them).
 std::string collection_path(const Resource& resource, const std::string& name_space);
 
 // The path of one object. Throws std::invalid_argument for a name or namespace that is missing or

@@ -1,10 +1,11 @@
 #include "reconcilers/kube/server_url.h"
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
 
 #include <memory>
 #include <stdexcept>
+
+#include "controller/base/url.h"
 
 namespace berth::kube {
 namespace {
@@ -26,12 +27,6 @@ Url parse(const std::string& text) {
       curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
     throw std::invalid_argument("is no URL such as https://host:6443");
   return url;
-}
-
-bool is_loopback(const std::string& host) {
-  in_addr address{};
-  if (inet_pton(AF_INET, host.c_str(), &address) == 1) return (ntohl(address.s_addr) >> 24) == 127;
-  return host == "localhost" || host == "[::1]";
 }
 
 std::string without_slash(std::string url) {

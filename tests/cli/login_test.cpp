@@ -11,6 +11,7 @@
 #include <regex>
 
 #include "cli/http.h"
+#include "controller/base/url.h"
 #include "tests/cli/person.h"
 #include "tests/process/oauth.h"
 #include "tests/process/raw.h"
@@ -173,9 +174,9 @@ TEST_CASE("a login that is refused in the browser says so") {
   REQUIRE(eventually([&] { return login->err().find("S256") != std::string::npos; }));
   const auto asked =
       decoded(address_in(login->err()).substr(address_in(login->err()).find('?') + 1));
-  const std::string state = "&state=" + percent_encoded(asked.at("state"));
+  const std::string state = "&state=" + percent_encode(asked.at("state"));
   CHECK(browse(asked.at("redirect_uri") + "?error=access_denied" + state +
-               "&iss=" + percent_encoded(berthd.base_url()))
+               "&iss=" + percent_encode(berthd.base_url()))
             .status == 200);
   const Ran ended = login->wait();
   CHECK(ended.code == 4);
@@ -186,7 +187,7 @@ TEST_CASE("a login that is refused in the browser says so") {
   const std::string address = address_in(mixed_up->err());
   const auto again = decoded(address.substr(address.find('?') + 1));
   browse(again.at("redirect_uri") +
-         "?code=x&iss=https%3A%2F%2Fevil.example&state=" + percent_encoded(again.at("state")));
+         "?code=x&iss=https%3A%2F%2Fevil.example&state=" + percent_encode(again.at("state")));
   const Ran refused = mixed_up->wait();
   CHECK(refused.code == 1);
   CHECK(refused.err.find("another server") != std::string::npos);

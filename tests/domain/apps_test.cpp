@@ -96,6 +96,16 @@ TEST_CASE("each field of an app has its rules, and all that are broken are named
   CHECK(wrong([](auto& app) { app.logo_url = "javascript:alert(1)"; }) == Fields{"logo_url"});
   CHECK(wrong([](auto& app) { app.website_url = "https://x\"onclick="; }) == Fields{"website_url"});
   CHECK(wrong([](auto& app) { app.website_url = ""; }) == Fields{"website_url"});
+  for (const char* bad : {"https://", "https://e.com;x", "https://a b.example", "https://*.e.com",
+                          "https://user:pw@e.com", "https://e.com:99999", "https:e.com"}) {
+    INFO(bad);
+    CHECK(wrong([&](auto& app) { app.website_url = bad; }) == Fields{"website_url"});
+    CHECK(wrong([&](auto& app) { app.logo_url = bad; }) == Fields{"logo_url"});
+  }
+  for (const char* fine : {"https://b\u00fccher.example/\u00fc?x=1#y", "http://192.0.2.1:8080"}) {
+    INFO(fine);
+    CHECK(wrong([&](auto& app) { app.website_url = fine; }) == Fields{});
+  }
   CHECK(wrong([](auto& app) { app.allowed_scopes = {}; }) == Fields{"allowed_scopes"});
   CHECK(wrong([](auto& app) {
           app.app_name = "";

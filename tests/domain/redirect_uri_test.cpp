@@ -55,6 +55,20 @@ TEST_CASE("redirect URIs that may not") {
                                 std::string("https://game.example.org/\0", 26),
                                 "http://127.0.0.1:evil/cb",
                                 "https://game.example.org:/cb",
+                                "https://e.com;script-src",
+                                "https://e.com,https://f.com/cb",
+                                "https://*.example.org/cb",
+                                "https://e%2ecom/cb",
+                                "https://e_f.com/cb",
+                                "https://e.com./cb",
+                                "https://-e.com/cb",
+                                "https://127.1/cb",
+                                "https://[::1/cb",
+                                "http://127.1/cb",
+                                "http://LOCALHOST.evil.org/cb",
+                                "https:/e.com/cb",
+                                "1com.example:/cb",
+                                "com;example.app:/cb",
                                 "https://game.example.org:123456/",
                                 "https://game.example.org:65536/",
                                 "http://127.0.0.1:0/",
@@ -82,6 +96,12 @@ TEST_CASE("a redirect URI has to be one that the app registered, exactly") {
     INFO(uri);
     CHECK_FALSE(apps::is_registered(app, uri));
   }
+}
+
+TEST_CASE("what was registered before its host was looked at isn't gone to") {
+  apps::App app;
+  app.redirect_uris = {"https://e.com;script-src", "https://e_f.com/cb"};
+  for (const std::string& uri : app.redirect_uris) CHECK_FALSE(apps::is_registered(app, uri));
 }
 
 TEST_CASE("only a loopback address that was registered without a port has any port") {

@@ -57,7 +57,7 @@ struct Fixture {
 TEST_CASE("what a webhook's URL may be") {
   for (const char* fine :
        {"https://a.example.org", "https://a.example.org:8443/x?y=1", "https://[2001:db8::1]/",
-        "https://[2001:db8::1]:65535", "https://my_hooks.example.org./?x"})
+        "https://[2001:db8::1]:65535", "https://my-hooks.example.org/?x"})
     CHECK_FALSE(webhooks::refuse_url(fine, Schemes::only_https));
   CHECK_FALSE(webhooks::refuse_url("http://127.0.0.1:1/", Schemes::http_too));
   for (const char* wrong : {"",
@@ -82,7 +82,11 @@ TEST_CASE("what a webhook's URL may be") {
                             "https://[::1%25lo]/",
                             "https://.../",
                             "https://%zz/",
-                            "https://a..example.org/"})
+                            "https://a..example.org/",
+                            "https://my_hooks.example.org/",
+                            "https://a.example.org./",
+                            "https://a.example.org;x/",
+                            "https://127.1/"})
     CHECK(webhooks::refuse_url(wrong, Schemes::only_https));
   CHECK(webhooks::refuse_url("https://a.example.org/" + std::string(2048, 'x'), Schemes::http_too));
 }

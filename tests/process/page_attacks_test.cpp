@@ -218,6 +218,54 @@ TEST_CASE("a login that waits for its code ends with the password, and after fiv
   CHECK(go_on(begin(), recovery_code(0)).status == 303);
 }
 
+TEST_CASE("what is to come after the login can't end a header") {
+  Platform p;
+  const std::string evil = "/api/oauth/authorize?client_id=x\r\nSet-Cookie: berth_session=evil";
+  for (const std::string& next :
+       {evil, std::string("/api/oauth/authorize?\n"), std::string("/api/oauth/authorize?a b"),
+        std::string("/api/oauth/authorize?\xc3\xa4")}) {
+    INFO(next);
+    CHECK(p.browser.open("/login?" + form_encoded({{"next", next}})).status == 200);
+    const Answer entered = p.browser.send(
+        "/login", {{"email", p.ada.email}, {"password", p.ada.password}, {"next", next}});
+    CHECK(entered.status == 303);
+    CHECK(entered.header("Location") == "/account");
+    const Answer again = p.browser.open("/login?" + form_encoded({{"next", next}}));
+    CHECK(again.status == 303);
+    CHECK(again.header("Location") == "/account");
+    p.browser.open("/account");
+    expect(303, p.browser.send("/logout", {}));
+    p.browser.open("/register");
+    const Form account = {{"email", "x"}, {"username", "x"}, {"password", "x"}, {"next", next}};
+    CHECK(p.browser.send("/register", account).status == 422);
+  }
+}
+
+TEST_CASE("the policy of a page holds no more of a redirect URI than its origin") {
+  Platform p;
+  Client owner(p.berthd, p.ada.jwt);
+  const auto create = [&](const std::string& uri) {
+    return owner.post("/api/oauth/apps", {{"app_name", "A game"}, {"redirect_uris", {uri}}});
+  };
+  for (const char* bad :
+       {"https://e.com;script-src", "https://e.com;script-src/cb", "https://e.com,https://f.com/",
+        "https://*/cb", "https://*.e.com/cb", "https://e.com'none'/", "https://e%2ecom/"}) {
+    INFO(bad);
+    CHECK(create(bad).code() == "validation_failed");
+  }
+  p.browser.log_in(p.ada);
+  for (const auto& [uri, source] :
+       std::map<std::string, std::string>{{"https://E.com:8443/cb;x?y=*", "https://e.com:8443"},
+                                          {"http://127.0.0.1/cb;script-src", "http://127.0.0.1"},
+                                          {"com.example.app:/cb;script-src", "com.example.app:"}}) {
+    const json made = expect(201, create(uri)).body["app"];
+    p.app.client_id = made["client_id"];
+    const Answer page = expect(200, p.browser.open(p.authorization_path(uri)));
+    CHECK_THAT(page.header("Content-Security-Policy"),
+               Catch::EndsWith("form-action 'self' " + source));
+  }
+}
+
 TEST_CASE("consent can't be forged") {
   Platform p;
   p.browser.log_in(p.ada);

@@ -1,27 +1,9 @@
 #include "api/resources/oauth/redirect.h"
 
-#include <cctype>
-
 #include "controller/base/error.h"
+#include "controller/base/url.h"
 
 namespace berth::api {
-namespace {
-
-std::string percent_encode(std::string_view text) {
-  static constexpr const char* digits = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) || c == '-' || c == '.' || c == '_' || c == '~')
-      encoded += c;
-    else
-      encoded.append({'%', digits[byte >> 4], digits[byte & 15]});
-  }
-  return encoded;
-}
-
-}  // namespace
-
 AuthorizationQuestion authorization_question(const Query& query) {
   for (const char* name : {"client_id", "redirect_uri"})
     if (query.count(name) > 1)

@@ -11,6 +11,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/base/url.h"
 #include "controller/domain/accounts/account_mail.h"
 
 namespace berth::two_factor {
@@ -43,22 +44,10 @@ std::string base32(const std::string& bytes) {
   return {text, length};
 }
 
-// What stands in the label may hold anything but reserved characters (RFC 3986, section 2.2).
-std::string percent_encoded(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_')
-      result += c;
-    else
-      result += "%" + hex({&c, 1});
-  }
-  return result;
-}
-
 Setup describe(const accounts::User& user, const std::string& secret) {
   const std::string text = base32(secret);
   return {.secret = text,
-          .uri = "otpauth://totp/berth:" + percent_encoded(user.email) + "?secret=" + text +
+          .uri = "otpauth://totp/berth:" + percent_encode(user.email) + "?secret=" + text +
                  "&issuer=berth&algorithm=SHA1&digits=6&period=30"};
 }
 

@@ -1,10 +1,10 @@
 #include "controller/domain/apps/app_rows.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
 #include "controller/base/text.h"
+#include "controller/base/url.h"
 
 namespace berth::apps {
 
@@ -40,12 +40,11 @@ namespace {
 void check_web_url(Details& wrong, const std::string& field,
                    const std::optional<std::string>& url) {
   if (!url) return;
-  const bool scheme = url->starts_with("https://") || url->starts_with("http://");
-  const bool plain = std::ranges::all_of(*url, [](unsigned char c) {
-    return c > 0x20 && c != 0x7f && c != '"' && c != '<' && c != '>';
-  });
-  if (!scheme || !plain || url->size() > max_url_length)
-    wrong[field].push_back("must be an http or https URL of at most 2048 characters");
+  const auto read = parse_url(*url);
+  const bool plain = url->find_first_of("\"<>") == std::string::npos;
+  if (!read || !read->is_web() || read->has_user() || !plain || url->size() > max_url_length)
+    wrong[field].push_back(
+        "must be an http or https URL with a host, without a user, of at most 2048 characters");
 }
 
 }  // namespace

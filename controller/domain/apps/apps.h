@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/db/database.h"
@@ -55,11 +56,16 @@ struct AppWithSecret {
   std::optional<Instant> previous_works_until = {};
 };
 
-// What a redirect URI may be: https; http on a loopback host; or a private-use scheme with a dot in
-// it (RFC 8252, section 7.1). No fragment, no user information. Gives back why not.
+// What a redirect URI may be: https; http on localhost, 127.0.0.1 or [::1]; or a private-use scheme
+// with a dot in it (RFC 8252, section 7.1). No fragment, no user information, and a host that
+// parse_url() (base/url.h) reads. Returns why not.
 std::optional<std::string> refuse_redirect_uri(const std::string& uri);
+// Whether it is a scheme of an app on a device: letters, digits, + - and ., with a dot among them
+// and a letter in front (RFC 3986, section 3.1; RFC 8252, section 7.1).
+bool is_private_use_scheme(std::string_view scheme);
 // Whether `uri` is one of the app's: exactly, but for the port of one that was registered as
-// http://127.0.0.1 or http://[::1] without a port (RFC 8252, section 7.3).
+// http://127.0.0.1 or http://[::1] without a port (RFC 8252, section 7.3). Never one that
+// refuse_redirect_uri() refuses.
 bool is_registered(const App& app, const std::string& uri);
 
 // Throws email_not_verified, validation_failed, app_limit_reached.

@@ -6,7 +6,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
-#include "controller/base/text.h"
+#include "controller/base/url.h"
 
 namespace berth::webhooks {
 namespace {
@@ -28,18 +28,6 @@ std::string new_secret() { return random_token("whsec_"); }
 std::string sealed(const std::string& secret, const std::string& webhook_id,
                    const std::string& data_key) {
   return base64(seal(data_key, secret, "webhook:" + webhook_id));
-}
-
-// Whether the text can be a host name or an address, as far as that can be said without a look-up.
-bool is_host(std::string_view text) {
-  const bool in_brackets = text.size() > 2 && text.front() == '[' && text.back() == ']';
-  if (in_brackets) return text.find_first_not_of("0123456789abcdefABCDEF:.", 1) == text.size() - 1;
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) || c == '-' || c == '_' || c == '.';
-  };
-  return !text.empty() && std::ranges::all_of(text, is_plain) &&
-         std::isalnum(static_cast<unsigned char>(text.front())) &&
-         text.find("..") == std::string_view::npos;
 }
 
 void check_url(const std::string& url, Schemes schemes) {
@@ -68,13 +56,9 @@ std::optional<std::string> refuse_url(const std::string& url, Schemes schemes) {
     return schemes == Schemes::http_too ? "must begin with https:// or http://"
                                         : "must begin with https://";
   if (url.find('#') != std::string::npos) return "must not have a fragment";
-  const size_t start = url.find("//") + 2;
-  const std::string authority = url.substr(start, url.find_first_of("/?", start) - start);
-  if (authority.find('@') != std::string::npos) return "must not have a user";
-  const size_t colon = authority.find(':', authority.find(']') + 1);
-  if (!is_host(authority.substr(0, colon))) return "must have a host: a name or an address";
-  if (colon != std::string::npos && !is_port(authority.substr(colon + 1)))
-    return "must have a port from 1 to 65535, or none";
+  const auto read = parse_url(url);
+  if (!read) return "must have a host (a name or an address), and no port or one from 1 to 65535";
+  if (read->has_user()) return "must not have a user";
   return std::nullopt;
 }
 
