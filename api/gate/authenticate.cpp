@@ -69,6 +69,9 @@ Bearer by_access_token(db::Tx& tx, const std::string& token, const Access& acces
   return use_access_token(tx, token, access);
 }
 
+// Whether a request changes nothing as far as its method says (RFC 9110, section 9.2.1).
+bool is_read(std::string_view method) { return method == "GET" || method == "HEAD"; }
+
 Bearer by_session_or_play_session(db::Tx& tx, const std::string& token, const Services& services) {
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
@@ -143,6 +146,12 @@ void authenticate(db::Tx& tx, const Access& access, const Services& services, Ca
     return;
   }
   Bearer bearer = check_bearer(tx, access, bearer_token(call.http), services);
+  // The session's own routes, which take nothing but its token, stay open: they don't act as the
+  // user.
+  if (bearer.play && access.kind == Access::Kind::session_or_play_session &&
+      bearer.play->access == play::SessionAccess::read && !is_read(call.http.method))
+    throw Error(Code::insufficient_scope,
+                "the user lets this app only read with its session token, and not act as them");
   if (bearer.caller) services.uses.note(bearer.caller->grant_id, tx.now());
   if (bearer.play) services.uses.note(bearer.play->grant_id, tx.now());
   call.user = std::move(bearer.user);

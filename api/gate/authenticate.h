@@ -30,9 +30,10 @@ struct Bearer {
 Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
                     const Services& services);
 
-// Determines who calls, and sets the call's user, session_id, caller, play and admin as far as the
-// route's access requires. The internal secret has been checked before. Throws invalid_token,
-// wrong_token_type, token_expired, token_revoked, account_suspended or insufficient_scope.
+// Finds out who calls, and fills in the call's user, session_id, caller, play and admin as far as
+// the route's access says. The internal secret was looked at before. Throws invalid_token,
+// wrong_token_type, token_expired, token_revoked, account_suspended, insufficient_scope (also where
+// an app's session token, with which the user lets it only read, comes with a write).
 void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call);
 
 }  // namespace berth::api

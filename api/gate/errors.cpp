@@ -28,10 +28,13 @@ bool concerns_token(Code code) {
 
 std::string bearer_challenge(const Error& error, const Challenge& challenge) {
   std::string value = "Bearer realm=\"berth\"";
-  // Without a token in the request, there must be no error code (RFC 6750, section 3.1).
-  if (error.code == Code::insufficient_scope)
-    value += ", error=\"insufficient_scope\", scope=" + quoted_string(challenge.scope);
-  else if (concerns_token(error.code) && challenge.with_credentials)
+  // Without a token there is nothing to say about it (RFC 6750, section 3.1).
+  if (error.code == Code::insufficient_scope) {
+    value += ", error=\"insufficient_scope\"";
+    // Where a session token isn't enough, no scope would be (RFC 6750, section 3: it is optional).
+    if (!challenge.scope.empty()) value += ", scope=" + quoted_string(challenge.scope);
+  }
+  if (concerns_token(error.code) && challenge.with_credentials)
     value += ", error=\"invalid_token\", error_description=" + quoted_string(error.what());
   return value + ", resource_metadata=" +
          quoted_string(challenge.base_url + "/.well-known/oauth-protected-resource");

@@ -72,6 +72,9 @@ std::set<Code> codes_of(const Route& route) {
     case Access::Kind::session:
     case Access::Kind::play_session:
     case Access::Kind::session_or_play_session:
+      // An app's session token that may only read.
+      if (route.access.kind == Access::Kind::session_or_play_session && route.method != "GET")
+        codes.insert(Code::insufficient_scope);
       codes.insert({Code::invalid_token, Code::token_expired, Code::token_revoked,
                     Code::wrong_token_type, Code::account_suspended});
       break;

@@ -16,6 +16,13 @@ Values spending(const connections::Connection& connection) {
   return values;
 }
 
+Values session_values(const connections::Connection& connection) {
+  const bool acts = connection.session_access == play::SessionAccess::full;
+  Values values(Values::type::object);
+  values.set("acts", Values(acts ? Values::type::bool_true : Values::type::bool_false));
+  return values;
+}
+
 // Empty: no limit.
 std::optional<std::int64_t> typed_limit(const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -41,6 +48,7 @@ Page connections_page(const Visit& visit) {
       entry.set("since", in_words(connection.connected_at));
       if (connection.last_used) entry.set("last_used", in_words(*connection.last_used));
       if (connection.scopes.has(Scope::points_spend)) entry.set("spending", spending(connection));
+      if (connection.takes_session_tokens) entry.set("session", session_values(connection));
       list.push_back(entry);
     }
     if (connected.items.empty()) page.values.set("none", Values(Values::type::bool_true));
@@ -62,6 +70,23 @@ Page limit_app(Visit& visit) {
         });
         Page page = connections_page(visit);
         page.values.set("done", limit ? "The limit is set." : "There is no limit any more.");
+        return page;
+      },
+      [&] { return connections_page(visit); });
+}
+
+Page change_session_access(Visit& visit) {
+  return unless_refused(
+      [&] {
+        const auto access = play::parse_session_access(visit.field("session_access"));
+        if (!access) throw invalid_field("session_access", "must be full or read");
+        visit.services.db.write([&](db::Tx& tx) {
+          connections::set_session_access(tx, visit.user().id, visit.field("app_id"), *access);
+        });
+        Page page = connections_page(visit);
+        page.values.set("done", *access == play::SessionAccess::full
+                                    ? "The app may act as you."
+                                    : "The app can’t act as you any more.");
         return page;
       },
       [&] { return connections_page(visit); });

@@ -4,6 +4,7 @@
 #include "api/pages/page.h"
 #include "api/resources/oauth/redirect.h"
 #include "controller/base/url.h"
+#include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/oauth.h"
 
 namespace berth::api::pages {
@@ -72,6 +73,15 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
   }
   page.values.set("scopes", scope_values(scopes));
   page.values.set("parameters", hidden);
+  if (app.session_tokens) {
+    // As the user chose before, where they did.
+    const play::SessionAccess access = visit.services.db.read(
+        [&](db::Tx& tx) { return connections::session_access(tx, visit.user().id, app.id); });
+    const bool acts = access == play::SessionAccess::full;
+    Values session(Values::type::object);
+    session.set("acts", Values(acts ? Values::type::bool_true : Values::type::bool_false));
+    page.values.set("session", session);
+  }
   return page;
 }
 
@@ -113,17 +123,45 @@ Page show_consent(Visit& visit) {
   }
 }
 
+namespace {
+
+// The user allows what the page showed. Where it showed no session and the app asks for one by now,
+// nothing is given, and the page shows what it asks for.
+Page allow(const Visit& visit, const AuthorizationQuestion& question) {
+  const bool without_session = !visit.field("without_session").empty();
+  const auto access = visit.field("session_access") == "full" ? play::SessionAccess::full
+                                                              : play::SessionAccess::read;
+  std::optional<apps::App> changed;
+  const auto code = visit.services.db.write(
+      [&](db::Tx& tx) -> std::optional<std::expected<oauth::AuthorizationCode, Error>> {
+        const apps::App app = oauth::asking_app(tx, question.request);
+        if (without_session && app.session_tokens) {
+          changed = app;
+          return std::nullopt;
+        }
+        return oauth::authorize(tx, visit.user(), question.request,
+                                app.session_tokens ? std::optional(access) : std::nullopt);
+      });
+  if (changed) {
+    const auto scopes = oauth::asked_scopes(*changed, visit.user(), question.request);
+    if (!scopes) return error_to_app(visit, question, scopes.error());
+    return refused(
+        consent_page(visit, question, visit.form, *changed, *scopes),
+        Error(Code::invalid_state, "the app has changed what it asks for; look at it again"));
+  }
+  if (!*code) return error_to_app(visit, question, code->error());
+  return back_to_app(visit, question, {{"code", (*code)->code}});
+}
+
+}  // namespace
+
 Page decide_consent(Visit& visit) {
-  const Services& services = visit.services;
   try {
     const AuthorizationQuestion question = authorization_question(visit.form);
-    services.db.read([&](db::Tx& tx) { oauth::asking_app(tx, question.request); });
+    visit.services.db.read([&](db::Tx& tx) { oauth::asking_app(tx, question.request); });
     if (visit.field("decision") != "allow")
       return back_to_app(visit, question, {{"error", "access_denied"}});
-    const auto code = services.db.write(
-        [&](db::Tx& tx) { return oauth::authorize(tx, visit.user(), question.request); });
-    if (!code) return error_to_app(visit, question, code.error());
-    return back_to_app(visit, question, {{"code", code->code}});
+    return allow(visit, question);
   } catch (const Error& error) {
     return broken(error);
   }

@@ -120,6 +120,7 @@ Page decide_consent(Visit& visit);
 // connection_pages.cpp
 Page show_connected_apps(Visit& visit);
 Page limit_app(Visit& visit);
+Page change_session_access(Visit& visit);
 Page disconnect_app(Visit& visit);
 
 // admin_pages.cpp

@@ -80,6 +80,7 @@ const Pages::Row* Pages::find(const Request& request) {
       {"POST", "/consent", "page_consent", Who::user, decide_consent},
       {"GET", "/connected-apps", "page_connected_apps", Who::user, show_connected_apps},
       {"POST", "/connected-apps/limit", "page_limit_app", Who::user, limit_app},
+      {"POST", "/connected-apps/session", "page_session_access", Who::user, change_session_access},
       {"POST", "/connected-apps/disconnect", "page_disconnect", Who::user, disconnect_app},
       {"GET", "/admin/scope-requests", "page_scope_requests", Who::admin, show_scope_requests},
       {"POST", "/admin/scope-requests/approve", "page_approve", Who::admin, approve_scopes},

@@ -113,6 +113,71 @@ TEST_CASE("a refreshed session goes on under its new token alone") {
   CHECK(f.check(next.token) == "401 token_expired");
 }
 
+// The app, with or without session tokens from now on.
+apps::App with_session_tokens(Fixture& f, bool wanted) {
+  return f.world.write([&](db::Tx& tx) {
+    return apps::update(tx, f.app,
+                        {.app_name = "My game",
+                         .app_description = "",
+                         .logo_url = {},
+                         .website_url = {},
+                         .redirect_uris = {redirect_uri},
+                         .allowed_scopes = f.app.allowed_scopes,
+                         .session_tokens = wanted},
+                        apps::Listing::unlisted);
+  });
+}
+
+TEST_CASE("an app that takes no session tokens gets none, and those that it has don't work") {
+  Fixture f;
+  const apps::App without = with_session_tokens(f, false);
+  CHECK_FALSE(without.session_tokens);
+  CHECK(f.check(f.token) == "401 token_revoked");
+  const oauth::Tokens tokens = f.world.tokens(without, f.bob);
+  CHECK_FALSE(tokens.session_token);
+  CHECK_FALSE(tokens.session_token_expires_at);
+  CHECK_FALSE(tokens.refresh_token.empty());
+  with_session_tokens(f, true);
+  CHECK(f.check(f.token) == "");
+}
+
+TEST_CASE("an app that changes its mind gets no session for a consent that didn't name one") {
+  Fixture f;
+  const std::string code = f.world.authorize(with_session_tokens(f, false), f.bob);
+  const apps::App with = with_session_tokens(f, true);
+  CHECK_FALSE(f.world.exchange(with, code).value().session_token);
+  CHECK(f.world.tokens(with, f.bob).session_token);
+}
+
+TEST_CASE("what an app may do with its session tokens is the user's to say, at once") {
+  Fixture f;
+  const auto access = [&] { return f.session(f.token).access; };
+  const auto set = [&](play::SessionAccess wanted) {
+    f.world.write(
+        [&](db::Tx& tx) { connections::set_session_access(tx, f.bob.id, f.app.id, wanted); });
+  };
+  CHECK(access() == play::SessionAccess::full);
+  set(play::SessionAccess::read);
+  CHECK(access() == play::SessionAccess::read);
+  // Neither a refresh nor another consent without a choice gives it back.
+  const auto next =
+      f.world.write([&](db::Tx& tx) { return play::refresh(tx, play::check(tx, f.token)); });
+  CHECK(f.session(next.token).access == play::SessionAccess::read);
+  CHECK(f.session(*f.world.tokens(f.app, f.bob).session_token).access == play::SessionAccess::read);
+  // A consent with one decides for all of the app's tokens.
+  f.world.write([&](db::Tx& tx) {
+    REQUIRE(oauth::authorize(tx, f.bob, f.world.authorization(f.app), play::SessionAccess::full));
+  });
+  CHECK(f.session(next.token).access == play::SessionAccess::full);
+  // Disconnected, and connected anew, it is as at the beginning.
+  set(play::SessionAccess::read);
+  f.world.write([&](db::Tx& tx) { connections::disconnect(tx, f.bob.id, f.app.id); });
+  CHECK(f.session(*f.world.tokens(f.app, f.bob).session_token).access == play::SessionAccess::full);
+  CHECK(f.write([&](db::Tx& tx) {
+    connections::set_session_access(tx, f.ada.id, f.app.id, play::SessionAccess::read);
+  }) == "404 app_not_found");
+}
+
 TEST_CASE("a session ends with what it came from") {
   {
     Fixture f;

@@ -44,6 +44,34 @@ TEST_CASE("without client authentication it works as well, and with another clie
   CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "");
 }
 
+// The app, after its owner has closed /api/auth/refresh for it.
+apps::App closed(Fixture& f) {
+  return f.world.write([&](db::Tx& tx) {
+    return apps::update(tx, f.app,
+                        {.app_name = "My game",
+                         .app_description = "",
+                         .logo_url = {},
+                         .website_url = {},
+                         .redirect_uris = {redirect_uri},
+                         .allowed_scopes = f.app.allowed_scopes,
+                         .refresh_requires_client = true},
+                        apps::Listing::unlisted);
+  });
+}
+
+TEST_CASE("an app can ask for its client credentials, and a try without them changes nothing") {
+  Fixture f;
+  CHECK(closed(f).refresh_requires_client);
+  CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "401 invalid_client");
+  // The token wasn't consumed.
+  const auto second = f.world.refresh(f.app, f.first.refresh_token).value();
+  // A replay without them revokes nothing, however late it comes.
+  f.world.clock.advance(1min);
+  CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "401 invalid_client");
+  CHECK(f.works(second.access_token));
+  CHECK(f.refresh(second.refresh_token) == "");
+}
+
 TEST_CASE("what isn't a refresh token is refused") {
   Fixture f;
   for (const std::string& token : {std::string(), std::string("rt_live_unknown"),

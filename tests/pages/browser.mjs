@@ -103,6 +103,7 @@ test('register, verify by the mailed link, consent, and back to the app with a c
   const text = await page.locator('main').innerText();
   assert.ok(text.includes('Space <b>Cargo</b> & Co.'), 'the name is text');
   assert.ok(text.includes('see how many points you have'));
+  assert.equal(await page.getByLabel('Let it act as you').isChecked(), true);
   await press(page, 'Allow');
   await page.waitForURL(`${app.redirectUri}**`);
   const { parameters, headers } = app.came.pop();
@@ -254,6 +255,26 @@ test('a forgotten password is replaced by mail, and other sessions end', async (
   assert.equal(await heading(elsewhere), 'Log in');
   await logIn(page);
   assert.equal(await heading(page), 'Your account');
+});
+
+test('a user keeps an app to reading, and lets it act again', async () => {
+  const page = await visitor();
+  await logIn(page);
+  const ask = () => page.goto(app.authorization(platform.base, operator.app.client_id));
+  const box = page.getByLabel('Let it act as you');
+  await ask();
+  await box.uncheck();
+  await press(page, 'Allow');
+  await page.waitForURL(`${app.redirectUri}**`);
+  app.came.pop();
+  await ask();
+  assert.equal(await box.isChecked(), false, 'the choice is remembered');
+  await page.goto(`${platform.base}/connected-apps`);
+  await look(page, 'connected-apps-reading');
+  await press(page, 'Let it act as me: Space');
+  assert.equal(await page.getByRole('status').innerText(), 'The app may act as you.');
+  await press(page, 'Don’t let it act as me: Space');
+  assert.match(await page.getByRole('status').innerText(), /can’t act as you any more/);
 });
 
 test('an app is disconnected', async () => {

@@ -266,6 +266,80 @@ TEST_CASE("the policy of a page holds no more of a redirect URI than its origin"
   }
 }
 
+// The session token of the code in a redirect to the app; empty where there is none.
+std::string session_token_of(const Platform& p, const Answer& redirect) {
+  const std::string location = expect(303, redirect).header("Location");
+  const size_t start = location.find("code=") + 5;
+  const Code code = {.code = location.substr(start, location.find('&', start) - start),
+                     .verifier = verifier};
+  Client client(p.berthd);
+  const Answer given = expect(200, client.post("/api/oauth/token", code_exchange(p.app, code)));
+  return given.body.value("session_token", std::string());
+}
+
+TEST_CASE("the consent page names what a session is for, and the user can keep it to reading") {
+  Platform p;
+  p.browser.log_in(p.ada);
+  Form form = authorization(p.app, "profile:read", challenge);
+  form.emplace("decision", "allow");
+  const auto may_act = [&](const std::string& session_token) {
+    const Ask rename = {
+        .method = "PUT", .path = "/api/avatars/me", .body = R"({"display_name": "x"})"};
+    return Client(p.berthd, session_token).ask(rename).status == 200;
+  };
+  const std::string ticked = "value=\"full\" checked", box = "name=\"session_access\"";
+  const Answer page = expect(200, p.browser.open(p.authorization_path()));
+  CHECK_THAT(page.text, Contains("Let it act as you") && Contains("chat") && Contains("friends") &&
+                            Contains("block people") && Contains("avatar") && Contains(ticked));
+
+  // Without the box that isn't ticked, as browsers send it.
+  const std::string reads = session_token_of(p, p.browser.send("/consent", form));
+  CHECK_FALSE(may_act(reads));
+  // The next page remembers it.
+  CHECK_THAT(expect(200, p.browser.open(p.authorization_path())).text,
+             Contains(box) && !Contains(ticked));
+  form.emplace("session_access", "full");
+  CHECK(may_act(session_token_of(p, p.browser.send("/consent", form))));
+  CHECK(may_act(reads));
+
+  const auto change = [&](const std::string& access) {
+    p.browser.open("/connected-apps");
+    return p.browser.send("/connected-apps/session",
+                          {{"app_id", p.app.id}, {"session_access", access}});
+  };
+  CHECK_THAT(expect(200, change("read")).text, Contains("can’t act as you"));
+  CHECK_FALSE(may_act(reads));
+  CHECK_THAT(expect(422, change("everything")).text, Contains("must be full or read"));
+  CHECK_THAT(expect(200, change("full")).text, Contains("It can act as you"));
+  CHECK(may_act(reads));
+}
+
+TEST_CASE("an app that takes no session tokens isn't asked about, and can't get one behind that") {
+  Platform p;
+  p.browser.log_in(p.ada);
+  Client owner(p.berthd, p.ada.jwt);
+  const auto take_session_tokens = [&](bool wanted) {
+    expect(200, owner.ask({.method = "PUT",
+                           .path = "/api/operator/apps/" + p.app.id,
+                           .body = json{{"session_tokens", wanted}}.dump()}));
+  };
+  take_session_tokens(false);
+  const Answer page = expect(200, p.browser.open(p.authorization_path()));
+  CHECK_THAT(page.text, !Contains("session_access") && !Contains("act as you") &&
+                            Contains("name=\"without_session\" value=\"yes\""));
+  Form form = authorization(p.app, "profile:read", challenge);
+  form.emplace("decision", "allow");
+  form.emplace("without_session", "yes");
+  CHECK(session_token_of(p, p.browser.send("/consent", form)).empty());
+  CHECK_THAT(p.browser.open("/connected-apps").text,
+             Contains("App of ada") && !Contains("act as you"));
+  // It changes while the page stands open: the user is asked anew.
+  expect(200, p.browser.open(p.authorization_path()));
+  take_session_tokens(true);
+  const Answer again = expect(409, p.browser.send("/consent", form));
+  CHECK_THAT(again.text, Contains("Let it act as you") && Contains("changed what it asks for"));
+}
+
 TEST_CASE("consent can't be forged") {
   Platform p;
   p.browser.log_in(p.ada);

@@ -39,6 +39,8 @@ json encode(const apps::App& app) {
           {"is_approved", app.is_approved()},
           {"logo_url", or_null(app.logo_url)},
           {"website_url", or_null(app.website_url)},
+          {"session_tokens", app.session_tokens},
+          {"refresh_requires_client", app.refresh_requires_client},
           {"inserted_at", to_iso8601(app.inserted_at)}};
 }
 
@@ -57,7 +59,9 @@ Reply create_app(db::Tx& tx, const Call& call, const Services&) {
       .website_url = text_or_nothing(body, "website_url"),
       .redirect_uris = body.at("redirect_uris"),
       .allowed_scopes = body.contains("allowed_scopes") ? decode_scopes(body, "allowed_scopes")
-                                                        : ScopeSet{Scope::profile_read}};
+                                                        : ScopeSet{Scope::profile_read},
+      .session_tokens = body.value("session_tokens", true),
+      .refresh_requires_client = body.value("refresh_requires_client", false)};
   const apps::AppWithSecret created = apps::create(tx, call.user->id, wanted);
   json app = encode(created.app);
   app["client_secret"] = created.client_secret;

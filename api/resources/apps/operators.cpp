@@ -35,7 +35,10 @@ apps::Profile changed_profile(const apps::App& app, const json& body) {
                            .logo_url = app.logo_url,
                            .website_url = app.website_url,
                            .redirect_uris = body.value("redirect_uris", app.redirect_uris),
-                           .allowed_scopes = app.allowed_scopes};
+                           .allowed_scopes = app.allowed_scopes,
+                           .session_tokens = body.value("session_tokens", app.session_tokens),
+                           .refresh_requires_client =
+                               body.value("refresh_requires_client", app.refresh_requires_client)};
   if (body.contains("app_description"))
     profile.app_description = text_or_nothing(body, "app_description").value_or("");
   if (body.contains("logo_url")) profile.logo_url = text_or_nothing(body, "logo_url");

@@ -49,4 +49,10 @@ apps::App authenticated_client(db::Tx& tx, const Call& call) {
   return apps::authenticate(tx, *id, *secret);
 }
 
+std::optional<apps::App> client_if_authenticated(db::Tx& tx, const Call& call) {
+  if (!credentials(call.http, "Basic") && !parameter(call.body, "client_secret"))
+    return std::nullopt;
+  return authenticated_client(tx, call);
+}
+
 }  // namespace berth::api

@@ -18,7 +18,8 @@ json encode(const connections::Connection& connection, const Services& services)
           {"connected_at", to_iso8601(connection.connected_at)},
           {"last_used", or_null(noted ? noted : connection.last_used)},
           {"daily_spend_limit", or_null(connection.daily_spend_limit)},
-          {"spent_today", connection.spent_today}};
+          {"spent_today", connection.spent_today},
+          {"session_access", play::name(connection.session_access)}};
 }
 
 Reply one(const connections::Connection& connection, const Services& services) {
@@ -39,11 +40,19 @@ Reply get_connected_app(db::Tx& tx, const Call& call, const Services& services) 
 }
 
 Reply limit_connected_app(db::Tx& tx, const Call& call, const Services& services) {
-  const json& limit = call.body.at("daily_spend_limit");
-  return one(connections::set_daily_spend_limit(
-                 tx, call.user->id, call.id("app_id"),
-                 limit.is_null() ? std::nullopt : std::optional(limit.get<std::int64_t>())),
-             services);
+  const std::string& app_id = call.id("app_id");
+  const auto limit = call.body.find("daily_spend_limit");
+  const auto access = text_or_nothing(call.body, "session_access");
+  if (limit == call.body.end() && !access)
+    throw invalid_field("daily_spend_limit", "is required, or session_access");
+  if (limit != call.body.end())
+    connections::set_daily_spend_limit(
+        tx, call.user->id, app_id,
+        limit->is_null() ? std::nullopt : std::optional(limit->get<std::int64_t>()));
+  if (access)
+    connections::set_session_access(tx, call.user->id, app_id,
+                                    play::parse_session_access(*access).value());
+  return one(connections::get(tx, call.user->id, app_id), services);
 }
 
 Reply disconnect_app(db::Tx& tx, const Call& call, const Services&) {

@@ -104,9 +104,9 @@ Reply token(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services) {
-  return encode(
-      oauth::refresh(tx, std::nullopt, call.body.at("refresh_token"), services.oauth_policy),
-      tx.now());
+  const auto client = client_if_authenticated(tx, call);
+  return encode(oauth::refresh(tx, client, call.body.at("refresh_token"), services.oauth_policy),
+                tx.now());
 }
 
 Reply verify_token(db::Tx& tx, const Call& call, const Services&) {

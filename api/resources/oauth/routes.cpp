@@ -183,7 +183,7 @@ std::vector<Route> oauth_routes() {
        .path = "/api/oauth/connected-apps/{app_id}",
        .name = "limitConnectedApp",
        .tag = "OAuth",
-       .summary = "Set what the app may spend in a day",
+       .summary = "Set what the app may spend in a day, and whether it may act as oneself",
        .access = session(),
        .rate = account_writes,
        .body_kind = Body::only_json,

@@ -10,7 +10,8 @@ namespace berth::apps {
 
 const std::string app_columns =
     "id, owner_id, app_name, app_description, logo_url, website_url, client_id, redirect_uris, "
-    "allowed_scopes, approved_scopes, listed, suspended_at, promoted_tier, inserted_at, updated_at";
+    "allowed_scopes, approved_scopes, listed, suspended_at, promoted_tier, inserted_at, "
+    "updated_at, session_tokens, refresh_requires_client";
 const std::string select_apps = "SELECT " + app_columns + " FROM apps ";
 
 App app_of(const db::Query& row) {
@@ -24,6 +25,8 @@ App app_of(const db::Query& row) {
           .redirect_uris = nlohmann::json::parse(row.text(7)).get<std::vector<std::string>>(),
           .allowed_scopes = stored_scopes(row.text(8)),
           .approved_scopes = stored_scopes(row.text(9)) | ScopeSet::automatic(),
+          .session_tokens = row.flag(15),
+          .refresh_requires_client = row.flag(16),
           .listed = row.flag(10),
           .suspended = !row.null(11),
           .promoted_tier = row.text_or_null(12),

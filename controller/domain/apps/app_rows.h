@@ -12,7 +12,7 @@ namespace berth::apps {
 // behind which a query may have columns of its own, from `after_app` on.
 extern const std::string app_columns;
 extern const std::string select_apps;
-inline constexpr int after_app = 15;
+inline constexpr int after_app = 17;
 App app_of(const db::Query& row);
 std::string stored_uris(const std::vector<std::string>& uris);  // a JSON array
 

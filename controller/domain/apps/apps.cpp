@@ -32,12 +32,12 @@ AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app)
   tx.execute(
       "INSERT INTO apps (id, owner_id, app_name, app_description, logo_url, website_url, "
       "client_id, client_secret_hash, redirect_uris, allowed_scopes, approved_scopes, "
-      "inserted_at, updated_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)",
+      "session_tokens, refresh_requires_client, inserted_at, updated_at) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)",
       id, owner_id, app.app_name, app.app_description, app.logo_url, app.website_url,
       "client_" + hex(random_bytes(client_id_bytes)), token_hash(secret),
       stored_uris(app.redirect_uris), app.allowed_scopes.text(), ScopeSet::automatic().text(),
-      tx.now());
+      app.session_tokens, app.refresh_requires_client, tx.now());
   ledger::open_account(tx, ledger::app_account(id));
   return {.app = *find(tx, id), .client_secret = secret};
 }

@@ -29,7 +29,9 @@ struct App {
   std::vector<std::string> redirect_uris;
   ScopeSet allowed_scopes;   // what it registered that it may ask for
   ScopeSet approved_scopes;  // what it may get now, the automatic ones included
-  bool listed = false;       // among the public operators
+  bool session_tokens = true;
+  bool refresh_requires_client = false;
+  bool listed = false;  // among the public operators
   bool suspended = false;
   std::optional<std::string> promoted_tier;
   Instant inserted_at;
@@ -45,6 +47,12 @@ struct Profile {  // what its owner says of it
   std::optional<std::string> website_url;
   std::vector<std::string> redirect_uris;
   ScopeSet allowed_scopes;
+  // Whether authorization codes of users give a session token (st_live_) beside the others. Where
+  // it is false, those that were given before don't work either.
+  bool session_tokens = true;
+  // Whether POST /api/auth/refresh asks for the client's secret, as POST /api/oauth/token does (RFC
+  // 6749, section 6).
+  bool refresh_requires_client = false;
 };
 using NewApp = Profile;
 enum class Listing { unlisted, listed };

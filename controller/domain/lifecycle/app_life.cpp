@@ -27,10 +27,12 @@ App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) 
   const int rows = tx.execute(
       "UPDATE apps SET app_name = $2, app_description = $3, logo_url = $4, website_url = $5, "
       "redirect_uris = $6, allowed_scopes = $7, approved_scopes = $8, listed = $9, "
-      "updated_at = $10 WHERE id = $1 AND deleted_at IS NULL",
+      "session_tokens = $10, refresh_requires_client = $11, updated_at = $12 WHERE id = $1 AND "
+      "deleted_at IS NULL",
       app.id, profile.app_name, profile.app_description, profile.logo_url, profile.website_url,
       stored_uris(profile.redirect_uris), profile.allowed_scopes.text(), approved.text(),
-      listing == Listing::listed, tx.now());
+      listing == Listing::listed, profile.session_tokens, profile.refresh_requires_client,
+      tx.now());
   return changed(tx, app.id, rows);
 }
 

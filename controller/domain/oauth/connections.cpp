@@ -14,7 +14,8 @@ constexpr size_t flushed_at_once = 500;  // rows in one transaction: some millis
 
 const std::string select_connections =
     "SELECT g.id, g.app_id, a.app_name, a.app_description, a.logo_url, g.scopes, g.connected_at, "
-    "g.last_used_at, g.daily_spend_limit, g.spent_day, g.spent_on_day "
+    "g.last_used_at, g.daily_spend_limit, g.spent_day, g.spent_on_day, g.session_access, "
+    "a.session_tokens "
     "FROM grants g JOIN apps a ON a.id = g.app_id ";
 const std::string of_user =
     "WHERE g.user_id = $1 AND g.revoked_at IS NULL AND g.scopes <> '' AND a.deleted_at IS NULL ";
@@ -30,7 +31,9 @@ Connection connection_of(const db::Query& row, Instant now) {
           .connected_at = row.instant(6),
           .last_used = row.instant_or_null(7),
           .daily_spend_limit = row.integer_or_null(8),
-          .spent_today = spent_today ? row.integer(10) : 0};
+          .spent_today = spent_today ? row.integer(10) : 0,
+          .session_access = play::parse_session_access(row.text(11)).value(),
+          .takes_session_tokens = row.flag(12)};
 }
 
 }  // namespace
@@ -63,10 +66,27 @@ Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const s
   return get(tx, user_id, app_id);
 }
 
+Connection set_session_access(db::Tx& tx, const std::string& user_id, const std::string& app_id,
+                              play::SessionAccess access) {
+  tx.execute("UPDATE grants SET session_access = $2 WHERE id = $1",
+             get(tx, user_id, app_id).grant_id, play::name(access));
+  return get(tx, user_id, app_id);
+}
+
+play::SessionAccess session_access(db::Tx& tx, const std::string& user_id,
+                                   const std::string& app_id) {
+  auto rows = tx.query(
+      "SELECT session_access FROM grants "
+      "WHERE user_id = $1 AND app_id = $2 AND revoked_at IS NULL",
+      user_id, app_id);
+  return rows.next() ? play::parse_session_access(rows.text(0)).value() : play::SessionAccess::full;
+}
+
 void end_grant(db::Tx& tx, const std::string& grant_id) {
   oauth::revoke_contents(tx, grant_id);
   tx.execute(
-      "UPDATE grants SET revoked_at = $2, scopes = '', daily_spend_limit = NULL WHERE id = $1",
+      "UPDATE grants SET revoked_at = $2, scopes = '', daily_spend_limit = NULL, "
+      "session_access = 'full' WHERE id = $1",
       grant_id, tx.now());
 }
 

@@ -105,18 +105,22 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
   return *scopes;
 }
 
-std::expected<AuthorizationCode, Error> authorize(db::Tx& tx, const accounts::User& user,
-                                                  const AuthorizationRequest& request) {
+std::expected<AuthorizationCode, Error> authorize(
+    db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request,
+    const std::optional<play::SessionAccess>& session_access) {
   const apps::App app = asking_app(tx, request);
   const auto scopes = asked_scopes(app, user, request);
   if (!scopes) return std::unexpected(scopes.error());
   const std::string grant_id = consent(tx, app.id, user.id, *scopes);
+  if (session_access)
+    tx.execute("UPDATE grants SET session_access = $2 WHERE id = $1", grant_id,
+               play::name(*session_access));
   const std::string code = random_token("ac_live_");
   tx.execute(
       "INSERT INTO authorization_codes (code_hash, grant_id, redirect_uri, scopes, code_challenge, "
-      "expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
+      "expires_at, with_session) VALUES ($1, $2, $3, $4, $5, $6, $7)",
       token_hash(code), grant_id, request.redirect_uri, scopes->text(), request.code_challenge,
-      tx.now() + code_lifetime);
+      tx.now() + code_lifetime, app.session_tokens);
   return AuthorizationCode{.code = code, .redirect_uri = request.redirect_uri};
 }
 
@@ -126,7 +130,7 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
   const std::string hash = token_hash(code);
   auto rows = tx.query(
       "SELECT c.grant_id, c.redirect_uri, c.scopes, c.code_challenge, c.expires_at, c.used_at, "
-      "c.family_id, g.user_id, g.app_id, g.revoked_at, u.suspended_at "
+      "c.family_id, g.user_id, g.app_id, g.revoked_at, u.suspended_at, c.with_session "
       "FROM authorization_codes c JOIN grants g ON g.id = c.grant_id "
       "JOIN users u ON u.id = g.user_id WHERE c.code_hash = $1",
       hash);
@@ -141,6 +145,7 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
   if (!rows.null(9)) return bad_code("the user has disconnected the app");
   if (!rows.null(10) || client.suspended) return bad_code("the account or the app is suspended");
   const std::string user_id = rows.text(7);
+  const bool with_session = rows.flag(11);
   const ScopeSet consented = stored_scopes(rows.text(2));
   const ScopeSet scopes = usable(consented, client.approved_scopes, user_id == client.owner_id);
   if (scopes.empty()) return bad_code("its scopes were withdrawn from the app");
@@ -149,14 +154,20 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
   tx.execute("UPDATE authorization_codes SET used_at = $2, family_id = $3 WHERE code_hash = $1",
              hash, tx.now(), family.id);
   const Instant expires_at = std::min(tx.now() + access_token_lifetime, family.end);
-  const play::Token session = play::start(tx, family.id, family.end);
-  return Tokens{.access_token = add_access_token(tx, family.id, expires_at),
-                .access_token_expires_at = expires_at,
-                .refresh_token = add_refresh_token(tx, family),
-                .scopes = scopes,
-                .user_id = user_id,
-                .session_token = session.token,
-                .session_token_expires_at = session.expires_at};
+  Tokens tokens = {.access_token = add_access_token(tx, family.id, expires_at),
+                   .access_token_expires_at = expires_at,
+                   .refresh_token = add_refresh_token(tx, family),
+                   .scopes = scopes,
+                   .user_id = user_id,
+                   .session_token = {},
+                   .session_token_expires_at = {}};
+  // The user consented to a session only if the app took session tokens at that time, too.
+  if (with_session && client.session_tokens) {
+    const play::Token session = play::start(tx, family.id, family.end);
+    tokens.session_token = session.token;
+    tokens.session_token_expires_at = session.expires_at;
+  }
+  return tokens;
 }
 
 Tokens client_credentials(db::Tx& tx, const apps::App& client,

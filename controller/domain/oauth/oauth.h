@@ -55,9 +55,12 @@ struct AuthorizationCode {
   std::string code;
   std::string redirect_uri;
 };
-// A code for the user's consent to what he was asked; throws and refuses like the two above.
-std::expected<AuthorizationCode, Error> authorize(db::Tx& tx, const accounts::User& user,
-                                                  const AuthorizationRequest& request);
+// A code for the user's consent to what was asked; throws and refuses like the two above.
+// `session_access`: what the user chose that the app may do with its session tokens; where they
+// weren't asked, what they chose before stays.
+std::expected<AuthorizationCode, Error> authorize(
+    db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request,
+    const std::optional<play::SessionAccess>& session_access = {});
 
 struct Tokens {
   std::string access_token;
@@ -65,7 +68,7 @@ struct Tokens {
   std::string refresh_token;  // empty: there is none
   ScopeSet scopes;            // of the access token, right now
   std::string user_id;
-  // On authorization_code grants alone.
+  // On authorization_code grants alone, of apps that take session tokens.
   std::optional<std::string> session_token;
   std::optional<Instant> session_token_expires_at;
 };
@@ -82,8 +85,9 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
 
 // Grant refresh_token: a new pair, and the old refresh token is consumed. One that was consumed
 // longer ago than the grace revokes its family (RFC 9700, section 4.14.2). `client` empty: by
-// /api/auth/refresh, which has no client authentication. `scope`: for an access token that has less
-// (RFC 6749, section 6). Errors: consumed_refresh_token, invalid_scope.
+// /api/auth/refresh without client authentication, which an app can refuse for its tokens; then
+// nothing is consumed or revoked. `scope`: for an access token that has less (RFC 6749, section 6).
+// Errors: consumed_refresh_token, invalid_scope, invalid_client.
 Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::string& refresh_token,
                const Policy& policy, const std::optional<std::string>& scope = {});
 

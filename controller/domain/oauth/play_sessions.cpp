@@ -15,8 +15,8 @@ using oauth::after_holder;
 db::Query find_row(db::Tx& tx, const std::string& token) {
   static const std::string sql = "SELECT " + oauth::holder_columns +
                                  ", t.id, t.expires_at, t.last_heartbeat_at, t.ended_at, "
-                                 "t.points_earned, t.token_hash, t.started_at FROM play_sessions "
-                                 "t " +
+                                 "t.points_earned, t.token_hash, t.started_at, "
+                                 "g.session_access, a.session_tokens FROM play_sessions t " +
                                  oauth::holder_joins + "WHERE t.token_hash = $1";
   return tx.query(sql, token_hash(token));
 }
@@ -41,8 +41,11 @@ Session session_of(const db::Query& row, Instant now) {
           .expires_at = row.instant(after_holder + 1),
           .last_heartbeat_at = last_heartbeat_at,
           .ended_at = ended_at,
-          .points_earned = row.integer(after_holder + 4)};
+          .points_earned = row.integer(after_holder + 4),
+          .access = parse_session_access(row.text(after_holder + 7)).value()};
 }
+
+bool is_wanted_by_app(const db::Query& row) { return row.flag(after_holder + 8); }
 
 Token new_token(Instant now, Instant family_end) {
   return {.token = random_token("st_live_"),
@@ -95,6 +98,16 @@ std::string owner_of(db::Tx& tx, const std::string& app_id) {
 
 }  // namespace
 
+std::string_view name(SessionAccess access) {
+  return access == SessionAccess::full ? "full" : "read";
+}
+
+std::optional<SessionAccess> parse_session_access(std::string_view text) {
+  for (const SessionAccess access : {SessionAccess::full, SessionAccess::read})
+    if (text == name(access)) return access;
+  return std::nullopt;
+}
+
 Token start(db::Tx& tx, const std::string& family_id, Instant family_end) {
   const Token token = new_token(tx.now(), family_end);
   tx.execute(
@@ -109,6 +122,8 @@ Session check(db::Tx& tx, const std::string& token) {
   if (!rows.next()) throw Error(Code::invalid_token, "the session token is unknown");
   Session session = session_of(rows, tx.now());
   oauth::check_holder(rows, session.expires_at, tx.now());
+  if (!is_wanted_by_app(rows))
+    throw Error(Code::token_revoked, "the app takes no session tokens any more");
   return session;
 }
 

@@ -2,14 +2,22 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
 #include "controller/domain/ledger/rewards.h"
 
-// A user's time in an app, by the session token (st_live_) that the app got with his code. It shows
-// that the user is there; it has no scopes. Functions throw berth::Error.
+// A user's time in an app, by the session token (st_live_) that the app got with the user's code.
+// It shows that the user is there; it has no scopes. Functions throw berth::Error.
 namespace berth::play {
+
+// What the user lets an app do with its session tokens beside the session's own routes: act as the
+// user (chat, friends, avatar, presence, learning), or only read what those routes show.
+enum class SessionAccess { full, read };
+std::string_view name(SessionAccess access);
+// By its name; nothing where `text` is none.
+std::optional<SessionAccess> parse_session_access(std::string_view text);
 
 inline constexpr Duration token_lifetime = std::chrono::hours(24);
 // Like presence: nobody is there who wasn't heard of for so long.
@@ -34,6 +42,7 @@ struct Session {
   std::optional<Instant> last_heartbeat_at;
   std::optional<Instant> ended_at;  // by itself, too
   std::int64_t points_earned = 0;
+  SessionAccess access = SessionAccess::full;  // as the user allows it right now
 };
 inline bool is_alive(const Session& session, Instant now) {
   return !session.ended_at && session.last_heartbeat_at &&
@@ -44,7 +53,7 @@ inline bool is_alive(const Session& session, Instant now) {
 Token start(db::Tx& tx, const std::string& family_id, Instant family_end);
 
 // The session of the token, ended or not. Throws invalid_token, token_expired, token_revoked (with
-// its family or consent), account_suspended.
+// its family or consent, or where the app takes no session tokens any more), account_suspended.
 Session check(db::Tx& tx, const std::string& token);
 // The session of the token in whatever state.
 std::optional<Session> find(db::Tx& tx, const std::string& token);

@@ -13,12 +13,13 @@ std::unexpected<Error> bad_refresh(const char* why) {
 }
 
 // Where a refresh token stands, and whose it is. Columns behind the holder's: family_id,
-// expires_at, consumed_at.
+// expires_at, consumed_at, refresh_requires_client.
 db::Query find_refresh_token(db::Tx& tx, const std::string& hash) {
   static const std::string sql =
       "SELECT " + holder_columns +
-      ", t.family_id, t.expires_at, t.consumed_at FROM refresh_tokens t " + holder_joins +
-      "WHERE t.token_hash = $1";
+      ", t.family_id, t.expires_at, t.consumed_at, a.refresh_requires_client "
+      "FROM refresh_tokens t " +
+      holder_joins + "WHERE t.token_hash = $1";
   return tx.query(sql, hash);
 }
 
@@ -107,6 +108,10 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   if (!rows.next()) return bad_refresh("the refresh token is unknown");
   const Holder holder = holder_of(rows);
   if (client && holder.app_id != client->id) return bad_refresh("the refresh token is unknown");
+  // Before anything else: whoever tries this without the client's secret changes nothing.
+  if (!client && rows.flag(after_holder + 3))
+    return std::unexpected(
+        Error(Code::invalid_client, "this app refreshes with its client_id and client_secret"));
   const Family family = {.id = rows.text(after_holder), .end = holder.family_end};
   if (const auto consumed = rows.instant_or_null(after_holder + 2)) {
     // A client that lost the answer tries again within the grace; anybody later is a thief or was

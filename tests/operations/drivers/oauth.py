@@ -25,7 +25,12 @@ def new_scope_request(scene):
 
 @driver("createApp")
 def create_app(scene):
-    body = {"app_name": "A game", "redirect_uris": [REDIRECT_URI]}
+    body = {
+        "app_name": "A game",
+        "redirect_uris": [REDIRECT_URI],
+        "session_tokens": False,
+        "refresh_requires_client": True,
+    }
     return scene.new_user().post("/api/oauth/apps", body)
 
 
@@ -150,7 +155,7 @@ def get_connected_app(scene):
 @driver("limitConnectedApp")
 def limit_connected_app(scene):
     path = "/api/oauth/connected-apps/" + scene.app.id
-    return connected(scene).patch(path, {"daily_spend_limit": 10})
+    return connected(scene).patch(path, {"daily_spend_limit": 10, "session_access": "read"})
 
 
 @driver("disconnectApp")
@@ -182,7 +187,11 @@ def get_operator_app(scene):
 
 @driver("updateOperatorApp")
 def update_operator_app(scene):
-    return scene.app.owner.put("/api/operator/apps/" + scene.app.id, {"app_name": "Another name"})
+    return scene.app.owner.put("/api/operator/apps/" + scene.app.id, {
+        "app_name": "Another name",
+        "session_tokens": True,
+        "refresh_requires_client": False,
+    })
 
 
 @driver("deleteOperatorApp")
