@@ -1,5 +1,7 @@
 #include "api/gate/errors.h"
 
+#include "controller/domain/accounts/sessions.h"
+
 namespace berth::api {
 namespace {
 
@@ -34,6 +36,11 @@ std::string bearer_challenge(const Error& error, const Challenge& challenge) {
     // Where a session token isn't enough, no scope would be (RFC 6750, section 3: it is optional).
     if (!challenge.scope.empty()) value += ", scope=" + quoted_string(challenge.scope);
   }
+  // RFC 9470, section 3.
+  if (error.code == Code::insufficient_user_authentication)
+    value += ", error=\"insufficient_user_authentication\", error_description=" +
+             quoted_string(error.what()) + ", max_age=\"" +
+             std::to_string(std::chrono::seconds(accounts::proof_fresh_for).count()) + "\"";
   if (concerns_token(error.code) && challenge.with_credentials)
     value += ", error=\"invalid_token\", error_description=" + quoted_string(error.what());
   return value + ", resource_metadata=" +

@@ -1,9 +1,8 @@
 // The visitor's own account.
 #include "api/pages/page.h"
+#include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/new_password.h"
-#include "api/resources/accounts/sign_in.h"
 #include "controller/domain/accounts/sessions.h"
-#include "controller/domain/lifecycle/user_admin.h"
 
 namespace berth::api::pages {
 namespace {
@@ -101,14 +100,9 @@ Page end_session(Visit& visit) {
 }
 
 Page delete_account(Visit& visit) {
-  const Services& services = visit.services;
   return unless_refused(
       [&] {
-        confirm_password(visit.user(), visit.field("password"), visit.address, services);
-        services.db.write([&](db::Tx& tx) {
-          if (const auto user = accounts::find(tx, visit.user().id))
-            accounts::delete_account(tx, *user, services.keys);
-        });
+        api::delete_account(visit.user(), visit.field("password"), visit.address, visit.services);
         Page page = message("Your account is deleted", {"Farewell."});
         page.session = "";
         return page;

@@ -2,10 +2,27 @@
 #include "api/pages/page.h"
 #include "api/pages/qr_code.h"
 #include "api/resources/accounts/sign_in.h"
+#include "controller/domain/accounts/sessions.h"
 #include "controller/domain/accounts/two_factor.h"
 
 namespace berth::api::pages {
 namespace {
+
+// The form asks for the password where the session's last proof is too old.
+void set_ask_password(const Visit& visit, Page& page) {
+  const bool is_fresh = visit.services.db.read(
+      [&](db::Tx& tx) { return accounts::has_fresh_proof(tx, visit.visitor->session_id); });
+  page.values.set("ask_password",
+                  Values(is_fresh ? Values::type::bool_false : Values::type::bool_true));
+}
+
+void require_proof(const Visit& visit) {
+  const std::string password = visit.field("password");
+  api::require_proof(visit.user(), visit.visitor->session_id,
+                     {.password = password.empty() ? std::nullopt : std::optional(password),
+                      .address = visit.address},
+                     visit.services);
+}
 
 Page enabled_page(const Visit& visit) {
   Page page = {.title = "Second factor", .content = "totp"};
@@ -13,16 +30,18 @@ Page enabled_page(const Visit& visit) {
       [&](db::Tx& tx) { return two_factor::recovery_codes_left(tx, visit.user().id); });
   page.values.set("enabled", Values(Values::type::bool_true));
   page.values.set("codes_left", std::to_string(left));
+  set_ask_password(visit, page);
   return page;
 }
 
-Page setup_page(const two_factor::Setup& setup) {
+Page setup_page(const Visit& visit, const two_factor::Setup& setup) {
   Page page = {.title = "Set up an authenticator", .content = "totp"};
   const QrCode code = qr_code(setup.uri);
   page.values.set("qr_size", std::to_string(code.size));
   page.values.set("qr_path", code.path);
   page.values.set("secret", setup.secret);
   page.values.set("setup", Values(Values::type::bool_true));
+  set_ask_password(visit, page);
   return page;
 }
 
@@ -44,14 +63,16 @@ Page show_totp(Visit& visit) {
 }
 
 Page set_up_totp(Visit& visit) {
-  return setup_page(visit.services.db.write(
-      [&](db::Tx& tx) { return two_factor::set_up(tx, visit.user(), visit.services.keys); }));
+  return setup_page(visit, visit.services.db.write([&](db::Tx& tx) {
+    return two_factor::set_up(tx, visit.user(), visit.services.keys);
+  }));
 }
 
 Page enable_totp(Visit& visit) {
   const Services& services = visit.services;
   return unless_refused(
       [&] {
+        require_proof(visit);
         return codes_page(services.db.write([&](db::Tx& tx) {
           return two_factor::enable(tx, visit.user(), visit.field("code"), services.keys,
                                     services.base_url);
@@ -60,8 +81,9 @@ Page enable_totp(Visit& visit) {
       [&] {
         if (visit.user().totp_enabled) return enabled_page(visit);
         // The same secret: it is in the authenticator by now.
-        return setup_page(services.db.read(
-            [&](db::Tx& tx) { return two_factor::pending(tx, visit.user(), services.keys); }));
+        return setup_page(visit, services.db.read([&](db::Tx& tx) {
+          return two_factor::pending(tx, visit.user(), services.keys);
+        }));
       });
 }
 
@@ -81,9 +103,15 @@ Page disable_totp(Visit& visit) {
 }
 
 Page new_recovery_codes(Visit& visit) {
-  return codes_page(visit.services.db.write([&](db::Tx& tx) {
-    return two_factor::new_recovery_codes(tx, visit.user(), visit.services.keys);
-  }));
+  const Services& services = visit.services;
+  return unless_refused(
+      [&] {
+        require_proof(visit);
+        return codes_page(services.db.write([&](db::Tx& tx) {
+          return two_factor::new_recovery_codes(tx, visit.user(), services.keys, services.base_url);
+        }));
+      },
+      [&] { return show_totp(visit); });
 }
 
 }  // namespace berth::api::pages

@@ -25,9 +25,9 @@ Reply change_password(const Call& call, const Services& services);
 Reply forgot_password(db::Tx& tx, const Call& call, const Services& services);
 Reply reset_password(const Call& call, const Services& services);
 Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services);
-Reply enable_totp(db::Tx& tx, const Call& call, const Services& services);
+Reply enable_totp(const Call& call, const Services& services);
 Reply disable_totp(const Call& call, const Services& services);
-Reply new_recovery_codes(db::Tx& tx, const Call& call, const Services& services);
+Reply new_recovery_codes(const Call& call, const Services& services);
 
 // accounts/admin.cpp
 Reply list_users(db::Tx& tx, const Call& call, const Services& services);

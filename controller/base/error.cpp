@@ -38,6 +38,9 @@ constexpr std::array codes = {
              "The client isn't known or its secret is wrong."},
     CodeInfo{Code::consumed_refresh_token, "invalid_grant", 401,
              "The refresh token is unknown, consumed, expired or revoked."},
+    CodeInfo{Code::insufficient_user_authentication, "insufficient_user_authentication", 401,
+             "The session's last proof of a password or a second factor is too old (RFC 9470); "
+             "send the password with the request, or log in again."},
     CodeInfo{Code::insufficient_scope, "insufficient_scope", 403, "The token lacks the scope."},
     CodeInfo{Code::forbidden, "forbidden", 403, "This belongs to somebody else, or is for admins."},
     CodeInfo{Code::email_not_verified, "email_not_verified", 403,

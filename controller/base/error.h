@@ -34,6 +34,7 @@ enum class Code {
   invalid_totp,
   invalid_client,
   consumed_refresh_token,
+  insufficient_user_authentication,
   // 403
   insufficient_scope,
   forbidden,

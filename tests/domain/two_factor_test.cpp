@@ -152,8 +152,10 @@ TEST_CASE("a recovery code works once, however it is typed, for its user alone")
 TEST_CASE("new recovery codes replace the old ones") {
   Phone phone;
   const auto old_codes = phone.enabled();
-  const auto codes = phone.world.write(
-      [&](db::Tx& tx) { return two_factor::new_recovery_codes(tx, phone.user, phone.world.keys); });
+  const auto codes = phone.world.write([&](db::Tx& tx) {
+    return two_factor::new_recovery_codes(tx, phone.user, phone.world.keys,
+                                          "https://api.example.org");
+  });
   CHECK_FALSE(phone.take(old_codes[0]));
   CHECK(phone.take(codes[0]));
 }

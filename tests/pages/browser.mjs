@@ -414,3 +414,37 @@ test('nobody is led away by the login', async () => {
     await page.waitForURL(`${platform.base}/account`);
   }
 });
+
+// It moves the clock, so it stands behind the others.
+test('the second factor asks for the password again where the login is a while ago', async () => {
+  const late = await platform.operator('lara', {
+    app_name: 'Late', redirect_uris: [app.redirectUri], allowed_scopes: ['profile:read'],
+  });
+  const page = await visitor();
+  await logIn(page, late);
+  await page.goto(`${platform.base}/account/totp`);
+  await press(page, 'Set it up');
+  const secret = await page.locator('code.secret').innerText();
+  assert.equal(await page.getByLabel('Password').count(), 0);
+  await platform.admin('POST', '/api/internal/clock', { advance_seconds: 600 });
+  const code = async () => {
+    const { ahead_seconds: ahead } = await platform.admin('GET', '/api/internal/clock');
+    return totp(secret, Date.now() / 1000 + ahead);
+  };
+  await fill(page, { Code: await code() });
+  await press(page, 'Turn the second factor on');
+  assert.match(await page.getByRole('alert').innerText(), /your password is needed again/);
+  await look(page, 'totp-setup-password');
+  await fill(page, { Code: await code(), Password: 'not the password' });
+  await press(page, 'Turn the second factor on');
+  assert.match(await page.getByRole('alert').innerText(), /password is wrong/);
+  await fill(page, { Code: await code(), Password: late.password });
+  await press(page, 'Turn the second factor on');
+  assert.equal(await heading(page), 'Your recovery codes');
+  await platform.admin('POST', '/api/internal/clock', { advance_seconds: 600 });
+  await page.goto(`${platform.base}/account/totp`);
+  await look(page, 'totp-password');
+  await fill(page, { 'Password, for new recovery codes': late.password });
+  await press(page, 'Make new recovery codes');
+  assert.equal(await heading(page), 'Your recovery codes');
+});

@@ -2,12 +2,12 @@
 #include "api/resources/handlers.h"
 
 #include "api/gate/encode.h"
+#include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/encode_profile.h"
 #include "api/resources/accounts/encode_user.h"
 #include "api/resources/accounts/new_password.h"
 #include "api/resources/accounts/sign_in.h"
 #include "controller/domain/accounts/sessions.h"
-#include "controller/domain/lifecycle/user_admin.h"
 
 namespace berth::api {
 namespace {
@@ -110,12 +110,7 @@ Reply update_me(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply delete_me(const Call& call, const Services& services) {
-  confirm_password(*call.user, call.body.at("password"), call.address, services);
-  services.db.write([&](db::Tx& tx) {
-    if (const auto user = accounts::find(tx, call.user->id))
-      accounts::delete_account(tx, *user, services.keys);
-  });
-  services.presence->forget(call.user->id);
+  delete_account(*call.user, call.body.at("password"), call.address, services);
   return message("the account is deleted");
 }
 

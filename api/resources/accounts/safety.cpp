@@ -16,6 +16,12 @@ Reply encode_codes(const char* text, const std::vector<std::string>& codes) {
           .headers = {{"Cache-Control", "no-store"}}};
 }
 
+Proof proof_in(const Call& call) {
+  return {.password = text_or_nothing(call.body, "password"),
+          .totp_code = text_or_nothing(call.body, "totp_code"),
+          .address = call.address};
+}
+
 }  // namespace
 
 Reply change_password(const Call& call, const Services& services) {
@@ -51,10 +57,13 @@ Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services) {
           .headers = {{"Cache-Control", "no-store"}}};
 }
 
-Reply enable_totp(db::Tx& tx, const Call& call, const Services& services) {
-  return encode_codes(
-      "login now asks for a code; keep the recovery codes in a safe place",
-      two_factor::enable(tx, *call.user, call.body.at("code"), services.keys, services.base_url));
+Reply enable_totp(const Call& call, const Services& services) {
+  require_proof(*call.user, call.session_id, proof_in(call), services);
+  return encode_codes("login now asks for a code; keep the recovery codes in a safe place",
+                      services.db.write([&](db::Tx& tx) {
+                        return two_factor::enable(tx, *call.user, call.body.at("code"),
+                                                  services.keys, services.base_url);
+                      }));
 }
 
 Reply disable_totp(const Call& call, const Services& services) {
@@ -65,9 +74,13 @@ Reply disable_totp(const Call& call, const Services& services) {
   return message("login no longer asks for a code");
 }
 
-Reply new_recovery_codes(db::Tx& tx, const Call& call, const Services& services) {
+Reply new_recovery_codes(const Call& call, const Services& services) {
+  require_proof(*call.user, call.session_id, proof_in(call), services);
   return encode_codes("these are the recovery codes from now on; the old ones don't work any more",
-                      two_factor::new_recovery_codes(tx, *call.user, services.keys));
+                      services.db.write([&](db::Tx& tx) {
+                        return two_factor::new_recovery_codes(tx, *call.user, services.keys,
+                                                              services.base_url);
+                      }));
 }
 
 }  // namespace berth::api

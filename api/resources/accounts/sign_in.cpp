@@ -137,6 +137,35 @@ std::string confirm_password(const accounts::User& user, const std::string& pass
   return found.hash;
 }
 
+namespace {
+
+void confirm_code(const accounts::User& user, const std::string& code, const std::string& address,
+                  const Services& services) {
+  const auto counted = services.db.read([&](db::Tx& tx) { return attempt_on(tx, user, address); });
+  Try one_try(counted, Secret::code, services);
+  const bool right = services.db.write([&](db::Tx& tx) {
+    const auto current = accounts::find(tx, user.id);
+    return current && current->totp_enabled &&
+           two_factor::take_code(tx, user.id, code, services.keys);
+  });
+  if (!right) throw Error(Code::invalid_totp, "the code is wrong or was used");
+  one_try.was_no_failure();
+}
+
+}  // namespace
+
+void require_proof(const accounts::User& user, const std::string& session_id, const Proof& proof,
+                   const Services& services) {
+  if (proof.password) confirm_password(user, *proof.password, proof.address, services);
+  if (proof.totp_code) confirm_code(user, *proof.totp_code, proof.address, services);
+  if (proof.password || proof.totp_code)
+    services.db.write([&](db::Tx& tx) { accounts::note_proof(tx, session_id); });
+  else if (!services.db.read([&](db::Tx& tx) { return accounts::has_fresh_proof(tx, session_id); }))
+    throw Error(Code::insufficient_user_authentication,
+                "it is more than 10 minutes ago that you proved who you are; your password is "
+                "needed again");
+}
+
 void disable_totp(const accounts::User& user, const SecondFactorOff& wanted,
                   const Services& services) {
   confirm_password(user, wanted.password, wanted.address, services);

@@ -35,8 +35,21 @@ struct CodeSignIn {
 };
 SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services);
 
-// Turns the second factor off. Codes can't be guessed faster here than at login. Throws
-// invalid_credentials, invalid_state, invalid_totp or rate_limited.
+// What a user shows beside their session where that alone isn't enough.
+struct Proof {
+  std::optional<std::string> password = {};
+  std::optional<std::string> totp_code = {};  // of the authenticator, or a recovery code
+  std::string address;                        // where it comes from
+};
+// For changes of the account's safety. What is shown has to be right, and is noted on the session;
+// where nothing is shown, the session's last proof has to be fresh (accounts::proof_fresh_for). A
+// wrong password or code counts as a failed login. Throws insufficient_user_authentication,
+// invalid_credentials, invalid_totp, rate_limited.
+void require_proof(const accounts::User& user, const std::string& session_id, const Proof& proof,
+                   const Services& services);
+
+// Turns the second factor off. A code is guessed no faster here than at login. Throws
+// invalid_credentials, invalid_state, invalid_totp, rate_limited.
 struct SecondFactorOff {
   std::string password;
   std::string code;

@@ -98,4 +98,13 @@ outbox::Letter notice_letter(const User& user, const std::string& what,
                   "/forgot-password\n"};
 }
 
+outbox::Letter deletion_letter(const User& user) {
+  return {.to = user.email,
+          .subject = "Your account was deleted",
+          .body = "Hello " + user.username +
+                  ",\n\nyour account was deleted by somebody who knows its password. Your name "
+                  "and address were removed, and its points are lost.\n\nIf it wasn't you, "
+                  "somebody else has this password: change it wherever else you use it.\n"};
+}
+
 }  // namespace berth::accounts

@@ -30,5 +30,7 @@ outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
 // That something about the account's safety was changed: who didn't do it has to know.
 outbox::Letter notice_letter(const User& user, const std::string& what,
                              const std::string& base_url);
+// That the account is gone.
+outbox::Letter deletion_letter(const User& user);
 
 }  // namespace berth::accounts

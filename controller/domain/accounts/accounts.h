@@ -101,7 +101,9 @@ struct Session {
   Instant created_at;
   Instant expires_at;
 };
-// Throws account_suspended. The oldest sessions end where there are too many (sessions.h).
+// For somebody who has just proven their password, and their second factor where they have one:
+// that proof is fresh for a while (sessions.h). Throws account_suspended. The oldest sessions end
+// where there are too many.
 Session open_session(db::Tx& tx, const std::string& user_id, const std::string& address,
                      const std::string& user_agent, Duration lifetime);
 

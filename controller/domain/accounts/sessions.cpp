@@ -22,8 +22,8 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
                            .created_at = tx.now(),
                            .expires_at = tx.now() + lifetime};
   tx.execute(
-      "INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6)",
+      "INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at, "
+      "authenticated_at) VALUES ($1, $2, $3, $4, $5, $6, $5)",
       session.id, user_id, address, cut(user_agent, kept_of_user_agent), session.created_at,
       session.expires_at);
   tx.execute(
@@ -32,6 +32,15 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
       "ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET $3)",
       user_id, tx.now(), max_sessions_per_user);
   return session;
+}
+
+bool has_fresh_proof(db::Tx& tx, const std::string& session_id) {
+  return tx.number("SELECT count(*) FROM sessions WHERE id = $1 AND authenticated_at > $2",
+                   session_id, tx.now() - proof_fresh_for) > 0;
+}
+
+void note_proof(db::Tx& tx, const std::string& session_id) {
+  tx.execute("UPDATE sessions SET authenticated_at = $2 WHERE id = $1", session_id, tx.now());
 }
 
 Page<SessionInfo> list_sessions(db::Tx& tx, const std::string& user_id, const PageRequest& page) {

@@ -28,6 +28,15 @@ void end_session(db::Tx& tx, const std::string& user_id, const std::string& sess
 // All of them but `kept`.
 void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept = {});
 
+// How long a proof of the password or of a second factor opens what a session alone doesn't:
+// changes of the account's safety.
+inline constexpr std::chrono::minutes proof_fresh_for{10};
+// Whether the last proof in this session, its login included, is younger than that. False where
+// there is no such session.
+bool has_fresh_proof(db::Tx& tx, const std::string& session_id);
+// The user has just given one.
+void note_proof(db::Tx& tx, const std::string& session_id);
+
 using berth::network_of;
 // Whether the user has logged in from there in the last 90 days.
 inline constexpr Duration networks_known_for = std::chrono::days(90);

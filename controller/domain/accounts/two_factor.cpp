@@ -168,8 +168,11 @@ void disable(db::Tx& tx, const accounts::User& user, const std::string& code, co
 }
 
 std::vector<std::string> new_recovery_codes(db::Tx& tx, const accounts::User& user,
-                                            const Keys& keys) {
+                                            const Keys& keys, const std::string& base_url) {
   require_enabled(tx, user);
+  outbox::put(tx, keys.data,
+              accounts::notice_letter(
+                  user, "new recovery codes were made, and the old ones work no more", base_url));
   return replace_recovery_codes(tx, user.id, keys);
 }
 

@@ -31,9 +31,10 @@ std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const st
 // Throws invalid_state where it isn't enabled; invalid_totp.
 void disable(db::Tx& tx, const accounts::User& user, const std::string& code, const Keys& keys,
              const std::string& base_url);
-// In the place of those that are left. Throws invalid_state where TOTP isn't enabled.
+// In the place of those that are left, and a mail that says so. Throws invalid_state where TOTP
+// isn't enabled.
 std::vector<std::string> new_recovery_codes(db::Tx& tx, const accounts::User& user,
-                                            const Keys& keys);
+                                            const Keys& keys, const std::string& base_url);
 int recovery_codes_left(db::Tx& tx, const std::string& user_id);
 
 // Whether `code` is one of the authenticator's, or a recovery code, of this user; it is used up

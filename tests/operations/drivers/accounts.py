@@ -21,7 +21,8 @@ def with_totp(scene):
     user = scene.new_user()
     secret = user.post("/api/auth/totp/setup").expect(200)["secret"]
     now = time.time() + scene.admin.get("/api/internal/clock").expect(200)["ahead_seconds"]
-    enabled = user.post("/api/auth/totp/enable", {"code": totp(secret, now)})
+    body = {"code": totp(secret, now), "password": user.password}
+    enabled = user.post("/api/auth/totp/enable", body)
     return user, enabled
 
 
@@ -133,7 +134,8 @@ def disable_totp(scene):
 
 @driver("newRecoveryCodes")
 def new_recovery_codes(scene):
-    return with_totp(scene)[0].post("/api/auth/totp/recovery-codes")
+    user = with_totp(scene)[0]
+    return user.post("/api/auth/totp/recovery-codes", {"password": user.password})
 
 
 @driver("listUsers")

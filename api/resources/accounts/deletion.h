@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "api/gate/services.h"
+#include "controller/domain/accounts/accounts.h"
+
+namespace berth::api {
+
+// Deletes the user's own account, after their password, and mails them that it is gone; for the API
+// and for the hosted pages. Throws invalid_credentials, rate_limited; invalid_state while an app of
+// theirs has a deployment that isn't destroyed.
+void delete_account(const accounts::User& user, const std::string& password,
+                    const std::string& address, const Services& services);
+
+}  // namespace berth::api
