@@ -18,9 +18,30 @@ TokenKind kind_of(const std::string& token) {
   return token.find("_live_") == std::string::npos ? TokenKind::unknown : TokenKind::other_of_ours;
 }
 
+// For the security log.
+std::string_view name_of(TokenKind kind) {
+  switch (kind) {
+    case TokenKind::jwt:
+      return "session_jwt";
+    case TokenKind::access:
+      return "access_token";
+    case TokenKind::refresh:
+      return "refresh_token";
+    case TokenKind::play_session:
+      return "play_session_token";
+    case TokenKind::other_of_ours:
+    case TokenKind::unknown:
+      break;
+  }
+  return "unknown";
+}
+
 Bearer use_session(db::Tx& tx, const std::string& token, const Services& services) {
-  accounts::SignedIn signed_in = accounts::check_signed_in(tx, token, services.keys);
-  return {.user = std::move(signed_in.user), .session_id = std::move(signed_in.session_id)};
+  accounts::SignedIn signed_in =
+      accounts::check_signed_in(tx, token, services.keys, &services.session_uses);
+  return {.user = std::move(signed_in.user),
+          .session_id = std::move(signed_in.session_id),
+          .ends_idle = signed_in.ends_idle};
 }
 
 Bearer use_play_session(db::Tx& tx, const std::string& token) {
@@ -145,7 +166,20 @@ void authenticate(db::Tx& tx, const Access& access, const Services& services, Ca
     call.admin = usable ? std::string(actor) : "internal";
     return;
   }
-  Bearer bearer = check_bearer(tx, access, bearer_token(call.http), services);
+  const std::string token = bearer_token(call.http);
+  Bearer bearer = [&] {
+    try {
+      return check_bearer(tx, access, token, services);
+    } catch (Error& refusal) {
+      // Whoever showed none was rejected no token.
+      if (!token.empty()) {
+        if (!refusal.event)
+          refusal.event = {.kind = SecurityKind::token_rejected, .reason = name(refusal.code)};
+        refusal.event->token_kind = name_of(kind_of(token));
+      }
+      throw;
+    }
+  }();
   // The session's own routes, which take nothing but its token, stay open: they don't act as the
   // user.
   if (bearer.play && access.kind == Access::Kind::session_or_play_session &&
@@ -154,6 +188,7 @@ void authenticate(db::Tx& tx, const Access& access, const Services& services, Ca
                 "the user lets this app only read with its session token, and not act as them");
   if (bearer.caller) services.uses.note(bearer.caller->grant_id, tx.now());
   if (bearer.play) services.uses.note(bearer.play->grant_id, tx.now());
+  if (bearer.ends_idle) services.session_uses.note(bearer.session_id, tx.now());
   call.user = std::move(bearer.user);
   call.session_id = std::move(bearer.session_id);
   call.caller = std::move(bearer.caller);

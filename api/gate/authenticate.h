@@ -22,6 +22,7 @@ std::string scope_names(const std::vector<Scope>& scopes);
 struct Bearer {
   std::optional<accounts::User> user = {};
   std::string session_id = {};
+  bool ends_idle = false;  // the session
   std::optional<oauth::Caller> caller = {};
   std::optional<play::Session> play = {};
 };

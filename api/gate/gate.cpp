@@ -6,7 +6,6 @@
 #include "api/gate/client_address.h"
 #include "api/gate/errors.h"
 #include "api/gate/repeated_field.h"
-#include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
 #include "controller/domain/accounts/sessions.h"
@@ -73,7 +72,9 @@ PageRequest Call::page() const {
 
 struct Gate::Passage {
   const Request& request;
+  std::string address;  // the caller's
   std::string request_id;
+  std::string user_id = {};  // empty where nobody has shown who they are
   const Route* route = nullptr;
   Shape shape = Shape::nested;
   std::optional<RateLimiter::Verdict> rate;
@@ -82,7 +83,10 @@ struct Gate::Passage {
 };
 
 Gate::Gate(const Services& services, HttpMetrics& metrics)
-    : services_(services), metrics_(metrics), router_(routes(), services.environment) {
+    : services_(services),
+      metrics_(metrics),
+      router_(routes(), services.environment),
+      internal_secret_(services.internal_secret, services.rate_limits) {
   for (const Route* route : router_.rows()) {
     if (!route->body.empty() && route->check == Check::by_schema)
       validators_.emplace(route, Validator(route->body));
@@ -94,6 +98,7 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
 
 void Gate::handle(const Request& request, Response& response) {
   Passage passage = {.request = request,
+                     .address = client_address(request, services_.trusted_proxies),
                      .request_id = request_id_of(request, services_.clock.now()),
                      .route = nullptr,
                      .shape = Shape::nested,
@@ -119,9 +124,13 @@ void Gate::handle(const Request& request, Response& response) {
 Reply Gate::answer(Passage& passage) {
   const Request& request = passage.request;
   // Before routing: without the secret nobody learns which internal paths there are.
-  if (is_below_internal(request.path) && !is_admin(request)) {
+  if (is_below_internal(request.path)) {
     passage.shape = Shape::simple;
-    throw Error(Code::forbidden, "this is for admins of the platform only");
+    // Two of them are a wrong guess: a proxy may have looked at the other one.
+    const bool once = request.headers.count("x-internal-secret") <= 1;
+    internal_secret_.check(once ? request.headers.get("x-internal-secret") : "more than one",
+                           accounts::network_of(passage.address), passage.started);
+    passage.shape = Shape::nested;
   }
   Router::Match match = router_.find(request.method, request.path);
   if (match.route == nullptr) {
@@ -138,7 +147,7 @@ Reply Gate::answer(Passage& passage) {
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
                .body = {},
-               .address = client_address(request, services_.trusted_proxies),
+               .address = passage.address,
                .user = {},
                .session_id = {},
                .caller = {},
@@ -156,6 +165,7 @@ Reply Gate::run(Passage& passage, Call& call) {
   const Route& route = *passage.route;
   const auto enter = [&](db::Tx& tx) {
     authenticate(tx, route.access, services_, call);
+    if (call.user) passage.user_id = call.user->id;
     take_rate(passage, call);
     check_query(route, call);
     read_body(passage, call);
@@ -176,6 +186,7 @@ void Gate::take_rate(Passage& passage, const Call& call) {
   const Route& route = *passage.route;
   if (!services_.rate_limits || route.rate.limit == 0) return;
   std::string key(route.name);
+  RateLimiter& limiter = call.caller || call.play || call.user ? caller_limits_ : network_limits_;
   if (call.caller)
     key += " grant " + call.caller->grant_id;
   else if (call.play)
@@ -184,7 +195,7 @@ void Gate::take_rate(Passage& passage, const Call& call) {
     key += " user " + call.user->id;
   else
     key += " address " + accounts::network_of(call.address);
-  passage.rate = limiter_.take(key, route.rate, std::chrono::steady_clock::now());
+  passage.rate = limiter.take(key, route.rate, std::chrono::steady_clock::now());
   if (!passage.rate->allowed)
     throw Error(Code::rate_limited,
                 "at most " + std::to_string(route.rate.limit) + " requests in " +
@@ -269,6 +280,7 @@ Reply Gate::refused(const Passage& passage, const Reply& reply) const {
 }
 
 Reply Gate::reply_to_error(const Passage& passage, const Error& error) const {
+  if (const auto event = security_event_of(error)) note(passage, *event);
   const Challenge challenge = {
       .base_url = services_.base_url,
       .with_credentials = !bearer_token(passage.request).empty(),
@@ -278,11 +290,11 @@ Reply Gate::reply_to_error(const Passage& passage, const Error& error) const {
   return reply_to(error, passage.shape, challenge);
 }
 
-bool Gate::is_admin(const Request& request) const {
-  const std::string_view secret = request.headers.get("x-internal-secret");
-  // Hashes of the same length, so that not even the secret's length shows.
-  return !services_.internal_secret.empty() && request.headers.count("x-internal-secret") == 1 &&
-         equal_in_constant_time(sha256(secret), sha256(services_.internal_secret));
+void Gate::note(const Passage& passage, SecurityEvent event) const {
+  if (event.user_id.empty()) event.user_id = passage.user_id;
+  services_.security.note(event, {.address = passage.address,
+                                  .route = passage.route == nullptr ? "none" : passage.route->name,
+                                  .request_id = passage.request_id});
 }
 
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
@@ -316,11 +328,14 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
     if (!passage.rate->allowed)
       response.add_header("Retry-After", std::to_string(passage.rate->reset.count()));
   }
+  if (reply.status < 300 && passage.route != nullptr)
+    if (const auto event = security_event_of_success(passage.route->name)) note(passage, *event);
   const auto took = std::chrono::steady_clock::now() - passage.started;
   const std::string route(passage.route == nullptr ? "none" : passage.route->name);
   metrics_.observe(std::string(passage.request.method), route, reply.status, took);
-  const bool changes =
-      passage.route != nullptr && std::holds_alternative<WriteHandler>(passage.route->run);
+  // What was refused says so at debug alone: strangers can be refused as often as they like.
+  const bool changes = passage.route != nullptr && reply.status < 400 &&
+                       std::holds_alternative<WriteHandler>(passage.route->run);
   const auto level = changes || reply.status >= 500 ? log::Level::info : log::Level::debug;
   if (log::enabled(level))
     log::write(level, "request",

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "api/gate/idempotency.h"
+#include "api/gate/internal_secret.h"
 #include "api/gate/metrics.h"
 #include "api/gate/rate_limit.h"
 #include "api/gate/router.h"
@@ -34,14 +35,18 @@ class Gate {
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,
                    const idempotency::Slot& slot) const;
   Reply refused(const Passage& passage, const Reply& reply) const;
+  // Notes the error in the security log, too.
   Reply reply_to_error(const Passage& passage, const Error& error) const;
-  bool is_admin(const Request& request) const;
+  void note(const Passage& passage, SecurityEvent event) const;
   void finish(const Passage& passage, const Reply& reply, Response& response);
 
   const Services& services_;
   HttpMetrics& metrics_;
   Router router_;
-  RateLimiter limiter_;
+  // Apart, so that a flood from many networks doesn't push out what users and apps have used up.
+  RateLimiter network_limits_;
+  RateLimiter caller_limits_;
+  InternalSecret internal_secret_;
   std::unordered_map<const Route*, Validator> validators_;
 };
 

@@ -11,6 +11,12 @@ std::string principal_of(const Call& call) {
   return call.user ? "user:" + call.user->id : "internal";
 }
 
+// As it is, or its hash where somebody made it longer than any of ours.
+std::string kept_path(std::string_view path) {
+  constexpr size_t longest = 255;
+  return path.size() <= longest ? std::string(path) : "sha256:" + hex(sha256(path));
+}
+
 }  // namespace
 
 Slot slot(const Call& call, const Route& route, std::string_view key) {
@@ -18,7 +24,7 @@ Slot slot(const Call& call, const Route& route, std::string_view key) {
     throw Error(Code::malformed_request, "Idempotency-Key must have at most 255 characters");
   return {.principal = principal_of(call),
           .method = std::string(route.method),
-          .path = std::string(call.http.path),
+          .path = kept_path(call.http.path),
           .key = std::string(key),
           .request_hash = hex(sha256(call.http.body))};
 }

@@ -1,53 +1,48 @@
 #include "api/gate/login_throttle.h"
 
-#include <vector>
-
 namespace berth::api {
 namespace {
 
-struct Counter {
-  std::string key;
-  Rate rate;
-};
-
 std::string pair_key(const LoginThrottle::Attempt& attempt) {
-  return "account " + attempt.account + " from " + attempt.network;
-}
-
-std::vector<Counter> counters(const LoginThrottle::Attempt& attempt, LoginThrottle::Secret secret) {
-  std::vector<Counter> result = {{pair_key(attempt), LoginThrottle::account_from_network},
-                                 {"network " + attempt.network, LoginThrottle::network}};
-  if (attempt.known_network) return result;
-  if (secret == LoginThrottle::Secret::code)
-    result.push_back({"code of " + attempt.account, LoginThrottle::code_from_strangers});
-  else
-    result.push_back({"account " + attempt.account, LoginThrottle::account_from_strangers});
-  return result;
+  return attempt.account + " from " + attempt.network;
 }
 
 }  // namespace
 
+std::vector<LoginThrottle::Counter> LoginThrottle::counters(const Attempt& attempt, Secret secret) {
+  std::vector<Counter> result = {{pairs_, pair_key(attempt), account_from_network},
+                                 {networks_, attempt.network, network}};
+  if (attempt.known_network) return result;
+  if (secret == Secret::code)
+    result.push_back({accounts_by_code_, attempt.account, code_from_strangers});
+  else
+    result.push_back({accounts_, attempt.account, account_from_strangers});
+  return result;
+}
+
 std::optional<std::chrono::seconds> LoginThrottle::begin(const Attempt& attempt, Secret secret,
                                                          Time now) {
-  std::vector<std::string> taken;
-  for (const auto& [key, rate] : counters(attempt, secret)) {
-    const RateLimiter::Verdict verdict = failures_.take(key, rate, now);
-    if (!verdict.allowed) {
-      for (const std::string& other : taken) failures_.give_back(other);
-      return verdict.reset;
-    }
-    taken.push_back(key);
+  const std::vector<Counter> all = counters(attempt, secret);
+  const std::lock_guard lock(begin_mutex_);
+  for (const Counter& counter : all) {
+    const auto verdict = counter.failures.look(counter.key, counter.rate, now);
+    if (!verdict.allowed) return verdict.reset;
   }
+  for (const Counter& counter : all) counter.failures.take(counter.key, counter.rate, now);
   return std::nullopt;
 }
 
 void LoginThrottle::undo(const Attempt& attempt, Secret secret) {
-  for (const auto& [key, rate] : counters(attempt, secret)) failures_.give_back(key);
+  for (const Counter& counter : counters(attempt, secret)) counter.failures.give_back(counter.key);
 }
 
 void LoginThrottle::succeeded(const Attempt& attempt, Secret secret) {
   undo(attempt, secret);
-  failures_.forget(pair_key(attempt));
+  pairs_.forget(pair_key(attempt));
+}
+
+size_t LoginThrottle::size() {
+  return pairs_.size() + networks_.size() + accounts_.size() + accounts_by_code_.size();
 }
 
 }  // namespace berth::api

@@ -1,9 +1,18 @@
 #include "api/gate/rate_limit.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "controller/base/crypto.h"
+
 namespace berth::api {
 namespace {
 
-constexpr size_t takes_between_sweeps = 4'096;
+// More than one, so that a table which is no longer asked for much empties.
+constexpr int dropped_at_once = 2;
+constexpr size_t secret_bytes = 32;
+// A log whose times take less than this share of its memory gives the rest back.
+constexpr size_t slack = 4;
 
 std::chrono::seconds rounded_up(std::chrono::steady_clock::duration time) {
   return std::chrono::ceil<std::chrono::seconds>(time);
@@ -11,38 +20,102 @@ std::chrono::seconds rounded_up(std::chrono::steady_clock::duration time) {
 
 }  // namespace
 
-RateLimiter::Verdict RateLimiter::take(const std::string& key, const Rate& rate, Time now) {
-  Shard& shard = shards_[std::hash<std::string>()(key) % shard_count];
+RateLimiter::RateLimiter(size_t max_keys)
+    : max_keys_of_shard_(std::max<size_t>(1, max_keys / shard_count)),
+      secret_(random_bytes(secret_bytes)) {}
+
+size_t RateLimiter::HashOfHash::operator()(const Hash& hash) const noexcept {
+  size_t value = 0;
+  std::memcpy(&value, hash.data(), sizeof value);
+  return value;
+}
+
+RateLimiter::Hash RateLimiter::hash(std::string_view key) const {
+  const std::string whole = hmac_sha256(secret_, key);
+  Hash hash{};
+  std::memcpy(hash.data(), whole.data(), hash.size());
+  return hash;
+}
+
+// What a request at `now` would get. Drops the times that have left the window.
+RateLimiter::Verdict RateLimiter::verdict_on(Log& log, const Rate& rate, Time now) {
+  const auto is_in_window = [&](Time time) { return now - time < rate.window; };
+  log.times.erase(log.times.begin(), std::ranges::find_if(log.times, is_in_window));
+  if (log.times.capacity() > slack * std::max<size_t>(1, log.times.size()))
+    log.times.shrink_to_fit();
+  const int used = int(log.times.size());
+  const bool allowed = used < rate.limit;
+  const Time oldest = log.times.empty() ? now : log.times.front();
+  return {.allowed = allowed,
+          .limit = rate.limit,
+          .remaining = allowed ? rate.limit - used - 1 : 0,
+          .reset = rounded_up(oldest + rate.window - now)};
+}
+
+void RateLimiter::drop(Shard& shard, Logs::iterator log) {
+  shard.by_age.erase(log->second.place);
+  shard.logs.erase(log);
+}
+
+void RateLimiter::drop_some_old(Shard& shard, Time now) {
+  for (int i = 0; i < dropped_at_once && !shard.by_age.empty(); ++i) {
+    const auto oldest = shard.logs.find(*shard.by_age.front());
+    if (now - oldest->second.times.back() < oldest->second.window) return;
+    drop(shard, oldest);
+  }
+}
+
+RateLimiter::Verdict RateLimiter::take(std::string_view key, const Rate& rate, Time now) {
+  const Hash hashed = hash(key);
+  Shard& shard = shard_of(hashed);
   const std::lock_guard lock(shard.mutex);
-  if (++shard.takes % takes_between_sweeps == 0) sweep(shard, now);
-  Log& log = shard.logs[key];
+  drop_some_old(shard, now);
+  auto found = shard.logs.find(hashed);
+  if (found == shard.logs.end()) {
+    if (shard.logs.size() >= max_keys_of_shard_)
+      drop(shard, shard.logs.find(*shard.by_age.front()));
+    found = shard.logs.try_emplace(hashed).first;
+    found->second.place = shard.by_age.insert(shard.by_age.end(), &found->first);
+  }
+  Log& log = found->second;
+  const Verdict verdict = verdict_on(log, rate, now);
+  if (!verdict.allowed) return verdict;
   log.window = rate.window;
-  while (!log.times.empty() && now - log.times.front() >= rate.window) log.times.pop_front();
-  Verdict verdict = {.allowed = log.times.size() < size_t(rate.limit), .limit = rate.limit};
-  if (verdict.allowed) log.times.push_back(now);
-  verdict.remaining = rate.limit - int(log.times.size());
-  verdict.reset = rounded_up(log.times.front() + rate.window - now);
+  log.times.push_back(now);
+  shard.by_age.splice(shard.by_age.end(), shard.by_age, log.place);
   return verdict;
 }
 
-void RateLimiter::give_back(const std::string& key) {
-  Shard& shard = shards_[std::hash<std::string>()(key) % shard_count];
+RateLimiter::Verdict RateLimiter::look(std::string_view key, const Rate& rate, Time now) {
+  const Hash hashed = hash(key);
+  Shard& shard = shard_of(hashed);
   const std::lock_guard lock(shard.mutex);
-  const auto log = shard.logs.find(key);
-  if (log != shard.logs.end() && !log->second.times.empty()) log->second.times.pop_back();
+  const auto found = shard.logs.find(hashed);
+  if (found != shard.logs.end()) {
+    const Verdict verdict = verdict_on(found->second, rate, now);
+    if (found->second.times.empty()) drop(shard, found);
+    return verdict;
+  }
+  Log unused;
+  return verdict_on(unused, rate, now);
 }
 
-void RateLimiter::forget(const std::string& key) {
-  Shard& shard = shards_[std::hash<std::string>()(key) % shard_count];
+void RateLimiter::give_back(std::string_view key) {
+  const Hash hashed = hash(key);
+  Shard& shard = shard_of(hashed);
   const std::lock_guard lock(shard.mutex);
-  shard.logs.erase(key);
+  const auto found = shard.logs.find(hashed);
+  if (found == shard.logs.end()) return;
+  found->second.times.pop_back();
+  if (found->second.times.empty()) drop(shard, found);
 }
 
-void RateLimiter::sweep(Shard& shard, Time now) {
-  std::erase_if(shard.logs, [&](const auto& entry) {
-    const Log& log = entry.second;
-    return log.times.empty() || now - log.times.back() >= log.window;
-  });
+void RateLimiter::forget(std::string_view key) {
+  const Hash hashed = hash(key);
+  Shard& shard = shard_of(hashed);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.logs.find(hashed);
+  if (found != shard.logs.end()) drop(shard, found);
 }
 
 size_t RateLimiter::size() {

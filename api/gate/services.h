@@ -8,12 +8,14 @@
 
 #include "api/gate/event_stream.h"
 #include "api/gate/login_throttle.h"
+#include "api/gate/security_log.h"
 #include "api/transport/http.h"
 #include "controller/base/address_range.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/accounts/sessions.h"
 #include "controller/domain/ads/serving.h"
 #include "controller/domain/deployments/container_logs.h"
 #include "controller/domain/deployments/deployments.h"
@@ -60,6 +62,8 @@ struct Services {
   const Keys& keys;
   PasswordHasher& passwords;
   connections::UseLog& uses;
+  accounts::SessionUses& session_uses;
+  SecurityLog& security;
   std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
   std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
   std::shared_ptr<ChatFeeds> chat_feeds = make_chat_feeds();
@@ -71,6 +75,9 @@ struct Services {
   std::vector<AddressRange> trusted_proxies;  // whose X-Forwarded-For counts
   Duration session_lifetime = std::chrono::hours(24);
   ReservedNames reserved_names = {};
+  // Without use, a login by the API and one in a browser end after this; nothing: they don't.
+  std::optional<Duration> jwt_idle_timeout = {};
+  std::optional<Duration> browser_idle_timeout = {};
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;
   ads::CampaignIndex& campaign_index;

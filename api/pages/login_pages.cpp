@@ -63,6 +63,7 @@ Page code_page(const Visit& visit, const std::string& pending) {
 Page enter(const Visit& visit, const SignedIn& signed_in) {
   Page page = go_to(safe_next(visit.field("next")));
   page.session = accounts::session_jwt(signed_in.session, visit.services.keys);
+  if (signed_in.is_new_network) page.event = new_network_of(signed_in.user);
   return page;
 }
 
@@ -92,7 +93,8 @@ Page log_in(Visit& visit) {
                                  .password = visit.field("password"),
                                  .totp_code = {},
                                  .address = visit.address,
-                                 .user_agent = visit.user_agent()},
+                                 .user_agent = visit.user_agent(),
+                                 .idle_timeout = visit.services.browser_idle_timeout},
                                 visit.services));
   } catch (const Error& error) {
     if (error.code != Code::totp_required)
@@ -113,7 +115,8 @@ Page log_in_by_code(Visit& visit) {
         return enter(visit, sign_in_by_code({.user_id = *user_id,
                                              .code = visit.field("code"),
                                              .address = visit.address,
-                                             .user_agent = visit.user_agent()},
+                                             .user_agent = visit.user_agent(),
+                                             .idle_timeout = visit.services.browser_idle_timeout},
                                             visit.services));
       },
       // As it came: a wrong code makes it no younger.

@@ -15,12 +15,13 @@ Page token_page(std::string title, std::string_view content, const std::string& 
 
 bool is_about_token(const Error& error) { return error.details.contains("token"); }
 
-Page dead_link(const std::string& what_to_do, const std::string& link,
+Page dead_link(const Error& error, const std::string& what_to_do, const std::string& link,
                const std::string& link_text) {
   Page page = message("This link doesn’t work any more",
                       {"It was used, or it is too old, or a part of it is missing.", what_to_do},
                       link, link_text);
   page.status = 422;
+  page.event = security_event_of(error);
   return page;
 }
 
@@ -43,7 +44,8 @@ Page verify_email(Visit& visit) {
     });
   } catch (const Error& error) {
     if (!is_about_token(error)) throw;
-    return dead_link("If your address isn’t verified yet, your account sends you another mail.",
+    return dead_link(error,
+                     "If your address isn’t verified yet, your account sends you another mail.",
                      "/account", "To your account");
   }
   return message("Your address is verified", {"Thank you."}, "/account", "To your account");
@@ -72,7 +74,7 @@ Page reset_password(Visit& visit) {
     api::reset_password(token, visit.field("password"), visit.services);
   } catch (const Error& error) {
     if (is_about_token(error))
-      return dead_link("Ask for another mail.", "/forgot-password", "Forgotten password");
+      return dead_link(error, "Ask for another mail.", "/forgot-password", "Forgotten password");
     return refused(token_page("Choose a new password", "reset_password", token), error);
   }
   Page page =

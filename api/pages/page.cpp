@@ -49,6 +49,7 @@ Page refused(Page page, const Error& error) {
   if (!text.empty()) text[0] = char(std::toupper(static_cast<unsigned char>(text[0])));
   page.values.set("error", text + ".");
   page.retry_after = error.retry_after;
+  page.event = security_event_of(error);
   return page;
 }
 

@@ -45,6 +45,7 @@ struct Page {
   // For the session cookie: a JWT; empty: it ends.
   std::optional<std::string> session = {};
   std::optional<std::chrono::seconds> retry_after = {};
+  std::optional<SecurityEvent> event = {};  // for the security log
 };
 
 Page go_to(std::string path);

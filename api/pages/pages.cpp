@@ -180,7 +180,7 @@ bool Pages::handle(const Request& request, Response& response) {
   const auto started = std::chrono::steady_clock::now();
   const std::string request_id = new_uuid(services_.clock.now());
   try {
-    serve(*row, request, response);
+    serve(*row, request, request_id, response);
   } catch (const std::exception& failure) {
     log::error("a page failed",
                {{"request_id", request_id}, {"path", request.path}, {"error", failure.what()}});
@@ -195,7 +195,8 @@ bool Pages::handle(const Request& request, Response& response) {
   return true;
 }
 
-void Pages::serve(const Row& row, const Request& request, Response& response) {
+void Pages::serve(const Row& row, const Request& request, const std::string& request_id,
+                  Response& response) {
   Visit visit = {.http = request,
                  .services = services_,
                  .address = client_address(request, services_.trusted_proxies),
@@ -203,12 +204,24 @@ void Pages::serve(const Row& row, const Request& request, Response& response) {
                  .visitor = {},
                  .csrf = {},
                  .form_id = cookies_.form(request)};
+  const auto note = [&](SecurityEvent event) {
+    if (event.user_id.empty() && visit.visitor) event.user_id = visit.user().id;
+    services_.security.note(
+        event, {.address = visit.address, .route = row.name, .request_id = request_id});
+  };
   const std::string jwt = cookies_.session(request);
   if (!jwt.empty()) try {
-      visit.visitor = services_.db.read(
-          [&](db::Tx& tx) { return accounts::check_signed_in(tx, jwt, services_.keys); });
-    } catch (const Error&) {
+      visit.visitor = services_.db.read([&](db::Tx& tx) {
+        return accounts::check_signed_in(tx, jwt, services_.keys, &services_.session_uses);
+      });
+      if (visit.visitor->ends_idle)
+        services_.session_uses.note(visit.visitor->session_id, services_.clock.now());
+    } catch (const Error& refusal) {
       response.add_header("Set-Cookie", cookies_.end_session());
+      SecurityEvent event = refusal.event.value_or(
+          SecurityEvent{.kind = SecurityKind::token_rejected, .reason = name(refusal.code)});
+      event.token_kind = "session_cookie";
+      note(std::move(event));
     }
   const bool new_browser = visit.form_id.empty();
   if (new_browser) visit.form_id = random_token("");
@@ -222,10 +235,11 @@ void Pages::serve(const Row& row, const Request& request, Response& response) {
   const Rate rate = is_form ? sent : shown;
   const std::string key = std::string(row.name) + (is_form ? " sent " : " shown ") +
                           accounts::network_of(visit.address);
-  const auto verdict = limiter_.take(key, rate, std::chrono::steady_clock::now());
+  RateLimiter::Verdict verdict;
+  if (services_.rate_limits) verdict = limiter_.take(key, rate, std::chrono::steady_clock::now());
   if (is_form)
     if (auto form = parse_form(request.body); form && is_utf8(*form)) visit.form = std::move(*form);
-  if (services_.rate_limits && !verdict.allowed) {
+  if (!verdict.allowed) {
     page = refuse(429, "Too many requests", "Wait a little, and try again.");
     page.retry_after = verdict.reset;
   } else if (const auto repeated = repeated_field(request.headers)) {
@@ -235,9 +249,12 @@ void Pages::serve(const Row& row, const Request& request, Response& response) {
     page = refuse(400, "That didn’t work", "The address of this page is broken.");
   } else if (const std::string why = is_form ? refusal_of_form(visit) : ""; !why.empty()) {
     page = refuse(403, "Please try again", why);
+    page.event = {.kind = SecurityKind::form_rejected, .reason = "wrong_form_token"};
   } else {
     page = answer(visit, row.who, row.run);
   }
+  if (!page.event && is_form && page.status < 400) page.event = security_event_of_success(row.name);
+  if (page.event) note(*page.event);
   if (page.session) {
     // A new form cookie with each session: what was planted before doesn't outlive the login.
     visit.form_id = random_token("");

@@ -20,7 +20,8 @@ class Pages {
  private:
   struct Row;
   static const Row* find(const Request& request);
-  void serve(const Row& row, const Request& request, Response& response);
+  void serve(const Row& row, const Request& request, const std::string& request_id,
+             Response& response);
 
   const Services& services_;
   HttpMetrics& metrics_;

@@ -68,9 +68,12 @@ std::string to_string(const IpAddress& address) {
   return text.data();
 }
 
+// A text that isn't an address, which only a trusted proxy can send, is cut to this many bytes.
+constexpr size_t kept_of_other_text = 64;
+
 std::string network_of(std::string_view address) {
   auto parsed = parse_ip_address(address);
-  if (!parsed) return std::string(address);
+  if (!parsed) return std::string(address.substr(0, kept_of_other_text));
   if (parsed->family == AF_INET) return to_string(*parsed);
   std::fill(parsed->bytes.begin() + network_bytes, parsed->bytes.end(), std::uint8_t(0));
   return to_string(*parsed) + "/64";

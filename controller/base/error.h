@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/security_event.h"
+
 namespace berth {
 
 // Every way in which an operation can be refused. The names and HTTP statuses are in one table in
@@ -117,10 +119,18 @@ struct Error : std::runtime_error {
       : std::runtime_error(message), code(error_code), details(std::move(error_details)) {}
   Code code;
   Details details;
-  std::optional<std::chrono::seconds> retry_after = {};  // set if waiting helps
+  std::optional<std::chrono::seconds> retry_after = {};  // where waiting helps
+  // For the security log alone, where there is more to say than the code does.
+  std::optional<SecurityEvent> event = {};
 };
 
-// The error for one invalid field: 422 validation_failed.
+// The error, with what the security log says of it.
+inline Error with_event(Error error, SecurityEvent event) {
+  error.event = std::move(event);
+  return error;
+}
+
+// A refusal of one field: 422 validation_failed.
 inline Error invalid_field(const std::string& field, const std::string& reason) {
   return Error(Code::validation_failed, field + " " + reason, {{field, {reason}}});
 }

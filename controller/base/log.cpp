@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "controller/base/clock.h"
+#include "controller/base/text.h"
 
 namespace berth::log {
 namespace {
@@ -37,6 +38,13 @@ spdlog::logger& logger() {
   return *instance;
 }
 
+nlohmann::ordered_json shortened(const nlohmann::ordered_json& value) {
+  if (!value.is_string()) return value;
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.size() <= max_field_bytes) return value;
+  return cut(text, max_field_bytes) + "…";
+}
+
 std::string printed(const nlohmann::ordered_json& value) {
   return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -45,14 +53,14 @@ std::string as_text(std::string_view time, Level level, std::string_view message
   std::string line(time);
   line.append(" ").append(level_names[size_t(level)]).append(" ").append(message);
   for (const auto& [key, value] : fields)
-    line.append(" ").append(key).append("=").append(printed(value));
+    line.append(" ").append(key).append("=").append(printed(shortened(value)));
   return line;
 }
 
 std::string as_json(std::string_view time, Level level, std::string_view message, Fields fields) {
   nlohmann::ordered_json line = {
       {"time", time}, {"level", level_names[size_t(level)]}, {"msg", message}};
-  for (const auto& [key, value] : fields) line[std::string(key)] = value;
+  for (const auto& [key, value] : fields) line[std::string(key)] = shortened(value);
   return printed(line);
 }
 

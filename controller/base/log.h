@@ -12,8 +12,10 @@ namespace berth::log {
 enum class Level { debug, info, warning, error };
 enum class Format { json, text };
 
-// A named value in a line. It must never be a secret, a token, a password or the value of a
-// variable.
+// Of a text in a line: a longer one is cut, so that nobody fills the disk with what they send.
+inline constexpr size_t max_field_bytes = 4'096;
+
+// A named value of a line. Never a secret, a token, a password or an env_vars value.
 using Field = std::pair<std::string_view, nlohmann::ordered_json>;
 using Fields = std::initializer_list<Field>;
 

@@ -9,14 +9,13 @@
 #include "controller/base/url.h"
 #include "controller/base/yaml.h"
 #include "controller/berthd/config_keys.h"
+#include "controller/berthd/secret_strength.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 
 namespace berth {
 namespace {
 
 using nlohmann::json;
-
-constexpr size_t min_secret_length = 16;
 
 std::string read_file(const std::string& key, const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -96,6 +95,18 @@ std::string shown(const Key& key, const std::string& text) {
   return text;
 }
 
+// The command line is there for every process of the machine to read.
+void refuse_secrets_in_flags(const Config& config,
+                             const std::map<std::string, std::string>& flags) {
+  for (const auto& [name, text] : flags) {
+    const Key* key = find_key(name);
+    if (name == "smtp-url" && config.mail_server && config.mail_server->password.empty()) continue;
+    if (key != nullptr && key->kind == Key::Kind::secret && !text.empty())
+      throw ConfigError(name + ": production doesn't take it from the command line, which other " +
+                        "processes can read; set --" + name + "-file or " + variable_of(name));
+  }
+}
+
 void check_whole(const Config& config) {
   const auto refuse = [](const std::string& text) { throw ConfigError(text); };
   if (config.mail_server && !config.mail_from) refuse("mail-from: smtp-url needs a sender of mail");
@@ -107,8 +118,6 @@ void check_whole(const Config& config) {
   }
   if (!config.internal_secret)
     refuse("internal-secret: production needs one; set internal-secret-file");
-  if (config.internal_secret->size() < min_secret_length)
-    refuse("internal-secret: production needs at least 16 characters");
   if (config.kubernetes == Cluster::simulated)
     refuse("kubernetes: production doesn't run on the simulated cluster");
   if (!config.rate_limits) refuse("rate-limits: off is for development only");
@@ -126,6 +135,10 @@ void check_whole(const Config& config) {
   if (ours == domain_names::registered(config.apps_domain))
     refuse("apps-domain: " + config.apps_domain + " and base-url share the domain " + ours +
            "; production needs two");
+  if (!is_strong_secret(*config.internal_secret))
+    refuse(
+        "internal-secret: production needs 128 random bits or more, which are 32 hexadecimal "
+        "or 22 base64 characters; `openssl rand -hex 32` makes a good one");
 }
 
 }  // namespace
@@ -173,6 +186,7 @@ LoadedConfig load_config(const std::map<std::string, std::string>& flags,
         {std::string(key.name), shown(key, value.text), value.source, std::string(key.meaning)});
   }
   check_whole(result.config);
+  if (result.config.production) refuse_secrets_in_flags(result.config, flags);
   return result;
 }
 

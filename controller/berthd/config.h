@@ -85,6 +85,8 @@ struct Config {
   bool rate_limits = true;
   std::vector<AddressRange> trusted_proxies;
   Duration session_lifetime{};
+  std::optional<Duration> session_idle_timeout;  // of the hosted pages; nothing: none
+  std::optional<Duration> jwt_idle_timeout;      // of logins by the API
   Duration refresh_reuse_grace{};
   Duration refresh_family_lifetime{};
   Duration secret_grace{};

@@ -68,6 +68,14 @@ Duration duration(const std::string& text) {
   return value;
 }
 
+// Nothing: there is none.
+std::optional<Duration> idle_timeout(const std::string& text) {
+  const Duration value = duration(text);
+  if (value.count() == 0) return std::nullopt;
+  if (value < std::chrono::seconds(1)) want("0s, or 1s or more");
+  return value;
+}
+
 Address address(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) want("host:port");
@@ -459,6 +467,15 @@ const std::vector<Key>& config_keys() {
          c.session_lifetime = duration(v);
          if (c.session_lifetime.count() < 1000) want("1s or more");
        }},
+      {"session-idle-timeout", "2h",
+       "how long a login in a browser, on the hosted pages, may stay unused before it ends; 0s: "
+       "for "
+       "ever",
+       [](Config& c, const std::string& v) { c.session_idle_timeout = idle_timeout(v); }},
+      {"jwt-idle-timeout", "0s",
+       "the same for a login by POST /api/auth/login; 0s: its JWT is valid for session-lifetime, "
+       "used or not",
+       [](Config& c, const std::string& v) { c.jwt_idle_timeout = idle_timeout(v); }},
       {"refresh-family-lifetime", "90d",
        "how long tokens can be refreshed before the user has to log in again",
        [](Config& c, const std::string& v) {

@@ -35,6 +35,8 @@ namespace {
 constexpr std::chrono::seconds drain_grace{
     20};  // below Kubernetes' 30 s between SIGTERM and SIGKILL
 
+constexpr std::chrono::seconds summaries_interval{10};  // of events that the security log left out
+
 // The id of this database on every cluster that it uses, made once.
 std::string instance_of(db::Tx& tx) {
   auto rows = tx.query("SELECT value FROM meta WHERE key = 'instance'");
@@ -276,8 +278,10 @@ class Platform {
   PasswordHasher passwords_;
   backup::Maker backups_{data_, clock_, api::version};
   api::LoginThrottle login_throttle_;
+  api::SecurityLog security_log_{*registry_};
   connections::UseLog uses_;
-  reconcilers::ExpiryLoop expiry_{database_, uses_};
+  accounts::SessionUses session_uses_;
+  reconcilers::ExpiryLoop expiry_{database_, {&uses_, &session_uses_}};
   reconcilers::AdsLoop ads_{database_, campaign_index_};
   const api::Services services_ = services();
   api::HttpMetrics http_metrics_{*registry_};
@@ -292,6 +296,8 @@ class Platform {
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
       webhook_loop(config_, database_, services_, registry_);
   reconcilers::PresenceLoop presence_{database_, services_.presence};
+  reconcilers::Repeating summaries_{[this] { security_log_.write_summaries(); },
+                                    {.interval = summaries_interval}};
   std::thread serving_;
 };
 
@@ -354,6 +360,8 @@ api::Services Platform::services() {
           .keys = keys_,
           .passwords = passwords_,
           .uses = uses_,
+          .session_uses = session_uses_,
+          .security = security_log_,
           .environment =
               config_.production ? api::Environment::production : api::Environment::development,
           .base_url = base_url_,
@@ -363,6 +371,9 @@ api::Services Platform::services() {
           .trusted_proxies = config_.trusted_proxies,
           .session_lifetime = config_.session_lifetime,
           .reserved_names = config_.reserved_names,
+
+          .jwt_idle_timeout = config_.jwt_idle_timeout,
+          .browser_idle_timeout = config_.session_idle_timeout,
           .signup_bonus = config_.signup_bonus,
           .reward_rules = config_.reward_rules,
           .campaign_index = campaign_index_,
@@ -424,6 +435,7 @@ void Platform::start() {
   webhooks_->start();
   expiry_.start();
   presence_.start();
+  summaries_.start();
   billing_.start();
   ads_.start();
   serving_ = std::thread([this] { server_.run(); });
@@ -454,6 +466,7 @@ void Platform::stop() {
   engine_.stop();
   expiry_.stop();
   presence_.stop();
+  summaries_.stop();
   ads_.stop();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }

@@ -5,9 +5,9 @@
 
 namespace berth::reconcilers {
 
-ExpiryLoop::ExpiryLoop(db::Database& database, connections::UseLog& uses, Options options)
+ExpiryLoop::ExpiryLoop(db::Database& database, std::vector<UseLog*> uses, Options options)
     : database_(database),
-      uses_(uses),
+      uses_(std::move(uses)),
       options_(options),
       rounds_([this] { run_and_log(); }, {.interval = options.interval}) {}
 
@@ -16,10 +16,14 @@ ExpiryLoop::~ExpiryLoop() { stop(); }
 void ExpiryLoop::stop() {
   if (!rounds_.stop()) return;
   try {
-    uses_.flush(database_);
+    flush_uses();
   } catch (const std::exception& failure) {
-    log::warning("when apps were last used is lost", {{"error", failure.what()}});
+    log::warning("when apps and sessions were last used is lost", {{"error", failure.what()}});
   }
+}
+
+void ExpiryLoop::flush_uses() {
+  for (UseLog* uses : uses_) uses->flush(database_);
 }
 
 int ExpiryLoop::run_once() {
@@ -38,7 +42,7 @@ int ExpiryLoop::run_once() {
 void ExpiryLoop::run_and_log() {
   try {
     const int removed = run_once();
-    uses_.flush(database_);
+    flush_uses();
     if (removed > 0) log::debug("removed what has expired", {{"rows", removed}});
   } catch (const std::exception& failure) {
     log::warning("what has expired can't be removed", {{"error", failure.what()}});

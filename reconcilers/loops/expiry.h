@@ -1,16 +1,18 @@
 #pragma once
 
 #include <chrono>
+#include <utility>
+#include <vector>
 
 #include "controller/db/database.h"
-#include "controller/domain/oauth/connections.h"
+#include "controller/domain/oauth/use_log.h"
 #include "reconcilers/loops/repeating.h"
 
 namespace berth::reconcilers {
 
-// Deletes what has expired, in small batches, and records when consents were last used. Nothing
-// depends on when it does so. The composition root creates one, and calls start() and stop() once
-// each.
+// Removes what has expired, in small batches, and writes down when consents and sessions were last
+// used. Nothing depends on when it does so. For the composition root: make it, start() and stop()
+// it, once.
 class ExpiryLoop {
  public:
   struct Options {
@@ -20,10 +22,10 @@ class ExpiryLoop {
     int batch = 200;
   };
 
-  ExpiryLoop(db::Database& database, connections::UseLog& uses)
-      : ExpiryLoop(database, uses, Options()) {}
-  ExpiryLoop(db::Database& database, connections::UseLog& uses, Options options);
-  ~ExpiryLoop();  // calls stop()
+  ExpiryLoop(db::Database& database, std::vector<UseLog*> uses)
+      : ExpiryLoop(database, std::move(uses), Options()) {}
+  ExpiryLoop(db::Database& database, std::vector<UseLog*> uses, Options options);
+  ~ExpiryLoop();  // stops
   ExpiryLoop(const ExpiryLoop&) = delete;
   ExpiryLoop& operator=(const ExpiryLoop&) = delete;
 
@@ -37,9 +39,10 @@ class ExpiryLoop {
 
  private:
   void run_and_log();
+  void flush_uses();
 
   db::Database& database_;
-  connections::UseLog& uses_;
+  const std::vector<UseLog*> uses_;
   const Options options_;
   Repeating rounds_;  // last: joined before the members that it uses are destroyed
 };

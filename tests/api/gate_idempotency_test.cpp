@@ -187,4 +187,19 @@ TEST_CASE("operations that answer with a secret ignore the key") {
             [](db::Tx& tx) { return tx.number("SELECT count(*) FROM idempotency_keys"); }) == 0);
 }
 
+TEST_CASE("what is kept beside an answer is short, however long somebody makes the path") {
+  Fixture f;
+  const std::string path = "/api/deploy/apps/" + std::string(8'000, 'x') + "/restart";
+  const auto restart = [&] {
+    return f.g.ask("POST", path, {f.token, {"Idempotency-Key", "key"}}, "").error();
+  };
+  CHECK(restart() == "404 deployment_not_found");
+  CHECK(restart() == "404 deployment_not_found");
+  const auto number = [&](const char* sql) {
+    return f.g.world.read([&](db::Tx& tx) { return tx.number(sql); });
+  };
+  CHECK(number("SELECT count(*) FROM idempotency_keys") == 1);
+  CHECK(number("SELECT max(length(path)) FROM idempotency_keys") < 100);
+}
+
 }  // namespace

@@ -47,6 +47,9 @@ class GateWorld {
   PasswordHasher passwords;
   LoginThrottle throttle;
   connections::UseLog uses;
+  accounts::SessionUses session_uses;
+  prometheus::Registry registry_;
+  SecurityLog security{registry_};
   ads::CampaignIndex campaign_index;
   Services services = {
       .db = world.db,
@@ -54,6 +57,8 @@ class GateWorld {
       .keys = world.keys,
       .passwords = passwords,
       .uses = uses,
+      .session_uses = session_uses,
+      .security = security,
       .environment = Environment::development,
       .base_url = "https://api.example.org",
       .internal_secret = "internal secret",
@@ -122,7 +127,6 @@ class GateWorld {
   const prometheus::Registry& registry() const { return registry_; }
 
  private:
-  prometheus::Registry registry_;
   HttpMetrics metrics_{registry_};
   std::optional<Gate> gate_;  // made at the first request, so that services can be changed before
 };

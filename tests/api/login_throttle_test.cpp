@@ -100,4 +100,34 @@ TEST_CASE("a success on one's own account doesn't buy guesses at another's") {
   CHECK(made == 10);
 }
 
+TEST_CASE("an attempt that is held off makes no keys") {
+  Attacker eve;
+  for (int i = 0; i < 100; ++i) eve.fail("user" + std::to_string(i), "192.0.2.1");
+  const size_t full = eve.throttle.size();
+  CHECK(full == 201);  // a hundred pairs, a hundred accounts, one network
+  for (int i = 0; i < 10'000; ++i) CHECK_FALSE(eve.fail("other" + std::to_string(i), "192.0.2.1"));
+  CHECK(eve.throttle.size() == full);
+}
+
+TEST_CASE("an attempt that was none leaves no keys") {
+  Attacker ada;
+  const LoginThrottle::Attempt home = {.account = "ada", .network = "192.0.2.1"};
+  CHECK_FALSE(ada.throttle.begin(home, Secret::password, ada.now));
+  CHECK(ada.throttle.size() == 3);
+  ada.throttle.undo(home, Secret::password);
+  CHECK(ada.throttle.size() == 0);
+}
+
+TEST_CASE("a flood of networks doesn't push out what an account has lost") {
+  Attacker eve;
+  for (int i = 0; i < 100; ++i) eve.fail("ada", "198.51." + std::to_string(i) + ".0");
+  CHECK_FALSE(eve.fail("ada", "203.0.113.1"));
+  // More networks than the table of networks holds, all at one other account.
+  for (size_t i = 0; i < LoginThrottle::max_networks + 10'000; ++i)
+    eve.throttle.begin(
+        {.account = "eve", .network = "network " + std::to_string(i), .known_network = true},
+        Secret::password, eve.now);
+  CHECK_FALSE(eve.fail("ada", "203.0.113.1"));
+}
+
 }  // namespace

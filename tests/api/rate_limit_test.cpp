@@ -1,5 +1,6 @@
 #include "api/gate/rate_limit.h"
 
+#include <malloc.h>
 #include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
@@ -92,10 +93,65 @@ TEST_CASE("callers whose window is over are forgotten") {
   constexpr int callers = 20'000, remaining = 1'000;
   for (int i = 0; i < callers; ++i) limiter.take("old " + std::to_string(i), rate, start);
   CHECK(limiter.size() == size_t(callers));
-  // Each shard looks around once in 4,096 requests: enough for each of them to do so.
   for (int i = 0; i < 160'000; ++i)
     limiter.take("new " + std::to_string(i % remaining), rate, start + 1h);
   CHECK(limiter.size() == size_t(remaining));
+}
+
+TEST_CASE("the table never holds more than its limit; what was counted longest ago goes") {
+  constexpr size_t most = 1'600;
+  RateLimiter limiter(most);
+  const Rate rate = per_minute(1);
+  for (int i = 0; i < 20'000; ++i) {
+    // Counted again and again, the last one stays whatever comes.
+    limiter.forget("watched");
+    CHECK(limiter.take("watched", rate, start).allowed);
+    limiter.take("stranger " + std::to_string(i), rate, start);
+    REQUIRE(limiter.size() <= most);
+  }
+  CHECK(limiter.size() > most / 2);
+  CHECK_FALSE(limiter.look("watched", rate, start).allowed);
+  CHECK_FALSE(limiter.look("stranger 19999", rate, start).allowed);
+  CHECK(limiter.look("stranger 0", rate, start).allowed);
+}
+
+TEST_CASE("what is refused, given back or looked at leaves no key behind") {
+  RateLimiter limiter;
+  const Rate rate = per_minute(1);
+  CHECK(limiter.look("a", rate, start).allowed);
+  CHECK(limiter.look("a", rate, start).remaining == 0);
+  CHECK(limiter.size() == 0);
+  limiter.take("a", rate, start);
+  limiter.give_back("a");
+  CHECK(limiter.size() == 0);
+  limiter.take("a", rate, start);
+  CHECK_FALSE(limiter.look("a", rate, start).allowed);
+  CHECK(limiter.look("a", rate, start + 60s).allowed);
+  CHECK(limiter.size() == 0);
+  limiter.give_back("nobody");
+  limiter.forget("nobody");
+  CHECK(limiter.size() == 0);
+}
+
+TEST_CASE("a key costs the same however long it is") {
+  RateLimiter limiter;
+  const std::string first(1 << 20, 'x'), second = first.substr(1) + "y";
+  malloc_trim(0);
+  const size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 100; ++i) limiter.take(first + std::to_string(i), per_minute(1), start);
+  CHECK(mallinfo2().uordblks - before < 100 * 1'024);
+  CHECK(limiter.take(second, per_minute(1), start).allowed);
+}
+
+TEST_CASE("times that have left the window give their memory back") {
+  RateLimiter limiter;
+  const Rate rate = per_minute(10'000);
+  malloc_trim(0);
+  const size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < 10'000; ++i) limiter.take("a", rate, start);
+  CHECK(mallinfo2().uordblks - before > 10'000 * sizeof(Time));
+  limiter.take("a", rate, start + 1h);
+  CHECK(mallinfo2().uordblks - before < 1'024);
 }
 
 TEST_CASE("many threads together get no more than the limit") {

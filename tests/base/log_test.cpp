@@ -79,6 +79,23 @@ TEST_CASE("nothing that is logged can end the line or the object") {
   }
 }
 
+TEST_CASE("what is long is cut, in whole characters") {
+  for (const auto format : {log::Format::json, log::Format::text}) {
+    log::setup(format, log::Level::info);
+    std::string text(log::max_field_bytes - 1, 'x');
+    CHECK(lines_of([&] {
+            log::info("line", {{"path", text}});
+          })
+              .at(0)
+              .find(text) != std::string::npos);
+    text += "é and much more" + std::string(1 << 20, 'y');
+    const auto lines = lines_of([&] { log::info("line", {{"path", text}}); });
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].size() < log::max_field_bytes + 200);
+    CHECK(lines[0].find("xxx…\"") != std::string::npos);
+  }
+}
+
 TEST_CASE("lines of several threads don't mix") {
   log::setup(log::Format::json, log::Level::info);
   constexpr int threads = 4, each = 50;

@@ -5,7 +5,10 @@
 #include <cctype>
 #include <set>
 
+#include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/kernel/outbox.h"
+#include "controller/domain/lifecycle/passwords.h"
+#include "controller/domain/lifecycle/user_admin.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -199,6 +202,54 @@ TEST_CASE("stats count what was earned, spent and connected") {
   CHECK(stats.total_spent == 30);
   CHECK(stats.connected_apps == 1);
   CHECK(world.find_user(ada.id).points == 40);
+}
+
+TEST_CASE("nobody is sent more than ten letters a day before they verify, whoever asks for them") {
+  World world;
+  const auto letters = [&] {
+    return world.read([](db::Tx& tx) { return int(tx.number("SELECT count(*) FROM outbox")); });
+  };
+  // Tags and capitals lead to the same mailbox; accounts come and go.
+  const auto sign_up = [&](int i) {
+    return refusal([&] {
+      const auto user = world.write([&](db::Tx& tx) {
+        return accounts::register_user(tx,
+                                       {.email = "Victim+" + std::to_string(i) + "@example.org",
+                                        .username = "name" + std::to_string(i),
+                                        .password_hash = "no hash",
+                                        .referral_code = {}},
+                                       world.bonus, world.keys, "https://api.example.org");
+      });
+      world.write([&](db::Tx& tx) {
+        tx.execute("UPDATE outbox SET sent_at = $1", tx.now());
+        tx.execute("UPDATE outbox SET to_address = 'sent'");
+        accounts::delete_account(tx, user);
+      });
+    });
+  };
+  for (int i = 0; i < accounts::max_letters_to_unverified; ++i) CHECK(sign_up(i) == "");
+  CHECK(sign_up(100) == "429 rate_limited");
+  CHECK(letters() == accounts::max_letters_to_unverified);
+  world.new_user("another");
+  world.clock.advance(24h);
+  CHECK(sign_up(101) == "");
+}
+
+TEST_CASE("notices to an address that isn't verified are few; verified ones get all") {
+  World world;
+  const auto stranger = world.new_user("stranger"), ada = world.verified_user("ada");
+  const auto change_passwords = [&](const accounts::User& user) {
+    for (int i = 0; i < 30; ++i)
+      world.write([&](db::Tx& tx) {
+        const std::string old = accounts::password_hash_of(tx, user.id);
+        accounts::change_password(tx, user, old, "hash " + std::to_string(i), "", world.keys, "");
+      });
+    return world.read([&](db::Tx& tx) {
+      return int(tx.number("SELECT count(*) FROM outbox WHERE to_address = $1", user.email));
+    });
+  };
+  CHECK(change_passwords(stranger) == accounts::max_letters_to_unverified);
+  CHECK(change_passwords(ada) == 31);  // and the one that verified the address
 }
 
 }  // namespace

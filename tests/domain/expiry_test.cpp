@@ -26,9 +26,10 @@ struct Fixture {
   Sizes sizes() {
     return world.read([&](db::Tx& tx) {
       Sizes all;
-      for (const char* table : {"authorization_codes", "access_tokens", "refresh_tokens",
-                                "play_sessions", "token_families", "grants", "sessions",
-                                "email_tokens", "idempotency_keys", "login_networks"}) {
+      for (const char* table :
+           {"authorization_codes", "access_tokens", "refresh_tokens", "play_sessions",
+            "token_families", "grants", "sessions", "email_tokens", "idempotency_keys",
+            "login_networks", "unverified_letters"}) {
         const std::string sql = "SELECT count(*) FROM " + std::string(table);
         if (const auto rows = tx.number(sql); rows > 0) all[table] = rows;
       }
@@ -215,6 +216,17 @@ TEST_CASE("mail that nobody sends goes after 90 days") {
   f.world.clock.advance(1ms);
   f.remove(1);
   CHECK(mails() == 0);
+}
+
+TEST_CASE("letters to addresses that nobody verified are counted for a day") {
+  Fixture f;
+  CHECK(f.sizes()["unverified_letters"] == 2);
+  f.world.clock.advance(24h);
+  f.remove();
+  CHECK(f.sizes()["unverified_letters"] == 2);
+  f.world.clock.advance(24h);
+  f.remove();
+  CHECK(f.sizes()["unverified_letters"] == 0);
 }
 
 }  // namespace

@@ -61,6 +61,72 @@ TEST_CASE("one session too many ends the oldest") {
   CHECK(end(world, ada, oldest.id) == "404 session_not_found");
 }
 
+TEST_CASE("a user has no more rows than sessions, however often they log in and out") {
+  World world;
+  const auto ada = world.new_user("ada");
+  const auto rows = [&] {
+    return world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM sessions"); });
+  };
+  for (int i = 0; i < 10; ++i) CHECK(end(world, ada, world.log_in(ada).id) == "");
+  CHECK(rows() == 0);
+  for (int i = 0; i < accounts::max_sessions_per_user + 10; ++i) world.log_in(ada);
+  CHECK(rows() == accounts::max_sessions_per_user);
+  world.write([&](db::Tx& tx) { accounts::end_sessions(tx, ada.id); });
+  CHECK(rows() == 0);
+}
+
+TEST_CASE("what is kept of an address and a program's name is short") {
+  World world;
+  const auto ada = world.new_user("ada");
+  world.write([&](db::Tx& tx) {
+    accounts::open_session(tx, ada.id, std::string(60'000, 'a'), std::string(60'000, 'u'), 24h);
+  });
+  const auto session = sessions(world, ada).items.at(0);
+  CHECK(session.address == std::string(64, 'a'));
+  CHECK(session.user_agent == std::string(256, 'u'));
+  CHECK(accounts::network_of(std::string(60'000, 'a')) == std::string(64, 'a'));
+}
+
+TEST_CASE("a session with a limit ends when it is left alone, another one doesn't") {
+  World world;
+  const auto ada = world.new_user("ada");
+  accounts::SessionUses uses;
+  const auto open = [&](std::optional<Duration> idle_timeout) {
+    return world.write([&](db::Tx& tx) {
+      return accounts::open_session(tx, ada.id, "127.0.0.1", "test", 24h, idle_timeout);
+    });
+  };
+  const auto use = [&](const accounts::Session& session) {
+    return refusal([&] {
+      world.read([&](db::Tx& tx) {
+        const auto jwt = accounts::session_jwt(session, world.keys);
+        if (accounts::check_signed_in(tx, jwt, world.keys, &uses).ends_idle)
+          uses.note(session.id, tx.now());
+      });
+    });
+  };
+  const auto browser = open(2h), program = open({});
+  for (int i = 0; i < 3; ++i) {
+    world.clock.advance(2h - 1s);
+    CHECK(use(browser) == "");
+    if (i == 1) {
+      // A restart forgets what is in memory and nothing else.
+      uses.flush(world.db);
+      uses.flush(world.db);
+    }
+  }
+  uses.flush(world.db);
+  CHECK(sessions(world, ada).total == 2);
+  world.clock.advance(2h);
+  CHECK(use(browser) == "401 token_expired");
+  CHECK(use(browser) == "401 token_expired");  // a refusal is no use
+  CHECK(use(program) == "");
+  CHECK(sessions(world, ada).total == 1);
+  const auto writes = world.db.writes();
+  uses.flush(world.db);
+  CHECK(world.db.writes() == writes);
+}
+
 TEST_CASE("networks are known for 90 days, and 20 of them") {
   World world;
   const auto ada = world.new_user("ada"), bob = world.new_user("bob");

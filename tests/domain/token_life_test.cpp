@@ -3,6 +3,7 @@
 
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/oauth.h"
+#include "controller/domain/oauth/token_rows.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -248,6 +249,24 @@ TEST_CASE("a deleted app's tokens, codes and secret work no more") {
           });
         }) == "401 invalid_client");
   CHECK(refusal([&] { f.world.authorize(registered.app, f.bob); }) == "400 invalid_request");
+}
+
+TEST_CASE("one consent has so many families and no more; the oldest ends") {
+  Fixture f;
+  const auto first = f.own_token(f.app), second = f.own_token(f.app);
+  for (int i = 2; i < oauth::max_families_per_grant; ++i) {
+    f.world.clock.advance(1ms);
+    f.own_token(f.app);
+  }
+  CHECK(f.check(first.access_token) == "");
+  f.world.clock.advance(1ms);
+  const auto another = f.own_token(f.app);
+  CHECK(f.check(first.access_token) == "401 token_revoked");
+  CHECK(f.check(second.access_token) == "");
+  CHECK(f.check(another.access_token) == "");
+  // Another app's consent is another one.
+  CHECK(f.check(f.own_token(f.other).access_token) == "");
+  CHECK(f.check(second.access_token) == "");
 }
 
 }  // namespace

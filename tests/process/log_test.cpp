@@ -107,6 +107,43 @@ TEST_CASE("every line of the log is an object, and none holds a secret") {
   CHECK(lines.back().at("msg") == "stopped");
 }
 
+TEST_CASE("a flood of failures writes a few lines, which name nobody's address or secret") {
+  Berthd berthd({"--rate-limits", "off"});
+  Client anybody(berthd);
+  const std::string email = "nobody-to-be-named@example.org", token = "at_live_never-to-be-logged";
+  constexpr int each = 60;
+  for (int i = 0; i < each; ++i) {
+    anybody.post("/api/auth/login", {{"email", email}, {"password", "wrong"}});
+    anybody.get("/api/deploy/apps", {{"Authorization", "Bearer " + token}});
+    anybody.post("/api/deploy/apps", json::object(), {{"Authorization", "Bearer " + token}});
+    anybody.get("/api/internal/treasury", {{"x-internal-secret", "guess-never-to-be-logged"}});
+  }
+  const Answer metrics = ask_metrics(berthd, "/metrics");
+  for (const std::string& line :
+       {std::string("kind=\"login_failed\",reason=\"unknown_account\"} 60"),
+        std::string("kind=\"token_rejected\",reason=\"invalid_token\"} 120"),
+        std::string("kind=\"internal_secret_rejected\",reason=\"wrong\"} 60")})
+    CHECK_THAT(metrics.text, Contains("security_events_total{" + line));
+  CHECK(berthd.terminate() == 0);
+  std::map<std::string, int> lines;
+  for (const json& line : berthd.log()) {
+    CHECK(line.at("msg") != "request");  // none of them changed anything
+    if (line.at("msg") != "security event") continue;
+    ++lines[line.at("kind")];
+    CHECK(line.at("address") == "127.0.0.1");
+    CHECK(line.at("request_id").get<std::string>().size() == 36);
+    CHECK(line.contains("reason"));
+  }
+  for (const char* kind : {"login_failed", "token_rejected", "internal_secret_rejected"}) {
+    INFO(kind);
+    // Five a minute for one network; the test may run over the end of a minute or two.
+    CHECK(lines[kind] >= 5);
+    CHECK(lines[kind] <= 20);
+  }
+  for (const char* text : {"nobody-to-be-named", "never-to-be-logged"})
+    CHECK_THAT(berthd.log_text(), !Contains(text));
+}
+
 TEST_CASE("the log can be text") {
   Berthd berthd({"--log-format", "text"});
   CHECK(berthd.terminate() == 0);

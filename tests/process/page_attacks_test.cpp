@@ -97,6 +97,21 @@ struct Platform {
   }
 };
 
+TEST_CASE("a browser that is left alone is logged out, a program's JWT lives on") {
+  constexpr int hour = 3'600;
+  Platform p;
+  p.browser.log_in(p.ada);
+  for (int i = 0; i < 3; ++i) {
+    advance(p.berthd, 2 * hour - 60);
+    CHECK(p.browser.open("/account").status == 200);
+  }
+  advance(p.berthd, 2 * hour);
+  const Answer left_alone = p.browser.open("/account");
+  CHECK(left_alone.status == 303);
+  CHECK_THAT(left_alone.header("Location"), Contains("/login"));
+  CHECK(Client(p.berthd, p.ada.jwt).get("/api/auth/me").status == 200);
+}
+
 TEST_CASE("4.2 no page tells another site what stands in its address") {
   Platform p;
   for (const Answer& answer : p.answers()) {

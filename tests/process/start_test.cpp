@@ -10,6 +10,7 @@ namespace {
 
 constexpr int refused_configuration = 2;
 constexpr int refused_data_dir = 3;
+const std::string good_secret = "0f8c41d6b27a93e5c8d1f04b6a7e3952";  // 128 random bits
 
 void check_refused(const Ended& ended, const std::string& key, const std::string& value) {
   INFO(ended.output);
@@ -80,23 +81,51 @@ TEST_CASE("development stays on loopback unless told otherwise") {
 }
 
 TEST_CASE("production refuses what is for development") {
-  const std::string secret = "a secret of more than sixteen letters";
   const Flags production = {"--environment", "production", "--base-url",
                             "https://berth.example.org"};
-  const auto with = [&](Flags more) {
+  const auto with = [&](const std::string& secret, Flags more) {
     Flags flags = production;
     flags.insert(flags.end(), more.begin(), more.end());
-    return run_to_end(flags);
+    return run_to_end(flags, {{"BERTHD_INTERNAL_SECRET", secret}});
   };
-  check_refused(with({"--kubernetes", "in-cluster"}), "internal-secret", "");
-  check_refused(with({"--kubernetes", "in-cluster", "--internal-secret", "short"}),
-                "internal-secret", "16");
-  check_refused(with({"--internal-secret", secret}), "kubernetes", "simulated");
-  check_refused(
-      with({"--kubernetes", "in-cluster", "--internal-secret", secret, "--rate-limits", "off"}),
-      "rate-limits", "");
-  const Ended ended = with({"--internal-secret", secret});
-  CHECK(ended.output.find(secret) == std::string::npos);
+  check_refused(with("", {"--kubernetes", "in-cluster"}), "internal-secret", "");
+  check_refused(with(good_secret, {}), "kubernetes", "simulated");
+  check_refused(with(good_secret, {"--kubernetes", "in-cluster", "--rate-limits", "off"}),
+                "rate-limits", "");
+  CHECK(with(good_secret, {}).output.find(good_secret) == std::string::npos);
+}
+
+TEST_CASE("production wants a secret that nobody guesses, and not on the command line") {
+  const auto with = [](const Flags& more, const Variables& variables) {
+    Flags flags = {"--environment", "production",    "--base-url", "https://berth.example.org",
+                   "--kubernetes",  "in-cluster",    "--apps-domain", "apps.example.net"};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return run_to_end(flags, variables);
+  };
+  for (const std::string& weak : {std::string("short"), std::string(16, 'a'), std::string(64, 'a'),
+                                  std::string("correct horse battery staple forever")}) {
+    INFO(weak);
+    check_refused(with({}, {{"BERTHD_INTERNAL_SECRET", weak}}), "internal-secret",
+                  "openssl rand -hex 32");
+  }
+  const Ended in_flag = with({"--internal-secret", good_secret}, {});
+  check_refused(in_flag, "internal-secret", "--internal-secret-file");
+  CHECK_THAT(in_flag.output, !Contains(good_secret));
+  const Flags mail = {"--mail-from", "berth@example.org", "--smtp-url",
+                      "smtp://berth:hidden-password@mail.example.org"};
+  const Ended mail_in_flag = with(mail, {{"BERTHD_INTERNAL_SECRET", good_secret}});
+  check_refused(mail_in_flag, "smtp-url", "--smtp-url-file");
+  CHECK_THAT(mail_in_flag.output, !Contains("hidden-password"));
+  // A file and a variable will do; what stops these is the missing cluster.
+  const TempDir dir;
+  const std::string file = dir.write("secret", good_secret + "\n").string();
+  const Flags plain_mail = {"--mail-from", "berth@example.org", "--smtp-url",
+                            "smtp://mail.example.org"};
+  for (const Ended& ended : {with({"--internal-secret-file", file}, {}),
+                             with(plain_mail, {{"BERTHD_INTERNAL_SECRET", good_secret}})}) {
+    INFO(ended.output);
+    CHECK(ended.code != refused_configuration);
+  }
 }
 
 TEST_CASE("production takes no plain http but on loopback") {
@@ -123,9 +152,9 @@ TEST_CASE("production takes no plain http but on loopback") {
 
 TEST_CASE("production keeps tenants off the domain of its own pages") {
   const auto with = [](const std::string& base_url, const std::string& apps_domain) {
-    return run_to_end({"--environment", "production", "--kubernetes", "in-cluster",
-                       "--internal-secret", "a secret of more than sixteen letters", "--base-url",
-                       base_url, "--apps-domain", apps_domain});
+    return run_to_end({"--environment", "production", "--kubernetes", "in-cluster", "--base-url",
+                       base_url, "--apps-domain", apps_domain},
+                      {{"BERTHD_INTERNAL_SECRET", good_secret}});
   };
   check_refused(with("https://berth.example.org", "apps.example.org"), "apps-domain",
                 "example.org");

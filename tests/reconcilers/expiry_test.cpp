@@ -20,7 +20,7 @@ TEST_CASE("the loop removes what has expired, however many batches it takes, and
   const auto app = world.new_app(ada).app;
   for (int i = 0; i < 20; ++i) world.tokens(app, ada);
   connections::UseLog uses;
-  reconcilers::ExpiryLoop loop(world.db, uses, {.interval = 1h, .batch = 7});
+  reconcilers::ExpiryLoop loop(world.db, {&uses}, {.interval = 1h, .batch = 7});
   CHECK(loop.run_once() == 0);
   CHECK(families(world) == 20);
   world.clock.advance(std::chrono::days(31));
@@ -37,7 +37,7 @@ TEST_CASE("it runs by itself, and writes at its end when apps were last used") {
   const auto app = world.new_app(ada).app;
   world.tokens(app, ada);
   connections::UseLog uses;
-  reconcilers::ExpiryLoop loop(world.db, uses, {.interval = 5ms, .batch = 10});
+  reconcilers::ExpiryLoop loop(world.db, {&uses}, {.interval = 5ms, .batch = 10});
   loop.start();
   world.clock.advance(std::chrono::days(31));
   const auto until = std::chrono::steady_clock::now() + 30s;

@@ -56,8 +56,13 @@ Reply login(const Call& call, const Services& services) {
                                    .password = call.body.at("password"),
                                    .totp_code = text_or_nothing(call.body, "totp_code"),
                                    .address = call.address,
-                                   .user_agent = std::string(call.http.headers.get("User-Agent"))},
+                                   .user_agent = std::string(call.http.headers.get("User-Agent")),
+                                   .idle_timeout = services.jwt_idle_timeout},
                                   services);
+  if (result.is_new_network)
+    services.security.note(
+        new_network_of(result.user),
+        {.address = call.address, .route = call.route->name, .request_id = call.request_id});
   return {.body = {{"token", accounts::session_jwt(result.session, services.keys)},
                    {"user", encode_user(result.user)}},
           .headers = {{"Cache-Control", "no-store"}}};

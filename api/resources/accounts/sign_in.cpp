@@ -13,7 +13,9 @@ using Secret = LoginThrottle::Secret;
 // One attempt at a secret. It counts as a failure unless succeeded() or was_no_failure() is called.
 class Try {
  public:
-  Try(LoginThrottle::Attempt attempt, Secret secret, const Services& services)
+  // `user_id`: whose secret it is, empty where nobody has the address; for the security log.
+  Try(LoginThrottle::Attempt attempt, Secret secret, const std::string& user_id,
+      const Services& services)
       : attempt_(std::move(attempt)), secret_(secret), services_(services) {
     if (!services_.rate_limits) return;
     const auto wait =
@@ -21,7 +23,9 @@ class Try {
     if (!wait) return;
     Error refusal(Code::rate_limited, "too many failed attempts; try again later");
     refusal.retry_after = *wait;
-    throw refusal;
+    throw with_event(refusal, {.kind = SecurityKind::login_throttled,
+                               .reason = secret == Secret::code ? "code" : "password",
+                               .user_id = user_id});
   }
   void was_no_failure() {
     if (services_.rate_limits) services_.login_throttle.undo(attempt_, secret_);
@@ -36,16 +40,45 @@ class Try {
   const Services& services_;
 };
 
-Error wrong_credentials() {
-  return Error(Code::invalid_credentials, "address or password are wrong");
+Error wrong_credentials(const std::string& user_id) {
+  return with_event(Error(Code::invalid_credentials, "address or password are wrong"),
+                    {.kind = SecurityKind::login_failed,
+                     .reason = user_id.empty() ? "unknown_account" : "wrong_password",
+                     .user_id = user_id});
 }
 
-SignedIn open(db::Tx& tx, const std::string& user_id, const std::string& address,
-              const std::string& user_agent, const Services& services) {
-  auto session =
-      accounts::open_session(tx, user_id, address, user_agent, services.session_lifetime);
-  accounts::remember_network(tx, user_id, accounts::network_of(address));
-  return {.session = std::move(session), .user = *accounts::find(tx, user_id)};
+Error wrong_code(const std::string& user_id) {
+  return with_event(
+      Error(Code::invalid_totp, "the code is wrong or was used"),
+      {.kind = SecurityKind::second_factor_failed, .reason = "wrong_code", .user_id = user_id});
+}
+
+// Whether it is the password of `stored`. A try that the hasher has no room for was none.
+bool matches(Try& one_try, const std::string& password, const std::string& stored,
+             const Services& services) {
+  try {
+    // As long for an address that nobody has as for a wrong password.
+    return stored.empty() ? services.passwords.matches_nobody(password)
+                          : services.passwords.matches(password, stored);
+  } catch (const Error&) {
+    one_try.was_no_failure();
+    throw;
+  }
+}
+
+// The session of a SignIn or a CodeSignIn.
+template <typename Attempt>
+SignedIn open(db::Tx& tx, const std::string& user_id, const Attempt& attempt,
+              const Services& services) {
+  const std::string& address = attempt.address;
+  auto session = accounts::open_session(tx, user_id, address, attempt.user_agent,
+                                        services.session_lifetime, attempt.idle_timeout);
+  const std::string network = accounts::network_of(address);
+  const bool is_new_network = !accounts::knows_network(tx, user_id, network);
+  accounts::remember_network(tx, user_id, network);
+  return {.session = std::move(session),
+          .user = *accounts::find(tx, user_id),
+          .is_new_network = is_new_network};
 }
 
 LoginThrottle::Attempt attempt_on(db::Tx& tx, const accounts::User& user,
@@ -61,16 +94,16 @@ LoginThrottle::Attempt attempt_on(db::Tx& tx, const accounts::User& user,
 SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services) {
   const LoginThrottle::Attempt counted = services.db.read([&](db::Tx& tx) {
     const auto user = accounts::find(tx, attempt.user_id);
-    if (!user) throw wrong_credentials();
+    if (!user) throw wrong_credentials(attempt.user_id);
     return attempt_on(tx, *user, attempt.address);
   });
-  Try one_try(counted, Secret::code, services);
+  Try one_try(counted, Secret::code, attempt.user_id, services);
   SignedIn result = services.db.write([&](db::Tx& tx) {
-    // In this order, so that a code is only used up if it opens a session.
-    auto signed_in = open(tx, attempt.user_id, attempt.address, attempt.user_agent, services);
+    // In this order, so that a code is used up only where it opens a session.
+    auto signed_in = open(tx, attempt.user_id, attempt, services);
     if (signed_in.user.totp_enabled &&
         !two_factor::take_code(tx, attempt.user_id, attempt.code, services.keys))
-      throw Error(Code::invalid_totp, "the code is wrong or was used");
+      throw wrong_code(attempt.user_id);
     return signed_in;
   });
   one_try.succeeded();
@@ -78,6 +111,8 @@ SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services) {
 }
 
 SignedIn sign_in(const SignIn& attempt, const Services& services) {
+  // Nobody has such an address, as everybody knows: it is neither counted nor looked for.
+  if (attempt.email.size() > accounts::max_email_length) throw wrong_credentials("");
   struct Found {
     std::optional<accounts::Credentials> credentials;
     LoginThrottle::Attempt counted;
@@ -90,19 +125,16 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
     result.counted.known_network = accounts::knows_network(tx, user_id, result.counted.network);
     return result;
   });
-  Try one_try(found.counted, Secret::password, services);
-  // Takes as long for an address without an account as for a wrong password.
-  const bool right = found.credentials ? services.passwords.matches(
-                                             attempt.password, found.credentials->password_hash)
-                                       : services.passwords.matches_nobody(attempt.password);
-  if (!right) throw wrong_credentials();
-  const std::string& user_id = found.credentials->user_id;
+  const std::string user_id = found.credentials ? found.credentials->user_id : "";
+  const std::string hash = found.credentials ? found.credentials->password_hash : "";
+  Try one_try(found.counted, Secret::password, user_id, services);
+  if (!matches(one_try, attempt.password, hash, services)) throw wrong_credentials(user_id);
   const auto user = services.db.read([&](db::Tx& tx) { return accounts::find(tx, user_id); });
-  if (!user) throw wrong_credentials();
+  if (!user) throw wrong_credentials(user_id);
   if (!user->totp_enabled) {
     SignedIn result = services.db.write([&](db::Tx& tx) {
-      auto signed_in = open(tx, user_id, attempt.address, attempt.user_agent, services);
-      if (signed_in.user.totp_enabled)  // turned on a moment ago
+      auto signed_in = open(tx, user_id, attempt, services);
+      if (signed_in.user.totp_enabled)  // since a moment ago
         throw Error(Code::totp_required, "the account asks for a totp_code");
       return signed_in;
     });
@@ -116,7 +148,8 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
   return sign_in_by_code({.user_id = user_id,
                           .code = *attempt.totp_code,
                           .address = attempt.address,
-                          .user_agent = attempt.user_agent},
+                          .user_agent = attempt.user_agent,
+                          .idle_timeout = attempt.idle_timeout},
                          services);
 }
 
@@ -130,9 +163,11 @@ std::string confirm_password(const accounts::User& user, const std::string& pass
     return Found{.hash = accounts::password_hash_of(tx, user.id),
                  .counted = attempt_on(tx, user, address)};
   });
-  Try one_try(found.counted, Secret::password, services);
-  if (found.hash.empty() || !services.passwords.matches(password, found.hash))
-    throw Error(Code::invalid_credentials, "the password is wrong");
+  Try one_try(found.counted, Secret::password, user.id, services);
+  if (!matches(one_try, password, found.hash, services))
+    throw with_event(
+        Error(Code::invalid_credentials, "the password is wrong"),
+        {.kind = SecurityKind::login_failed, .reason = "wrong_password", .user_id = user.id});
   one_try.was_no_failure();
   return found.hash;
 }
@@ -171,13 +206,14 @@ void disable_totp(const accounts::User& user, const SecondFactorOff& wanted,
   confirm_password(user, wanted.password, wanted.address, services);
   const auto counted =
       services.db.read([&](db::Tx& tx) { return attempt_on(tx, user, wanted.address); });
-  Try one_try(counted, Secret::code, services);
+  Try one_try(counted, Secret::code, user.id, services);
   try {
     services.db.write([&](db::Tx& tx) {
       two_factor::disable(tx, user, wanted.code, services.keys, services.base_url);
     });
   } catch (const Error& error) {
-    if (error.code != Code::invalid_totp) one_try.was_no_failure();
+    if (error.code == Code::invalid_totp) throw wrong_code(user.id);
+    one_try.was_no_failure();
     throw;
   }
   one_try.was_no_failure();

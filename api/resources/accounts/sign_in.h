@@ -15,14 +15,20 @@ struct SignIn {
   std::optional<std::string> totp_code;
   std::string address;
   std::string user_agent;
+  std::optional<Duration> idle_timeout = {};  // of the session
 };
 struct SignedIn {
   accounts::Session session;
   accounts::User user;
+  bool is_new_network = false;  // the user wasn't known to log in from there
 };
-// Signs a user in. Takes the same time and answers alike whether or not the address has an account.
-// Throws invalid_credentials; throws account_suspended, totp_required and invalid_totp only if the
-// password was right; throws rate_limited with the time to wait.
+// For the security log.
+inline SecurityEvent new_network_of(const accounts::User& user) {
+  return {.kind = SecurityKind::login_from_new_network, .reason = "success", .user_id = user.id};
+}
+// Takes as long, and says the same, whether or not somebody has the address. Throws
+// invalid_credentials; account_suspended, totp_required and invalid_totp to those alone who have
+// the password; rate_limited, with the time to wait.
 SignedIn sign_in(const SignIn& attempt, const Services& services);
 
 // Opens the session of a user whose password was verified a moment ago, by means of a code of the
@@ -32,6 +38,7 @@ struct CodeSignIn {
   std::string code;
   std::string address;
   std::string user_agent;
+  std::optional<Duration> idle_timeout = {};  // of the session
 };
 SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services);
 

@@ -18,6 +18,18 @@ Purpose about(EmailPurpose purpose) {
                                                : Purpose{"reset_password", "pr_"};
 }
 
+// "ada+news@example.org" is delivered to "ada@example.org" in most places.
+std::string without_tag(const std::string& email) {
+  const size_t at = email.rfind('@'), plus = email.find('+');
+  return plus < at ? email.substr(0, plus) + email.substr(at) : email;
+}
+
+Error refused_token(const char* why, std::string_view reason) {
+  return with_event(
+      invalid_field("token", why),
+      {.kind = SecurityKind::token_rejected, .reason = reason, .token_kind = "mailed_token"});
+}
+
 }  // namespace
 
 std::string new_email_token(db::Tx& tx, const std::string& user_id, EmailPurpose purpose,
@@ -35,8 +47,8 @@ std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose
       "SELECT user_id, expires_at, used_at FROM email_tokens WHERE token_hash = $1 AND purpose = "
       "$2",
       token_hash(token), about(purpose).name);
-  if (!rows.next() || !rows.null(2)) throw invalid_field("token", "is unknown or was used");
-  if (rows.instant(1) <= tx.now()) throw invalid_field("token", "has expired");
+  if (!rows.next() || !rows.null(2)) throw refused_token("is unknown or was used", "unknown");
+  if (rows.instant(1) <= tx.now()) throw refused_token("has expired", "token_expired");
   return rows.text(0);
 }
 
@@ -62,6 +74,24 @@ int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purp
   return int(tx.number(
       "SELECT count(*) FROM email_tokens WHERE user_id = $1 AND purpose = $2 AND created_at > $3",
       user_id, about(purpose).name, tx.now() - counted_time));
+}
+
+bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& letter) {
+  if (!user.email_verified) {
+    const int counted = tx.execute(
+        "INSERT INTO unverified_letters (address_hash, day, letters) VALUES ($1, $2, 1) "
+        "ON CONFLICT (address_hash, day) DO UPDATE SET letters = letters + 1 WHERE letters < $3",
+        hex(sha256(without_tag(email_key(letter.to)))), utc_day(tx.now()),
+        max_letters_to_unverified);
+    if (counted == 0) return false;
+  }
+  outbox::put(tx, keys.data, letter);
+  return true;
+}
+
+std::chrono::seconds until_next_letters(db::Tx& tx) {
+  const auto midnight = std::chrono::ceil<std::chrono::days>(tx.now());
+  return std::chrono::ceil<std::chrono::seconds>(midnight - tx.now());
 }
 
 outbox::Letter verification_letter(const User& user, const std::string& base_url,

@@ -27,6 +27,14 @@ outbox::Letter verification_letter(const User& user, const std::string& base_url
                                    const std::string& token);
 outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
                             const std::string& token);
+// Puts a letter to the user into the outbox. To an address that isn't verified, which may be a
+// victim's, at most so many go in a UTC day, whichever accounts they are about; a "+tag" in it
+// doesn't make it another. False, and nothing was put, where there were enough.
+inline constexpr int max_letters_to_unverified = 10;
+bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& letter);
+// Until send() takes letters to such an address again.
+std::chrono::seconds until_next_letters(db::Tx& tx);
+
 // That something about the account's safety was changed: who didn't do it has to know.
 outbox::Letter notice_letter(const User& user, const std::string& what,
                              const std::string& base_url);

@@ -71,7 +71,10 @@ void send_verification(db::Tx& tx, const User& user, const Keys& keys,
                        const std::string& base_url) {
   const std::string token =
       new_email_token(tx, user.id, EmailPurpose::verify_email, verification_lifetime);
-  outbox::put(tx, keys.data, verification_letter(user, base_url, token));
+  if (send(tx, user, keys, verification_letter(user, base_url, token))) return;
+  Error refusal(Code::rate_limited, "enough mails were sent to this address today");
+  refusal.retry_after = until_next_letters(tx);
+  throw refusal;
 }
 
 // Midnight UTC before `now`.

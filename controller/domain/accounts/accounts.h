@@ -8,6 +8,7 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/reserved_names.h"
 #include "controller/domain/kernel/keys.h"
+#include "controller/domain/oauth/use_log.h"
 
 // User accounts and their sessions. Functions throw berth::Error where they refuse.
 namespace berth::accounts {
@@ -101,11 +102,11 @@ struct Session {
   Instant created_at;
   Instant expires_at;
 };
-// For somebody who has just proven their password, and their second factor where they have one:
-// that proof is fresh for a while (sessions.h). Throws account_suspended. The oldest sessions end
-// where there are too many.
+// Throws account_suspended. The oldest sessions end where there are too many (sessions.h). With
+// `idle_timeout`, of more than 0, it also ends when it isn't used for that long.
 Session open_session(db::Tx& tx, const std::string& user_id, const std::string& address,
-                     const std::string& user_agent, Duration lifetime);
+                     const std::string& user_agent, Duration lifetime,
+                     std::optional<Duration> idle_timeout = {});
 
 // The session's JWT (RFC 7519): HS256 with the first session key, claims sub, sid, iat, exp.
 std::string session_jwt(const Session& session, const Keys& keys);
@@ -114,9 +115,12 @@ bool looks_like_jwt(std::string_view token);
 struct SignedIn {
   User user;
   std::string session_id;
+  bool ends_idle = false;  // uses are to be noted in SessionUses
 };
-// Whose session JWT it is. Throws invalid_token, token_expired, token_revoked, account_suspended.
-SignedIn check_signed_in(db::Tx& tx, const std::string& jwt, const Keys& keys);
+// Whose session JWT it is. `uses`: the last uses that aren't in the row yet. Throws invalid_token,
+// token_expired, token_revoked, account_suspended.
+SignedIn check_signed_in(db::Tx& tx, const std::string& jwt, const Keys& keys,
+                         const UseLog* uses = nullptr);
 User check_session(db::Tx& tx, const std::string& jwt, const Keys& keys);
 
 }  // namespace berth::accounts

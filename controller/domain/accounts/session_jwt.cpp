@@ -64,22 +64,38 @@ bool looks_like_jwt(std::string_view token) {
   return token.starts_with("ey") && std::ranges::count(token, '.') == 2;
 }
 
-SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys) {
+SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys,
+                         const UseLog* uses) {
   const Jwt jwt = verified(text, keys);
-  auto rows = tx.query("SELECT user_id, expires_at, revoked_at FROM sessions WHERE id = $1",
-                       grant(jwt, "sid"));
+  auto rows = tx.query(
+      "SELECT user_id, expires_at, revoked_at, idle_timeout, coalesce(last_used_at, created_at) "
+      "FROM sessions WHERE id = $1",
+      grant(jwt, "sid"));
   const bool known = rows.next() && rows.text(0) == grant(jwt, "sub");
+  const auto refuse = [&](Code code, const char* why) {
+    return with_event(
+        Error(code, why),
+        {.kind = SecurityKind::token_rejected, .reason = name(code), .user_id = grant(jwt, "sub")});
+  };
   // Rows of expired sessions are removed after a while, so the claim decides first.
   if (jwt_get_grant_int(jwt.get(), "exp") <= seconds(tx.now()))
-    throw Error(Code::token_expired, "the session has expired; log in again");
-  if (!known) throw Error(Code::token_revoked, "the session was ended");
-  if (!rows.null(2)) throw Error(Code::token_revoked, "the session was ended");
+    throw refuse(Code::token_expired, "the session has expired; log in again");
+  if (!known) throw refuse(Code::token_revoked, "the session was ended");
+  if (!rows.null(2)) throw refuse(Code::token_revoked, "the session was ended");
   if (rows.instant(1) <= tx.now())
-    throw Error(Code::token_expired, "the session has expired; log in again");
+    throw refuse(Code::token_expired, "the session has expired; log in again");
+  const std::string session_id = grant(jwt, "sid");
+  const bool ends_idle = !rows.null(3);
+  if (ends_idle) {
+    const auto noted = uses == nullptr ? std::nullopt : uses->last(session_id);
+    const Instant last = std::max(rows.instant(4), noted.value_or(rows.instant(4)));
+    if (tx.now() - last >= Duration(rows.integer(3)))
+      throw refuse(Code::token_expired, "the session wasn't used for too long; log in again");
+  }
   auto user = find(tx, rows.text(0));
-  if (!user) throw Error(Code::token_revoked, "the account is gone");
-  if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
-  return {.user = std::move(*user), .session_id = grant(jwt, "sid")};
+  if (!user) throw refuse(Code::token_revoked, "the account is gone");
+  if (user->suspended) throw refuse(Code::account_suspended, "the account is suspended");
+  return {.user = std::move(*user), .session_id = session_id, .ends_idle = ends_idle};
 }
 
 User check_session(db::Tx& tx, const std::string& text, const Keys& keys) {

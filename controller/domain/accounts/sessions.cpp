@@ -8,12 +8,14 @@ namespace berth::accounts {
 namespace {
 
 constexpr size_t kept_of_user_agent = 256;
+constexpr size_t kept_of_address = 64;  // more than an address has
 constexpr int max_known_networks = 20;  // of one user; the newest
 
 }  // namespace
 
 Session open_session(db::Tx& tx, const std::string& user_id, const std::string& address,
-                     const std::string& user_agent, Duration lifetime) {
+                     const std::string& user_agent, Duration lifetime,
+                     std::optional<Duration> idle_timeout) {
   const auto user = find(tx, user_id);
   if (!user) throw Error(Code::invalid_credentials, "address or password are wrong");
   if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
@@ -22,15 +24,17 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
                            .created_at = tx.now(),
                            .expires_at = tx.now() + lifetime};
   tx.execute(
-      "INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at, "
-      "authenticated_at) VALUES ($1, $2, $3, $4, $5, $6, $5)",
-      session.id, user_id, address, cut(user_agent, kept_of_user_agent), session.created_at,
-      session.expires_at);
+      R"(
+      INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at,
+                            authenticated_at, idle_timeout)
+      VALUES ($1, $2, $3, $4, $5, $6, $5, $7))",
+      session.id, user_id, cut(address, kept_of_address), cut(user_agent, kept_of_user_agent),
+      session.created_at, session.expires_at,
+      idle_timeout ? std::optional<std::int64_t>(idle_timeout->count()) : std::nullopt);
   tx.execute(
-      "UPDATE sessions SET revoked_at = $2 WHERE id IN (SELECT id FROM sessions "
-      "WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2 "
-      "ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET $3)",
-      user_id, tx.now(), max_sessions_per_user);
+      "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_id = $1 "
+      "ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET $2)",
+      user_id, max_sessions_per_user);
   return session;
 }
 
@@ -46,14 +50,14 @@ void note_proof(db::Tx& tx, const std::string& session_id) {
 Page<SessionInfo> list_sessions(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
   Page<SessionInfo> result = {
       .items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  result.total = tx.number(
-      "SELECT count(*) FROM sessions WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2",
-      user_id, tx.now());
-  auto rows = tx.query(
-      "SELECT id, address, user_agent, created_at, expires_at FROM sessions "
-      "WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2 "
-      "ORDER BY created_at DESC, rowid DESC LIMIT $3 OFFSET $4",
-      user_id, tx.now(), page.page_size, page.offset());
+  static const std::string alive =
+      "FROM sessions WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2 AND "
+      "(idle_timeout IS NULL OR coalesce(last_used_at, created_at) + idle_timeout > $2) ";
+  static const std::string count = "SELECT count(*) " + alive;
+  static const std::string sql = "SELECT id, address, user_agent, created_at, expires_at " + alive +
+                                 "ORDER BY created_at DESC, rowid DESC LIMIT $3 OFFSET $4";
+  result.total = tx.number(count, user_id, tx.now());
+  auto rows = tx.query(sql, user_id, tx.now(), page.page_size, page.offset());
   while (rows.next())
     result.items.push_back({.id = rows.text(0),
                             .address = rows.text(1),
@@ -64,16 +68,14 @@ Page<SessionInfo> list_sessions(db::Tx& tx, const std::string& user_id, const Pa
 }
 
 void end_session(db::Tx& tx, const std::string& user_id, const std::string& session_id) {
-  if (tx.execute("UPDATE sessions SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND "
-                 "revoked_at IS NULL AND expires_at > $3",
+  if (tx.execute("DELETE FROM sessions WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL AND "
+                 "expires_at > $3",
                  session_id, user_id, tx.now()) != 1)
     throw Error(Code::session_not_found, "there is no such session");
 }
 
 void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept) {
-  tx.execute(
-      "UPDATE sessions SET revoked_at = $3 WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL",
-      user_id, kept, tx.now());
+  tx.execute("DELETE FROM sessions WHERE user_id = $1 AND id <> $2", user_id, kept);
 }
 
 bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& network) {

@@ -8,11 +8,19 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/page.h"
+#include "controller/domain/oauth/use_log.h"
 
-// Where a user is logged in, and how that ends. A session's JWT works as long as its row does.
+// Where a user is logged in, and how that ends. A session's JWT works as long as its row does, and
+// the row goes with the session: a user has no more rows than sessions.
 namespace berth::accounts {
 
-inline constexpr int max_sessions_per_user = 100;  // alive at once; one more ends the oldest
+inline constexpr int max_sessions_per_user = 100;  // one more ends the oldest
+
+// When each session was last used, of those that end when they are left alone.
+class SessionUses : public UseLog {
+ public:
+  SessionUses() : UseLog("UPDATE sessions SET last_used_at = $2 WHERE id = $1") {}
+};
 
 struct SessionInfo {
   std::string id;

@@ -153,8 +153,8 @@ std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const st
   if (!take_totp(tx, user.id, typed(code), keys)) throw wrong_code();
   tx.execute("UPDATE users SET totp_enabled_at = $2, updated_at = $2 WHERE id = $1", user.id,
              tx.now());
-  outbox::put(tx, keys.data,
-              accounts::notice_letter(user, "login now asks for a second factor", base_url));
+  accounts::send(tx, user, keys,
+                 accounts::notice_letter(user, "login now asks for a second factor", base_url));
   return replace_recovery_codes(tx, user.id, keys);
 }
 
@@ -163,8 +163,9 @@ void disable(db::Tx& tx, const accounts::User& user, const std::string& code, co
   require_enabled(tx, user);
   if (!take_code(tx, user.id, code, keys)) throw wrong_code();
   forget(tx, user.id);
-  outbox::put(tx, keys.data,
-              accounts::notice_letter(user, "login no longer asks for a second factor", base_url));
+  accounts::send(
+      tx, user, keys,
+      accounts::notice_letter(user, "login no longer asks for a second factor", base_url));
 }
 
 std::vector<std::string> new_recovery_codes(db::Tx& tx, const accounts::User& user,

@@ -67,11 +67,19 @@ constexpr std::array plain_rows = {
           "(SELECT rowid FROM ledger_holds WHERE state <> 'open' AND closed_at <= $1 LIMIT $2)"},
 };
 
-// The caps look at today alone.
-constexpr std::string_view due_reward_days = "SELECT 1 FROM reward_days WHERE day < $1 LIMIT 1";
-constexpr std::string_view remove_reward_days =
-    "DELETE FROM reward_days WHERE (subject, day) IN "
-    "(SELECT subject, day FROM reward_days WHERE day < $1 LIMIT $2)";
+// The caps look at today alone. $1 is the first day that is kept.
+struct Daily {
+  std::string_view due;
+  std::string_view remove;
+};
+constexpr std::array daily_rows = {
+    Daily{"SELECT 1 FROM reward_days WHERE day < $1 LIMIT 1",
+          "DELETE FROM reward_days WHERE (subject, day) IN "
+          "(SELECT subject, day FROM reward_days WHERE day < $1 LIMIT $2)"},
+    Daily{"SELECT 1 FROM unverified_letters WHERE day < $1 LIMIT 1",
+          "DELETE FROM unverified_letters WHERE (address_hash, day) IN "
+          "(SELECT address_hash, day FROM unverified_letters WHERE day < $1 LIMIT $2)"},
+};
 
 // Tokens of a family that may live on without them. A refresh token's row is needed while the token
 // could be replayed, consumed or not: that is until its time is over.
@@ -187,7 +195,8 @@ int remove_grants(db::Tx& tx, int limit) {
 bool is_anything_due(db::Tx& tx) {
   for (const Plain& rows : plain_rows)
     if (tx.number(rows.due, tx.now() - rows.kept) > 0) return true;
-  if (tx.number(due_reward_days, utc_day(tx.now()) - 1) > 0) return true;
+  for (const Daily& rows : daily_rows)
+    if (tx.number(rows.due, utc_day(tx.now()) - 1) > 0) return true;
   for (const TokenTable& table : token_tables)
     if (tx.number(table.due, tx.now() - table.kept) > 0) return true;
   return erasure::is_due(tx) || !ids(tx, due_families, tx.now() - told_for, 1).empty() ||
@@ -199,8 +208,8 @@ int remove_some(db::Tx& tx, int limit) {
   int removed = 0;
   for (const Plain& rows : plain_rows)
     if (removed < limit) removed += tx.execute(rows.remove, tx.now() - rows.kept, limit - removed);
-  if (removed < limit)
-    removed += tx.execute(remove_reward_days, utc_day(tx.now()) - 1, limit - removed);
+  for (const Daily& rows : daily_rows)
+    if (removed < limit) removed += tx.execute(rows.remove, utc_day(tx.now()) - 1, limit - removed);
   for (const TokenTable& table : token_tables)
     if (removed < limit) removed += remove_tokens(tx, table, limit - removed);
   if (removed < limit) removed += revoke_grants_of_deleted_apps(tx, limit - removed);

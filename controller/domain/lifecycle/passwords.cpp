@@ -72,20 +72,21 @@ void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
     throw Error(Code::invalid_credentials, "the password is wrong");
   end_sessions(tx, user.id, kept_session);
   tx.execute("DELETE FROM email_tokens WHERE user_id = $1 AND purpose = 'reset_password'", user.id);
-  outbox::put(tx, keys.data, notice_letter(user, "the password was changed", base_url));
+  send(tx, user, keys, notice_letter(user, "the password was changed", base_url));
 }
 
 void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
                    const std::string& base_url) {
+  if (email.size() > max_email_length) return;  // as everybody knows, nobody has it
   const auto account = credentials(tx, email);
   const std::string user_id = account ? account->user_id : std::string();
   const bool enough =
       mails_of_last_hour(tx, user_id, EmailPurpose::reset_password) >= max_reset_mails_per_hour;
   if (account && !enough) {
-    const std::string to = find(tx, user_id)->email;
+    const User user = *find(tx, user_id);
     const std::string token =
         new_email_token(tx, user_id, EmailPurpose::reset_password, reset_lifetime);
-    outbox::put(tx, keys.data, reset_letter(to, base_url, token));
+    send(tx, user, keys, reset_letter(user.email, base_url, token));
     return;
   }
   // A letter is written, sealed and stored for nobody, so that the time says nothing.
@@ -112,7 +113,7 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
              new_hash, tx.now());
   end_sessions(tx, user.id);
   if (!user.email_verified) forget_who_registered(tx, user);
-  outbox::put(tx, keys.data, notice_letter(user, "a new password was chosen by mail", base_url));
+  send(tx, user, keys, notice_letter(user, "a new password was chosen by mail", base_url));
 }
 
 }  // namespace berth::accounts

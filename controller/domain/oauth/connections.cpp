@@ -10,8 +10,6 @@
 namespace berth::connections {
 namespace {
 
-constexpr size_t flushed_at_once = 500;  // rows in one transaction: some milliseconds
-
 const std::string select_connections =
     "SELECT g.id, g.app_id, a.app_name, a.app_description, a.logo_url, g.scopes, g.connected_at, "
     "g.last_used_at, g.daily_spend_limit, g.spent_day, g.spent_on_day, g.session_access, "
@@ -111,44 +109,6 @@ void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount
   if (counted == 0)
     throw Error(Code::spend_limit_reached,
                 "the user lets this app spend no more today; the day ends at midnight UTC");
-}
-
-void UseLog::note(const std::string& grant_id, Instant at) {
-  const std::lock_guard lock(mutex_);
-  const auto known = noted_.find(grant_id);
-  if (known != noted_.end())
-    known->second = std::max(known->second, at);
-  else if (noted_.size() < max_grants)
-    noted_.emplace(grant_id, at);
-}
-
-std::optional<Instant> UseLog::last(const std::string& grant_id) const {
-  const std::lock_guard lock(mutex_);
-  const auto known = noted_.find(grant_id);
-  return known == noted_.end() ? std::nullopt : std::optional(known->second);
-}
-
-void UseLog::flush(db::Database& database) {
-  for (;;) {
-    std::vector<std::pair<std::string, Instant>> some;
-    {
-      const std::lock_guard lock(mutex_);
-      for (const auto& entry : noted_) {
-        if (some.size() == flushed_at_once) break;
-        some.push_back(entry);
-      }
-    }
-    if (some.empty()) return;
-    database.write([&](db::Tx& tx) {
-      for (const auto& [grant_id, at] : some)
-        tx.execute("UPDATE grants SET last_used_at = $2 WHERE id = $1", grant_id, at);
-    });
-    const std::lock_guard lock(mutex_);
-    for (const auto& [grant_id, at] : some) {
-      const auto noted = noted_.find(grant_id);
-      if (noted != noted_.end() && noted->second == at) noted_.erase(noted);
-    }
-  }
 }
 
 }  // namespace berth::connections

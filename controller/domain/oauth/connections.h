@@ -1,7 +1,5 @@
 #pragma once
 
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -10,6 +8,7 @@
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/scopes.h"
 #include "controller/domain/oauth/play_sessions.h"
+#include "controller/domain/oauth/use_log.h"
 
 // The apps that a user has connected: what he consented to, what it may spend, how it ends.
 namespace berth::connections {
@@ -54,23 +53,10 @@ void disconnect_all(db::Tx& tx, const std::string& user_id);
 // spend_limit_reached where the amount doesn't fit into what the user allows for the day.
 void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount);
 
-// When each grant was last used. It changes with every request, so it is kept in memory and written
-// now and then (see flush()). Thread-safe.
-class UseLog {
+// When each grant was last used.
+class UseLog : public berth::UseLog {
  public:
-  // Above it grants that aren't in it yet are left out until the next flush: memory is bounded.
-  static constexpr size_t max_grants = 100'000;
-
-  void note(const std::string& grant_id, Instant at);
-  // The time that isn't written yet.
-  std::optional<Instant> last(const std::string& grant_id) const;
-  // Writes what was noted, in transactions of some hundred rows. Throws Error unavailable; then
-  // what isn't written is noted still.
-  void flush(db::Database& database);
-
- private:
-  mutable std::mutex mutex_;
-  std::map<std::string, Instant> noted_;
+  UseLog() : berth::UseLog("UPDATE grants SET last_used_at = $2 WHERE id = $1") {}
 };
 
 }  // namespace berth::connections

@@ -137,7 +137,11 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
   if (!rows.next() || rows.text(8) != client.id) return bad_code("the code is unknown");
   if (!rows.null(5)) {
     if (const auto family = rows.text_or_null(6)) revoke_family(tx, *family);
-    return bad_code("the code was used before; what it gave is revoked");
+    auto refusal = bad_code("the code was used before; what it gave is revoked");
+    refusal.error().event = {.kind = SecurityKind::authorization_code_reused,
+                             .reason = "family_revoked",
+                             .user_id = rows.text(7)};
+    return refusal;
   }
   if (rows.instant(4) <= tx.now()) return bad_code("the code has expired");
   if (rows.text(1) != redirect_uri) return bad_code("redirect_uri differs from the one authorized");

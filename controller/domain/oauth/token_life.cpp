@@ -8,8 +8,12 @@
 namespace berth::oauth {
 namespace {
 
-std::unexpected<Error> bad_refresh(const char* why) {
-  return std::unexpected(Error(Code::consumed_refresh_token, why));
+std::unexpected<Error> bad_refresh(const char* why, std::string_view reason,
+                                   const std::string& user_id = {},
+                                   SecurityKind kind = SecurityKind::token_rejected) {
+  return std::unexpected(with_event(
+      Error(Code::consumed_refresh_token, why),
+      {.kind = kind, .reason = reason, .user_id = user_id, .token_kind = "refresh_token"}));
 }
 
 // Where a refresh token stands, and whose it is. Columns behind the holder's: family_id,
@@ -105,9 +109,10 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
                const Policy& policy, const std::optional<std::string>& scope) {
   const std::string hash = token_hash(refresh_token);
   auto rows = find_refresh_token(tx, hash);
-  if (!rows.next()) return bad_refresh("the refresh token is unknown");
+  if (!rows.next()) return bad_refresh("the refresh token is unknown", "unknown");
   const Holder holder = holder_of(rows);
-  if (client && holder.app_id != client->id) return bad_refresh("the refresh token is unknown");
+  if (client && holder.app_id != client->id)
+    return bad_refresh("the refresh token is unknown", "of_another_client", holder.user_id);
   // Before anything else: whoever tries this without the client's secret changes nothing.
   if (!client && rows.flag(after_holder + 3))
     return std::unexpected(
@@ -116,8 +121,11 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   if (const auto consumed = rows.instant_or_null(after_holder + 2)) {
     // A client that lost the answer tries again within the grace; anybody later is a thief or was
     // robbed, and both lose the family.
-    if (tx.now() - *consumed >= policy.refresh_reuse_grace) revoke_family(tx, family.id);
-    return bad_refresh("the refresh token was used before");
+    const bool is_replay = tx.now() - *consumed >= policy.refresh_reuse_grace;
+    if (is_replay) revoke_family(tx, family.id);
+    return bad_refresh("the refresh token was used before",
+                       is_replay ? "family_revoked" : "within_grace", holder.user_id,
+                       SecurityKind::refresh_token_reused);
   }
   try {
     check_holder(rows, rows.instant(after_holder + 1), tx.now());
@@ -125,7 +133,8 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
     // What the others are told, to refresh, is what failed here.
     return bad_refresh(refusal.code == Code::token_expired
                            ? "the refresh token has expired; ask the user again"
-                           : refusal.what());
+                           : refusal.what(),
+                       name(refusal.code), holder.user_id);
   }
   ScopeSet scopes = holder.scopes;
   if (scope) {
@@ -135,7 +144,9 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
           Error(Code::invalid_scope, "scope must hold some of: " + holder.scopes.text()));
     scopes = *asked;
   }
-  if (scopes.empty()) return bad_refresh("its scopes were withdrawn from the app");
+  if (scopes.empty())
+    return bad_refresh("its scopes were withdrawn from the app", "scopes_withdrawn",
+                       holder.user_id);
   tx.execute("UPDATE refresh_tokens SET consumed_at = $2 WHERE token_hash = $1", hash, tx.now());
   const Instant expires_at = std::min(tx.now() + access_token_lifetime, family.end);
   return Tokens{.access_token = add_access_token(tx, family.id, expires_at,
@@ -151,7 +162,14 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
 Caller check_access_token(db::Tx& tx, const std::string& token) {
   auto rows = find_access_token(tx, token_hash(token));
   if (!rows.next()) throw Error(Code::invalid_token, "the access token is unknown");
-  return caller_of(rows, tx.now());
+  try {
+    return caller_of(rows, tx.now());
+  } catch (Error& refusal) {
+    refusal.event = {.kind = SecurityKind::token_rejected,
+                     .reason = name(refusal.code),
+                     .user_id = holder_of(rows).user_id};
+    throw;
+  }
 }
 
 Introspection introspect(db::Tx& tx, const std::string& token) {

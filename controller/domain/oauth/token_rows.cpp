@@ -16,6 +16,11 @@ Family open_family(db::Tx& tx, const std::string& grant_id, const ScopeSet& scop
       "INSERT INTO token_families (id, grant_id, scopes, created_at, expires_at) "
       "VALUES ($1, $2, $3, $4, $5)",
       family.id, grant_id, scopes.text(), tx.now(), family.end);
+  tx.execute(
+      "UPDATE token_families SET revoked_at = $2 WHERE id IN (SELECT id FROM token_families "
+      "WHERE grant_id = $1 AND revoked_at IS NULL ORDER BY created_at DESC, id DESC "
+      "LIMIT -1 OFFSET $3)",
+      grant_id, tx.now(), max_families_per_grant);
   return family;
 }
 

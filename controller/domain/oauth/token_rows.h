@@ -14,6 +14,9 @@ struct Family {
   std::string id;
   Instant end;
 };
+// The grant's oldest families end where there are more than so many: each login into an app opens
+// one, and one that nobody uses stays for as long as its refresh token lives.
+inline constexpr int max_families_per_grant = 1'000;
 Family open_family(db::Tx& tx, const std::string& grant_id, const ScopeSet& scopes,
                    Duration lifetime);
 void revoke_family(db::Tx& tx, const std::string& family_id);

@@ -1,0 +1,36 @@
+#include "api/gate/internal_secret.h"
+
+#include "controller/base/crypto.h"
+#include "controller/base/error.h"
+
+namespace berth::api {
+namespace {
+
+SecurityEvent rejected(std::string_view reason) {
+  return {.kind = SecurityKind::internal_secret_rejected, .reason = reason};
+}
+
+}  // namespace
+
+InternalSecret::InternalSecret(const std::string& secret, bool limited)
+    : hash_(secret.empty() ? "" : sha256(secret)), limited_(limited) {}
+
+void InternalSecret::check(std::string_view shown, const std::string& network,
+                           RateLimiter::Time now) {
+  // Hashes of the same length, so that not even the secret's length shows.
+  if (!hash_.empty() && equal_in_constant_time(sha256(shown), hash_)) return;
+  const Error forbidden(Code::forbidden, "this is for admins of the platform only");
+  if (shown.empty()) throw forbidden;
+  if (limited_) {
+    auto verdict = by_network_.take(network, wrong_of_network, now);
+    if (verdict.allowed) verdict = overall_.take("", wrong_of_all, now);
+    if (!verdict.allowed) {
+      Error refusal(Code::rate_limited, "too many wrong secrets; try again later");
+      refusal.retry_after = verdict.reset;
+      throw with_event(refusal, rejected("throttled"));
+    }
+  }
+  throw with_event(forbidden, rejected("wrong"));
+}
+
+}  // namespace berth::api

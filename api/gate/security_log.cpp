@@ -1,0 +1,113 @@
+#include "api/gate/security_log.h"
+
+#include <prometheus/counter.h>
+
+#include <algorithm>
+
+#include "controller/base/log.h"
+#include "controller/domain/accounts/sessions.h"
+
+namespace berth::api {
+namespace {
+
+constexpr std::chrono::seconds minute{60};
+
+struct Success {
+  std::string_view operation;
+  SecurityKind kind;
+  std::string_view reason;
+};
+constexpr Success successes[] = {
+    {"enableTotp", SecurityKind::second_factor_changed, "enabled"},
+    {"page_enable_totp", SecurityKind::second_factor_changed, "enabled"},
+    {"disableTotp", SecurityKind::second_factor_changed, "disabled"},
+    {"page_disable_totp", SecurityKind::second_factor_changed, "disabled"},
+    {"newRecoveryCodes", SecurityKind::second_factor_changed, "new_recovery_codes"},
+    {"page_recovery_codes", SecurityKind::second_factor_changed, "new_recovery_codes"},
+    {"changePassword", SecurityKind::password_changed, "by_password"},
+    {"page_password", SecurityKind::password_changed, "by_password"},
+    {"resetPassword", SecurityKind::password_changed, "by_mail"},
+    {"page_reset_password", SecurityKind::password_changed, "by_mail"},
+    {"rotateSecret", SecurityKind::client_secret_changed, "rotated"},
+};
+
+}  // namespace
+
+SecurityLog::SecurityLog(prometheus::Registry& registry)
+    : events_(prometheus::BuildCounter()
+                  .Name("security_events_total")
+                  .Help("Failed logins, rejected tokens and the like, by kind and reason.")
+                  .Register(registry)) {}
+
+// With the mutex held: ends the kind's minute if it is over. True where it wrote a line.
+bool SecurityLog::summarize(SecurityKind kind, Time now) {
+  Minute& current = minutes_[size_t(kind)];
+  if (now - current.began < minute) return false;
+  const std::uint64_t left_out = current.left_out;
+  current = {.began = now};
+  if (left_out == 0) return false;
+  log::info("security events were left out", {{"kind", name(kind)}, {"count", left_out}});
+  return true;
+}
+
+bool SecurityLog::take_line(SecurityKind kind, const std::string& network, Time now) {
+  const std::string key = std::string(name(kind)) + " " + network;
+  const std::lock_guard lock(mutex_);
+  summarize(kind, now);
+  Minute& current = minutes_[size_t(kind)];
+  if (current.lines < lines_per_minute && networks_.take(key, lines_of_network, now).allowed) {
+    ++current.lines;
+    return true;
+  }
+  ++current.left_out;
+  return false;
+}
+
+bool SecurityLog::note(const SecurityEvent& event, const Request& request, Time now) {
+  events_.Add({{"kind", std::string(name(event.kind))}, {"reason", std::string(event.reason)}})
+      .Increment();
+  if (!take_line(event.kind, accounts::network_of(request.address), now)) return false;
+  const auto or_null = [](std::string_view text) {
+    return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
+  };
+  log::info("security event", {{"kind", name(event.kind)},
+                               {"reason", event.reason},
+                               {"token_kind", or_null(event.token_kind)},
+                               {"address", request.address},
+                               {"user", or_null(event.user_id)},
+                               {"route", request.route},
+                               {"request_id", request.request_id}});
+  return true;
+}
+
+int SecurityLog::write_summaries(Time now) {
+  const std::lock_guard lock(mutex_);
+  int lines = 0;
+  for (size_t kind = 0; kind < kinds; ++kind)
+    if (summarize(SecurityKind(kind), now)) ++lines;
+  return lines;
+}
+
+std::optional<SecurityEvent> security_event_of(const Error& error) {
+  if (error.event) return error.event;
+  switch (error.code) {
+    case Code::invalid_credentials:
+      return SecurityEvent{.kind = SecurityKind::login_failed, .reason = "wrong_password"};
+    case Code::account_suspended:
+      return SecurityEvent{.kind = SecurityKind::login_failed, .reason = "account_suspended"};
+    case Code::invalid_totp:
+      return SecurityEvent{.kind = SecurityKind::second_factor_failed, .reason = "wrong_code"};
+    case Code::invalid_client:
+      return SecurityEvent{.kind = SecurityKind::client_rejected, .reason = "wrong_secret"};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<SecurityEvent> security_event_of_success(std::string_view operation) {
+  const auto found = std::ranges::find(successes, operation, &Success::operation);
+  if (found == std::end(successes)) return std::nullopt;
+  return SecurityEvent{.kind = found->kind, .reason = found->reason};
+}
+
+}  // namespace berth::api
