@@ -11,7 +11,7 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate bench bench-points bench-oauth reference lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
+.PHONY: help build run test test-asan test-tsan simulate adversarial bench bench-points bench-oauth reference lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=1000
 	@cmake --preset dev $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
 	@cmake --build --preset dev --target simulate
 	@build/dev/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,10000)) --steps $(or $(STEPS),1000)
+
+adversarial: build ## what the most expensive bodies cost each operation: 50 ms of CPU and 20 MB at most
+	@tests/operations/adversarial $(BUILD)/berthd
 
 bench: ## the benchmark: berthd beside the raw limits, as a table
 	@scripts/install-deps.sh bench

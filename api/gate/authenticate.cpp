@@ -129,15 +129,25 @@ std::string bearer_token(const Request& request) {
   return std::string(credentials(request, "Bearer").value_or(""));
 }
 
+std::string admin_actor(const Request& request) {
+  const std::string_view actor = request.headers.get("X-Admin-Actor");
+  const bool usable = !actor.empty() && actor.size() <= max_admin_actor_length;
+  return usable ? std::string(actor) : "internal";
+}
+
 std::string scope_names(const std::vector<Scope>& scopes) {
   std::string names;
   for (const Scope scope : scopes) names.append(names.empty() ? "" : " ").append(info(scope).name);
   return names;
 }
 
+bool takes_token(const Access& access) {
+  return access.kind != Access::Kind::open && access.kind != Access::Kind::internal;
+}
+
 Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
                     const Services& services) {
-  if (access.kind == Access::Kind::open || access.kind == Access::Kind::internal) return {};
+  if (!takes_token(access)) return {};
   if (token.empty())
     throw Error(Code::invalid_token, "a token is needed: Authorization: Bearer <token>");
   switch (access.kind) {
@@ -159,13 +169,7 @@ Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
 }
 
 void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call) {
-  if (access.kind == Access::Kind::open) return;
-  if (access.kind == Access::Kind::internal) {
-    const std::string_view actor = call.http.headers.get("X-Admin-Actor");
-    const bool usable = !actor.empty() && actor.size() <= max_admin_actor_length;
-    call.admin = usable ? std::string(actor) : "internal";
-    return;
-  }
+  if (!takes_token(access)) return;
   const std::string token = bearer_token(call.http);
   Bearer bearer = [&] {
     try {

@@ -15,7 +15,11 @@ std::optional<std::string_view> credentials(const Request& request, std::string_
 // The token after "Bearer" (RFC 6750, section 2.1); empty if there is none.
 std::string bearer_token(const Request& request);
 
-// The names of the scopes, separated by spaces.
+// Which admin calls an internal route: X-Admin-Actor, or "internal" where it is missing or too
+// long.
+std::string admin_actor(const Request& request);
+
+// With spaces between them.
 std::string scope_names(const std::vector<Scope>& scopes);
 
 // Whom a token speaks for. Only the fields that the access concerns are set.
@@ -31,10 +35,12 @@ struct Bearer {
 Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
                     const Services& services);
 
-// Finds out who calls, and fills in the call's user, session_id, caller, play and admin as far as
-// the route's access says. The internal secret was looked at before. Throws invalid_token,
-// wrong_token_type, token_expired, token_revoked, account_suspended, insufficient_scope (also where
-// an app's session token, with which the user lets it only read, comes with a write).
+// Whether callers show a token: on open routes and below /api/internal/ they don't.
+bool takes_token(const Access& access);
+
+// Finds out who calls, and fills in the call's user, session_id, caller and play as far as the
+// route's access says; nothing where it takes no token. Throws invalid_token, wrong_token_type,
+// token_expired, token_revoked, account_suspended, insufficient_scope.
 void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call);
 
 }  // namespace berth::api

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "api/gate/authenticate.h"
+#include "api/gate/body.h"
 #include "api/gate/client_address.h"
 #include "api/gate/errors.h"
 #include "api/gate/repeated_field.h"
+#include "api/gate/schema.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
 #include "controller/domain/accounts/sessions.h"
@@ -88,6 +90,7 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
       router_(routes(), services.environment),
       internal_secret_(services.internal_secret, services.rate_limits) {
   for (const Route* route : router_.rows()) {
+    if (!route->body.empty()) check_sizes(inlined_schema(route->body), std::string(route->body));
     if (!route->body.empty() && route->check == Check::by_schema)
       validators_.emplace(route, Validator(route->body));
     if (!all_schemas().contains(route->answer.schema))
@@ -153,6 +156,7 @@ Reply Gate::answer(Passage& passage) {
                .caller = {},
                .play = {},
                .admin = {}};
+  if (match.route->access.kind == Access::Kind::internal) call.admin = admin_actor(request);
   if (const auto repeated = repeated_field(request.headers))
     throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,
                 std::string(*repeated) + " is there more than once");
@@ -161,21 +165,32 @@ Reply Gate::answer(Passage& passage) {
   return reply;
 }
 
+// The database is never held while a body is read, since that takes as long as the caller makes it.
 Reply Gate::run(Passage& passage, Call& call) {
   const Route& route = *passage.route;
   const auto enter = [&](db::Tx& tx) {
     authenticate(tx, route.access, services_, call);
     if (call.user) passage.user_id = call.user->id;
     take_rate(passage, call);
-    check_query(route, call);
-    read_body(passage, call);
   };
-  if (const auto* read = std::get_if<ReadHandler>(&route.run))
+  const auto* read = std::get_if<ReadHandler>(&route.run);
+  if (read != nullptr && route.body_kind == Body::none)
     return services_.db.read([&](db::Tx& tx) {
       enter(tx);
+      check_query(route, call);
       return read->run(tx, call, services_);
     });
-  services_.db.read(enter);
+  if (takes_token(route.access))
+    services_.db.read(enter);
+  else
+    take_rate(passage, call);
+  check_query(route, call);
+  if (route.body_kind != Body::none) {
+    call.body = body_of(passage);
+    check_body(passage, call.body);
+  }
+  if (read != nullptr)
+    return services_.db.read([&](db::Tx& tx) { return read->run(tx, call, services_); });
   if (const auto* free = std::get_if<FreeHandler>(&route.run)) return free->run(call, services_);
   return write(passage, call);
 }
@@ -202,45 +217,30 @@ void Gate::take_rate(Passage& passage, const Call& call) {
                     std::to_string(route.rate.window.count()) + " s; try again later");
 }
 
-void Gate::read_body(const Passage& passage, Call& call) const {
+json Gate::body_of(const Passage& passage) const {
   const Route& route = *passage.route;
-  if (route.body_kind == Body::none) return;
   const Request& request = passage.request;
-  const bool oauth = is_oauth(route.shape);
   const bool is_form = route.body_kind == Body::json_or_form && !request.body.starts_with('{') &&
                        is_form_type(request.headers.get("Content-Type"));
-  if (is_form) {
-    const auto form = parse_form(request.body);
-    if (!form) throw Error(Code::invalid_request, "the form can't be decoded");
-    call.body = json::object();
-    for (const auto& [name, value] : *form) {
-      // RFC 6749, section 3.2: parameters must not be there more than once.
-      if (call.body.contains(name))
-        throw Error(Code::invalid_request, name + " is there more than once");
-      call.body[name] = value;
-    }
-    try {
-      call.body.dump();  // throws where a value isn't UTF-8
-    } catch (const json::exception&) {
-      throw Error(Code::invalid_request, "the form is not UTF-8");
-    }
-  } else if (route.body_kind == Body::optional_json && request.body.empty()) {
-    call.body = json::object();
-  } else {
-    try {
-      call.body = parse_body(request.body);
-    } catch (const Error& error) {
-      if (oauth) throw Error(Code::invalid_request, error.what());
-      throw;
-    }
+  if (is_form) return parse_form_body(request.body);
+  if (route.body_kind == Body::optional_json && request.body.empty()) return json::object();
+  try {
+    return parse_body(request.body);
+  } catch (const Error& error) {
+    if (is_oauth(route.shape)) throw Error(Code::invalid_request, error.what());
+    throw;
   }
-  const auto validator = validators_.find(&route);
+}
+
+void Gate::check_body(const Passage& passage, const json& body) const {
+  const auto validator = validators_.find(passage.route);
   if (validator == validators_.end()) return;
-  const Details wrong = validator->second.check(call.body);
+  const Details wrong = validator->second.check(body);
   if (wrong.empty()) return;
   const auto& [field, reasons] = *wrong.begin();
-  if (oauth) throw Error(Code::invalid_request, field + " " + reasons.front());
-  throw Error(Code::validation_failed, field + " " + reasons.front(), wrong);
+  const Code code =
+      is_oauth(passage.route->shape) ? Code::invalid_request : Code::validation_failed;
+  throw Error(code, field + " " + reasons.front(), wrong);
 }
 
 Reply Gate::write(const Passage& passage, const Call& call) const {

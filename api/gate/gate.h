@@ -9,7 +9,7 @@
 #include "api/gate/metrics.h"
 #include "api/gate/rate_limit.h"
 #include "api/gate/router.h"
-#include "api/gate/schema.h"
+#include "api/gate/validator.h"
 #include "api/transport/http.h"
 
 namespace berth::api {
@@ -30,7 +30,8 @@ class Gate {
   Reply answer(Passage& passage);
   Reply run(Passage& passage, Call& call);
   void take_rate(Passage& passage, const Call& call);
-  void read_body(const Passage& passage, Call& call) const;
+  json body_of(const Passage& passage) const;
+  void check_body(const Passage& passage, const json& body) const;
   Reply write(const Passage& passage, const Call& call) const;
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,
                    const idempotency::Slot& slot) const;

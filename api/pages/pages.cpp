@@ -20,15 +20,6 @@ enum class Who { anybody, user, admin };
 const Rate shown = per_minute(120);  // pages that one network may look at
 const Rate sent = per_minute(20);    // forms of one kind
 
-bool is_utf8(const Query& query) {
-  try {
-    for (const auto& [name, value] : query) nlohmann::json(name + value).dump();
-    return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
-}
-
 bool wants_html(const Request& request) {
   return request.headers.mentions("Accept", "text/html") && !request.headers.find("Authorization");
 }

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace berth::api {
 namespace {
@@ -68,10 +69,19 @@ std::optional<Query> parse_form(std::string_view text) {
     auto name = percent_decode(raw_name, Plus::is_blank);
     auto value =
         percent_decode(pair.substr(std::min(pair.size(), raw_name.size() + 1)), Plus::is_blank);
-    if (!name || !value) return std::nullopt;
+    if (!name || !value || query.size() == max_form_fields) return std::nullopt;
     query.emplace(std::move(*name), std::move(*value));
   }
   return query;
+}
+
+bool is_utf8(const Query& query) {
+  try {
+    for (const auto& [name, value] : query) nlohmann::json(name + value).dump();
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
 }
 
 }  // namespace berth::api

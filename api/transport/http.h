@@ -54,9 +54,16 @@ enum class Plus { is_blank, is_plus };
 // digits. The outcome may hold any byte, NUL and invalid UTF-8 too.
 std::optional<std::string> percent_decode(std::string_view text, Plus plus);
 
+// How many fields a query or a form may have; no route takes more than ten.
+inline constexpr std::size_t max_form_fields = 256;
+
 // Reads a query or a body of application/x-www-form-urlencoded: `a=1&b=x+y`. Nothing when it isn't
-// properly encoded.
+// properly encoded or has more than max_form_fields fields; reading ends where that is seen. The
+// outcome may hold any byte, as percent_decode() says.
 std::optional<Query> parse_form(std::string_view text);
+
+// Whether names and values are UTF-8.
+bool is_utf8(const Query& query);
 
 // A complete request: the body was read before the handler runs. Every view in it is valid as long
 // as the handler runs; a stream that goes on afterwards copies what it needs.

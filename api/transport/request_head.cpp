@@ -79,7 +79,8 @@ void parse_target(std::string_view target, Request& request) {
   if (request.path.size() == target.size()) return;
   request.raw_query = target.substr(request.path.size() + 1);
   auto query = parse_form(request.raw_query);
-  if (!query) throw Refusal(400, "the query is not properly percent-encoded");
+  if (!query)
+    throw Refusal(400, "the query is not properly percent-encoded, or has too many parameters");
   request.query = std::move(*query);
 }
 

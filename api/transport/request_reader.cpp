@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t initial_buffer_bytes = 8 * 1024;
 // A body's memory grows with what came, not with what its Content-Length promises.
 constexpr std::size_t body_step_bytes = 64 * 1024;
-// What a connection keeps between two requests; a rare large one doesn't hold memory for hours.
+// What a connection's buffer keeps between two requests; a rare large one does not hold memory for
+// hours.
 constexpr std::size_t kept_bytes = 64 * 1024;
 // The line before a chunk: sixteen digits and an extension, which nobody uses and all must skip.
 constexpr std::size_t max_chunk_line_bytes = 256;
@@ -85,7 +86,6 @@ void RequestReader::take_head(Deadline deadline) {
 
 RequestHead RequestReader::read(Request& request) {
   const Deadline deadline = after(limits_.time);
-  if (request.body.capacity() > kept_bytes) request.body = {};
   request.body.clear();
   request.method = {};
   request.path = {};

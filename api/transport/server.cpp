@@ -214,6 +214,7 @@ void Server::Impl::run_handler(Connection& connection) {
   const auto slot = slots_.acquire(after(options_.request_timeout));
   if (!slot) throw Refusal(503, "the server is busy");
   call_handler(connection);
+  connection.request.body = {};  // not held while the answer is taken and the next request awaited
   Response& response = connection.response;
   if (!is_sendable(response)) {
     log::error("an answer could not be sent", {{"path", connection.request.path}});

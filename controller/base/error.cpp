@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array codes = {
     CodeInfo{Code::invalid_json, "invalid_json", 400,
-             "The body is not JSON, or nested too deeply."},
+             "The body is not JSON, nested too deeply, or has too many values."},
     CodeInfo{Code::query_too_short, "query_too_short", 400, "The search text is too short."},
     CodeInfo{Code::malformed_request, "malformed_request", 400, "The request can't be understood."},
     CodeInfo{Code::invalid_request, "invalid_request", 400,

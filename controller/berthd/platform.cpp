@@ -5,6 +5,7 @@
 #include <prometheus/registry.h>
 
 #include <csignal>
+#include <cstdlib>
 
 #include "api/gate/errors.h"
 #include "api/gate/gate.h"
@@ -468,6 +469,12 @@ void Platform::stop() {
   presence_.stop();
   summaries_.stop();
   ads_.stop();
+  // It would hold up the end for as long as it runs. What it was asked isn't answered yet, and the
+  // database may be left at any moment.
+  if (const auto running = server_.counters().running_handlers; running > 0) {
+    log::error("stopped without handlers that didn't return", {{"handlers", running}});
+    std::_Exit(EXIT_FAILURE);
+  }
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

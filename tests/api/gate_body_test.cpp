@@ -1,5 +1,8 @@
 // Bodies, queries, and the shape of each refusal.
 #include <catch2/catch.hpp>
+#include <future>
+#include <latch>
+#include <thread>
 
 #include "tests/api/gate_world.h"
 
@@ -47,6 +50,35 @@ TEST_CASE("what can't be read is invalid_json, nested or in OAuth's words") {
     CHECK(token.error() == "400 invalid_request");
     CHECK(token.body["error_description"].is_string());
   }
+}
+
+TEST_CASE("a body is read and refused while every reader of the database is busy") {
+  Fixture f;
+  const auto status = [&](const std::string& path, const std::string& body) {
+    return f.g.ask("POST", path, f.g.admin, body).status;
+  };
+  CHECK(status("/api/oauth/token/verify", "{") == 400);  // the gate is there from here on
+  constexpr int readers = 2;                             // of World's database
+  std::latch busy(readers);
+  std::latch over(1);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < readers; ++i)
+    threads.emplace_back([&] {
+      f.g.world.db.read([&](db::Tx&) {
+        busy.count_down();
+        over.wait();
+      });
+    });
+  busy.wait();
+  auto answers = std::async(std::launch::async, [&] {
+    return std::vector<int>{status("/api/oauth/token/verify", R"({"token": 1})"),
+                            status("/api/oauth/token", "{"),
+                            status("/api/internal/points/mint", "{}")};
+  });
+  const bool are_there = answers.wait_for(30s) == std::future_status::ready;
+  over.count_down();
+  CHECK(are_there);
+  CHECK(answers.get() == std::vector<int>{400, 400, 422});
 }
 
 TEST_CASE("the account's refusals are simple where the caller isn't known, and nested elsewhere") {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "api/gate/schema.h"
+#include "api/gate/validator.h"
 
 namespace {
 

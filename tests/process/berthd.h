@@ -41,6 +41,7 @@ class Process {
 
   // Any thread may send, as long as nobody has waited for the end.
   void send(int signal) const;
+  pid_t pid() const { return pid_; }
   // Its exit code, or minus the number of the signal that ended it; nothing if it still runs when
   // the time is over.
   std::optional<int> wait(std::chrono::milliseconds time);
@@ -70,6 +71,7 @@ class Berthd {
   void kill();      // SIGKILL
   void send(int signal) const { process_->send(signal); }
 
+  pid_t pid() const { return process_->pid(); }
   int port() const { return port_; }
   int metrics_port() const { return metrics_port_; }
   std::string base_url() const { return "http://127.0.0.1:" + std::to_string(port_); }

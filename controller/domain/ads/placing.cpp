@@ -106,6 +106,9 @@ AudienceSegment audience_of(const db::Query& row) {
 void check(const AudienceSegment& segment) {
   if (!segment.game_type && !segment.play_tier && !segment.geography)
     throw invalid_field("game_type", "or play_tier or geography is required");
+  if (segment.metadata && segment.metadata->size() > max_metadata_bytes)
+    throw invalid_field("metadata",
+                        "must be of " + std::to_string(max_metadata_bytes) + " bytes at most");
 }
 
 }  // namespace

@@ -1,0 +1,106 @@
+#include "api/gate/body.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/transport/http.h"
+#include "controller/base/error.h"
+#include "controller/base/text.h"
+
+namespace berth::api {
+namespace {
+
+using nlohmann::json;
+
+// Makes the value while nlohmann's parser reads it (its SAX interface), so that a text that is
+// refused costs no more than what was read of it.
+class BodyReader {
+ public:
+  json take() { return std::move(root_); }
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(json::number_integer_t value) { return add(value); }
+  bool number_unsigned(json::number_unsigned_t value) { return add(value); }
+  bool number_float(json::number_float_t value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(json::binary_t&) { return false; }  // JSON texts have none
+
+  bool start_object(size_t) { return open(json::object()); }
+  bool start_array(size_t) { return open(json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  // A name that is there twice is refused: readers differ in which of the values counts (RFC 8259,
+  // section 4), and whoever stands before us may have read the other.
+  bool key(std::string& name) {
+    auto& fields = open_.back()->get_ref<json::object_t&>();
+    const auto [place, is_new] = fields.emplace(std::move(name), nullptr);
+    if (!is_new) throw Error(Code::invalid_json, shown(place->first) + " is there more than once");
+    field_ = &place->second;
+    return true;
+  }
+
+  bool parse_error(size_t, const std::string&, const json::exception&) { return false; }
+
+ private:
+  bool add(json value) {
+    if (++values_ > max_json_values)
+      throw Error(Code::invalid_json,
+                  "the body has more than " + std::to_string(max_json_values) + " values");
+    newest_ = &root_;
+    if (!open_.empty() && open_.back()->is_array())
+      newest_ = &open_.back()->get_ref<json::array_t&>().emplace_back();
+    else if (!open_.empty())
+      newest_ = field_;
+    *newest_ = std::move(value);
+    return true;
+  }
+  bool open(json container) {
+    if (open_.size() == max_json_depth)
+      throw Error(Code::invalid_json,
+                  "the body is nested deeper than " + std::to_string(max_json_depth) + " levels");
+    add(std::move(container));
+    open_.push_back(newest_);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  json root_;
+  std::vector<json*> open_;  // the containers that aren't complete yet, each in the one before it
+  json* field_ = nullptr;    // where the value goes whose name was just read
+  json* newest_ = nullptr;   // the value that was added last
+  size_t values_ = 0;
+};
+
+}  // namespace
+
+json parse_body(std::string_view text) {
+  BodyReader reader;
+  // The parser takes a NUL for the end, whatever comes behind it.
+  if (text.find('\0') != std::string_view::npos || !json::sax_parse(text, &reader))
+    throw Error(Code::invalid_json, "the body is not valid JSON");
+  return reader.take();
+}
+
+json parse_form_body(std::string_view text) {
+  auto form = parse_form(text);
+  if (!form)
+    throw Error(Code::invalid_request, "the form can't be decoded, or has more than " +
+                                           std::to_string(max_form_fields) + " fields");
+  if (!is_utf8(*form)) throw Error(Code::invalid_request, "the form is not UTF-8");
+  json body = json::object();
+  for (auto& [name, value] : *form) {
+    // RFC 6749, section 3.2: parameters must not be there more than once.
+    if (body.contains(name))
+      throw Error(Code::invalid_request, shown(name) + " is there more than once");
+    body[name] = std::move(value);
+  }
+  return body;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,230 @@
+#include "api/gate/validator.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "api/gate/schema.h"
+#include "controller/base/clock.h"
+#include "controller/base/id.h"
+#include "controller/base/text.h"
+
+namespace berth::api {
+namespace {
+
+using nlohmann::json;
+
+// "a", "a or b", "from a to b": what the field must be, for people.
+std::string described_range(const json& schema, const char* low, const char* high,
+                            const std::string& unit) {
+  const auto bound = [&](const char* key) { return schema[key].dump(); };
+  if (schema.contains(low) && schema.contains(high))
+    return " " + bound(low) + " to " + bound(high) + unit;
+  if (schema.contains(low)) return " at least " + bound(low) + unit;
+  if (schema.contains(high)) return " at most " + bound(high) + unit;
+  return "";
+}
+
+std::string described(const json& schema) {
+  if (schema.contains("enum")) {
+    std::string list;
+    for (const json& value : schema["enum"]) list += (list.empty() ? "" : ", ") + value.dump();
+    return "must be one of " + list;
+  }
+  if (schema.contains("format") && !schema.contains("properties"))
+    return "must be a string of the format " + schema["format"].get<std::string>();
+  const std::string type = schema.value("type", json("value")).is_array()
+                               ? schema["type"][0].get<std::string>()
+                               : schema.value("type", std::string("value"));
+  if (type == "string") {
+    const std::string length = described_range(schema, "minLength", "maxLength", " characters");
+    std::string text = "must be a string" + (length.empty() ? "" : " of" + length);
+    if (schema.contains("pattern")) text += " that matches " + schema["pattern"].get<std::string>();
+    return text;
+  }
+  if (type == "integer" || type == "number") {
+    const std::string range = described_range(schema, "minimum", "maximum", "");
+    return std::string("must be ") + (type == "integer" ? "an integer" : "a number") +
+           (range.empty()
+                ? ""
+                : (schema.contains("minimum") && schema.contains("maximum") ? " from" : " of") +
+                      range);
+  }
+  if (type == "array") {
+    const std::string range = described_range(schema, "minItems", "maxItems", " items");
+    return "must be an array" + (range.empty() ? "" : " of" + range);
+  }
+  if (type == "object") {
+    const std::string range = described_range(schema, "minProperties", "maxProperties", " keys");
+    return "must be an object" + (range.empty() ? "" : " of" + range);
+  }
+  return type == "boolean" ? "must be true or false" : "has a wrong value";
+}
+
+bool has_format(const std::string& text, const std::string& format) {
+  if (format == "uuid") return is_uuid(text);
+  if (format == "date-time") return parse_iso8601(text).has_value();
+  if (format == "date") return text.size() == 10 && parse_iso8601(text + "T00:00:00Z").has_value();
+  if (format == "email")
+    return text.find('@') != std::string::npos;  // accounts::check_email knows the rest
+  return true;
+}
+
+// An integer is written as one: 1.0 is none, nor is what doesn't fit into 64 bits.
+bool is_of(const json& value, std::string_view type) {
+  switch (value.type()) {
+    case json::value_t::null:
+      return type == "null";
+    case json::value_t::boolean:
+      return type == "boolean";
+    case json::value_t::number_integer:
+    case json::value_t::number_unsigned:
+      return type == "integer" || type == "number";
+    case json::value_t::number_float:
+      return type == "number";
+    case json::value_t::string:
+      return type == "string";
+    case json::value_t::array:
+      return type == "array";
+    case json::value_t::object:
+      return type == "object";
+    default:
+      return false;
+  }
+}
+
+// A least and a greatest size, or value.
+template <typename T>
+struct Range {
+  T low;
+  T high;
+  Range(const json& schema, const char* low_key, const char* high_key)
+      : low(schema.value(low_key, std::numeric_limits<T>::lowest())),
+        high(schema.value(high_key, std::numeric_limits<T>::max())) {}
+  bool holds(T value) const { return low <= value && value <= high; }
+};
+
+}  // namespace
+
+// A schema made ready for checks.
+struct Validator::Rule {
+  std::vector<std::string> types;  // none: any
+  std::vector<json> one_of;        // none: anything
+  // As doubles: the bounds are below 2^53, where an integer that a double can't hold isn't.
+  Range<double> number;
+  Range<size_t> length, items, names;
+  std::optional<std::regex> pattern;
+  std::string format;
+  std::vector<std::string> required;
+  std::map<std::string, Rule, std::less<>> fields;
+  std::unique_ptr<Rule> item;   // each of an array
+  std::unique_ptr<Rule> other;  // the fields of an object that aren't in `fields`
+  std::string must;             // what is said of a value that breaks the rule
+
+  explicit Rule(const json& schema)
+      : number(schema, "minimum", "maximum"),
+        length(schema, "minLength", "maxLength"),
+        items(schema, "minItems", "maxItems"),
+        names(schema, "minProperties", "maxProperties"),
+        format(schema.value("format", "")),
+        required(schema.value("required", std::vector<std::string>())),
+        must(described(schema)) {
+    if (schema.contains("type")) {
+      const json& type = schema["type"];
+      types = type.is_array() ? type.get<std::vector<std::string>>()
+                              : std::vector<std::string>{type.get<std::string>()};
+    }
+    if (schema.contains("enum")) one_of = schema["enum"].get<std::vector<json>>();
+    if (schema.contains("pattern")) pattern.emplace(schema["pattern"].get<std::string>());
+    if (schema.contains("properties"))
+      for (const auto& [name, field] : schema["properties"].items()) fields.emplace(name, field);
+    if (schema.contains("items")) item = std::make_unique<Rule>(schema["items"]);
+    if (schema.contains("additionalProperties"))
+      other = std::make_unique<Rule>(schema["additionalProperties"]);
+  }
+
+  // Whether the value fits, but for what is in it.
+  bool fits(const json& value) const {
+    if (!types.empty() &&
+        std::ranges::none_of(types, [&](const auto& type) { return is_of(value, type); }))
+      return false;
+    if (!one_of.empty() && std::ranges::find(one_of, value) == one_of.end()) return false;
+    if (value.is_number()) return number.holds(value.get<double>());
+    if (value.is_array()) return items.holds(value.size());
+    if (value.is_object()) return names.holds(value.size());
+    return !value.is_string() || fits_text(value.get_ref<const std::string&>());
+  }
+
+  // The length comes first: a format and a pattern may be slow for long texts.
+  bool fits_text(const std::string& text) const {
+    return length.holds(characters(text)) && (format.empty() || has_format(text, format)) &&
+           (!pattern || std::regex_search(text, *pattern));
+  }
+};
+
+// One check of a value.
+class Validator::Run {
+ public:
+  Details wrong;
+
+  void look(const json& value, const Rule& rule, const std::string& where) {
+    if (is_full()) return;
+    if (!rule.fits(value)) return refuse(where, rule.must);
+    if (value.is_array() && rule.item) {
+      for (size_t i = 0; i < value.size() && !is_full(); ++i)
+        look(value[i], *rule.item, below(where, std::to_string(i)));
+    } else if (value.is_object()) {
+      look_into(value, rule, where);
+    }
+  }
+
+ private:
+  void look_into(const json& object, const Rule& rule, const std::string& where) {
+    for (const std::string& name : rule.required)
+      if (!object.contains(name)) refuse(below(where, name), "is required");
+    if (!rule.other) {
+      for (const auto& [name, field] : rule.fields)
+        if (const auto value = object.find(name); value != object.end())
+          look(*value, field, below(where, name));
+      return;
+    }
+    for (const auto& [name, value] : object.items()) {
+      if (is_full()) return;
+      const auto field = rule.fields.find(name);
+      look(value, field == rule.fields.end() ? *rule.other : field->second,
+           below(where, shown(name)));
+    }
+  }
+
+  static std::string below(const std::string& where, const std::string& name) {
+    return where.empty() ? name : where + "." + name;
+  }
+
+  bool is_full() const { return found_ >= max_reported_errors; }
+
+  void refuse(const std::string& where, const std::string& reason) {
+    if (is_full()) return;
+    ++found_;
+    auto& reasons = wrong[where.empty() ? "body" : where];
+    if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(reason);
+  }
+
+  size_t found_ = 0;
+};
+
+Validator::Validator(std::string_view schema_name)
+    : rule_(std::make_unique<const Rule>(inlined_schema(schema_name))) {}
+Validator::~Validator() = default;
+Validator::Validator(Validator&&) noexcept = default;
+
+Details Validator::check(const json& value) const {
+  Run run;
+  run.look(value, *rule_, "");
+  return std::move(run.wrong);
+}
+
+}  // namespace berth::api

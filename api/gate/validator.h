@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "controller/base/error.h"
+
+namespace berth::api {
+
+// How many errors a check reports; it looks at nothing more once it has found so many.
+inline constexpr size_t max_reported_errors = 20;
+
+// Checks values against a schema of schemas/*.yaml.
+class Validator {
+ public:
+  // Throws std::logic_error where there is no schema of this name.
+  explicit Validator(std::string_view schema_name);
+  ~Validator();
+  Validator(Validator&&) noexcept;
+
+  // What is wrong with `value`, by field; nothing is wrong where it is empty. A reason says what
+  // the field must be. Fields in fields, items of arrays and names in maps are written with dots
+  // ("surfaces.0.impressions"), long names cut. The size of an array or object is checked first;
+  // one that is too large isn't looked into. Thread-safe.
+  Details check(const nlohmann::json& value) const;
+
+ private:
+  struct Rule;
+  class Run;
+  std::unique_ptr<const Rule> rule_;
+};
+
+}  // namespace berth::api
