@@ -96,9 +96,9 @@ std::optional<std::string> parse_base64(std::string_view text) {
   while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
   std::string result(text.size() / 4 * 3, '\0');
   if (EVP_DecodeBlock(bytes_of(result), bytes_of(text), int(text.size())) < 0) return std::nullopt;
-  result.resize(result.size() - padding);
-  // OpenSSL skips blanks, accepts '=' anywhere and ignores left-over bits. A text is valid base64
-  // only if encoding the result gives the same text (RFC 4648, sections 3.3 and 3.5).
+  result.erase(result.size() - padding);
+  // OpenSSL skips blanks, takes '=' anywhere and ignores left-over bits: only what comes back the
+  // same is base64 (RFC 4648, sections 3.3 and 3.5).
   return base64(result) == text ? std::optional(result) : std::nullopt;
 }
 
