@@ -68,9 +68,9 @@ scale: cluster ## 1,000 deployments on that Kubernetes beside a bare client of i
 
 simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=10000 STEPS=1000; a failing seed is printed)
 	@scripts/install-deps.sh test
-	@cmake --preset dev $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
-	@cmake --build --preset dev --target simulate
-	@build/dev/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,10000)) --steps $(or $(STEPS),1000)
+	@cmake --preset release $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
+	@cmake --build --preset release --target simulate
+	@build/release/simulate --seed $(or $(SEED),1) --seeds $(or $(SEEDS),$(if $(SEED),1,10000)) --steps $(or $(STEPS),1000)
 
 adversarial: build ## what the most expensive bodies cost each operation: 50 ms of CPU and 20 MB at most
 	@tests/operations/adversarial $(BUILD)/berthd

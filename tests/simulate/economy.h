@@ -38,14 +38,18 @@ struct Counts {
 // driven by a seed; beside it the model. One at a time in a process, because of the VFS's name.
 class Economy {
  public:
-  // `directory` is empty and the economy's own.
-  Economy(std::uint64_t seed, std::filesystem::path directory);
+  // `directory` is empty and the economy's own. The audit reads every posting, so that it is made
+  // at every `audit_every`th step: what it finds doesn't go away by itself.
+  Economy(std::uint64_t seed, std::filesystem::path directory, int audit_every);
   ~Economy();
   Economy(const Economy&) = delete;
   Economy& operator=(const Economy&) = delete;
 
-  // One request, jump of the clock, fault or kill; then all invariants. Throws Broken.
+  // One request, jump of the clock, fault or kill; then the comparison with the model, and the
+  // audit where it is its turn or after a kill. Throws Broken.
   void step();
+  // The ledger's invariants. Throws Broken.
+  void audit();
   const Counts& counts() const { return counts_; }
 
  private:
@@ -102,10 +106,11 @@ class Economy {
   // Empty where the balances are as in the model.
   std::string difference(db::Tx& tx, const Model& model) const;
   bool fits(db::Tx& tx, const Model& model) const;
-  void look_at_everything();
+  void compare();
   [[noreturn]] void fail(const std::string& what) const;
 
   std::mt19937_64 random_;
+  const int audit_every_;
   std::filesystem::path directory_;
   int incarnation_ = 0;
   test::FaultVfs disk_;

@@ -21,6 +21,7 @@ struct Task {
   std::uint64_t seeds = 1;
   int steps = 1'000;
   unsigned jobs = 1;
+  int audit_every = 0;  // steps; 0: at each one of a single seed, else at every tenth
   std::filesystem::path directory;
 };
 
@@ -54,9 +55,10 @@ Result run(std::uint64_t seed, const Task& task) {
   fix_random(seed);
   const Directory directory(task.directory);
   Result result = {.seed = seed, .counts = {}, .broken = {}};
-  Economy economy(seed, directory.path());
+  Economy economy(seed, directory.path(), task.audit_every);
   try {
     for (int i = 0; i < task.steps; ++i) economy.step();
+    economy.audit();
   } catch (const std::exception& failure) {
     result.broken = failure.what();
   }
@@ -164,8 +166,13 @@ int main(int argc, char** argv) {
   app.add_option("--seeds", task.seeds, "how many, one after the other")
       ->check(CLI::PositiveNumber);
   app.add_option("--steps", task.steps, "of each seed")->check(CLI::PositiveNumber);
+  app.add_option("--audit-every", task.audit_every,
+                 "steps between two audits of the ledger; where it is left out, a single seed is "
+                 "audited at each step, and many at every tenth")
+      ->check(CLI::PositiveNumber);
   app.add_option("--jobs", task.jobs, "processes")->check(CLI::Range(1, 256));
   CLI11_PARSE(app, argc, argv);
+  if (task.audit_every == 0) task.audit_every = task.seeds == 1 ? 1 : 10;
   try {
     return berth::simulate::simulate(task);
   } catch (const std::exception& failure) {
