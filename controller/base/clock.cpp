@@ -93,8 +93,14 @@ std::optional<Instant> parse_iso8601(std::string_view text) {
                                          std::chrono::month(unsigned(*month)),
                                          std::chrono::day(unsigned(*day))};
   if (!offset || !date.ok()) return std::nullopt;
-  return Instant(std::chrono::sys_days(date)) + std::chrono::hours(*hour) +
-         std::chrono::minutes(*minute - *offset) + std::chrono::seconds(*second) + Duration(millis);
+  const Instant instant = Instant(std::chrono::sys_days(date)) + std::chrono::hours(*hour) +
+                          std::chrono::minutes(*minute - *offset) + std::chrono::seconds(*second) +
+                          Duration(millis);
+  // An offset or a leap second may lead out of the years of four digits, which nothing could write.
+  constexpr Instant first = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
+  constexpr Instant behind_last = std::chrono::sys_days(std::chrono::year(10'000) / 1 / 1);
+  if (instant < first || instant >= behind_last) return std::nullopt;
+  return instant;
 }
 
 }  // namespace berth

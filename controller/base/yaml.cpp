@@ -1,9 +1,12 @@
 #include "controller/base/yaml.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <sstream>
 #include <stdexcept>
 
 namespace berth {
@@ -67,32 +70,38 @@ json scalar(const YAML::Node& node, Scalars scalars) {
 
 json convert(const YAML::Node& node, Reading& reading, int depth);
 
-// Adds what a merge key refers to: a map, or a sequence of maps of which the earlier ones take
-// precedence (YAML 1.1, "Merge Key Language-Independent Type").
-void merge(json& merged, const YAML::Node& value, Reading& reading, int depth) {
+// What a merge key refers to, as one map: a map, or a sequence of maps of which the earlier ones
+// take precedence (YAML 1.1, "Merge Key Language-Independent Type").
+json merged_maps(const YAML::Node& value, Reading& reading, int depth) {
   json source = convert(value, reading, depth);
-  if (source.is_object()) source = json::array({std::move(source)});
+  if (source.is_object()) return source;
   const bool maps = source.is_array() &&
                     std::ranges::all_of(source, [](const json& map) { return map.is_object(); });
-  if (!maps) throw YAML::Exception(value.Mark(), "a merge key takes a map or a list of maps");
+  if (!maps) throw YAML::Exception(value.Mark(), "<< has to name a mapping, or a list of them");
+  json merged = json::object();
   for (const json& map : source)
     for (const auto& [name, inner] : map.items()) merged.emplace(name, inner);
+  return merged;
 }
 
 json map_of(const YAML::Node& node, Reading& reading, int depth) {
   json object = json::object();
-  json merged = json::object();
+  std::optional<json> merged;
   for (const auto& entry : node) {
+    if (!entry.first.IsScalar())
+      throw YAML::Exception(entry.first.Mark(), "a key has to be a text");
     const std::string& key = entry.first.Scalar();
-    if (key == "<<")
-      merge(merged, entry.second, reading, depth);
-    else if (object.contains(key))
+    const bool is_merge = key == "<<";
+    if (is_merge ? merged.has_value() : object.contains(key))
       throw YAML::Exception(entry.first.Mark(), "the key " + key + " is there twice");
+    if (is_merge)
+      merged = merged_maps(entry.second, reading, depth);
     else
       object[key] = convert(entry.second, reading, depth);
   }
-  merged.update(object);  // the map's own keys take precedence over merged ones
-  return merged;
+  if (!merged) return object;
+  merged->update(object);  // the map's own keys take precedence over merged ones
+  return *merged;
 }
 
 json convert(const YAML::Node& node, Reading& reading, int depth) {
@@ -113,6 +122,23 @@ json convert(const YAML::Node& node, Reading& reading, int depth) {
   }
 }
 
+// Reads over whatever a document holds.
+class NoContent : public YAML::EventHandler {
+ public:
+  using Mark = YAML::Mark;
+  void OnDocumentStart(const Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark&, YAML::anchor_t) override {}
+  void OnAlias(const Mark&, YAML::anchor_t) override {}
+  void OnScalar(const Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
 }  // namespace
 
 json parse_yaml(std::string_view text, const std::string& source, Scalars scalars) {
@@ -124,9 +150,17 @@ json parse_yaml(std::string_view text, const std::string& source, Scalars scalar
   }
 }
 
+// Of some broken texts, such as ", [", yaml-cpp makes one empty document after another without end.
 size_t yaml_documents(std::string_view text, const std::string& source) {
+  constexpr size_t most_documents = 1'000;
   try {
-    return YAML::LoadAll(std::string(text)).size();
+    std::istringstream in{std::string(text)};
+    YAML::Parser parser(in);
+    NoContent nothing;
+    size_t count = 0;
+    while (parser.HandleNextDocument(nothing))
+      if (++count > most_documents) throw std::runtime_error(source + ": too many documents");
+    return count;
   } catch (const YAML::Exception& failure) {
     throw std::runtime_error(source + ": " + failure.what());
   }

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <sstream>
 #include <stdexcept>
+#include <type_traits>
+#include <utility>
 
 #include "controller/base/url.h"
 #include "controller/base/yaml.h"
@@ -128,35 +130,55 @@ json structured(const std::string& text) {
   }
 }
 
+// Whether `value` is what a field of type T holds: a text, true or false, or a whole number.
 template <typename T>
-T field(const json& object, const char* name) {
-  try {
-    return object.at(name).get<T>();
-  } catch (const json::exception&) {
-    want(std::string("an entry with the field ") + name);
-  }
+bool is_a(const json& value) {
+  if constexpr (std::is_same_v<T, std::string>)
+    return value.is_string();
+  else if constexpr (std::is_same_v<T, bool>)
+    return value.is_boolean();
+  else
+    return value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
+}
+
+// Nothing where the entry doesn't have the field, or it is null.
+template <typename T>
+std::optional<T> optional_field(const json& entry, const char* name) {
+  const auto value = entry.find(name);
+  if (value == entry.end() || value->is_null()) return std::nullopt;
+  if (!is_a<T>(*value))
+    want(std::string("an entry whose field ") + name + " is " +
+         (std::is_same_v<T, std::string> ? "a text"
+          : std::is_same_v<T, bool>      ? "true or false"
+                                         : "a whole number"));
+  return value->get<T>();
+}
+
+template <typename T>
+T field(const json& entry, const char* name) {
+  const auto value = optional_field<T>(entry, name);
+  if (!value) want(std::string("an entry with the field ") + name);
+  return *value;
 }
 
 tiers::Tier tier_of(const json& entry) {
-  const json cost = entry.value("monthly-cost-points", json());
-  const json sats = entry.value("monthly-cost-sats", json());
-  const json most = entry.value("max-deployments", json());
-  return {
-      .id = {},
-      .name = field<std::string>(entry, "name"),
-      .slug = field<std::string>(entry, "slug"),
-      .description = entry.value("description", std::string()),
-      .payment_method = sats.is_null() ? "service_points" : "bitcoin",
-      .monthly_cost_points =
-          cost.is_null() ? std::nullopt : std::optional(cost.get<std::int64_t>()),
-      .monthly_cost_sats = sats.is_null() ? std::nullopt : std::optional(sats.get<std::int64_t>()),
-      .memory_limit_mb = field<int>(entry, "memory-mb"),
-      .cpu_limit_millicores = field<int>(entry, "cpu-millicores"),
-      .max_deployments = most.is_null() ? std::nullopt : std::optional(most.get<int>()),
-      .custom_domain_allowed = entry.value("custom-domain", false),
-      .auto_approve = entry.value("auto-approve", false),
-      .monthly_stipend_points = entry.value("monthly-stipend-points", std::int64_t(0)),
-      .ad_reach_multiplier = entry.value("ad-reach-multiplier", std::string("1.0"))};
+  const auto sats = optional_field<std::int64_t>(entry, "monthly-cost-sats");
+  return {.id = {},
+          .name = field<std::string>(entry, "name"),
+          .slug = field<std::string>(entry, "slug"),
+          .description = optional_field<std::string>(entry, "description").value_or(""),
+          .payment_method = sats ? "bitcoin" : "service_points",
+          .monthly_cost_points = optional_field<std::int64_t>(entry, "monthly-cost-points"),
+          .monthly_cost_sats = sats,
+          .memory_limit_mb = field<int>(entry, "memory-mb"),
+          .cpu_limit_millicores = field<int>(entry, "cpu-millicores"),
+          .max_deployments = optional_field<int>(entry, "max-deployments"),
+          .custom_domain_allowed = optional_field<bool>(entry, "custom-domain").value_or(false),
+          .auto_approve = optional_field<bool>(entry, "auto-approve").value_or(false),
+          .monthly_stipend_points =
+              optional_field<std::int64_t>(entry, "monthly-stipend-points").value_or(0),
+          .ad_reach_multiplier =
+              optional_field<std::string>(entry, "ad-reach-multiplier").value_or("1.0")};
 }
 
 void take_tiers(Config& config, const std::string& text) {
@@ -164,6 +186,7 @@ void take_tiers(Config& config, const std::string& text) {
   if (!entries.is_array() || entries.empty()) want("a list of tiers, as `berthd config` prints it");
   config.tiers.clear();
   for (const json& entry : entries) {
+    if (!entry.is_object()) want("a list of tiers, as `berthd config` prints it");
     const tiers::Tier tier = tier_of(entry);
     if (tier.memory_limit_mb < 1 || tier.cpu_limit_millicores < 1)
       want("tiers with memory-mb and cpu-millicores of 1 or more");

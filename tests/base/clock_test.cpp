@@ -75,6 +75,14 @@ TEST_CASE("the other forms of RFC 3339 are read") {
   CHECK(parse_iso8601("2024-02-29T00:00:00Z").has_value());
 }
 
+TEST_CASE("an offset can't lead out of the years that can be written") {
+  CHECK(parse_iso8601("9999-12-31T23:59:59.999Z").has_value());
+  CHECK(parse_iso8601("0000-01-01T00:00:00Z").has_value());
+  CHECK(!parse_iso8601("9999-12-31T23:59:59-00:01"));
+  CHECK(!parse_iso8601("9999-12-31T23:59:60Z"));
+  CHECK(!parse_iso8601("0000-01-01T00:00:00+00:01"));
+}
+
 TEST_CASE("what is no instant is refused") {
   for (const char* text : {"",
                            "2026",

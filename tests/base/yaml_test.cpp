@@ -77,6 +77,14 @@ TEST_CASE("a merge key that leads to no mapping is refused with its source and l
                       Catch::StartsWith("test: ") && Catch::Contains("line 2"));
 }
 
+TEST_CASE("what is merged in has to be a mapping, and a key a text") {
+  for (const char* text : {"<<: 1", "<<: [1]", "{<<: }", "a: &a x\n<<: *a",
+                           "{<<: {a: 1}, <<: {b: 2}}", "? [a, b]\n: c", "{a: 1}: 2", "~: 1"}) {
+    INFO(text);
+    CHECK_THROWS_AS(parse_yaml(text, "the text"), std::runtime_error);
+  }
+}
+
 TEST_CASE("of several documents the first counts, and an empty one is null") {
   CHECK(parse_yaml("a: 1\n---\na: 2\n", "test") == json{{"a", 1}});
   CHECK(parse_yaml("", "test").is_null());
@@ -85,6 +93,11 @@ TEST_CASE("of several documents the first counts, and an empty one is null") {
 TEST_CASE("several documents are counted") {
   CHECK(yaml_documents("a: 1\n", "test") == 1);
   CHECK(yaml_documents("---\na: 1\n---\nb: 1\n", "test") == 2);
+}
+
+TEST_CASE("counting documents ends, whatever the text is") {
+  CHECK_THROWS_AS(yaml_documents(", [", "test"), std::runtime_error);
+  CHECK_THROWS_AS(yaml_documents(", [\x01\n\xfb\xfa", "test"), std::runtime_error);
 }
 
 TEST_CASE("a key that is there twice is refused") {

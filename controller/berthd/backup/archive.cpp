@@ -33,9 +33,9 @@ Manifest decode(std::string_view text) {
     if (content.at("format") != format)
       throw Damaged("the archive was made by a newer berthd: its format is " +
                     content.at("format").dump());
-    Manifest manifest = {.version = content.at("berth"),
-                         .made_at = parse_iso8601(content.at("made_at").get<std::string>()).value(),
-                         .files = {}};
+    const auto made_at = parse_iso8601(content.at("made_at").get<std::string>());
+    if (!made_at) throw Damaged("the archive's manifest doesn't say when it was made");
+    Manifest manifest = {.version = content.at("berth"), .made_at = *made_at, .files = {}};
     for (const json& file : content.at("files"))
       manifest.files.push_back({.name = file.at("name"), .size = file.at("size")});
     return manifest;
