@@ -1,0 +1,122 @@
+#include <sqlite3.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+
+#include "controller/db/copy.h"
+#include "controller/db/database.h"
+#include "tests/db/rows.h"
+#include "tests/temp_dir.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+
+// Counts which connection to a file takes the lock that a checkpoint needs (walformat.html,
+// section 2.3.1). While it lives it is SQLite's default VFS: the real one, with one method of its
+// files put in front. Needs to outlive the connections.
+class CheckpointWatch {
+ public:
+  explicit CheckpointWatch(std::string file) : file_(std::move(file)), vfs_(real()) {
+    REQUIRE(only == nullptr);
+    only = this;
+    vfs_.zName = "berth-checkpoint-watch";
+    vfs_.xOpen = open;
+    real_ = &real();
+    REQUIRE(sqlite3_vfs_register(&vfs_, 1) == SQLITE_OK);
+  }
+  ~CheckpointWatch() {
+    sqlite3_vfs_unregister(&vfs_);
+    sqlite3_vfs_register(real_, 1);
+    only = nullptr;
+  }
+  CheckpointWatch(const CheckpointWatch&) = delete;
+  CheckpointWatch& operator=(const CheckpointWatch&) = delete;
+
+  // How often each connection has checkpointed. They are numbered as they were opened, from 0.
+  std::map<int, int> checkpoints() const {
+    const std::lock_guard lock(mutex_);
+    return checkpoints_;
+  }
+  int connections() const { return opened_; }
+
+ private:
+  static constexpr int checkpoint_lock = 1;  // of the eight locks of the WAL's index
+  static inline CheckpointWatch* only = nullptr;
+  static sqlite3_vfs& real() { return *sqlite3_vfs_find(nullptr); }
+
+  static int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
+    const int code = only->real_->xOpen(only->real_, name, file, flags, out_flags);
+    if (code == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0 && only->file_ == name)
+      only->watch(file);
+    return code;
+  }
+  static int lock(sqlite3_file* file, int first, int count, int flags) {
+    constexpr int exclusive = SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE;
+    const int code = only->real_methods_->xShmLock(file, first, count, flags);
+    const bool takes_it = first <= checkpoint_lock && checkpoint_lock < first + count;
+    if (code == SQLITE_OK && flags == exclusive && takes_it) only->count(file);
+    return code;
+  }
+
+  void watch(sqlite3_file* file) {
+    const std::lock_guard guard(mutex_);
+    real_methods_ = file->pMethods;
+    methods_ = *real_methods_;
+    methods_.xShmLock = lock;
+    file->pMethods = &methods_;
+    numbers_[file] = opened_++;  // memory that another connection had is this one's now
+  }
+  void count(sqlite3_file* file) {
+    const std::lock_guard guard(mutex_);
+    ++checkpoints_[numbers_.at(file)];
+  }
+
+  const std::string file_;
+  sqlite3_vfs vfs_;
+  sqlite3_vfs* real_ = nullptr;
+  const sqlite3_io_methods* real_methods_ = nullptr;
+  sqlite3_io_methods methods_{};
+  mutable std::mutex mutex_;
+  std::map<sqlite3_file*, int> numbers_;
+  std::map<int, int> checkpoints_;
+  std::atomic<int> opened_ = 0;
+};
+
+// Before 3.51.3, SQLite can damage a file where one connection commits, and by that begins the WAL
+// anew, while another one checkpoints (wal.html, "The WAL-reset bug"). Here the one that commits is
+// the only one that checkpoints.
+TEST_CASE("only the connection that writes ever checkpoints") {
+  TempDir dir;
+  CheckpointWatch watch(dir / "berth.db");
+  Clock clock;
+  constexpr int readers = 4;
+  {
+    db::Database database(dir / "berth.db", clock, {.readers = readers, .vfs = {}});
+    REQUIRE(watch.connections() == 1 + readers);
+    const auto count = [](db::Tx& tx) { return tx.number("SELECT count(*) FROM meta"); };
+    // Half a megabyte each, over and over, so that the log is full again and again.
+    const auto write = [&](int i) {
+      database.write([&](db::Tx& tx) {
+        put(tx, "row " + std::to_string(i % 4), std::string(500'000, char('a' + i % 26)));
+      });
+    };
+    for (int round = 1; round <= 3; ++round) {
+      for (int i = 0; watch.checkpoints()[0] < round; ++i) {
+        write(i);
+        CHECK(database.read(count) > 0);
+      }
+      db::copy(dir / "berth.db", dir / "copy.db", [] { return true; });
+      CHECK(db::examine(dir / "berth.db", [] { return true; }).sound());
+    }
+  }
+  const auto checkpoints = watch.checkpoints();
+  REQUIRE(checkpoints.size() == 1);
+  CHECK(checkpoints.begin()->first == 0);  // the writer is opened first
+}
+
+}  // namespace
