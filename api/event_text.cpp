@@ -1,0 +1,58 @@
+// The text of events, and the ids that come back: apart from the streams, so that the fuzzer needs
+// nothing else.
+#include <algorithm>
+#include <charconv>
+
+#include "api/gate/event_stream.h"
+#include "controller/base/error.h"
+
+namespace berth::api {
+namespace {
+
+void append_data(std::string& text, std::string_view data) {
+  while (true) {
+    const std::size_t end = std::min(data.find_first_of("\r\n"), data.size());
+    text.append("data: ").append(data.substr(0, end)).append("\n");
+    if (end == data.size()) return;
+    data.remove_prefix(data.substr(end).starts_with("\r\n") ? end + 2 : end + 1);
+  }
+}
+
+}  // namespace
+
+std::string encode_event(const Event& event) {
+  std::string text;
+  text.reserve(event.data.size() + event.id.size() + event.name.size() + 32);
+  if (!event.id.empty()) text.append("id: ").append(event.id).append("\n");
+  if (!event.name.empty()) text.append("event: ").append(event.name).append("\n");
+  append_data(text, event.data);
+  text += '\n';
+  return text;
+}
+
+std::string encode_heartbeat() { return ":\n\n"; }
+
+std::string encode_retry(std::chrono::milliseconds wait) {
+  return "retry: " + std::to_string(wait.count()) + "\n\n";
+}
+
+std::optional<std::string> last_event_id(const Request& request) {
+  const std::string_view id = request.headers.get("Last-Event-ID");
+  if (id.empty()) return std::nullopt;
+  const bool plain = std::ranges::all_of(id, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+  if (id.size() > max_event_id_bytes || !plain || request.headers.count("Last-Event-ID") > 1)
+    throw Error(Code::malformed_request, "Last-Event-ID isn't the id of an event of this stream");
+  return std::string(id);
+}
+
+std::optional<std::int64_t> last_event_number(const Request& request) {
+  const auto id = last_event_id(request);
+  if (!id) return std::nullopt;
+  std::int64_t number = 0;
+  const auto [end, failure] = std::from_chars(id->data(), id->data() + id->size(), number);
+  if (failure != std::errc{} || end != id->data() + id->size() || number < 1)
+    throw Error(Code::malformed_request, "Last-Event-ID isn't the id of an event of this stream");
+  return number;
+}
+
+}  // namespace berth::api

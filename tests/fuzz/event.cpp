@@ -1,0 +1,44 @@
+// The ids that streams of events are taken up again with, and the text of an event.
+#include "api/gate/event_stream.h"
+#include "api/transport/request_head.h"
+#include "controller/base/error.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace berth::fuzz {
+namespace {
+
+void look_at_id(std::string_view value) {
+  if (!api::is_field_value(value)) return;
+  api::Request request;
+  request.headers.add("Last-Event-ID", value);
+  try {
+    const auto id = api::last_event_id(request);
+    hold(id.has_value() != value.empty(), "an id that is there is taken or refused");
+    if (id) hold(*id == value && id->size() <= api::max_event_id_bytes, "an id is taken as it is");
+    if (const auto number = api::last_event_number(request))
+      hold(*number >= 1, "numbers of rows count from 1");
+  } catch (const Error& error) {
+    hold(error.code == Code::malformed_request, "another id is malformed_request");
+  }
+}
+
+// Whatever somebody wrote can neither end an event nor start a field of its own.
+void look_at_event(std::string_view data) {
+  const std::string text =
+      api::encode_event({.id = "7", .name = "message", .data = std::string(data)});
+  hold(text.find('\r') == text.npos && text.ends_with("\n\n"), "an event ends with an empty line");
+  std::string_view rest(text);
+  rest.remove_suffix(1);
+  hold(take_line(rest) == "id: 7" && take_line(rest) == "event: message",
+       "an event has its id and name");
+  while (!rest.empty()) hold(take_line(rest).starts_with("data: "), "all other lines are data");
+}
+
+}  // namespace
+
+void run(std::string_view input) {
+  look_at_id(input);
+  look_at_event(input);
+}
+
+}  // namespace berth::fuzz

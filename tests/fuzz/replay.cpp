@@ -1,0 +1,39 @@
+// Runs a fuzz target over the files of a directory, or over single files, without libFuzzer.
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <set>
+#include <vector>
+
+#include "tests/fuzz/fuzz.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The bytes stand in a block of their own size, so that a sanitizer notices a read behind them.
+void replay(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::vector<char> bytes(std::istreambuf_iterator<char>(in), {});
+  std::cout << file.string() << std::endl;  // before the run: the last name is the one that failed
+  berth::fuzz::run({bytes.data(), bytes.size()});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::set<fs::path> files;
+  for (int i = 1; i < argc; ++i) {
+    if (fs::is_directory(argv[i]))
+      for (const auto& entry : fs::directory_iterator(argv[i])) files.insert(entry.path());
+    else
+      files.insert(argv[i]);
+  }
+  if (files.empty()) {
+    std::cerr << "usage: " << argv[0] << " FILE_OR_DIRECTORY..., and none of them held a file\n";
+    return 2;
+  }
+  for (const fs::path& file : files) replay(file);
+  std::cout << files.size() << " inputs\n";
+}
