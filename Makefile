@@ -11,7 +11,7 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate adversarial bench bench-points bench-oauth reference lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
+.PHONY: help build run test test-asan test-tsan simulate adversarial fuzz bench bench-points bench-oauth reference lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,7 @@ build: ## berthd and the client berth in build/release (PRESET=dev, asan, tsan f
 	@scripts/install-deps.sh build
 	@cmake --preset $(PRESET) $(LAUNCHER) -DBERTH_TESTS=OFF >/dev/null
 	@cmake --build --preset $(PRESET)
+	@scripts/check-hardening.sh $(if $(filter release,$(PRESET)),,--no-fortify) $(BUILD)/berthd $(BUILD)/berth
 
 run: build ## build berthd and start it on the simulated cluster; prints what to try
 	@scripts/run.sh $(BUILD)/berthd $(DATA_DIR)
@@ -37,8 +38,10 @@ test-asan: ## the tests under the address and undefined behaviour sanitizers
 test-tsan: ## the tests under the thread sanitizer
 	@$(MAKE) --no-print-directory test PRESET=tsan
 
-image: build ## a container image of berthd with buildah; pushed to the test cluster's registry where that is up
+image: ## a container image of berthd with buildah, after security updates; pushed to the test cluster's registry where that is up
 	@scripts/install-deps.sh image
+	@scripts/check-updates.sh --install $$(scripts/install-deps.sh image --list)
+	@$(MAKE) --no-print-directory build
 	@scripts/image.sh $(BUILD)/berthd $(IMAGE)
 
 yaml: ## the chart as plain YAML on standard output, for clusters without Helm (VALUES=FILE; charts/berth/README.md)
@@ -74,6 +77,12 @@ simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=1000
 
 adversarial: build ## what the most expensive bodies cost each operation: 50 ms of CPU and 20 MB at most
 	@tests/operations/adversarial $(BUILD)/berthd
+
+fuzz: ## the fuzz targets under libFuzzer, each for FUZZ_SECONDS=60; TARGETS="body request" for some of them
+	@scripts/install-deps.sh fuzz
+	@cmake --preset fuzz $(LAUNCHER) >/dev/null
+	@cmake --build --preset fuzz $(if $(TARGETS),--target $(addprefix fuzz_,$(TARGETS)))
+	@scripts/fuzz.sh $(TARGETS)
 
 bench: ## the benchmark: berthd beside the raw limits, as a table
 	@scripts/install-deps.sh bench

@@ -1,12 +1,20 @@
 #!/usr/bin/env bash
 # berthd as a container image, from this machine's own files: the program, the libraries that it is linked with, the
 # certificates of the authorities, the public suffixes and the time zones. No shell, no package manager, user 65532.
-#   image.sh PROGRAM [NAME:TAG]     default name: berth:<version>
+#   image.sh [--unchecked] PROGRAM [NAME:TAG]     default name: berth:<version>
 # The image is in buildah's storage afterwards (BERTH_IMAGE_STORAGE, default: ~/.cache/berth/images), in an OCI archive
 # where BERTH_IMAGE_ARCHIVE names a file, and in the registry that BERTH_IMAGE_REGISTRY names. Without that variable it
 # is pushed to 127.0.0.1:5000 where the test cluster's registry is up. Needs root, or sudo. Prints what it made.
+# Fails where a security update is pending of a package that files come from (scripts/check-updates.sh; where the package
+# lists can't be refreshed, BERTH_STALE_LISTS=accept goes by the old ones). --unchecked leaves that out: for images that
+# only a test on this machine runs.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2; }
+unchecked=()
+if [ "$1" = --unchecked ]; then
+  unchecked=(--unchecked)
+  shift
+fi
 program=$(readlink -f "$1")
 version=$("$program" --version | awk '{print $2}')
 name=${2:-berth:$version}
@@ -16,8 +24,8 @@ user=65532 # "nonroot" of the distroless images, which cluster admins know
 export BUILDAH_ISOLATION=chroot
 
 if [ "$(id -u)" -ne 0 ]; then
-  exec sudo --preserve-env=BERTH_IMAGE_ARCHIVE,BERTH_IMAGE_REGISTRY BERTH_IMAGE_STORAGE="$storage_folder" \
-    "$(readlink -f "$0")" "$program" "$name"
+  exec sudo --preserve-env=BERTH_IMAGE_ARCHIVE,BERTH_IMAGE_REGISTRY,BERTH_STALE_LISTS BERTH_IMAGE_STORAGE="$storage_folder" \
+    "$(readlink -f "$0")" "${unchecked[@]}" "$program" "$name"
 fi
 
 cd "$(dirname "$(readlink -f "$0")")/.."
@@ -27,6 +35,7 @@ moment=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 packages=()
+suffix_list=/usr/share/publicsuffix/public_suffix_list.dafsa
 
 place() { # FILE…: at the same path in the image; remembers the packages that they come from
   local file owner
@@ -46,11 +55,21 @@ libraries_of() { ldd "$1" | awk '$2 == "=>" && $3 ~ /^\// {print $3} $1 ~ /^\// 
 describe_packages() {
   local package
   mkdir -p "$folder/var/lib/dpkg/status.d"
-  for package in $(printf '%s\n' "${packages[@]}" | sort -u); do
+  for package in "${packages[@]}"; do
     dpkg-query -s "$package" >"$folder/var/lib/dpkg/status.d/$package"
     mkdir -p "$folder/usr/share/doc/$package"
     cp -L "/usr/share/doc/$package/copyright" "$folder/usr/share/doc/$package/copyright"
   done
+}
+
+# All files of an image get its time, so that the list's own stands beside it (controller/domain/deployments/custom_domains/suffix_list.h).
+date_suffix_list() {
+  local made
+  made=$(date -u -r "$suffix_list" +%FT%TZ)
+  echo "$made" >"$folder$suffix_list.date"
+  echo "public suffix list: as of $made"
+  [ "$(date -d "$made" +%s)" -gt "$(date -d '1 year ago' +%s)" ] ||
+    echo "the public suffix list is older than a year; berthd warns of it at each start" >&2
 }
 
 mkdir -p "$folder/usr/bin" "$folder/etc" "$folder/tmp" "$folder/var/lib/berth" "$folder/usr/share/doc/berth"
@@ -59,7 +78,8 @@ install -m 755 "$program" "$folder/usr/bin/berthd"
 strip --strip-unneeded "$folder/usr/bin/berthd"
 mapfile -t libraries < <(libraries_of "$program")
 place "${libraries[@]}"
-place /etc/ssl/certs/ca-certificates.crt /usr/share/publicsuffix/public_suffix_list.dafsa
+place /etc/ssl/certs/ca-certificates.crt "$suffix_list"
+date_suffix_list
 packages+=(ca-certificates publicsuffix tzdata base-files)
 cp -rL /usr/share/zoneinfo "$folder/usr/share/zoneinfo"
 rm -rf "$folder"/usr/share/zoneinfo/{posix,right}
@@ -68,6 +88,8 @@ cp -L /etc/os-release "$folder/etc/os-release"
 echo "hosts: files dns" >"$folder/etc/nsswitch.conf"
 printf 'root:x:0:0:root:/:/sbin/nologin\nberth:x:%s:%s:berth:/var/lib/berth:/sbin/nologin\n' $user $user >"$folder/etc/passwd"
 printf 'root:x:0:\nberth:x:%s:\n' $user >"$folder/etc/group"
+mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
+[ ${#unchecked[@]} -gt 0 ] || scripts/check-updates.sh "${packages[@]}"
 describe_packages
 chown -R 0:0 "$folder"
 chown $user:$user "$folder/var/lib/berth"

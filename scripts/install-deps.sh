@@ -5,6 +5,8 @@
 #   install-deps.sh test   what the tests need besides
 #   install-deps.sh image  what `make image` needs besides
 #   install-deps.sh lint   what `make lint` needs besides
+#   install-deps.sh fuzz   what `make fuzz` needs besides
+# With --list behind it, prints the packages' names and installs nothing.
 set -euo pipefail
 
 build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-httplib-dev nlohmann-json3-dev libsqlitecpp-dev
@@ -19,16 +21,22 @@ bench_oauth=(wrk postgresql)
 command -v npm >/dev/null || bench_oauth+=(nodejs npm)
 command -v go >/dev/null || bench_oauth+=(golang-go)
 lint=(clang-format clang-tidy shellcheck)
+fuzz=(clang-14 libclang-rt-14-dev)
 
 case ${1:-build} in
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
   image) wanted=("${build[@]}" "${image[@]}") ;;
   lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
+  fuzz) wanted=("${build[@]}" "${fuzz[@]}") ;;
   bench) wanted=("${build[@]}" wrk jq curl) ;;
   bench-oauth) wanted=("${build[@]}" "${bench_oauth[@]}") ;;
-  *) sed -n '2,8p' "$0"; exit 2 ;;
+  *) sed -n '2,11p' "$0"; exit 2 ;;
 esac
+if [ "${2:-}" = --list ]; then
+  printf '%s\n' "${wanted[@]}"
+  exit 0
+fi
 
 missing=()
 for package in "${wanted[@]}"; do

@@ -19,6 +19,7 @@
 #include "controller/berthd/gauges.h"
 #include "controller/berthd/ops_server.h"
 #include "controller/domain/deployments/custom_domains/name_history.h"
+#include "controller/domain/deployments/custom_domains/suffix_list.h"
 #include "controller/domain/ledger/ledger.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
@@ -448,6 +449,7 @@ void Platform::announce() {
   data_.write("berthd.metrics.addr", metrics.text() + "\n");
   for (const std::string& key : config_.without_effect)
     log::warning("this key has no effect in this version", {{"key", key}});
+  suffix_list::announce(clock_.now());
   if (simulated_) log::info("the cluster is simulated: no container really runs");
   log::info("ready", {{"listen", listening_.text()},
                       {"base_url", base_url_},

@@ -5,16 +5,12 @@
 #include <algorithm>
 
 #include "controller/base/url.h"
+#include "controller/domain/deployments/custom_domains/suffix_list.h"
 
 namespace berth::domain_names {
 namespace {
 
 bool is_ascii(unsigned char c) { return c < 0x80; }
-
-const psl_ctx_t* suffixes() {
-  static const psl_ctx_t* const newest = psl_latest(nullptr);
-  return newest != nullptr ? newest : psl_builtin();
-}
 
 bool is_at_or_below(std::string_view host, std::string_view domain) {
   return host == domain || (host.size() > domain.size() && host.ends_with(domain) &&
@@ -42,13 +38,13 @@ std::string refusal(std::string_view domain, std::string_view apps_domain,
     return "must be a host name such as shop.example.com: no wildcard, no address, no port";
   if (is_at_or_below(domain, apps_domain) || is_at_or_below(domain, base_host))
     return "must not be a name of this platform";
-  if (psl_is_public_suffix(suffixes(), std::string(domain).c_str()) == 1)
+  if (psl_is_public_suffix(suffix_list::list(), std::string(domain).c_str()) == 1)
     return "is a public suffix, under which others register their names";
   return "";
 }
 
 std::string registered(const std::string& domain) {
-  const char* found = psl_registrable_domain(suffixes(), domain.c_str());
+  const char* found = psl_registrable_domain(suffix_list::list(), domain.c_str());
   return found == nullptr ? domain : found;
 }
 

@@ -4,8 +4,7 @@
 #include <string_view>
 
 // Host names that people bring along. What is registered and what is a public suffix is known from
-// the public suffix list (publicsuffix.org), of which the machine's copy is used where it is newer
-// than libpsl's own.
+// the public suffix list (domain/suffix_list.h).
 namespace berth::domain_names {
 
 inline constexpr size_t max_length = 253;       // RFC 1035, section 2.3.4, without the last dot
