@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "controller/db/database.h"
-#include "controller/domain/oauth/use_log.h"
+#include "controller/domain/kernel/use_log.h"
 #include "reconcilers/loops/repeating.h"
 
 namespace berth::reconcilers {

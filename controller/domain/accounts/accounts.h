@@ -8,7 +8,7 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/reserved_names.h"
 #include "controller/domain/kernel/keys.h"
-#include "controller/domain/oauth/use_log.h"
+#include "controller/domain/kernel/use_log.h"
 
 // User accounts and their sessions. Functions throw berth::Error where they refuse.
 namespace berth::accounts {

@@ -8,7 +8,7 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/page.h"
-#include "controller/domain/oauth/use_log.h"
+#include "controller/domain/kernel/use_log.h"
 
 // Where a user is logged in, and how that ends. A session's JWT works as long as its row does, and
 // the row goes with the session: a user has no more rows than sessions.

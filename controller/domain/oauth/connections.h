@@ -7,8 +7,8 @@
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/scopes.h"
+#include "controller/domain/kernel/use_log.h"
 #include "controller/domain/oauth/play_sessions.h"
-#include "controller/domain/oauth/use_log.h"
 
 // The apps that a user has connected: what he consented to, what it may spend, how it ends.
 namespace berth::connections {

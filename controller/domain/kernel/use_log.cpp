@@ -1,4 +1,4 @@
-#include "controller/domain/oauth/use_log.h"
+#include "controller/domain/kernel/use_log.h"
 
 #include <algorithm>
 #include <vector>
