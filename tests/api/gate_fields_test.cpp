@@ -26,7 +26,7 @@ TEST_CASE("a field that decides something isn't taken from one of two lines") {
     if (name != "Authorization") headers.push_back(o.token);
     const auto answer = o.g.ask("POST", "/api/deploy/apps", headers, o.order());
     CHECK(answer.error() == "400 malformed_request");
-    CHECK(answer.body["message"].get<std::string>().find(name) == 0);
+    CHECK(answer.text.find(name + " is there more than once") != std::string::npos);
     CHECK(o.g.ask("POST", "/api/oauth/token", headers, "{}").error() == "400 invalid_request");
   }
   CHECK(o.g.ask("GET", "/api/deploy/apps", {o.token}).body["apps"].empty());
@@ -56,7 +56,7 @@ TEST_CASE("what belongs to somebody isn't kept by caches, what is for everybody 
   const auto cache_control = [](const Answered& answer) { return answer.header("Cache-Control"); };
   const auto created = o.g.ask("POST", "/api/deploy/apps", {o.token}, o.order());
   REQUIRE(created.status == 201);
-  const std::string id = created.body["app"]["id"];
+  const std::string id = created.body.value("id", "none");
   CHECK(cache_control(created) == "no-store");
   for (const std::string& path :
        {std::string("/api/deploy/apps"), "/api/deploy/apps/" + id, std::string("/api/deploy/tiers"),
