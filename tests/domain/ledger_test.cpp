@@ -119,7 +119,7 @@ TEST_CASE("postings and transactions can be neither changed nor removed") {
   f.world.mint(a, 100);
   for (const char* sql :
        {"UPDATE ledger_postings SET amount = 5", "DELETE FROM ledger_postings",
-        "UPDATE ledger_transactions SET memo = ''", "DELETE FROM ledger_transactions"}) {
+        "UPDATE ledger_transactions SET memo = 'other'", "DELETE FROM ledger_transactions"}) {
     INFO(sql);
     CHECK_THROWS_AS(f.world.write([&](db::Tx& tx) { tx.execute(sql); }), SQLite::Exception);
   }
