@@ -18,7 +18,4 @@ inline const std::string user_joins =
     " FROM users u LEFT JOIN ledger_accounts a ON a.kind = 'user' AND a.owner = u.id";
 User user_of(const db::Query& row);
 
-// Lower case: how names and addresses are compared.
-std::string folded(std::string_view text);
-
 }  // namespace berth::accounts

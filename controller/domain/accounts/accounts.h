@@ -8,6 +8,7 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/reserved_names.h"
 #include "controller/domain/kernel/keys.h"
+#include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/use_log.h"
 
 // User accounts and their sessions. Functions throw berth::Error where they refuse.
@@ -93,6 +94,8 @@ struct Credentials {
   std::string password_hash;
 };
 std::optional<Credentials> credentials(db::Tx& tx, std::string_view email);
+// The lower-case form in which user names and addresses are compared.
+std::string folded(std::string_view text);
 // The form in which an address is compared and counted.
 std::string email_key(std::string_view email);
 
@@ -122,5 +125,10 @@ struct SignedIn {
 SignedIn check_signed_in(db::Tx& tx, const std::string& jwt, const Keys& keys,
                          const UseLog* uses = nullptr);
 User check_session(db::Tx& tx, const std::string& jwt, const Keys& keys);
+
+// All accounts that weren't deleted, newest first. `search`: a part of the address or of the user
+// name, in any case.
+Page<User> list_users(db::Tx& tx, const std::optional<std::string>& search,
+                      const PageRequest& page);
 
 }  // namespace berth::accounts

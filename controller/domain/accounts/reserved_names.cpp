@@ -1,7 +1,7 @@
 #include "controller/domain/accounts/reserved_names.h"
 
 #include "controller/base/look_alikes.h"
-#include "controller/domain/accounts/account_rows.h"
+#include "controller/domain/accounts/accounts.h"
 
 namespace berth {
 namespace {

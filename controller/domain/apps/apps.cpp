@@ -127,4 +127,22 @@ AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {
           .previous_works_until = keeps_old ? std::optional(tx.now() + grace) : std::nullopt};
 }
 
+App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) {
+  check_profile(profile);
+  // What it no longer asks for it no longer may have; to have it again is for an admin to decide.
+  const ScopeSet approved = app.approved_scopes & (profile.allowed_scopes | ScopeSet::automatic());
+  const int rows = tx.execute(
+      "UPDATE apps SET app_name = $2, app_description = $3, logo_url = $4, website_url = $5, "
+      "redirect_uris = $6, allowed_scopes = $7, approved_scopes = $8, listed = $9, "
+      "session_tokens = $10, refresh_requires_client = $11, updated_at = $12 WHERE id = $1 AND "
+      "deleted_at IS NULL",
+      app.id, profile.app_name, profile.app_description, profile.logo_url, profile.website_url,
+      stored_uris(profile.redirect_uris), profile.allowed_scopes.text(), approved.text(),
+      listing == Listing::listed, profile.session_tokens, profile.refresh_requires_client,
+      tx.now());
+  auto updated = rows == 0 ? std::nullopt : find(tx, app.id);
+  if (!updated) throw Error(Code::app_not_found, "there is no such app");
+  return *std::move(updated);
+}
+
 }  // namespace berth::apps

@@ -6,14 +6,9 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/keys.h"
-#include "controller/domain/kernel/page.h"
 
 // What admins do with accounts, and how an account ends.
 namespace berth::accounts {
-
-// Newest first. `search`: a part of the address or the name, in any case of its letters.
-Page<User> list_users(db::Tx& tx, const std::optional<std::string>& search,
-                      const PageRequest& page);
 
 struct Promotion {                  // what is left out stays as it is
   std::optional<std::string> tier;  // the slug of a tier

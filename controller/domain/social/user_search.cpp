@@ -4,7 +4,6 @@
 
 #include "controller/base/error.h"
 #include "controller/base/text.h"
-#include "controller/domain/accounts/account_rows.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/social/blocks.h"
 

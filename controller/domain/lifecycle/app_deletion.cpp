@@ -1,9 +1,9 @@
-// How apps change and end.
+// What admins do with apps, and how an app ends.
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
 #include "controller/domain/ads/campaigns.h"
-#include "controller/domain/apps/app_rows.h"
+#include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/holds.h"
@@ -19,22 +19,6 @@ App changed(db::Tx& tx, const std::string& app_id, int rows) {
 }
 
 }  // namespace
-
-App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) {
-  check_profile(profile);
-  // What it no longer asks for it no longer may have; to have it again is for an admin to decide.
-  const ScopeSet approved = app.approved_scopes & (profile.allowed_scopes | ScopeSet::automatic());
-  const int rows = tx.execute(
-      "UPDATE apps SET app_name = $2, app_description = $3, logo_url = $4, website_url = $5, "
-      "redirect_uris = $6, allowed_scopes = $7, approved_scopes = $8, listed = $9, "
-      "session_tokens = $10, refresh_requires_client = $11, updated_at = $12 WHERE id = $1 AND "
-      "deleted_at IS NULL",
-      app.id, profile.app_name, profile.app_description, profile.logo_url, profile.website_url,
-      stored_uris(profile.redirect_uris), profile.allowed_scopes.text(), approved.text(),
-      listing == Listing::listed, profile.session_tokens, profile.refresh_requires_client,
-      tx.now());
-  return changed(tx, app.id, rows);
-}
 
 void remove(db::Tx& tx, const App& app) {
   if (tx.number("SELECT count(*) FROM deployments WHERE app_id = $1 AND status <> 'destroyed'",
