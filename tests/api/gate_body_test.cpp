@@ -81,6 +81,17 @@ TEST_CASE("a body is read and refused while every reader of the database is busy
   CHECK(answers.get() == std::vector<int>{400, 400, 422});
 }
 
+TEST_CASE("what a segment keeps besides is of 4,096 bytes at most") {
+  Fixture f;
+  const auto made = [&](size_t bytes) {
+    const json metadata = {{"a", std::string(bytes - std::string(R"({"a":""})").size(), 'x')}};
+    const json body = {{"name", "x"}, {"geography", "DE"}, {"metadata", metadata}};
+    return f.g.ask("POST", "/api/internal/ads/segments", f.g.admin, body.dump());
+  };
+  CHECK(made(4'096).status == 201);
+  CHECK(made(4'097).error() == "422 validation_failed");
+}
+
 TEST_CASE("the account's refusals are simple where the caller isn't known, and nested elsewhere") {
   Fixture f;
   const auto login = f.g.ask("POST", "/api/auth/login", {},
