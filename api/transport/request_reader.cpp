@@ -87,6 +87,7 @@ void RequestReader::take_head(Deadline deadline) {
 RequestHead RequestReader::read(Request& request) {
   const Deadline deadline = after(limits_.time);
   request.body.clear();
+  release_body();
   request.method = {};
   request.path = {};
   take_head(deadline);
@@ -107,11 +108,18 @@ RequestHead RequestReader::read(Request& request) {
   return head;
 }
 
+void RequestReader::need_room(const std::string& body, Deadline deadline) {
+  if (body.size() < small_body_bytes || large_body_) return;
+  large_body_.reset(new Slots::Slot(limits_.large_bodies.acquire(deadline)));
+  if (!*large_body_) throw Refusal(503, "too many large bodies are being received; try again");
+}
+
 void RequestReader::read_sized_body(std::size_t size, std::string& body, Deadline deadline) {
   const std::string_view early = input().substr(0, size);
   body.assign(early);
   consume(early.size());
   while (body.size() < size) {
+    need_room(body, deadline);
     const std::size_t have = body.size();
     const std::size_t room = std::min(size - have, body_step_bytes);
     body.resize(have + room);
@@ -167,6 +175,7 @@ std::size_t RequestReader::read_chunk_size(Deadline deadline) {
 
 void RequestReader::read_chunk(std::size_t size, std::string& body, Deadline deadline) {
   while (size > 0) {
+    need_room(body, deadline);
     if (!has_input()) need_input(deadline);
     const std::string_view piece = input().substr(0, size);
     body.append(piece);

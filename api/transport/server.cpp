@@ -12,10 +12,10 @@
 #include "api/transport/acceptor.h"
 #include "api/transport/answer.h"
 #include "api/transport/connection_pool.h"
-#include "api/transport/handler_slots.h"
 #include "api/transport/request_head.h"
 #include "api/transport/request_reader.h"
 #include "api/transport/server_stream.h"
+#include "api/transport/slots.h"
 #include "api/transport/socket.h"
 #include "controller/base/log.h"
 
@@ -27,12 +27,13 @@ constexpr std::chrono::milliseconds cut_off_time{900};
 
 // One open connection; lives on the stack of its thread.
 struct Connection {
-  Connection(ConnectionTable::Entry& listed, const ServerOptions& options)
+  Connection(ConnectionTable::Entry& listed, const ServerOptions& options, Slots& large_bodies)
       : entry(listed),
         socket(listed.socket()),
         reader(socket, {.header_bytes = options.max_header_bytes,
                         .body_bytes = options.max_body_bytes,
-                        .time = options.request_timeout}),
+                        .time = options.request_timeout,
+                        .large_bodies = large_bodies}),
         stream(socket, options.write_timeout) {
     request.remote_address = entry.address();
   }
@@ -85,7 +86,8 @@ class Server::Impl final : private httplib::Server {
   const api::Handler handler_;
   std::unique_ptr<Acceptor> acceptor_;
   const std::string common_fields_;  // options_.headers as text
-  HandlerSlots slots_;
+  Slots slots_;
+  Slots large_bodies_;
   std::atomic<bool> draining_ = false;
   std::atomic<std::size_t> open_streams_ = 0;
   std::atomic<std::uint64_t> refused_requests_ = 0;
@@ -98,6 +100,7 @@ Server::Impl::Impl(ServerOptions options, api::Handler handler)
       handler_(std::move(handler)),
       common_fields_(to_text(options_.headers)),
       slots_(options_.http_threads),
+      large_bodies_(options_.max_large_bodies),
       table_(options_.connections),
       pool_([this](const ConnectionPool::Connection& connection) { serve(*connection); }) {
   set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
@@ -133,6 +136,7 @@ Drained Server::Impl::shutdown(std::chrono::seconds grace) {
   });
   if (pool_.wait_until_empty(after(grace))) return Drained::all;
   slots_.close();
+  large_bodies_.close();
   Drained drained = Drained::all;
   table_.for_each([&](const ConnectionTable::Entry& entry) {
     const Activity activity = entry.activity();
@@ -165,7 +169,7 @@ bool Server::Impl::take(Descriptor& socket) {
 void Server::Impl::serve(ConnectionTable::Entry& entry) try {
   const int on = 1;
   setsockopt(entry.socket(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  Connection connection(entry, options_);
+  Connection connection(entry, options_, large_bodies_);
   serve_requests(connection);
 } catch (const std::exception& error) {
   log::error("a connection was given up", {{"reason", error.what()}});
@@ -215,6 +219,7 @@ void Server::Impl::run_handler(Connection& connection) {
   if (!slot) throw Refusal(503, "the server is busy");
   call_handler(connection);
   connection.request.body = {};  // not held while the answer is taken and the next request awaited
+  connection.reader.release_body();
   Response& response = connection.response;
   if (!is_sendable(response)) {
     log::error("an answer could not be sent", {{"path", connection.request.path}});

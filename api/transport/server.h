@@ -31,6 +31,9 @@ struct ServerOptions {
   // closed.
   ConnectionLimits connections = {};
   std::size_t max_body_bytes = 1024 * 1024;
+  // Bodies above small_body_bytes (request_reader.h) that are in memory at once: while they arrive
+  // and while their handlers run.
+  std::size_t max_large_bodies = 64;
   std::size_t max_header_bytes = 64 * 1024;
   // From the first byte of a request to its last (408); also for a new connection to say anything,
   // and for a complete request to wait for a handler slot (503).

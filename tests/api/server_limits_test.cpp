@@ -67,6 +67,25 @@ TEST_CASE("what could be read in two ways is refused") {
   CHECK(running.server.counters().refused_requests == 24);
 }
 
+TEST_CASE("only so many large bodies are in memory at once, and small ones don't wait for them") {
+  std::atomic<bool> held = true;
+  Running running({.max_large_bodies = 1, .request_timeout = 300ms},
+                  [&](const Request& request, Response& response) {
+                    if (request.path == "/hold") eventually([&] { return !held; });
+                    response.status = 204;
+                  });
+  const std::string large(100 * 1024, 'x');
+  Wire holder(running.port);
+  holder.send(post("/hold", large));
+  REQUIRE(eventually([&] { return running.server.counters().running_handlers == 1; }));
+  check_refused(running.port, post("/", large), 503);
+  Wire small(running.port);
+  CHECK(small.ask(post("/", "x"), Expect::no_body).status == 204);
+  held = false;
+  CHECK(holder.read(Expect::no_body).status == 204);
+  CHECK(holder.ask(post("/", large), Expect::no_body).status == 204);
+}
+
 TEST_CASE("malformed request lines are refused") {
   Running running({}, echo);
   for (const std::string line :

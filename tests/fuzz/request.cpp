@@ -13,8 +13,11 @@ namespace {
 
 using namespace api;
 
-constexpr RequestLimits limits = {
-    .header_bytes = 16 * 1024, .body_bytes = 32 * 1024, .time = std::chrono::seconds(10)};
+Slots large_bodies(1);
+const RequestLimits limits = {.header_bytes = 16 * 1024,
+                              .body_bytes = 32 * 1024,
+                              .time = std::chrono::seconds(10),
+                              .large_bodies = large_bodies};
 constexpr std::size_t refused = std::size_t(-1);
 // What a socket's buffer takes without somebody who reads.
 constexpr std::size_t most_bytes = 64 * 1024;

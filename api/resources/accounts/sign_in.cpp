@@ -177,13 +177,13 @@ namespace {
 void confirm_code(const accounts::User& user, const std::string& code, const std::string& address,
                   const Services& services) {
   const auto counted = services.db.read([&](db::Tx& tx) { return attempt_on(tx, user, address); });
-  Try one_try(counted, Secret::code, services);
+  Try one_try(counted, Secret::code, user.id, services);
   const bool right = services.db.write([&](db::Tx& tx) {
     const auto current = accounts::find(tx, user.id);
     return current && current->totp_enabled &&
            two_factor::take_code(tx, user.id, code, services.keys);
   });
-  if (!right) throw Error(Code::invalid_totp, "the code is wrong or was used");
+  if (!right) throw wrong_code(user.id);
   one_try.was_no_failure();
 }
 

@@ -8,15 +8,16 @@
 
 namespace berth::api {
 
-// How many handlers may run at once. All functions may be called from any thread.
-class HandlerSlots {
+// Bounds how many of something may be under way at once: handlers that run, large bodies that are
+// in memory. All functions may be called from any thread.
+class Slots {
  public:
-  explicit HandlerSlots(std::size_t slots) : slots_(slots) {}
+  explicit Slots(std::size_t slots) : slots_(slots) {}
 
-  // Held while a handler runs.
+  // One place, taken for as long as this lives.
   class Slot {
    public:
-    explicit Slot(HandlerSlots* slots) : slots_(slots) {}
+    explicit Slot(Slots* slots) : slots_(slots) {}
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
     ~Slot() {
@@ -25,7 +26,7 @@ class HandlerSlots {
     explicit operator bool() const { return slots_ != nullptr; }
 
    private:
-    HandlerSlots* slots_;
+    Slots* slots_;
   };
 
   // Waits for a slot; an empty one after the deadline or after close().
