@@ -223,7 +223,7 @@ TEST_CASE("nobody is sent more than ten letters a day before they verify, whoeve
       world.write([&](db::Tx& tx) {
         tx.execute("UPDATE outbox SET sent_at = $1", tx.now());
         tx.execute("UPDATE outbox SET to_address = 'sent'");
-        accounts::delete_account(tx, user);
+        accounts::delete_account(tx, user, world.keys);
       });
     });
   };

@@ -35,7 +35,7 @@ TEST_CASE("a public suffix list is old after a year") {
 TEST_CASE("the list in use is the machine's or libpsl's own, whichever is newer") {
   const auto& source = suffix_list::source();
   const auto machines = suffix_list::date_of(psl_dist_filename());
-  const Instant own(std::chrono::seconds(psl_builtin_file_time()));
+  const Instant own{std::chrono::seconds{psl_builtin_file_time()}};
   CHECK(source.as_of == std::max(own, machines.value_or(own)));
   CHECK(psl_is_public_suffix(suffix_list::list(), "co.uk") == 1);
 }

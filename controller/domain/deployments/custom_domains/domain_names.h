@@ -4,7 +4,7 @@
 #include <string_view>
 
 // Host names that people bring along. What is registered and what is a public suffix is known from
-// the public suffix list (domain/suffix_list.h).
+// the public suffix list (domain/deployments/custom_domains/suffix_list.h).
 namespace berth::domain_names {
 
 inline constexpr size_t max_length = 253;       // RFC 1035, section 2.3.4, without the last dot
