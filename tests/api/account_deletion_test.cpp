@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "api/gate/schema.h"
 #include "controller/base/crypto.h"
 #include "controller/domain/accounts/account_rows.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"

@@ -18,6 +18,7 @@
 #include "tests/totp.h"
 
 using namespace berth::cli;
+using berth::percent_encode;
 using berth::process::Berthd;
 using berth::process::eventually;
 

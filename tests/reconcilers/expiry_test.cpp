@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/domain/oauth/connections.h"
 #include "tests/domain/world.h"
 
 namespace {
