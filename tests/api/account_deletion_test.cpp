@@ -32,7 +32,8 @@ const std::map<std::string, std::string> none_of_theirs = {
     {"POST /api/auth/refresh", "a token: its hash is looked up"},
     {"POST /api/auth/reset-password", "a token and a password, of which a hash is kept"},
     {"POST /api/auth/change-password", "passwords, of which a hash is kept"},
-    {"POST /api/auth/totp/enable", "a code"},
+    {"POST /api/auth/totp/enable", "a code and a password"},
+    {"POST /api/auth/totp/recovery-codes", "a password and a code"},
     {"POST /api/auth/totp/disable", "a code and a password"},
     {"POST /api/oauth/token", "codes and tokens: their hashes are looked up"},
     {"POST /api/oauth/token/verify", "a token: its hash is looked up"},
@@ -373,9 +374,10 @@ TEST_CASE("a deleted account leaves nothing that the person wrote") {
       "deployments.health_path", "deployments.image",        "deployments.image_digest",
       "deployments.name",        "deployments.request_id"};
   // For a day: the keys of others' requests, which have the word in this test. For a week: the
-  // budgets of certificates.
+  // budgets of certificates. Until it is sent, or too old: the letter that says goodbye.
   const Places for_days = {"idempotency_keys.key", "certificate_orders.domain",
-                           "certificate_orders.registered_domain"};
+                           "certificate_orders.registered_domain", "outbox.sealed",
+                           "outbox.to_address"};
   // For good: a channel is everybody's who knows the name of the lobby or table that it is of, and
   // nothing says who opened it.
   const Places for_good = {"chat_channels.ref_id"};
@@ -385,7 +387,7 @@ TEST_CASE("a deleted account leaves nothing that the person wrote") {
   CHECK(places_of(life.g.world, word) == expected);
 
   life.leave_cluster(leaving);
-  life.g.world.clock.advance(10 * 24h);
+  life.g.world.clock.advance(expiry::unsent_mail_kept_for + 24h);
   life.run_loops();
   CHECK(places_of(life.g.world, word) == for_good);
   CHECK(life.g.world.read([](db::Tx& tx) {

@@ -1,7 +1,9 @@
 // Bodies in JSON, and what their schemas say to them.
 #include <array>
 
-#include "api/gate/schema.h"
+#include "api/gate/body.h"
+#include "api/gate/validator.h"
+#include "controller/base/error.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace berth::fuzz {
@@ -40,7 +42,7 @@ void run(std::string_view input) {
     hold(error.code == Code::invalid_json, "what can't be read is invalid_json");
     return;
   }
-  hold(depth_of(value) <= api::max_json_depth, "the depth is limited");
+  hold(std::size_t(depth_of(value)) <= api::max_json_depth, "the depth is limited");
   hold(api::parse_body(value.dump()) == value,
        "what was read is read again from what it is written as");
   for (const api::Validator& validator : validators())
