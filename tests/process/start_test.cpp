@@ -130,9 +130,9 @@ TEST_CASE("production wants a secret that nobody guesses, and not on the command
 
 TEST_CASE("production takes no plain http but on loopback") {
   const auto with = [](const std::string& base_url) {
-    return run_to_end({"--environment", "production", "--kubernetes", "in-cluster",
-                       "--internal-secret", "a secret of more than sixteen letters", "--base-url",
-                       base_url, "--apps-domain", "apps.example.net"});
+    return run_to_end({"--environment", "production", "--kubernetes", "in-cluster", "--base-url",
+                       base_url, "--apps-domain", "apps.example.net"},
+                      {{"BERTHD_INTERNAL_SECRET", good_secret}});
   };
   for (const char* plain :
        {"http://berth.example.org", "http://192.0.2.1:8080", "http://[2001:db8::1]",
