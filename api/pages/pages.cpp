@@ -99,7 +99,7 @@ void add_security_headers(Response& response, const std::string& form_target) {
       "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
       "form-action 'self'";
   if (is_source(form_target)) policy += " " + form_target;
-  response.add_header("Content-Security-Policy", policy);
+  response.headers.emplace_back("Content-Security-Policy", policy);
   response.add_header("X-Frame-Options", "DENY");
   response.add_header("Referrer-Policy", "same-origin");
   response.add_header("Cache-Control", "no-store");
