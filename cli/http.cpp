@@ -6,6 +6,7 @@
 #include <cctype>
 #include <exception>
 #include <memory>
+#include <sstream>
 
 #include "cli/config.h"
 #include "controller/base/url.h"
@@ -182,14 +183,12 @@ std::string percent_decoded(std::string_view text) {
 
 std::map<std::string, std::string> decoded(std::string_view query) {
   std::map<std::string, std::string> result;
-  while (!query.empty()) {
-    const size_t end = std::min(query.find('&'), query.size());
-    const std::string_view pair = query.substr(0, end);
+  std::istringstream in{std::string(query)};
+  for (std::string pair; std::getline(in, pair, '&');) {
     const size_t equals = std::min(pair.find('='), pair.size());
     if (!pair.empty())
       result[percent_decoded(pair.substr(0, equals))] =
           percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
-    query.remove_prefix(std::min(end + 1, query.size()));
   }
   return result;
 }
