@@ -127,4 +127,14 @@ size_t RateLimiter::size() {
   return total;
 }
 
+size_t RateLimiter::bytes() {
+  size_t total = 0;
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    for (const auto& [key, log] : shard.logs)
+      total += sizeof key + sizeof log + log.times.capacity() * sizeof(Time);
+  }
+  return total;
+}
+
 }  // namespace berth::api

@@ -51,6 +51,9 @@ class RateLimiter {
 
   // How many keys are remembered. Each new request drops some whose window is over.
   size_t size();
+  // How many bytes the remembered keys and the times in their windows take, without what the
+  // allocator adds.
+  size_t bytes();
 
  private:
   using Hash = std::array<unsigned char, 16>;
