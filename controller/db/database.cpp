@@ -83,9 +83,18 @@ Connection::Statements& Connection::statements(std::string_view sql) {
   return known != idle_.end() ? known->second : idle_[std::string(sql)];
 }
 
+Statement::Statement(SQLite::Database& database, std::string_view sql)
+    : prepared(database, std::string(sql)) {
+  for (int i = 0; i < prepared.getColumnCount(); ++i)
+    columns.emplace_back(prepared.getColumnName(i));
+  // By name, because SQLite numbers `$2` by the order of its appearance and not by its digit.
+  for (int number = 1; number <= prepared.getBindParameterCount(); ++number)
+    parameters.push_back(prepared.getIndex(("$" + std::to_string(number)).c_str()));
+}
+
 Query::Query(Connection& connection, std::string_view sql) : idle_(connection.statements(sql)) {
   if (idle_.empty()) {
-    statement_ = std::make_unique<SQLite::Statement>(connection.raw(), std::string(sql));
+    statement_ = std::make_unique<Statement>(connection.raw(), sql);
   } else {
     statement_ = std::move(idle_.back());
     idle_.pop_back();
@@ -94,8 +103,8 @@ Query::Query(Connection& connection, std::string_view sql) : idle_(connection.st
 
 Query::~Query() {
   if (!statement_) return;
-  statement_->tryReset();
-  statement_->clearBindings();
+  statement_->prepared.tryReset();
+  statement_->prepared.clearBindings();
   if (idle_.size() < max_idle_statements) idle_.push_back(std::move(statement_));
 }
 
@@ -108,19 +117,41 @@ std::optional<std::string> Query::text_or_null(int column) const {
 std::optional<Instant> Query::instant_or_null(int column) const {
   return null(column) ? std::nullopt : std::optional(instant(column));
 }
-
-// By name, because SQLite numbers `$2` by the order of its appearance and not by its digit.
-int Query::index_of(int number) const {
-  const char name[] = {'$', char('0' + number / 10), char('0' + number % 10), '\0'};
-  const char short_name[] = {'$', char('0' + number), '\0'};
-  return statement_->getIndex(number < 10 ? short_name : name);
+std::optional<std::int64_t> Query::integer_or_null(std::string_view column) const {
+  return integer_or_null(index_of(column));
+}
+std::optional<std::string> Query::text_or_null(std::string_view column) const {
+  return text_or_null(index_of(column));
+}
+std::optional<Instant> Query::instant_or_null(std::string_view column) const {
+  return instant_or_null(index_of(column));
 }
 
-void Query::bind(int number, std::int64_t value) { statement_->bind(index_of(number), value); }
+int Query::index_of(std::string_view column) const {
+  const std::vector<std::string>& names = statement_->columns;
+  for (size_t tried = 0; tried < names.size(); ++tried) {
+    const size_t i = (next_column_ + tried) % names.size();
+    if (names[i] != column) continue;
+    next_column_ = i + 1;
+    return int(i);
+  }
+  throw std::logic_error("the statement has no column " + std::string(column) + ": " +
+                         statement_->prepared.getQuery());
+}
+
+// A number that the statement doesn't have gives an index that SQLite refuses.
+int Query::parameter(int number) const {
+  const std::vector<int>& parameters = statement_->parameters;
+  return size_t(number) <= parameters.size() ? parameters[size_t(number) - 1] : 0;
+}
+
+void Query::bind(int number, std::int64_t value) {
+  statement_->prepared.bind(parameter(number), value);
+}
 void Query::bind(int number, std::string_view value) {
-  statement_->bind(index_of(number), std::string(value));
+  statement_->prepared.bind(parameter(number), std::string(value));
 }
-void Query::bind(int number, std::nullopt_t) { statement_->bind(index_of(number)); }
+void Query::bind(int number, std::nullopt_t) { statement_->prepared.bind(parameter(number)); }
 
 Database::Database(const std::filesystem::path& file, const Clock& clock, Options options)
     : file_(file), clock_(clock), options_(std::move(options)) {

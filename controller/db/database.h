@@ -38,6 +38,14 @@ enum class Topic {
   chat
 };
 
+// A prepared statement, with what is looked up once for all of its runs.
+struct Statement {
+  Statement(SQLite::Database& database, std::string_view sql);
+  SQLite::Statement prepared;
+  std::vector<std::string> columns;  // their names
+  std::vector<int> parameters;       // SQLite's index of `$1`, `$2` and so on
+};
+
 // A connection with its prepared statements. Only one thread may use it at a time.
 class Connection {
  public:
@@ -45,7 +53,7 @@ class Connection {
   Connection(const std::filesystem::path& file, int sqlite_open_flags, const std::string& vfs);
   SQLite::Database& raw() { return database_; }
   // The prepared statements for this text that are unused at the moment. The reference stays valid.
-  using Statements = std::vector<std::unique_ptr<SQLite::Statement>>;
+  using Statements = std::vector<std::unique_ptr<Statement>>;
   Statements& statements(std::string_view sql);
 
  private:
@@ -56,8 +64,8 @@ class Connection {
   std::unordered_map<std::string, Statements, Hash, std::equal_to<>> idle_;
 };
 
-// The rows of a statement. Columns count from 0. The statement is reset when this object is
-// destroyed, which has to happen before the transaction ends.
+// The rows of a statement, whose values are read by the names of their columns. The statement is
+// reset when this object is destroyed, which has to happen before the transaction ends.
 class Query {
  public:
   // Takes an unused prepared statement for this text from the connection, or prepares one.
@@ -68,16 +76,30 @@ class Query {
   Query& operator=(const Query&) = delete;
 
   // Moves to the next row. Returns false after the last one.
-  bool next() { return statement_->executeStep(); }
+  bool next() { return statement_->prepared.executeStep(); }
   // Runs a statement that returns no rows. Returns the number of rows that it changed.
-  int run() { return statement_->exec(); }
+  int run() { return statement_->prepared.exec(); }
 
   // Values of the present row. NULL reads as 0, false or "", except in the ..._or_null functions.
-  std::int64_t integer(int column) const { return statement_->getColumn(column).getInt64(); }
+  // A name that the statement doesn't return is a programming error and throws std::logic_error.
+  // Reading the columns in the order in which the statement names them costs one comparison each.
+  std::int64_t integer(std::string_view column) const { return integer(index_of(column)); }
+  bool flag(std::string_view column) const { return flag(index_of(column)); }
+  std::string text(std::string_view column) const { return text(index_of(column)); }
+  Instant instant(std::string_view column) const { return instant(index_of(column)); }
+  bool null(std::string_view column) const { return null(index_of(column)); }
+  std::optional<std::int64_t> integer_or_null(std::string_view column) const;
+  std::optional<std::string> text_or_null(std::string_view column) const;
+  std::optional<Instant> instant_or_null(std::string_view column) const;
+
+  // The same by the column's number, from 0 on.
+  std::int64_t integer(int column) const {
+    return statement_->prepared.getColumn(column).getInt64();
+  }
   bool flag(int column) const { return integer(column) != 0; }
-  std::string text(int column) const { return statement_->getColumn(column).getString(); }
+  std::string text(int column) const { return statement_->prepared.getColumn(column).getString(); }
   Instant instant(int column) const { return from_millis(integer(column)); }
-  bool null(int column) const { return statement_->isColumnNull(column); }
+  bool null(int column) const { return statement_->prepared.isColumnNull(column); }
   std::optional<std::int64_t> integer_or_null(int column) const;
   std::optional<std::string> text_or_null(int column) const;
   std::optional<Instant> instant_or_null(int column) const;
@@ -101,9 +123,11 @@ class Query {
   }
 
  private:
-  int index_of(int number) const;
+  int index_of(std::string_view column) const;
+  int parameter(int number) const;
   Connection::Statements& idle_;
-  std::unique_ptr<SQLite::Statement> statement_;
+  std::unique_ptr<Statement> statement_;
+  mutable size_t next_column_ = 0;  // where the search for the next name begins
 };
 
 // An open transaction. Domain functions receive it by reference and must not keep it.

@@ -408,6 +408,22 @@ TEST_CASE("values come back as they were bound, whatever the order of the placeh
   });
 }
 
+TEST_CASE("columns are read by their names, in any order, and an unknown name is an error") {
+  Fixture f;
+  f.database().read([](db::Tx& tx) {
+    auto row = tx.query("SELECT 1 AS a, 'two' AS b, NULL AS c, $1 AS d", 4);
+    REQUIRE(row.next());
+    CHECK(row.text("b") == "two");
+    CHECK(row.integer("a") == 1);
+    CHECK(row.integer("a") == 1);
+    CHECK(row.integer("d") == 4);
+    CHECK(row.null("c"));
+    CHECK_FALSE(row.text_or_null("c"));
+    CHECK(row.integer_or_null("d") == 4);
+    CHECK_THROWS_WITH(row.text("e"), Catch::Contains("no column e: SELECT 1 AS a"));
+  });
+}
+
 TEST_CASE("a value without its placeholder is an error, and the statement works again afterwards") {
   Fixture f;
   f.database().read([](db::Tx& tx) {
