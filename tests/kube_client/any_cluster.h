@@ -26,8 +26,7 @@ class AnyCluster {
   ~AnyCluster() {
     try {
       client.remove(berth::kube::namespaces, "", name_space);
-      // Either the cluster belongs to the test alone, or it ends soon.
-    } catch (const berth::kube::ApiError&) {
+    } catch (const berth::kube::ApiError&) {  // nothing else uses this namespace
     }
   }
   AnyCluster(const AnyCluster&) = delete;

@@ -11,7 +11,7 @@
 namespace berth::deployments {
 namespace {
 
-// Of a log entry: nothing where it is of no rollout.
+// Returns the generation of a log entry; nothing if the entry doesn't belong to a rollout.
 std::optional<std::int64_t> generation_of(db::Tx& tx, const std::string& id,
                                           const std::string& log_id) {
   auto rows =
@@ -39,7 +39,7 @@ Revision of_entry(db::Tx& tx, const Deployment& row, const std::string& log_id,
   return *revision;
 }
 
-// What of a wish makes its container, with its secrets opened.
+// The part of a revision that makes its container, with its secrets decrypted.
 struct Container {
   std::string image;
   int port = 0;
@@ -71,7 +71,7 @@ Container container_of(const Wish& wish) {
                                      : nlohmann::json()};
 }
 
-// The last one that ran and was something else; where all were the same, the last one that ran.
+// Returns the last revision that ran and differs; if all are the same, the last one that ran.
 Revision last_good(const std::vector<Revision>& all, const std::string& id,
                    const std::string& data_key) {
   if (all.empty()) throw Error(Code::invalid_state, "there is nothing to go back to");
@@ -89,7 +89,7 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
   return *newest;
 }
 
-// Where nothing differs, the container is replaced all the same.
+// With by_order, the container is replaced even if nothing differs.
 enum class Replace { by_difference, by_order };
 
 void go_back(db::Tx& tx, const Deployment& row, const Actor& actor, const Revision& to,
@@ -120,7 +120,7 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                           : last_good(all, id, data_key);
   Change change;
   change.image = pinned(to.image, to.image_digest);
-  check(change, {}, rules);  // the registry may not be allowed any more
+  check(change, {}, rules);  // the registry may no longer be allowed
   const bool same = container_of(to, id, data_key) == container_of(*wish(tx, id, data_key));
   go_back(tx, row, actor, to, *change.image, same ? Replace::by_order : Replace::by_difference);
   nlohmann::json details = {{"kind", to_string(RolloutKind::rollback)},

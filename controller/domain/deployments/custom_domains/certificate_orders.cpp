@@ -6,8 +6,8 @@
 namespace berth::certificate_orders {
 namespace {
 
-// Each query gives the instants of the orders that count, the newest first, and skips $3 of them:
-// the row that is left, if any, has to leave the window before there is an order again.
+// Each query returns the times of the orders that count, newest first, and skips $3 of them. If a
+// row is left, its order has to leave the window before another order is possible.
 std::optional<Refusal> spent(db::Query rows, Duration window, const std::string& what) {
   if (!rows.next()) return std::nullopt;
   return Refusal{.message = what, .again_at = rows.instant(0) + window};
