@@ -60,7 +60,7 @@ TEST_CASE("the second factor is enabled within ten minutes of the login without 
   const std::string secret = a.set_up();
   a.g.world.clock.advance(10min - 1ms);
   CHECK(a.post("/api/auth/totp/enable", {{"code", a.code(secret)}}).status == 200);
-  CHECK_THAT(a.newest_mail(), Catch::Contains("login now asks for a second factor"));
+  CHECK_THAT(a.newest_mail(), Catch::Contains("logging in now requires a second factor"));
 }
 
 TEST_CASE("later, a session that somebody took can't enable a second factor of theirs") {
@@ -155,7 +155,7 @@ TEST_CASE("changes of the account's safety are told by mail") {
   SECTION("the second factor goes") {
     CHECK(a.post("/api/auth/totp/disable", {{"password", password}, {"code", codes[0]}}).status ==
           200);
-    CHECK_THAT(a.newest_mail(), Catch::Contains("no longer asks for a second factor"));
+    CHECK_THAT(a.newest_mail(), Catch::Contains("no longer requires a second factor"));
   }
   SECTION("the password") {
     const json change = {{"current_password", password}, {"new_password", "staple battery horse"}};
