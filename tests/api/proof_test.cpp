@@ -90,7 +90,7 @@ TEST_CASE("new recovery codes ask for a fresh proof, and are told by mail") {
   Account a;
   const auto [secret, old_codes] = a.enabled();
   CHECK(a.post("/api/auth/totp/recovery-codes").status == 200);
-  CHECK_THAT(a.newest_mail(), Catch::Contains("new recovery codes were made"));
+  CHECK_THAT(a.newest_mail(), Catch::Contains("new recovery codes were created"));
   a.wait();
   CHECK(a.post("/api/auth/totp/recovery-codes").error() == stale);
   CHECK(a.post("/api/auth/totp/recovery-codes", json::object()).error() == stale);
