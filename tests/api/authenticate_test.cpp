@@ -1,4 +1,4 @@
-// Who calls: the tokens that stand for a user, where a route takes more than one kind.
+// Finding out who calls, on routes that accept several kinds of tokens.
 #include "api/gate/authenticate.h"
 
 #include <catch2/catch.hpp>
@@ -25,7 +25,7 @@ Route row(const Access& access) {
           .run = ReadHandler{}};
 }
 
-// A player of somebody else's app.
+// A player who uses another owner's app.
 struct Player {
   GateWorld g;
   accounts::User owner = g.world.verified_user("ada");
@@ -35,7 +35,7 @@ struct Player {
   std::string jwt = g.world.jwt(user);
   oauth::Tokens tokens = g.world.tokens(app, user, "profile:read points:spend");
 
-  // Calls `look` with the call that the token makes; what it is refused with.
+  // Calls `look` with the call that the token makes, and returns how it is refused.
   template <typename Look>
   std::string call(const Access& access, const std::string& token, Look&& look) {
     Request request = {.method = "GET",
@@ -111,7 +111,8 @@ TEST_CASE("an app's session token stands for the user only as long as the sessio
   SECTION("ended") {
     p.g.world.write([&](db::Tx& tx) { play::end(tx, play::check(tx, *p.tokens.session_token)); });
     CHECK(p.call(access, *p.tokens.session_token) == "401 token_revoked");
-    CHECK(p.call(play_session(), *p.tokens.session_token) == "");  // its own routes tell of it
+    // The session's own routes report its end themselves.
+    CHECK(p.call(play_session(), *p.tokens.session_token) == "");
   }
   SECTION("expired") {
     p.g.world.clock.advance(play::token_lifetime);

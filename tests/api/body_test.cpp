@@ -51,7 +51,7 @@ TEST_CASE("32 levels are read, and 33 aren't") {
   CHECK(refused(nested(33)) == Code::invalid_json);
   CHECK(refused(std::string(500'000, '[')) == Code::invalid_json);
   CHECK(refused(std::string(500'000, '{')) == Code::invalid_json);
-  // Brackets inside of strings are text, also behind a quote that is escaped.
+  // Brackets inside strings are text, also after an escaped quote.
   CHECK_NOTHROW(parse_body(
       R"(["[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["])"));
 }
@@ -73,11 +73,11 @@ TEST_CASE("a body has as many values as it may, and not one more") {
   };
   CHECK(parse_body(list_of(max_json_values - 1, "1")).size() == max_json_values - 1);
   CHECK(refused(list_of(max_json_values, "1")) == Code::invalid_json);
-  // Values in other ones count, whatever they are in.
+  // Values inside other values count, whatever contains them.
   CHECK_NOTHROW(parse_body(list_of((max_json_values - 1) / 2, "[1]")));
   CHECK(refused(list_of(max_json_values / 2, "[1]")) == Code::invalid_json);
   CHECK(refused(list_of(max_json_values / 2, R"({"a":1})")) == Code::invalid_json);
-  // Said before the end is read: this text has none.
+  // The error is found before the end of the text, which isn't valid.
   CHECK(message(list_of(max_json_values, "1") + "[") == "the body has more than 10000 values");
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("a form is an object of texts, of few names that are there once") {
   for (size_t i = 0; i < max_form_fields; ++i) fields += "a" + std::to_string(i) + "=&";
   CHECK(parse_form_body(fields).size() == max_form_fields);
   CHECK(refusal(fields + "b=") != "");
-  // Said before the end is read, which isn't encoded properly.
+  // The error is found before the end of the text, which isn't properly encoded.
   CHECK(refusal(fields + "b=&%") == refusal(fields + "b="));
   const std::string name(400'000, 'a');
   CHECK(refusal(name + "=&" + name + "=").size() < 100);

@@ -1,4 +1,4 @@
-// Whose address a request has, behind proxies that are trusted and ones that aren't.
+// The address of a request's caller, behind proxies that are trusted or not.
 #include "api/gate/client_address.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,5 @@
-// Who gets a connection when there are too many: 127.0.0.1, 127.0.0.2, … are networks of their own.
+// Which connections are accepted if there are too many. 127.0.0.1, 127.0.0.2 and so on are
+// different networks.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <list>
@@ -17,7 +18,7 @@ namespace {
 constexpr const char* crowd = "127.0.0.1";
 constexpr const char* stranger = "127.0.0.2";
 
-// Nobody is closed for another one of the same network.
+// Limits under which no connection is displaced by another one of the same network.
 ConnectionLimits limits(std::size_t total, std::size_t of_network = 0) {
   return {.total = total,
           .of_network = of_network,
@@ -28,7 +29,7 @@ ConnectionLimits limits(std::size_t total, std::size_t of_network = 0) {
 
 bool is_served(int port, const char* from) { return Wire(port, from).ask(get("/")).status == 200; }
 
-// Connections of one network that have asked something each.
+// Returns connections of one network, each of which has sent a request.
 std::list<Wire> connect(const Running& running, std::size_t count, const char* from = crowd) {
   std::list<Wire> open;
   while (open.size() < count)
@@ -36,7 +37,8 @@ std::list<Wire> connect(const Running& running, std::size_t count, const char* f
   return open;
 }
 
-// Connections of one network that say nothing, so that they wait since they came.
+// Opens connections of one network that send nothing, so that they have waited since they were
+// opened.
 void connect_silently(std::list<Wire>& open, const Running& running, std::size_t count,
                       const char* from = crowd) {
   const std::size_t before = running.server.counters().open_connections;
@@ -44,7 +46,7 @@ void connect_silently(std::list<Wire>& open, const Running& running, std::size_t
   REQUIRE(eventually([&] { return running.server.counters().open_connections == before + count; }));
 }
 
-// Holds what asks for /held until it is let go.
+// Holds requests for /held until it is released.
 struct Holder {
   Handler handler() {
     return [this](const Request& request, Response& response) {
@@ -67,7 +69,7 @@ TEST_CASE("a network that takes all it can leaves room for the others") {
   Running running({.connections = limits(20, 8)}, echo);
   std::list<Wire> taken;
   for (int i = 0; i < 30; ++i) taken.emplace_back(running.port, crowd);
-  // Half of its places, since nobody there has sent a valid token.
+  // The network gets half of its places, because nobody there has sent a valid token.
   REQUIRE(eventually([&] { return running.server.counters().refused_connections == 26; }));
   CHECK(running.server.counters().open_connections == 4);
   for (const char* other : {stranger, "127.0.0.3", "127.0.0.4"})
@@ -83,7 +85,7 @@ TEST_CASE("a network where somebody has a valid token may have twice as many con
   for (int i = 0; i < 4; ++i)
     REQUIRE(open.emplace_back(running.port, crowd).ask(get("/")).status == 200);
   CHECK_FALSE(is_served(running.port, crowd));
-  // It counts as long as the connection lasts.
+  // A connection counts as long as it is open.
   open.pop_front();
   REQUIRE(eventually([&] { return running.server.counters().open_connections == 7; }));
   CHECK_FALSE(is_served(running.port, crowd));
@@ -104,7 +106,7 @@ TEST_CASE("a newcomer takes the place of the oldest idle connection of the netwo
   connect_silently(few, running, 2, "127.0.0.3");
   std::list<Wire> many;
   connect_silently(many, running, 4);
-  many.front().ask(get("/again"));  // so that the second one is the oldest
+  many.front().ask(get("/again"));  // makes the second connection the oldest
   Wire newcomer(running.port, stranger);
   CHECK(newcomer.ask(get("/")).status == 200);
   CHECK(std::next(many.begin())->is_closed());
@@ -212,7 +214,7 @@ TEST_CASE("a flood of connections leaves nothing behind") {
       wires.emplace_back(running.port, ("127.0.0." + std::to_string(1 + i % 7)).c_str()).send("G");
   }
   CHECK(eventually([&] { return running.server.counters().open_connections == 0; }));
-  // Some may not even have been accepted by then.
+  // Some of the connections may not have been accepted yet.
   for (int network = 1; network <= 7; ++network) {
     const std::string from = "127.0.0." + std::to_string(network);
     CHECK(eventually([&] { return is_served(running.port, from.c_str()); }));

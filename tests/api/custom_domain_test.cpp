@@ -1,4 +1,4 @@
-// Custom domains, PATCH and tiers as the API shows them.
+// Custom domains, PATCH and tiers, as the API shows them.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
@@ -33,7 +33,7 @@ struct Fixture : Operator {
     return g.ask("GET", apps_path + "/" + id + "/domain", {token});
   }
   Answered get(const std::string& id) { return g.ask("GET", apps_path + "/" + id, {token}); }
-  // What the loop does once the DNS is right.
+  // Does what the loop does once the DNS records are right.
   void activate(const std::string& id) {
     g.world.write([&](db::Tx& tx) {
       const auto claim = custom_domains::living(tx, id).value();

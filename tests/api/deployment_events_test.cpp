@@ -23,7 +23,7 @@ struct Fixture {
   void wake() { op.g.services.events->wake(db::Topic::deployment_seen, id); }
 };
 
-// What is there now: the stream is asked until it would wait.
+// Returns the events that exist now: calls the stream until it would wait.
 std::vector<ReadEvent> take(Response& response, size_t count) {
   EventText text;
   std::vector<ReadEvent> events;

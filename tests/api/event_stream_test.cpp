@@ -29,7 +29,7 @@ const Route& route_named(std::string_view name) {
   throw std::logic_error("no such route");
 }
 
-// A stream of an operator's: numbers, as far as they were made.
+// A stream that follows the numbers an operator has made so far.
 struct Followed {
   Operator op;
   Request request = {};
@@ -77,7 +77,7 @@ struct Followed {
   }
 };
 
-// Calls the stream until it ends or `enough` says so; what was sent.
+// Calls the stream until it ends or `enough` returns true, and returns what it sent.
 template <typename Enough>
 std::vector<ReadEvent> drain(Stream& stream, Enough enough) {
   EventText text;

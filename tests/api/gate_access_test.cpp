@@ -1,4 +1,4 @@
-// Who gets in: routes, tokens, scopes, and the internal secret.
+// Access to routes, by tokens, scopes and the internal secret.
 #include <catch2/catch.hpp>
 
 #include "controller/base/id.h"
@@ -188,7 +188,7 @@ TEST_CASE("an admin's name is in the audit log") {
   });
 }
 
-// Methods are anybody's choice: each with a series of its own would fill the memory.
+// Callers choose methods, so a series for each would fill the memory.
 TEST_CASE("metrics know a handful of methods, and no paths") {
   GateWorld g;
   for (int i = 0; i < 50; ++i) g.ask("METHOD" + std::to_string(i), "/path/" + std::to_string(i));

@@ -47,7 +47,7 @@ struct Fixture {
   std::string code(const std::string& secret) {
     return berth::test::totp(secret, to_millis(g.world.clock.now()) / 1000);
   }
-  // TOTP is on; the secret and the recovery codes.
+  // Turns TOTP on. Returns the secret and the recovery codes.
   std::pair<std::string, std::vector<std::string>> enable_totp(const std::string& jwt) {
     const std::string secret = post("/api/auth/totp/setup", nullptr, jwt).body["secret"];
     const auto enabled = post("/api/auth/totp/enable", {{"code", code(secret)}}, jwt);
@@ -140,7 +140,7 @@ TEST_CASE("user enumeration: the same answers for addresses that exist and that 
   same("/api/auth/login", {{"password", "wrong horse battery"}});
   same("/api/auth/login", {{"password", "wrong horse battery"}, {"totp_code", "123456"}});
   for (int i = 0; i < 5; ++i) same("/api/auth/forgot-password", json::object());
-  // Nor does it show that an account is suspended, or asks for a second factor.
+  // The answer also doesn't tell that an account is suspended or has a second factor.
   f.enable_totp(f.log_in("ada"));
   same("/api/auth/login", {{"password", "wrong horse battery"}});
   f.g.world.write([](db::Tx& tx) { tx.execute("UPDATE users SET suspended_at = 1"); });
@@ -206,7 +206,7 @@ TEST_CASE("password guessing is held off, and its victim isn't locked out") {
   const auto held_off = f.try_login("ada");
   CHECK(held_off.error() == "429 rate_limited");
   CHECK(std::stoi(held_off.header("Retry-After")) > 60);
-  // The same for an address that nobody has.
+  // An address that no account has is treated in the same way.
   for (int i = 0; i < 10; ++i) {
     f.g.remote_address = "203.0.113.6";
     CHECK(f.try_login("nobody").status == 401);
@@ -326,10 +326,11 @@ TEST_CASE("a new session key logs nobody out") {
   const auto rotated = f.g.ask("POST", "/api/internal/session-keys/rotate", f.g.admin);
   REQUIRE(rotated.status == 200);
   const std::string after = f.log_in("ada");
-  CHECK(before.substr(0, before.find('.')) != after.substr(0, after.find('.')));  // kid
+  // The key id (kid).
+  CHECK(before.substr(0, before.find('.')) != after.substr(0, after.find('.')));
   CHECK(f.me(before).status == 200);
   CHECK(f.me(after).status == 200);
-  // A key whose last session is over is dropped.
+  // A key is dropped after the last session that it signed is over.
   f.g.world.clock.advance(24h);
   f.g.ask("POST", "/api/internal/session-keys/rotate", f.g.admin);
   CHECK(f.g.world.keys.session.all()->size() == 2);

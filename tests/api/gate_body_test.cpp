@@ -1,4 +1,4 @@
-// Bodies, queries, and the shape of each refusal.
+// Bodies, queries, and the form of each refusal.
 #include <catch2/catch.hpp>
 #include <future>
 #include <latch>
@@ -57,8 +57,8 @@ TEST_CASE("a body is read and refused while every reader of the database is busy
   const auto status = [&](const std::string& path, const std::string& body) {
     return f.g.ask("POST", path, f.g.admin, body).status;
   };
-  CHECK(status("/api/oauth/token/verify", "{") == 400);  // the gate is there from here on
-  constexpr int readers = 2;                             // of World's database
+  CHECK(status("/api/oauth/token/verify", "{") == 400);  // creates the gate
+  constexpr int readers = 2;  // the number of readers of World's database
   std::latch busy(readers);
   std::latch over(1);
   std::vector<std::jthread> threads;
@@ -191,7 +191,7 @@ TEST_CASE("the scheme of Basic is written in any case, and refused as Basic") {
     CHECK(with(f.registered.client_secret).status == 200);
     CHECK(with("wrong").header("WWW-Authenticate").starts_with("Basic realm=\"berth\""));
   }
-  // Nothing behind the scheme, or another scheme that begins like it.
+  // Nothing follows the scheme; or another scheme begins like it.
   CHECK(f.g.ask("POST", "/api/oauth/token", {form, {"Authorization", "Basic"}}, body)
             .header("WWW-Authenticate")
             .starts_with("Basic realm"));

@@ -1,4 +1,4 @@
-// Header fields: those that mean nothing when there are two of them, and those of every answer.
+// Header fields: those that are meaningless if there are two of them, and those in every answer.
 #include <catch2/catch.hpp>
 
 #include "tests/api/gate_world.h"

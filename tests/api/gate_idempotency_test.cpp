@@ -27,7 +27,7 @@ TEST_CASE("the same key and body give the first answer again, byte for byte, and
   const auto first = f.create("key", f.order());
   REQUIRE(first.status == 201);
   f.g.world.clock.advance(1min);
-  // Though the deployment has changed by now.
+  // The first answer is returned although the deployment has changed since.
   f.g.ask("POST", "/api/deploy/apps/" + first.body["id"].get<std::string>() + "/stop", {f.token});
   const auto second = f.create("key", f.order());
   CHECK(second.status == 201);
@@ -93,7 +93,7 @@ TEST_CASE("a key is its caller's, its method's and its path's") {
   const auto second = f.create("key", f.order("two"), by_bob);
   CHECK(second.status == 201);
   CHECK(second.body["id"] != first.body["id"]);
-  // Another path: the key is new there.
+  // The key is new on another path.
   const std::string path = "/api/deploy/apps/" + first.body["id"].get<std::string>();
   CHECK(f.g.ask("POST", path + "/stop", {f.token, {"Idempotency-Key", "key"}}).body["status"] ==
         "stopped");
@@ -110,7 +110,7 @@ TEST_CASE("a key is looked up after the token") {
   CHECK(f.create("key", f.order(), bearer("at_live_wrong")).error() == "401 invalid_token");
   CHECK(f.create("key", f.order(), bearer(f.g.world.tokens(f.app, f.user).access_token)).error() ==
         "403 insufficient_scope");
-  // Another token of the same app and user is the same caller.
+  // Another token of the same app and user belongs to the same caller.
   const auto other = f.g.world.tokens(f.app, f.user, "deploy:manage");
   CHECK(f.create("key", f.order(), bearer(other.access_token)).status == 201);
   CHECK(f.rows() == 1);

@@ -1,4 +1,4 @@
-// Rates, as the gate counts them.
+// Rate limits, as the gate counts them.
 #include <catch2/catch.hpp>
 
 #include "tests/api/gate_world.h"
@@ -38,7 +38,7 @@ TEST_CASE("each operation and each grant counts for itself") {
   for (int i = 0; i < 31; ++i) f.g.ask("GET", "/api/deploy/tiers", {f.token});
   CHECK(f.g.ask("GET", "/api/deploy/tiers", {f.token}).status == 429);
   CHECK(f.g.ask("GET", "/api/deploy/apps", {f.token}).status == 200);
-  // Another token of the same grant doesn't help; another user's does.
+  // Another token of the same grant shares its limit; another user's token doesn't.
   const auto same_grant = f.g.world.tokens(f.app, f.user, "deploy:manage");
   CHECK(f.g.ask("GET", "/api/deploy/tiers", {bearer(same_grant.access_token)}).status == 429);
   const auto bob = f.g.world.verified_user("bob");
@@ -93,7 +93,7 @@ TEST_CASE("open operations count per address, and X-Forwarded-For only from trus
   CHECK(remaining("10.0.0.1", "203.0.113.9,192.0.2.1,  10.0.0.2") == "54");
   CHECK(remaining("10.0.0.1", "") == "59");
   CHECK(remaining("192.0.2.2", "192.0.2.1") == "59");
-  // Who has one IPv6 address has all of its network.
+  // All addresses of an IPv6 network belong to one customer.
   CHECK(remaining("2001:db8:1:2::1", "") == "59");
   CHECK(remaining("2001:db8:1:2::2", "") == "58");
   CHECK(remaining("2001:db8:1:3::1", "") == "59");

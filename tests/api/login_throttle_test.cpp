@@ -51,7 +51,7 @@ TEST_CASE("a password that is sprayed over many accounts ends after a hundred fa
   int made = 0;
   for (int i = 0; i < 1000; ++i) made += eve.fail("user" + std::to_string(i), "192.0.2.1") ? 1 : 0;
   CHECK(made == 100);
-  // The others of the world log in as before.
+  // All other users log in as before.
   CHECK(eve.fail("user1", "192.0.2.2"));
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("an attempt that is held off makes no keys") {
   Attacker eve;
   for (int i = 0; i < 100; ++i) eve.fail("user" + std::to_string(i), "192.0.2.1");
   const size_t full = eve.throttle.size();
-  CHECK(full == 201);  // a hundred pairs, a hundred accounts, one network
+  CHECK(full == 201);  // 100 pairs, 100 accounts and one network
   for (int i = 0; i < 10'000; ++i) CHECK_FALSE(eve.fail("other" + std::to_string(i), "192.0.2.1"));
   CHECK(eve.throttle.size() == full);
 }
@@ -122,7 +122,7 @@ TEST_CASE("a flood of networks doesn't push out what an account has lost") {
   Attacker eve;
   for (int i = 0; i < 100; ++i) eve.fail("ada", "198.51." + std::to_string(i) + ".0");
   CHECK_FALSE(eve.fail("ada", "203.0.113.1"));
-  // More networks than the table of networks holds, all at one other account.
+  // More networks than their table can hold, all trying another account.
   for (size_t i = 0; i < LoginThrottle::max_networks + 10'000; ++i)
     eve.throttle.begin(
         {.account = "eve", .network = "network " + std::to_string(i), .known_network = true},

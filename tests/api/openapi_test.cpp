@@ -165,7 +165,7 @@ TEST_CASE("every example of a request passes its own schema") {
 TEST_CASE("every example of an answer passes its own schema") {
   each_operation([](const std::string& where, const json& operation) {
     for (const auto& [status, response] : operation["responses"].items()) {
-      // No document, but bytes or nothing.
+      // The answer isn't a JSON document, but bytes or nothing.
       if (!response.contains("content") || !response["content"].contains("application/json"))
         continue;
       const json& content = response["content"]["application/json"];

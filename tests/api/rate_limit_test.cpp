@@ -34,7 +34,8 @@ TEST_CASE("a verdict says how many are left and for how long") {
   CHECK(first.reset == 60s);
   const auto second = limiter.take("a", rate, start + 500ms);
   CHECK(second.remaining == 0);
-  CHECK(second.reset == 60s);  // 59.5 s, rounded up: whoever waits that long isn't refused
+  // 59.5 s are rounded up, so that a caller who waits this long isn't refused.
+  CHECK(second.reset == 60s);
   const auto third = limiter.take("a", rate, start + 59500ms);
   CHECK_FALSE(third.allowed);
   CHECK(third.remaining == 0);
@@ -74,7 +75,7 @@ TEST_CASE("the limiter agrees with a list of all times") {
       RC_ASSERT(verdict.allowed == (in_window < rate.limit));
       if (verdict.allowed) let_through.push_back(now);
       RC_ASSERT(verdict.remaining == rate.limit - int(in_window) - (verdict.allowed ? 1 : 0));
-      // Whoever waits as long as he is told gets through.
+      // A caller who waits as long as told is allowed.
       if (!verdict.allowed) {
         const auto then = std::count_if(let_through.begin(), let_through.end(), [&](Time at) {
           return now + verdict.reset - at < rate.window;
@@ -102,7 +103,7 @@ TEST_CASE("the table never holds more than its limit; what was counted longest a
   RateLimiter limiter(most);
   const Rate rate = per_minute(1);
   for (int i = 0; i < 20'000; ++i) {
-    // Counted again and again, the last one stays whatever comes.
+    // A key that is counted again and again stays, whatever other keys come.
     limiter.forget("watched");
     CHECK(limiter.take("watched", rate, start).allowed);
     limiter.take("stranger " + std::to_string(i), rate, start);

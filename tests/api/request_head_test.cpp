@@ -14,7 +14,7 @@ bool is_inside(std::string_view part, std::string_view whole) {
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-// Text made of the pieces that decide how a head is read.
+// Generates texts from the pieces that decide how a head is parsed.
 rc::Gen<std::string> almost_head() {
   const auto piece = rc::gen::element<std::string>(
       "GET", "POST", " ", "/", "/a?b=c", "*", "http://h", "HTTP/1.1", "HTTP/1.0", "\r\n", "\n",

@@ -1,4 +1,4 @@
-// What those who watch over the platform are told.
+// The entries of the security log.
 #include "api/gate/security_log.h"
 
 #include <prometheus/text_serializer.h>
@@ -23,7 +23,7 @@ SecurityLog::Request from(const std::string& address) {
   return {.address = address, .route = "login", .request_id = "r"};
 }
 
-// How often the metrics have counted it.
+// Returns how often the metrics have counted the event.
 int counted(const prometheus::Registry& registry, SecurityKind kind, const std::string& reason) {
   const std::string line =
       "security_events_total{kind=\"" + std::string(name(kind)) + "\",reason=\"" + reason + "\"} ";
@@ -50,7 +50,7 @@ TEST_CASE("a flood gets a few lines a minute, and all of it is counted") {
     lines += log.note(failure, from("192.0.2." + std::to_string(i % 200)), start) ? 1 : 0;
   CHECK(lines == SecurityLog::lines_per_minute);
   CHECK(counted(registry, failure.kind, "wrong_password") == 10'000);
-  // Another kind has lines of its own.
+  // Another kind of event has a limit of its own.
   CHECK(log.note({.kind = SecurityKind::client_rejected, .reason = "wrong_secret"},
                  from("192.0.2.1"), start));
   CHECK(log.write_summaries(start + 59s) == 0);

@@ -1,4 +1,4 @@
-// What a careless or hostile client sees, and what the others notice of it.
+// What a careless or hostile client sees, and what others notice of it.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ void check_refused(int port, const std::string& text, int status) {
   CHECK(wire.is_closed());
 }
 
-// Sends a byte now and then until the other side answers or closes.
+// Sends a byte from time to time until the other side answers or closes.
 Answer dribble(Wire& wire, std::string_view start, std::string_view repeated) {
   wire.send(start);
   std::atomic<bool> over = false;
@@ -122,7 +122,7 @@ TEST_CASE("bodies over the limit are refused, and those at it are not") {
   CHECK(Wire(running.port).ask(chunked + half + half + "0\r\n\r\n").body == "POST /b " + limit);
   check_refused(running.port, chunked + half + half + "1\r\n", 413);
   check_refused(running.port, chunked + "3e9\r\n", 413);
-  // Said before any of it was sent, and also while all of it is being sent.
+  // The refusal is sent before any of the body arrives, and also while it is being sent.
   check_refused(running.port, "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1001\r\n\r\n", 413);
   check_refused(running.port, post("/", std::string(1'000'000, 'x')), 413);
   check_refused(running.port,
@@ -170,7 +170,7 @@ TEST_CASE("a request has one deadline for all of it") {
     CHECK(dribble(wire, first, repeated).status == 408);
   }
   CHECK(Clock::now() - start >= 400ms * dribbles.size());
-  // Nothing was asked, so nothing is answered.
+  // Nothing was requested, so nothing is answered.
   CHECK(Wire(running.port).is_closed());
 }
 
@@ -217,7 +217,7 @@ TEST_CASE("idle and dribbling connections don't hold up the others") {
   REQUIRE(eventually([&] { return running.server.counters().open_connections == 350; }));
   const auto start = Clock::now();
   for (int i = 0; i < 100; ++i) REQUIRE(Wire(running.port).ask(get("/")).status == 200);
-  // Well under the request timeout of the dribbling ones, which are all still there.
+  // This is well below the request timeout of the slow clients, which are all still connected.
   CHECK(Clock::now() - start < 10s);
   CHECK(running.server.counters().open_connections >= 350);
   for (Wire& wire : idle) REQUIRE(wire.ask(get("/")).status == 200);
@@ -267,7 +267,7 @@ TEST_CASE("running out of descriptors passes") {
   Wire waiting(running.port);
   REQUIRE(waiting.ask(get("/")).status == 200);
 
-  // Every number is used up but the one of the client's own socket.
+  // All descriptors are used up, except for the one of the client's own socket.
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const rlimit old = limit;

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A handler that holds /slow until it is let go.
+// A handler that holds /slow until it is released.
 struct Gate {
   Handler handler() {
     return [this](const Request& request, Response& response) {

@@ -1,4 +1,4 @@
-// What a well-behaved client sees: messages in and out, connections, streams.
+// What a well-behaved client sees: requests and answers, connections, streams.
 #include "api/transport/server.h"
 
 #include <atomic>
@@ -191,7 +191,7 @@ TEST_CASE("a handler that throws is answered with 500 and the server goes on") {
 
 namespace {
 
-// A stream that says hello, waits for `go` and says bye.
+// Returns a stream that says hello, waits for `go`, and says bye.
 Handler greeting(std::atomic<bool>& go) {
   return [&go](const Request& request, Response& response) {
     if (request.path == "/plain") return echo(request, response);

@@ -10,7 +10,7 @@ using namespace berth;
 using namespace berth::api;
 using nlohmann::json;
 
-// A create request that is right, changed.
+// Checks a valid create request after applying a patch to it.
 Details deployment(const std::string& patch) {
   static const Validator validator("CreateDeploymentRequest");
   json body = json::parse(R"({"name": "my-app", "image": "ghcr.io/a/b", "tier": "free"})");
@@ -36,7 +36,7 @@ TEST_CASE("a missing field is named") {
         Details{{"name", {"is required"}}, {"image", {"is required"}}, {"tier", {"is required"}}});
   CHECK(deployment(R"({"registry_credentials": {"username": "u"}})") ==
         Details{{"registry_credentials.password", {"is required"}}});
-  // merge_patch with null removes: the field itself being null is another thing.
+  // In merge_patch, null removes a field; a field whose value is null is something else.
   CHECK(wrong("TokenRequest", R"({"token": null})") ==
         Details{{"token", {"must be a string of at most 4096 characters"}}});
 }
@@ -97,7 +97,7 @@ TEST_CASE("everything that is wrong is said at once") {
   const Details all = deployment(R"({"name": "-", "port": 0, "tier": 7, "env_vars": {"A": null}})");
   std::vector<std::string> fields;
   for (const auto& [field, reasons] : all) fields.push_back(field);
-  // (merge_patch drops the null.)
+  // merge_patch drops the null.
   CHECK(fields == std::vector<std::string>{"name", "port", "tier"});
 }
 

@@ -1,4 +1,4 @@
-// Webhooks over the API: who may, what is shown, and what is refused.
+// Webhooks over the API: access, answers and refusals.
 #include "controller/domain/webhooks/webhooks.h"
 
 #include <catch2/catch.hpp>

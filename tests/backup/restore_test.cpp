@@ -26,7 +26,7 @@ TEST_CASE("what is restored is what was there, keys and all") {
     CHECK(fs::status(world.target() / name).permissions() ==
           (fs::perms::owner_read | fs::perms::owner_write));
   CHECK_FALSE(fs::exists(world.target() / partial_restore_name));
-  // A berthd can work there.
+  // Another berthd can work in the restored directory.
   const DataDir opened(world.target());
   CHECK(opened.keys().data == world.keys.data);
   db::Database database(opened.database_file(), world.clock);
@@ -46,7 +46,7 @@ TEST_CASE("a flipped bit anywhere: nothing is restored, nothing is left") {
   world.fill(200);
   const std::string good = world.archive();
   std::mt19937 random(std::random_device{}());
-  // Of each region alike: header, first chunk, the others.
+  // Chooses each region with the same probability: the header, the first chunk, the others.
   const size_t starts[] = {0, sealed_file::header_bytes, sealed_file::header_bytes + whole_chunk,
                            good.size()};
   for (size_t region = 0; region < 3; ++region)
@@ -91,7 +91,7 @@ TEST_CASE("a directory that holds something is refused and stays as it is") {
   CHECK(world.read(world.target() / "notes.txt") == "mine");
   CHECK_FALSE(fs::exists(world.target() / "lock"));
   fs::remove(world.target() / "notes.txt");
-  fs::create_directory(world.target() / "lost+found");  // of a new disk
+  fs::create_directory(world.target() / "lost+found");  // as on a new disk
   CHECK(world.restore(archive) == "");
   CHECK_THAT(world.restore(archive), Contains("isn't empty"));
   CHECK_THROWS_AS(backup::restore(world.dir / "archive", passphrase, world.data.path(), silent),
@@ -114,8 +114,8 @@ TEST_CASE("a database of a newer berthd is refused, naming what isn't known") {
   CHECK_FALSE(fs::exists(world.target()));
 }
 
-// What a kill leaves at each point of a restore: berthd doesn't start on it, and the next restore
-// makes it whole.
+// For what a kill leaves at each point of a restore: berthd refuses to start, and the next restore
+// completes it.
 TEST_CASE("after a restore that was killed, berthd refuses and the next restore works") {
   ArchiveWorld world;
   world.fill(10);
@@ -161,7 +161,8 @@ TEST_CASE("one archive at a time, and the place is free again whatever becomes o
   {
     const auto first = world.maker.begin(key);
     CHECK_THROWS_AS(world.maker.begin(key), Error);
-    CHECK_FALSE(fs::exists(world.data.path() / database_copy_name));  // it has no name any more
+    // The copy has no name any more.
+    CHECK_FALSE(fs::exists(world.data.path() / database_copy_name));
   }
   CHECK_NOTHROW(world.maker.begin(key));
   world.maker.stop();

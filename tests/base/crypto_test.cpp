@@ -11,7 +11,7 @@ using namespace berth;
 
 const std::string key(32, 'k');
 
-// Any bytes, NUL among them.
+// Generates any bytes, including NUL.
 rc::Gen<std::string> bytes() { return rc::gen::container<std::string>(rc::gen::arbitrary<char>()); }
 
 TEST_CASE("hashes are those of the standards") {

@@ -17,7 +17,7 @@ namespace {
 using namespace berth;
 using nlohmann::json;
 
-// What `work` writes to stderr.
+// Returns the lines that `work` writes to stderr.
 std::vector<std::string> lines_of(const std::function<void()>& work) {
   std::FILE* file = std::tmpfile();
   REQUIRE(file != nullptr);

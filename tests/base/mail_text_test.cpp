@@ -20,7 +20,7 @@ MailText mail() {
           .date = *parse_iso8601("2026-01-31T12:34:56Z")};
 }
 
-// The fields of the head, unfolded (RFC 5322, section 2.2.3).
+// Returns the fields of the head, unfolded (RFC 5322, section 2.2.3).
 std::vector<std::string> fields(const std::string& text) {
   std::vector<std::string> result;
   size_t at = 0;
@@ -42,7 +42,7 @@ std::string field(const std::string& text, const std::string& name) {
   return "";
 }
 
-// Encoded words read back (RFC 2047, section 6.2): blanks between two of them don't count.
+// Decodes encoded words (RFC 2047, section 6.2); blanks between two of them are dropped.
 std::string decoded(const std::string& text) {
   constexpr std::string_view start = "=?UTF-8?B?";
   if (!text.starts_with(start)) return text;
@@ -191,7 +191,7 @@ TEST_CASE("a domain is sent as the DNS has it") {
   CHECK(with_ascii_domain("zoë@BÜCHER.example") == "zoë@xn--bcher-kva.example");
   CHECK(with_ascii_domain("zoë@example.org") == "zoë@example.org");
   CHECK(with_ascii_domain("Ada@Example.org") == "Ada@Example.org");
-  // What has no such form stays as it is.
+  // Addresses without such a form stay unchanged.
   for (const std::string& odd :
        {std::string("ann@bü cher.example"), "ann@" + std::string(250, 'a') + "ü",
         std::string("ann"), std::string()})

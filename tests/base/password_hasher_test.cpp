@@ -34,7 +34,8 @@ TEST_CASE(
   constexpr int threads = 4;
   std::latch start(threads);
   std::atomic<int> done = 0, refused = 0, wrong = 0;
-  // Hashing at full speed until somebody was refused: that two meet at one place is then sure.
+  // Hashes at full speed until somebody was refused, which proves that two calls ran at the same
+  // time.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   {
     std::vector<std::jthread> running;
@@ -51,7 +52,7 @@ TEST_CASE(
   }
   CHECK(refused > 0);
   CHECK(wrong == 0);
-  CHECK_NOTHROW(hasher.hash("password"));  // its place is free again
+  CHECK_NOTHROW(hasher.hash("password"));  // the slot is free again
 }
 
 TEST_CASE("those that may wait get their turn") {

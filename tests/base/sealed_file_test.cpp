@@ -14,7 +14,7 @@ using namespace berth::sealed_file;
 constexpr size_t whole_chunk = chunk_bytes + tag_bytes;
 const std::string key(key_bytes, 'k');
 
-// Written in pieces of this size.
+// Encrypts the text in pieces of this size.
 std::string seal_all(const std::string& plain, size_t piece) {
   std::string sealed;
   Sealer sealer(key, [&](std::string_view bytes) { sealed += bytes; });
@@ -33,7 +33,7 @@ std::string open_all(const std::string& sealed, size_t piece, const std::string&
   return plain;
 }
 
-// Bytes that differ from chunk to chunk.
+// Returns bytes that differ from chunk to chunk.
 std::string sample(size_t size) {
   std::string text(size, '\0');
   for (size_t i = 0; i < size; ++i) text[i] = char(i * 31 + i / chunk_bytes * 7 + i / 251);
@@ -49,7 +49,7 @@ bool opens(const std::string& sealed) {
   }
 }
 
-// Sizes around the ends of chunks, where the mistakes are.
+// Generates sizes near the ends of chunks, where mistakes are likely.
 rc::Gen<size_t> sizes() {
   return rc::gen::map(rc::gen::pair(rc::gen::inRange<size_t>(0, 4), rc::gen::inRange(-3, 4)),
                       [](const std::pair<size_t, int>& size) {
@@ -140,13 +140,13 @@ TEST_CASE("a damaged header is refused before it costs anything") {
   CHECK_THROWS_AS(key_of("correct horse", file.header.substr(0, 75)), Damaged);
   CHECK_THROWS_AS(key_of("correct horse", "SQLite format 3"), Damaged);
   CHECK_THROWS_AS(key_of("correct horse", ""), Damaged);
-  // Numbers that ask for more memory, passes and lanes than any file of ours.
+  // Numbers that demand more memory, passes or lanes than berth's files have.
   for (const size_t at : {16, 20, 24}) {
     std::string header = file.header;
     header[at] = 1;
     CHECK_THROWS_WITH(key_of("correct horse", header), "the archive's header is damaged");
   }
-  // No memory, no passes, no lanes.
+  // No memory, no passes, or no lanes.
   for (const size_t at : {17, 23, 27}) {
     std::string header = file.header;
     header[at] = 0;

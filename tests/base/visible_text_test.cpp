@@ -24,7 +24,7 @@ TEST_CASE("control characters and overrides of direction") {
     CHECK_FALSE(has_controls(text, Lines::several));
     CHECK(has_controls(text, Lines::one));
   }
-  // Marks and isolates are what texts of two directions are written with.
+  // Texts that mix both directions contain direction marks and isolates.
   for (const std::string text :
        {"", "hello", "שלום\u200f", "\u2067مرحبا\u2069", "👩\u200d💻", "\xff"})
     CHECK_FALSE(has_controls(text, Lines::one));

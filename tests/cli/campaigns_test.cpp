@@ -8,7 +8,7 @@ using berth::process::Berthd;
 
 namespace {
 
-// Somebody whose app may have campaigns, and has the points for them.
+// Sets up a user whose app may have campaigns and has the points for them.
 void settle_in_with_points(const Berthd& berthd, const Person& person) {
   person.settle_in("ada", "campaigns:manage,app:balance:read");
   person.must({"admin", "mint", "5000", "--reason", "a test"}, "",

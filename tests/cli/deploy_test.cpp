@@ -66,7 +66,7 @@ TEST_CASE("what doesn't become well ends --wait with the reason and what to do")
   CHECK(crash.code == failed);
   CHECK(crash.err.find("crash_loop") != std::string::npos);
   CHECK(crash.err.find("berth deploy logs") != std::string::npos);
-  // It takes the cluster some seconds to see that nothing listens.
+  // The cluster takes some seconds to notice that nothing listens.
   const Ran late =
       ada.berth(create("late", "docker.io/library/wrong-port:1", {"--wait", "--timeout", "1"}));
   CHECK(late.code == timed_out);
@@ -127,7 +127,7 @@ TEST_CASE("up creates, then changes what differs, then has nothing to do") {
   CHECK(dry.out.find("+ two: create") != std::string::npos);
   CHECK(dry.out.find("hidden-value") == std::string::npos);
   CHECK(ada.must({"deploy", "list", "-o", "json"}).body().at("deployments").empty());
-  CHECK(ada.berth(up, "", secret).code == usage);  // nobody to ask
+  CHECK(ada.berth(up, "", secret).code == usage);  // nobody can be asked
 
   const json made = ada.must(with({"--yes", "--wait", "-o", "json"}), "", secret).body();
   REQUIRE(made.at("deployments").size() == 2);
@@ -154,7 +154,7 @@ TEST_CASE("a rate limit is waited for") {
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"tiers"});
-  // 30 a minute: the last ones have to wait until the first ones are a minute ago.
+  // 30 per minute are allowed, so the last ones have to wait until the first are a minute old.
   berth::process::Client client(berthd, ada.tokens().at("access_token"));
   for (int i = 0; i < 40; ++i) client.get("/api/deploy/tiers");
   const auto waits = ada.start({"tiers"});

@@ -1,4 +1,4 @@
-// What comes bit by bit: against the real berthd.
+// Output that arrives bit by bit, with the client against the real berthd.
 #include <catch2/catch.hpp>
 #include <set>
 #include <sstream>
@@ -62,7 +62,7 @@ TEST_CASE("rollback goes back to the version before") {
   ada.must({"deploy", "create", "shop", "--image", well, "--wait"});
   ada.must({"deploy", "update", "shop", "--image", "docker.io/library/hello:2", "--wait"});
   ada.must({"deploy", "rollback", "shop", "--wait"});
-  // By its digest, so that it is what ran.
+  // The image is named by its digest, so it is the one that ran.
   const json row = ada.must({"deploy", "get", "shop", "-o", "json"}).body();
   CHECK(row.at("container_image").get<std::string>().starts_with(std::string(well) + "@sha256:"));
   CHECK(ada.must({"deploy", "metrics", "shop"}).out.find("Restarts:") != std::string::npos);

@@ -1,4 +1,4 @@
-// Getting in, staying in, getting out: against the real berthd.
+// Logging in, staying logged in and logging out, with the client against the real berthd.
 #include <pty.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -35,7 +35,8 @@ std::string address_in(const std::string& text) {
 
 std::string jwt_of(const Person& person) { return person.credentials().at("session").at("jwt"); }
 
-// What the browser comes back with: asked for with the person's session, in JSON.
+// Returns the address that the browser is redirected to, obtained with the person's session in
+// JSON.
 std::string way_back(const Berthd& berthd, const std::string& address, const std::string& jwt) {
   berth::process::Client browser(berthd, jwt);
   return berth::process::expect(200, browser.get(address.substr(berthd.base_url().size())))
@@ -132,7 +133,7 @@ TEST_CASE("login by browser: PKCE, state, and a loopback address that ends with 
   const std::string loopback = asked.at("redirect_uri");
   CHECK(std::regex_match(loopback, std::regex("http://127\\.0\\.0\\.1:[0-9]+/callback")));
 
-  // What anybody else on this machine may send changes nothing.
+  // Requests that other programs on this machine may send change nothing.
   CHECK(browse(loopback + "?code=stolen&state=guessed").status == 400);
   CHECK(browse(loopback.substr(0, loopback.rfind('/')) + "/favicon.ico").status == 404);
 
@@ -238,7 +239,7 @@ TEST_CASE("clients that refresh at once use the refresh token once") {
       CHECK(ran.code == 0);
     }
   }
-  // A refresh token that was used twice would have ended them all.
+  // If a refresh token had been used twice, all tokens would have been revoked.
   let_token_end(ada);
   ada.must({"deploy", "list"});
 }

@@ -1,4 +1,4 @@
-// What the client makes of servers and proxies that aren't berthd, or not well.
+// How the client handles servers and proxies that aren't berthd or don't work.
 #include <httplib.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* some_id = "01936f5e-7c1a-7000-8000-000000000005";
 
-// Answers everything in one way.
+// A server that gives the same answer to everything.
 class Odd {
  public:
   explicit Odd(httplib::Server::Handler answer) {
@@ -117,7 +117,7 @@ TEST_CASE("a wait ends in time where the server says nothing at all") {
   const Ran ran = odd.berth({"deploy", "status", some_id, "--wait", "--timeout", "1"});
   over = true;
   CHECK(ran.code == 8);
-  // The client's own time for a call, and its retries, would be minutes.
+  // The client's own time limit for a call, with its retries, would be minutes.
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 

@@ -16,7 +16,7 @@ TEST_CASE("columns are as wide as their widest cell, counted in characters") {
         "ä       1\n"
         "longer  20\n");
   CHECK(table_of({"A"}, {}) == "A\n");
-  // As a terminal shows them: two columns for 世, none for an accent of its own.
+  // The widths are those of a terminal: two columns for 世, none for a combining accent.
   CHECK(table_of({"NAME", "N"}, {{"世界", "1"}, {"e\u0301", "2"}, {"\xff", "3"}}) ==
         "NAME  N\n"
         "世界  1\n"

@@ -1,4 +1,4 @@
-// What is made of the tree of commands.
+// What is generated from the tree of commands.
 #include "cli/program.h"
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ struct Tree {
   CommandInfo root = tree_of(*program);
 };
 
-// The words that bash would offer behind these.
+// Returns the words that bash would offer after these.
 std::set<std::string> offered(const std::vector<std::string>& words) {
   const Tree tree;
   const berth::process::TempDir dir;
@@ -75,7 +75,7 @@ TEST_CASE("bash completes commands, flags and values") {
   CHECK(offered({"berth", "deploy", "create", "--ser"}) == std::set<std::string>{"--server"});
   CHECK(offered({"berth", "completion", ""}).contains("fish"));
   CHECK(offered({"berth", "deploy", "create", "--image", ""}).empty());
-  // A group's own flag, behind its commands.
+  // A flag of a group is accepted after its commands, too.
   CHECK(offered({"berth", "admin", "approve", "--sec"}) == std::set<std::string>{"--secret-file"});
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("the scripts for zsh and fish name every command") {
     const std::string script = completion_script(*tree.program, shell);
     for (const CommandInfo* command : flattened(tree.root))
       CHECK(script.find("'" + command->path + "'") != std::string::npos);
-    // Where the shell is there, it reads the script without a word.
+    // If the shell is installed, it reads the script without a message.
     const berth::process::TempDir dir;
     const std::string file = dir.write("script", script);
     if (std::system((std::string("command -v ") + shell + " >/dev/null").c_str()) == 0)

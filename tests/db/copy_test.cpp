@@ -60,7 +60,7 @@ TEST_CASE(
     "a copy is one moment, however much is written meanwhile, and writers don't wait for it") {
   Fixture f;
   f.fill(4'000);
-  // Two rows that always change together; the copy must never see one without the other.
+  // Two rows that always change together. The copy must never contain one change without the other.
   std::atomic<int> written = 0;
   std::atomic<bool> stop = false;
   std::thread writer([&] {
@@ -75,7 +75,7 @@ TEST_CASE(
   while (written < 3) std::this_thread::yield();
   for (int round = 0; round < 5; ++round) {
     const int before = written;
-    // In the middle of the copy, more is committed: the writer isn't held up.
+    // More is committed in the middle of the copy, and the writer isn't held up.
     bool held_up = false;
     int asked = 0;
     db::copy(f.file, f.target, [&] {

@@ -46,7 +46,7 @@ TEST_CASE("what was deleted can't be read in the file any more") {
     for (int i = 0; i < rows; ++i) put(tx, "k" + std::to_string(i), secret);
   });
   const auto found = [&] {
-    f.opened.reset();  // the last connection empties the WAL into the file
+    f.opened.reset();  // the last connection moves the WAL into the file
     std::ifstream in(f.file, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
     f.opened.emplace(f.file, f.clock, db::Options{.readers = 2, .vfs = {}});
@@ -95,7 +95,7 @@ TEST_CASE("the WAL starts again at its beginning, also while others read all the
     f.database().write([&](db::Tx& tx) { put(tx, "large", std::to_string(i) + large); });
   over = true;
   for (std::thread& thread : threads) thread.join();
-  // About 16 MB are the rule; a reader in an unlucky moment makes it longer for a while.
+  // The WAL usually has about 16 MB; a reader at a bad moment makes it longer for a while.
   CHECK(std::filesystem::file_size(f.file.string() + "-wal") < written / 2);
 }
 
@@ -172,7 +172,8 @@ TEST_CASE("writes in a group fail alone") {
     CHECK(outcomes[3].other.find("UNIQUE") != std::string::npos);
     CHECK(outcomes[4].stored());
     CHECK(f.database().read(all) == Rows{{"a", "x"}, {"c", "x"}, {"e", "x"}});
-    if (f.database().commits() - before == 2) return;  // the one that held the writer, and ours
+    // The write that held the writer, and this one.
+    if (f.database().commits() - before == 2) return;
   }
   FAIL("the writes never met in one group");
 }
@@ -299,7 +300,7 @@ TEST_CASE("many threads write and read at once, and nothing is lost") {
             put(tx, key + "/left");
             put(tx, key + "/right");
           });
-          // Both halves or none, of everybody's writes; and our own is there.
+          // Of every write, both halves are there or none; and this thread's own write is there.
           const bool whole = f.database().read([&](db::Tx& tx) {
             return tx.number("SELECT count(*) FROM meta") % 2 == 0 && has(tx, key + "/left");
           });

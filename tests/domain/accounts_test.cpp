@@ -209,7 +209,7 @@ TEST_CASE("nobody is sent more than ten letters a day before they verify, whoeve
   const auto letters = [&] {
     return world.read([](db::Tx& tx) { return int(tx.number("SELECT count(*) FROM outbox")); });
   };
-  // Tags and capitals lead to the same mailbox; accounts come and go.
+  // Tags and capital letters lead to the same mailbox, whatever accounts are created and deleted.
   const auto sign_up = [&](int i) {
     return refusal([&] {
       const auto user = world.write([&](db::Tx& tx) {
@@ -249,7 +249,7 @@ TEST_CASE("notices to an address that isn't verified are few; verified ones get 
     });
   };
   CHECK(change_passwords(stranger) == accounts::max_letters_to_unverified);
-  CHECK(change_passwords(ada) == 31);  // and the one that verified the address
+  CHECK(change_passwords(ada) == 31);  // plus the mail that verified the address
 }
 
 }  // namespace

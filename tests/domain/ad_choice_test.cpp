@@ -131,7 +131,7 @@ TEST_CASE("choice: targeting is exact") {
              viewing("puzzle", "gold", "DE-BE")));
   CHECK_FALSE(fits(audience(exact("puzzle"), exact("gold"), prefix("DE")),
                    viewing("puzzle", "silver", "DE-BE")));
-  // Signs that mean something to the index mean nothing in a value.
+  // Characters with a meaning in the index have none in a value.
   CHECK_FALSE(fits(audience(exact("*")), viewing("a")));
   CHECK(fits(audience(exact("*")), viewing("*")));
   CHECK_FALSE(fits(audience(exact("^a")), viewing("ab")));
@@ -169,7 +169,7 @@ TEST_CASE("choice: what it finds is what a look at every campaign finds") {
       if (all_fit) expected.insert(one.id);
     }
     f.request.viewing = seen;
-    // All that fit are passed over in turn.
+    // Refuses all that match, one after another.
     f.request.skip = [&](const std::string& id) { return !found.insert(id).second || true; };
     CHECK(f.shown().empty());
     CHECK(found == expected);
@@ -233,13 +233,13 @@ TEST_CASE("choice: nothing before the start, after the end, beyond the budget") 
   f.put(one);
   CHECK(f.shown() == "one");
   CHECK(f.shown().empty());
-  one.used = 98;  // a reservation came back
+  one.used = 98;  // as if a reservation had been returned
   f.put(one);
   CHECK(f.shown() == "one");
 }
 
-// A day's budget, asked for far more often than it lasts: spent within 10 % of an even day at each
-// hour.
+// A day's budget that is requested far more often than it lasts. At each hour, spending is within
+// 10 % of an even distribution.
 TEST_CASE("choice: pacing spreads a day's budget over the day") {
   Fixture f;
   Choice::Campaign paced = campaign("paced");

@@ -104,7 +104,7 @@ TEST_CASE("ad abuse: one's own campaign pays from one's own pocket, without a re
   CHECK(w.points(w.viewer) == before);
   CHECK(w.world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM ad_demand_days"); }) ==
         0);
-  // Another owner's is preferred, however little it pays.
+  // Another owner's campaign is preferred, however little it pays.
   w.fund(w.game, 20);
   const auto other = w.create(w.game, AdsWorld::order(20, 1));
   CHECK(w.serve(own_game, w.viewer).campaign.id == other.id);
@@ -132,7 +132,7 @@ TEST_CASE("ad abuse: a viewer's token can't end the campaigns of the app's own o
     CHECK(w.outcome(report) == "viewer_cap");
   }
   CHECK(w.points(own_game) == 30);
-  // Another viewer, and the next day, count anew.
+  // Another viewer, and another day, have counts of their own.
   report.impression_token = {};
   report.user_id = w.publisher.id;
   CHECK(w.outcome(report) == "paid");
@@ -166,7 +166,7 @@ TEST_CASE("ad abuse: one viewer in a loop is paid for up to the cap of a day") {
   std::map<std::string, int> outcomes;
   for (const auto& token : tokens) ++outcomes[w.outcome(campaign.id, "impression", token)];
   CHECK(outcomes == std::map<std::string, int>{{"paid", 5}, {"viewer_cap", 2}});
-  CHECK(w.find(campaign.id).reserved == 0);  // what isn't paid goes back
+  CHECK(w.find(campaign.id).reserved == 0);  // reservations that aren't paid are returned
   CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
   CHECK(w.serve(w.game, w.publisher).campaign.id == campaign.id);
   w.world.clock.advance(24h);
@@ -213,12 +213,12 @@ TEST_CASE("ad abuse: ends_at between serve and event") {
 
 TEST_CASE("ad abuse: serving without reporting locks a quarter of a budget at most") {
   AdsWorld w;
-  const auto campaign = w.new_campaign();  // 90 impressions
+  const auto campaign = w.new_campaign();  // the budget pays for 90 impressions
   int reserved = 0;
   while (w.refused(w.game, w.viewer).empty()) ++reserved;
   CHECK(reserved == 22);
   CHECK(w.find(campaign.id).reserved == 220);
-  // Others go on.
+  // Other campaigns aren't affected.
   const auto other = w.world.new_app(w.viewer).app;
   CHECK(w.serve(other, w.publisher).campaign.id == campaign.id);
   w.world.clock.advance(w.rules.reservation_life);
@@ -227,7 +227,7 @@ TEST_CASE("ad abuse: serving without reporting locks a quarter of a budget at mo
 
 TEST_CASE("ad abuse: several apps of one owner lock a quarter of a budget at most, together") {
   AdsWorld w;
-  const auto campaign = w.new_campaign();  // 90 impressions
+  const auto campaign = w.new_campaign();  // the budget pays for 90 impressions
   constexpr int apps = 4;
   int reserved = 0;
   for (int i = 0; i < apps; ++i) {
@@ -260,7 +260,7 @@ TEST_CASE("ad abuse: reservations of an app and of a campaign have a bound") {
 TEST_CASE("ads: many campaigns that have no room for an app don't hide the one that has") {
   AdsWorld w;
   constexpr int full = 200;
-  // They pay well and come first; each has room for two reservations of an app.
+  // They pay well and come first; each has room for two reservations by one app.
   for (int i = 0; i < full; ++i) w.new_campaign(AdsWorld::order(1'000, 100));
   const auto roomy = w.new_campaign(AdsWorld::order(10'000, 1));
   int of_roomy = 0;
@@ -271,7 +271,7 @@ TEST_CASE("ads: many campaigns that have no room for an app don't hide the one t
 
 TEST_CASE("ads: viewers' rewards never exceed the campaign's rake") {
   AdsWorld w;
-  const auto campaign = w.new_campaign(AdsWorld::order(30, 1));  // 27 impressions, rake 3
+  const auto campaign = w.new_campaign(AdsWorld::order(30, 1));  // 27 impressions, and a rake of 3
   std::int64_t rewarded = 0;
   for (int i = 0; i < 27; ++i) {
     w.serve();

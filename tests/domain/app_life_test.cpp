@@ -1,4 +1,4 @@
-// How apps change and end.
+// Changing and deleting apps.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/apps/apps.h"
@@ -163,7 +163,8 @@ TEST_CASE("an app with live deployments can't be deleted; without, its points go
     CHECK(apps::list_owned(tx, ada.id, {}).total == 0);
     CHECK(apps::list_requests(tx, app.id, "pending", {}).total == 0);
   });
-  for (int i = 0; i < apps::max_apps_per_account; ++i) world.new_app(ada);  // it counts no more
+  // The deleted app no longer counts.
+  for (int i = 0; i < apps::max_apps_per_account; ++i) world.new_app(ada);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Tiers that change, admins that suspend, stipends.
+// Changes of tiers, admins' suspensions, and stipends.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/deployments/billing/billing.h"
@@ -56,7 +56,7 @@ TEST_CASE("a smaller tier gives the difference back, rounded down") {
   f.run_until(f.start + 10 * day + 1ms);
   f.put_on(f.id, "paid");
   CHECK(f.points() == 8 * price + 1'333);
-  f.put_on(f.id, "wide");  // free
+  f.put_on(f.id, "wide");  // it is free
   CHECK(f.points() == 8 * price + 1'333 + 666);
   CHECK(f.billing_of(f.id) == "exempt");
   f.run_until(f.start + 2 * month);
@@ -141,7 +141,7 @@ TEST_CASE("an admin's new price counts from the next period") {
   CHECK(f.points() == 10 * price);
   f.run_until(f.start + month);
   CHECK(f.points() == 7 * price);
-  // What is given back is reckoned from what was paid.
+  // A credit is computed from what was paid.
   f.change_tier("paid", [](tiers::Tier& tier) { tier.monthly_cost_points = 50 * price; });
   f.put_on(f.id, "wide");
   CHECK(f.points() == 10 * price);

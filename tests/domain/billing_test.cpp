@@ -1,4 +1,4 @@
-// Renewals, warnings, suspensions and what ends them.
+// Renewals, warnings and suspensions, and what ends them.
 #include "controller/domain/deployments/billing/billing.h"
 
 #include <catch2/catch.hpp>
@@ -59,7 +59,7 @@ TEST_CASE("a renewal that would fail is announced 24 h before, and fails at its 
   CHECK(f.charges(f.id) == Days{0});
   CHECK(f.points() == price - 1);
   const auto logs = f.logs(f.id).size();
-  f.run_for(10 * day);  // one warning, one failure
+  f.run_for(10 * day);  // one warning and one suspension
   CHECK(f.logs(f.id).size() == logs);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("points that go at the last moment: the warning comes first, the stop 
 TEST_CASE("nothing is stopped without a warning because berthd was down") {
   Fixture f;
   f.run_until(f.start + month - 2 * day);
-  f.clock.advance(7 * day);  // nobody looks
+  f.clock.advance(7 * day);  // the loop doesn't run
   f.run();
   CHECK(f.status() == Status::running);
   CHECK(f.billing_of(f.id) == "warning");
@@ -201,7 +201,7 @@ TEST_CASE("what its owner stopped stays stopped and isn't renewed") {
     CHECK(refusal([&] { f.restart(f.app, f.id); }) == "422 insufficient_balance");
     CHECK(f.status() == Status::stopped);
     f.give(1);
-    f.run();  // it waits for nobody's points
+    f.run();  // it isn't waiting for points any more
     CHECK(f.status() == Status::stopped);
   }
 }
@@ -216,7 +216,7 @@ TEST_CASE("a stop and restart within a paid period costs nothing") {
   f.restart(f.app, f.id);
   f.run();
   CHECK(f.billing_of(f.id) == "warning");
-  CHECK(f.mails().size() == 1);  // it was warned before
+  CHECK(f.mails().size() == 1);  // the warning came before
   f.run_until(f.start + month);
   CHECK(f.status() == Status::stopped);
 }
@@ -259,7 +259,7 @@ TEST_CASE("a PATCH of a stopped one pays too, and leaves it stopped") {
   f.stop(f.app, f.id);
   f.run_until(f.start + month + day);
   deployments::Change wanted;
-  CHECK(refusal([&] { f.change(f.id, wanted); }) == "");  // nothing differs
+  CHECK(refusal([&] { f.change(f.id, wanted); }) == "");  // the change has no effect
   wanted.port = 8080;
   CHECK(refusal([&] { f.change(f.id, wanted); }) == "422 insufficient_balance");
   f.give(price);

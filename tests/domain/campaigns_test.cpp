@@ -20,7 +20,7 @@ TEST_CASE("campaigns: nine of ten points are the budget, rounded down; the rest 
   const Payment given = GENERATE(Payment{9, 8}, Payment{10, 9}, Payment{11, 9}, Payment{1'005, 904},
                                  Payment{ledger::max_points, 8'106'479'329'266'891});
   AdsWorld w;
-  // All points that there are may be no more than max_points.
+  // All existing points together can't exceed max_points.
   const std::int64_t others = -w.world.balance(ledger::issuance());
   const std::int64_t payment = std::min(given.payment, ledger::max_points - others);
   w.fund(w.brand, payment);
@@ -45,7 +45,7 @@ TEST_CASE("campaigns: one that can't pay an impression, or be paid, is refused")
   const auto refused = [&](const campaigns::Order& order) {
     return refusal([&] { w.create(w.brand, order); });
   };
-  CHECK(refused(AdsWorld::order(1, 1)) == "422 validation_failed");  // budget 0
+  CHECK(refused(AdsWorld::order(1, 1)) == "422 validation_failed");  // the budget would be 0
   CHECK(refused(AdsWorld::order(11, 10)) == "422 validation_failed");
   CHECK(refused(AdsWorld::order(101, 10)) == "422 insufficient_balance");
   CHECK(refused(AdsWorld::order(101, 100)) == "422 validation_failed");
@@ -84,7 +84,7 @@ TEST_CASE("campaigns: another payment raises the budget, less its rake") {
   CHECK(raised.rake == 100 + 101);
   CHECK(raised.total_payment == 2'005);
   w.audit();
-  // A single point is rake alone.
+  // The whole of a single point is rake.
   CHECK(w.top_up(campaign.id, 1).budget == 900 + 904);
   CHECK(refusal([&] { w.top_up(campaign.id, 1); }) == "422 insufficient_balance");
   CHECK(w.find(campaign.id).total_payment == 2'006);
@@ -110,7 +110,8 @@ TEST_CASE("campaigns: the end gives back what isn't spent, reservations included
 
 TEST_CASE("campaigns: exhausted is what can't pay one more; its dust comes back") {
   AdsWorld w;
-  const auto campaign = w.new_campaign(AdsWorld::order(28, 10));  // 25: two impressions and 5
+  // A budget of 25: two impressions, and 5 points left.
+  const auto campaign = w.new_campaign(AdsWorld::order(28, 10));
   for (int i = 0; i < 2; ++i) {
     CHECK(w.find(campaign.id).status == "active");
     CHECK(w.outcome(campaign.id, "impression", w.serve().impression_token) == "paid");
@@ -141,7 +142,7 @@ TEST_CASE("campaigns: what is reserved may come back, so it isn't exhausted yet"
 
 TEST_CASE("campaigns: the last points don't exhaust it while others are reserved") {
   AdsWorld w;
-  const auto campaign = w.new_campaign(AdsWorld::order(23, 10));  // 20: two impressions
+  const auto campaign = w.new_campaign(AdsWorld::order(23, 10));  // a budget of 20: two impressions
   const auto other = w.world.new_app(w.viewer).app;
   const auto first = w.serve();
   const auto second = w.serve(other, w.publisher);

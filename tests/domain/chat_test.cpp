@@ -45,7 +45,7 @@ struct Fixture {
                            {.data_key = world.keys.data, .words = *words});
     });
   }
-  // "ada: hello; bob: hi"
+  // Returns, for example, "ada: hello; bob: hi".
   std::string read(const accounts::User& user, const chat::HistoryRequest& request = {}) {
     std::string text;
     for (const auto& message : history(user, request).messages)
@@ -123,7 +123,7 @@ TEST_CASE("a message has bounds") {
   for (const std::string& body :
        {std::string(), std::string(" \n\t"), std::string(1'001, 'x'), std::string("a\0b", 3),
         std::string("a\x1b[2J"), std::string("a\x7f"), std::string("a\u0085b"),
-        // Nothing to be seen; and what is read in another order than it is filtered in.
+        // Invisible texts, and texts that are displayed in another order than they are filtered in.
         std::string("\u00a0\u200b\u3000"), std::string("\u202etihs")}) {
     INFO(body.size());
     CHECK(f.sending(f.ada, body) == "422 validation_failed");
@@ -185,7 +185,7 @@ TEST_CASE("people who block each other don't read each other") {
   CHECK(f.read(f.ada) == "ada: from ada; eve: from eve");
   CHECK(f.read(f.bob) == "bob: from bob; eve: from eve");
   CHECK(f.read(f.eve) == "ada: from ada; bob: from bob; eve: from eve");
-  // A page is full of what may be read.
+  // A page is filled with messages that the user may read.
   CHECK(f.read(f.ada, {.before = {}, .limit = 2}) == "ada: from ada; eve: from eve");
   f.world.write([&](db::Tx& tx) { blocks::remove(tx, f.ada.id, f.bob.id); });
   CHECK(f.read(f.ada) == "ada: from ada; bob: from bob; eve: from eve");
@@ -251,7 +251,7 @@ TEST_CASE("an admin's deletion takes the text away, and followers hear of it") {
   REQUIRE(news.size() == 1);
   CHECK(news[0].message_id == first.id);
   CHECK_FALSE(news[0].message);
-  // Who comes later hears of the deletion alone.
+  // A client that comes later learns only of the deletion.
   CHECK(f.entries().size() == 2);
   CHECK(f.entries().at(0).message_id == second.id);
   f.world.read([&](db::Tx& tx) {
@@ -287,7 +287,7 @@ TEST_CASE("what a deleted account wrote is gone, and old messages go") {
   CHECK(f.world.read([](db::Tx& tx) { return expiry::is_anything_due(tx); }));
   f.world.write([](db::Tx& tx) { expiry::remove_some(tx, 100); });
   CHECK(f.read(f.ada).empty());
-  // Numbers aren't used again: followers remember the last that they saw.
+  // Numbers aren't reused, because clients remember the last one that they saw.
   f.send(f.ada, "later");
   CHECK(f.entries().at(0).seq == 3);
 }

@@ -65,7 +65,7 @@ TEST_CASE("a daily limit stops spending at its point and begins anew each UTC da
   Fixture f;
   f.world.authorize(f.app, f.bob, "points:spend");
   const std::string grant = f.connection().grant_id;
-  CHECK(f.spend(grant, 40) == "");  // counts, though nothing limits it yet
+  CHECK(f.spend(grant, 40) == "");  // counts, although there is no limit yet
   f.limit(100);
   CHECK(f.connection().daily_spend_limit == 100);
   CHECK(f.connection().spent_today == 40);
@@ -91,13 +91,13 @@ TEST_CASE("uses are noted in memory and written when told to") {
   connections::UseLog uses;
   const Instant later = f.world.clock.now() + 5s;
   uses.note(grant, later);
-  uses.note(grant, f.world.clock.now());  // a slower thread's
+  uses.note(grant, f.world.clock.now());  // from a slower thread
   uses.note("gone", later);
   CHECK(uses.last(grant) == later);
   CHECK_FALSE(f.connection().last_used);
   uses.flush(f.world.db);
   CHECK(f.connection().last_used == later);
-  CHECK(uses.last(grant) == later);  // for those whose snapshot is older
+  CHECK(uses.last(grant) == later);  // for readers whose snapshot is older
   const auto writes = f.world.db.writes();
   uses.flush(f.world.db);
   CHECK(f.world.db.writes() == writes);

@@ -120,7 +120,8 @@ TEST_CASE("an app that pays for the user keeps to what he lets it spend") {
   CHECK(refusal([&] { buy(shop.world, shop.ada, shop.hat, grant); }) == "");
   const auto cap = new_item(shop.world, "Cap", 11);
   CHECK(refusal([&] { buy(shop.world, shop.ada, cap, grant); }) == "422 spend_limit_reached");
-  CHECK(refusal([&] { buy(shop.world, shop.ada, cap); }) == "");  // he himself has no limit
+  // The owner's own spending has no limit.
+  CHECK(refusal([&] { buy(shop.world, shop.ada, cap); }) == "");
   CHECK(points_of(shop.world, shop.ada) == 59);
 }
 
@@ -143,7 +144,7 @@ TEST_CASE("many purchases at a time buy an item once, and gifts at the same time
 }
 
 TEST_CASE("purchases at a time never spend more than there is") {
-  Shop shop;  // ada has 100
+  Shop shop;  // ada has 100 points
   std::vector<cosmetics::Item> items;
   for (int i = 0; i < 8; ++i) items.push_back(new_item(shop.world, "Hat", 30));
   std::atomic<int> bought = 0;

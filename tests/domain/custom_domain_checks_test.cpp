@@ -1,4 +1,4 @@
-// What the DNS and the issuer make of a claim, and how many certificates may be ordered.
+// What DNS checks and the issuer's answers do to a claim, and how many certificates may be ordered.
 #include <catch2/catch.hpp>
 
 #include "tests/domain/custom_domains_world.h"
@@ -35,7 +35,7 @@ TEST_CASE("no certificate is ordered before the DNS is proven, and not long afte
   CHECK(f.claim().state == State::waiting_for_dns);
   f.check(f.claim(), Outcome::proven);
   CHECK(f.begin(f.claim())->state == State::issuing);
-  CHECK_FALSE(f.begin(f.claim()));  // it is on its way
+  CHECK_FALSE(f.begin(f.claim()));  // it is being issued already
   CHECK(f.orders() == 1);
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("a domain's way: waiting, issuing, active; its url and its log follow"
   CHECK_FALSE(claim.reason);
   CHECK_FALSE(f.find_deployment(f.row.id).served_domain);
   CHECK(f.activate(claim, 90 * day));
-  CHECK_FALSE(f.activate(claim, 90 * day));  // nothing new
+  CHECK_FALSE(f.activate(claim, 90 * day));  // it is the same certificate
   CHECK(f.claim().state == State::active);
   CHECK(f.claim().expires_at == f.clock.now() + 90 * day);
   CHECK(f.claim().renews_at == f.clock.now() + 60 * day);
@@ -106,13 +106,13 @@ TEST_CASE("an active domain is doubted at first, and not renewed where the DNS p
     CHECK(f.check(f.claim(), Outcome::proven)->state == State::active);
     CHECK(f.orders() == 1);
     CHECK(f.activate(f.claim(), 90 * day));
-    CHECK(f.orders() == 2);  // the renewal counts in the budgets
+    CHECK(f.orders() == 2);  // the renewal counts against the limits
   }
 }
 
 TEST_CASE("the last look before a renewal isn't missed") {
   Fixture f;
-  f.activate(f.issuing(f.row.id), 3 * day);  // renewed after two
+  f.activate(f.issuing(f.row.id), 3 * day);  // renewed after two days
   CHECK(f.claim().next_check_at == f.clock.now() + day);
   f.clock.advance(36h);
   f.check(f.claim(), Outcome::proven);
@@ -127,12 +127,12 @@ TEST_CASE("a refused certificate is asked for again, ever later, and not beyond 
     CHECK(f.claim().reason == Reason::certificate_failed);
     CHECK(f.claim().message == "429 too many requests");
     CHECK(f.claim().next_check_at == f.clock.now() + pause);
-    CHECK_FALSE(f.fail(f.claim()));  // it isn't on its way any more
+    CHECK_FALSE(f.fail(f.claim()));  // it isn't being issued any more
     f.clock.advance(pause);
   }
   CHECK(f.fail(f.issuing(f.row.id)));
   f.clock.advance(2h);
-  const auto spent = f.issuing(f.row.id);  // a fifth order within the week
+  const auto spent = f.issuing(f.row.id);  // would be a fifth order within the week
   CHECK(spent.state == State::failed);
   CHECK(spent.reason == Reason::order_budget);
   CHECK(spent.message->find("www.example.com") != std::string::npos);
@@ -149,7 +149,7 @@ TEST_CASE("a renewal that fails leaves the domain active until its certificate e
   CHECK(f.fail(f.claim(), "refused"));
   CHECK(f.claim().state == State::active);
   CHECK(f.claim().reason == Reason::certificate_failed);
-  CHECK_FALSE(f.fail(f.claim(), "refused"));  // nothing new
+  CHECK_FALSE(f.fail(f.claim(), "refused"));  // it is recorded already
   f.clock.advance(20 * day);
   CHECK(f.fail(f.claim(), "refused"));
   CHECK(f.claim().state == State::failed);
@@ -211,7 +211,8 @@ TEST_CASE("the platform keeps room for renewals") {
 
 TEST_CASE("failed validations have a limit of their own") {
   Budget b;
-  // Renewals aside, the budget of a name ends before its failures do; both are looked at.
+  // Apart from renewals, the limit on orders of a name is reached before the limit on its failures;
+  // both are checked.
   static_assert(certificate_orders::failures_per_domain_and_hour < 5);
   for (int i = 0; i < certificate_orders::failures_per_domain_and_hour; ++i) {
     CHECK_FALSE(b.take(b.adas, "www.example.com"));

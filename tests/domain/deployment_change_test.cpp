@@ -1,4 +1,4 @@
-// PATCH: another wish for a deployment that lives.
+// PATCH: changing what is wanted of a deployment.
 #include <catch2/catch.hpp>
 
 #include "tests/domain/custom_domains_world.h"
@@ -127,9 +127,9 @@ TEST_CASE("a change is refused for the same reasons as an order") {
   CHECK(refused_for([](Change& c) {
           for (int i = 0; i < int(deployments::max_env_keys); ++i)
             c.env["K" + std::to_string(i)] = "x";
-        }) == "422 validation_failed");  // with those that are there: too many
+        }) == "422 validation_failed");  // too many, together with the existing ones
   CHECK(f.find_deployment(f.row.id).generation == f.row.generation);
-  // A registry that was allowed before doesn't stop other changes.
+  // A registry that is no longer allowed doesn't prevent other changes.
   f.rules.registries = {"docker.io/library"};
   CHECK(refused_for([](Change& c) { c.port = 9000; }) == "");
   CHECK(refused_for([&](Change& c) { c.image = f.row.image; }) == "422 unsupported_registry");

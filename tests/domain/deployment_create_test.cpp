@@ -118,7 +118,7 @@ TEST_CASE("the refusals come in the order that is promised, and none leaves a ro
   const auto balance = f.world.balance(ledger::app_account(f.app.id));
   REQUIRE(balance == 0);
 
-  // All of it is wrong at first; each line mends what it was refused for.
+  // Everything is wrong at first. Each line fixes what was refused before.
   Order wanted = order("shop", "gold");
   wanted.image = "quay.io/acme/web";
   wanted.port = 0;
@@ -176,7 +176,7 @@ TEST_CASE("a paid tier charges the app's account for its first period") {
         "SELECT count(*) FROM deployment_charges WHERE deployment_id = $1 AND amount = 100",
         row.id);
   }) == 1);
-  // Nothing comes back.
+  // Nothing is refunded.
   f.world.destroy(f.app, row.id);
   CHECK(f.world.balance(ledger::app_account(f.app.id)) == 50);
 }

@@ -1,4 +1,4 @@
-// Stop, restart and destroy, and what is listed of it.
+// Stopping, restarting and deleting deployments, and what is listed of them.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/deployments/deployments.h"
@@ -18,7 +18,7 @@ struct Fixture {
   deployments::Deployment row = world.deploy(app, order());
 
   deployments::Deployment now() { return world.find_deployment(row.id); }
-  // As the reconcilers would have seen it.
+  // Records what the reconcilers would have seen.
   void seen(Status status) {
     deployments::Observation observation;
     observation.status = status;
@@ -121,7 +121,7 @@ TEST_CASE("what an admin suspended isn't restarted by its owner") {
 TEST_CASE("others may do nothing with it, not even know much") {
   Fixture f;
   const auto bobs = f.world.approved_app(f.world.verified_user("bob"), {Scope::deploy_manage});
-  // The owner's other app is another operator here: tokens belong to apps.
+  // The owner's other app counts as another operator here, because tokens belong to apps.
   const auto second = f.world.approved_app(f.ada, {Scope::deploy_manage});
   for (const auto& other : {bobs, second}) {
     CHECK(refusal([&] { f.world.stop(other, f.row.id); }) == "403 forbidden");
@@ -173,7 +173,7 @@ TEST_CASE("lists hold what isn't destroyed, newest first, in pages") {
   CHECK(list(3, 3) == std::vector<std::string>{"4"});
   f.world.destroy(f.app, f.row.id);
   CHECK(list(1, 20) == std::vector<std::string>{"3", "c", "b", "a"});
-  // Asked for by itself, it is still there.
+  // It can still be read by its id.
   CHECK(f.world.read([&](db::Tx& tx) {
     return deployments::get_owned(tx, f.app.id, f.row.id).status;
   }) == Status::destroyed);

@@ -1,4 +1,4 @@
-// What an order may say, before anybody looks into the database.
+// What an order may contain, as far as it can be checked without the database.
 #include <catch2/catch.hpp>
 #include <climits>
 

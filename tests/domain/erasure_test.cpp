@@ -1,4 +1,4 @@
-// The words of a deleted account go in batches.
+// The texts of a deleted account are erased in batches.
 #include "controller/domain/lifecycle/erasure.h"
 
 #include <catch2/catch.hpp>
@@ -60,7 +60,7 @@ TEST_CASE("a large account's memos go batch by batch, and others' stay") {
   };
   REQUIRE(memos() == transfers + 1);
   f.erase();
-  CHECK(memos() > transfers + 1 - erasure::first_batch - 1);  // not all in one transaction
+  CHECK(memos() > transfers + 1 - erasure::first_batch - 1);  // not all of them in one transaction
   CHECK(memos() < transfers + 1);
   int rounds = 0;
   for (; f.is_due(); ++rounds) {
@@ -109,7 +109,7 @@ TEST_CASE("deployments keep their names until they are off the cluster") {
   CHECK(f.world.logs(gone.id).empty());
   CHECK(f.number("SELECT count(*) FROM app_events WHERE subject = '" + gone.id + "'") == 0);
   CHECK(f.world.find_deployment(stays.id).name == "stays");
-  // Looked at again, but not all the time.
+  // The account is checked again, but not continuously.
   CHECK_FALSE(f.is_due());
   f.world.clock.advance(erasure::look_again_after);
   CHECK(f.is_due());

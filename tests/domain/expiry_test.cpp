@@ -1,4 +1,4 @@
-// Tables stay as large as what is alive.
+// Tables stay as large as the rows that are still needed.
 #include "controller/domain/lifecycle/expiry.h"
 
 #include <catch2/catch.hpp>
@@ -83,7 +83,7 @@ TEST_CASE("everything that ended is removed, in batches of any size") {
     });
     f.world.clock.advance(std::chrono::days(90) + 1h);
     CHECK(f.remove(batch) > 30);
-    CHECK(f.sizes() == Fixture::Sizes{{"grants", 2}});  // consents don't end by themselves
+    CHECK(f.sizes() == Fixture::Sizes{{"grants", 2}});  // consents don't expire
   }
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a family that is refreshed lives; what it left behind goes") {
   const auto sizes = f.sizes();
   CHECK(sizes.at("token_families") == 1);
   CHECK(sizes.at("access_tokens") == 1);
-  CHECK(sizes.at("refresh_tokens") == 30);  // those whose replay would still be told from others
+  CHECK(sizes.at("refresh_tokens") == 30);  // those whose replay would still be told apart
   CHECK_FALSE(sizes.contains("play_sessions"));
   CHECK(refusal_of(f.world.refresh(f.app, token)) == "");
 }
@@ -183,7 +183,7 @@ TEST_CASE("a bearer is told for a while that his token has expired or was revoke
   f.remove();
   const auto left = f.sizes();
   CHECK_FALSE(left.contains("token_families"));
-  CHECK_FALSE(left.contains("grants"));  // the consent too
+  CHECK_FALSE(left.contains("grants"));  // the consent was removed, too
 }
 
 TEST_CASE("what a deleted app was given goes") {

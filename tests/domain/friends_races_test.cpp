@@ -1,4 +1,4 @@
-// Two people, or their two devices, who want different things of one friendship at once.
+// Two users, or two devices of one, do different things to a friendship at the same time.
 #include <atomic>
 #include <barrier>
 #include <catch2/catch.hpp>
@@ -40,12 +40,12 @@ struct Fixture {
 };
 
 struct Outcome {
-  int first = 0;  // how many of each kind weren't refused
+  int first = 0;  // how many calls of each kind weren't refused
   int second = 0;
 };
 
-// `first` and `second` by some threads each, all of which begin together; what they are refused
-// with has to be one of `allowed`.
+// Runs `first` and `second` on several threads each, all of which begin together. Every refusal
+// must be one of `allowed`.
 template <typename First, typename Second>
 Outcome race(World& world, const std::vector<std::string>& allowed, First&& first,
              Second&& second) {
@@ -76,7 +76,8 @@ TEST_CASE("where both ask at once they are friends, in one row") {
     const Outcome outcome = race(
         f.world, {"409 invalid_state"}, [&](db::Tx& tx) { friends::ask(tx, f.ada.id, f.bob.id); },
         [&](db::Tx& tx) { friends::ask(tx, f.bob.id, f.ada.id); });
-    // One opened it, one of the other side accepted by asking, all others came too late.
+    // One call created the request, one call of the other user accepted it, and all others came too
+    // late.
     REQUIRE(outcome.first == 1);
     REQUIRE(outcome.second == 1);
     REQUIRE(f.status() == "accepted");
@@ -97,7 +98,8 @@ TEST_CASE("of many who accept at once on two devices one does") {
   }
 }
 
-// Bob accepts while somebody ends the request another way: one of all wins, and the end is his.
+// Bob accepts while somebody ends the request in another way. Exactly one call succeeds, and it
+// determines the status.
 void check_one_wins(const char* other_end,
                     const std::function<void(db::Tx&, const Fixture&, const std::string&)>& other) {
   Fixture f;

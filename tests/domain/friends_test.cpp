@@ -37,7 +37,7 @@ struct Fixture {
   std::int64_t rows() {
     return world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM friendships"); });
   }
-  // A friendship of ada's and bob's that ada asked for, in this state.
+  // Creates a friendship in this state that ada has requested from bob.
   std::string in_state(const std::string& status) {
     const std::string id = ask(ada, bob).id;
     if (status == "rejected") REQUIRE(change(friends::reject, bob, id) == "");
@@ -95,7 +95,7 @@ TEST_CASE("each state has its transitions, and no others") {
     std::string state, accept, reject, withdraw, end, ask_again, end_state_of_ask;
   };
   const std::string done, invalid = "409 invalid_state", none = "404 friendship_not_found";
-  // accept and reject by who was asked, withdraw and ask again by who asked.
+  // accept and reject are called by the recipient; withdraw and a second request by the requester.
   for (const Row& row : {Row{"pending", done, done, done, none, invalid, "pending"},
                          Row{"accepted", invalid, invalid, invalid, done, invalid, "accepted"},
                          Row{"rejected", invalid, invalid, invalid, none, done, "pending"},
@@ -177,7 +177,7 @@ TEST_CASE("a block ends what there is, works both ways, and brings nothing back"
       CHECK(f.change(friends::accept, f.bob, id) == "409 invalid_state");
       CHECK(f.change(friends::ask, f.ada, f.bob.id) == "404 user_not_found");
       CHECK(f.change(friends::ask, f.bob, f.ada.id) == "404 user_not_found");
-      // Only who blocked can end it.
+      // Only the user who blocked can end the block.
       CHECK(f.write([&](db::Tx& tx) { blocks::remove(tx, blocked.id, blocker.id); }) ==
             "404 user_not_found");
       CHECK(f.change(friends::ask, f.bob, f.ada.id) == "404 user_not_found");

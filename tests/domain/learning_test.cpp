@@ -25,7 +25,7 @@ struct School {
   learning::Module add(learning::Module module) {
     return world.write([&](db::Tx& tx) { return learning::create(tx, module); });
   }
-  // Of five steps, for 10 points.
+  // Adds a module of five steps, for 10 points.
   learning::Module add(const std::string& title, std::int64_t min_seconds = 0,
                        const std::optional<std::int64_t>& repeat = {}) {
     return add({.id = {},
@@ -113,7 +113,7 @@ TEST_CASE("a module that isn't active is neither seen nor needed") {
 TEST_CASE("steps count from min_seconds after the first report, by our clock") {
   School school;
   school.add("First", 60);
-  CHECK(school.report(1, 5).counted == Counted::too_early);  // and it begins
+  CHECK(school.report(1, 5).counted == Counted::too_early);  // the report also begins the round
   CHECK(school.progress(1).completed == 0);
   CHECK(school.progress(1).counts_from() == school.world.clock.now() + 60s);
   school.world.clock.advance(59s);
@@ -136,11 +136,11 @@ TEST_CASE("from repeat_eligible_at on it can be done and is paid again") {
   CHECK(school.report(1, 5).reward.points == 0);
   CHECK(school.refused(1, 0) == "409 invalid_state");
   school.world.clock.advance(1s);
-  CHECK(school.progress(1).status() == Status::completed);  // until it is begun
+  CHECK(school.progress(1).status() == Status::completed);  // until the next round begins
   CHECK(school.report(1, 5).counted == Counted::too_early);
   CHECK(school.progress(1).status() == Status::incomplete);
   CHECK_FALSE(school.progress(1).repeat_eligible_at);
-  CHECK(school.progress(2).open);  // stays
+  CHECK(school.progress(2).open);  // it stays open
   CHECK(school.points() == 10);
   school.world.clock.advance(10s);
   CHECK(school.report(1, 5).reward.points == 10);
@@ -158,7 +158,7 @@ TEST_CASE("completing counts whether or not it can be paid") {
   CHECK(school.progress(2).status() == Status::completed);
   CHECK(school.progress(3).open);
   CHECK(school.points() == 10);
-  school.ada = school.world.new_user("bob");  // without a verified address
+  school.ada = school.world.new_user("bob");  // a user whose address isn't verified
   CHECK(school.report(1, 5).reward.refusal == rewards::Refusal::email_not_verified);
 }
 

@@ -10,7 +10,7 @@ namespace {
 using namespace berth;
 using namespace berth::test;
 
-// The names of the checks that fail.
+// Returns the names of the checks that fail.
 std::vector<std::string> broken(World& world) {
   std::vector<std::string> names;
   for (const ledger::Check& check : world.read([](db::Tx& tx) { return ledger::audit(tx); }))

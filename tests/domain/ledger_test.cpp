@@ -14,7 +14,7 @@ using ledger::max_points;
 
 const ledger::Account a = {"user", "a"}, b = {"app", "b"};
 
-// What has to be true of the ledger at any time; empty where it is.
+// Returns a description of a ledger invariant that doesn't hold; empty if all hold.
 std::string broken_invariant(World& world) {
   return world.read([](db::Tx& tx) -> std::string {
     if (tx.number("SELECT sum(balance) FROM ledger_accounts") != 0)
@@ -46,7 +46,7 @@ struct Fixture {
       for (const auto& account : {a, b, ledger::treasury()}) ledger::open_account(tx, account);
     });
   }
-  // Whether the points moved.
+  // Returns whether the points were moved.
   bool post(const ledger::Account& from, const ledger::Account& to, std::int64_t amount) {
     return world.write([&](db::Tx& tx) {
       return ledger::post(
@@ -95,7 +95,7 @@ TEST_CASE("what would take the receiver beyond 2^53-1 changes nothing at all") {
   Fixture f;
   f.world.mint(a, max_points - 10);
   f.world.mint(b, 10);
-  // Such a balance can't come by minting; it stands for a mistake that must not grow.
+  // Minting can't lead to such a balance. It stands for an error that must not grow.
   f.world.write(
       [](db::Tx& tx) { tx.execute("UPDATE ledger_accounts SET balance = 11 WHERE id = 'app:b'"); });
   CHECK(refusal([&] { f.post(b, a, 11); }) == "422 validation_failed");
@@ -163,7 +163,7 @@ TEST_CASE("whatever is posted, the ledger balances and agrees with a simple mode
       RC_ASSERT(f.world.balance(accounts[i]) == model[i]);
     RC_ASSERT(broken_invariant(f.world) == "");
   }));
-  // So that we know that something moved.
+  // Makes sure that points were moved at all.
   CHECK(f.world.read(
             [](db::Tx& tx) { return tx.number("SELECT count(*) FROM ledger_transactions"); }) > 50);
 }

@@ -29,7 +29,7 @@ struct Fixture {
         [&](db::Tx& tx) { return play::heartbeat(tx, play::check(tx, with), rules); });
   }
   play::Session beat() { return beat(token); }
-  // A heartbeat every `step` for this long.
+  // Sends a heartbeat every `step` for this long.
   play::Session play(Duration time, Duration step) {
     play::Session session = beat();
     for (Duration passed = step; passed <= time; passed += step) {
@@ -72,7 +72,7 @@ TEST_CASE("many heartbeats at one moment are one") {
   f.beat();
   f.world.clock.advance(59s);
   for (int i = 0; i < 50; ++i) CHECK(f.beat().points_earned == 0);
-  // Each was read before the others wrote.
+  // Each of these was read before the others were written.
   const auto early = f.world.read([&](db::Tx& tx) { return play::check(tx, f.token); });
   f.world.clock.advance(59s);
   for (int i = 0; i < 5; ++i)
@@ -91,7 +91,7 @@ TEST_CASE("a minute in two apps at once is one minute") {
     f.beat(second);
     f.world.clock.advance(15s);
   }
-  // 10 minutes and a half, of which the last half wasn't beaten out.
+  // 10 minutes and a half, of which the last half minute had no heartbeat.
   CHECK(f.points(f.bob) >= 3 * 9);
   CHECK(f.points(f.bob) <= 3 * 10);
 }

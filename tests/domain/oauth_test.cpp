@@ -1,4 +1,4 @@
-// Authorization codes and what they give.
+// Authorization codes, and exchanging them.
 #include "controller/domain/oauth/oauth.h"
 
 #include <catch2/catch.hpp>
@@ -127,7 +127,7 @@ TEST_CASE("the verifier must be the challenge's, and of the standard's form") {
     return refusal_of(f.world.exchange(f.app, made, verifier));
   };
   CHECK(with_verifier(std::string(42, 'a')) ==
-        "400 invalid_grant");  // RFC 7636, section 4.1: 43 to 128
+        "400 invalid_grant");  // RFC 7636, section 4.1 requires 43 to 128 characters
   CHECK(with_verifier(std::string(43, 'a')) == "");
   CHECK(with_verifier(std::string(128, '~')) == "");
   CHECK(with_verifier(std::string(129, 'a')) == "400 invalid_grant");
@@ -167,7 +167,7 @@ TEST_CASE("a code that comes twice takes back what it gave, refreshed tokens too
   CHECK(f.check(newer.access_token) == "401 token_revoked");
   CHECK(refusal_of(f.world.refresh(f.app, newer.refresh_token)) == "401 invalid_grant");
   CHECK(f.check(others.access_token) == "");
-  // Not even the right client and verifier are asked for.
+  // A used code is refused even before client and verifier are checked.
   CHECK(refusal_of(f.world.exchange(f.app, code, "wrong")) == "400 invalid_grant");
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("a changed password ends the other sessions") {
   CHECK_FALSE(works(world, other));
   CHECK(works(world, strangers));
   CHECK(hash_of(world, ada) == "new hash");
-  // Two at once had both seen the old one.
+  // Two simultaneous calls had both read the old hash.
   CHECK(change("no hash") == "401 invalid_credentials");
   CHECK(mails_to(world, ada.email).front().subject.find("password") != std::string::npos);
 }

@@ -84,7 +84,7 @@ TEST_CASE("a session without a heartbeat ends by itself") {
   CHECK(f.session(f.token).ended_at == f.world.clock.now());
   CHECK(beat() == "409 invalid_state");
   CHECK(refresh() == "409 invalid_state");
-  // It was read before, and has ended meanwhile.
+  // The session was read before, and has ended since.
   CHECK(f.write([&](db::Tx& tx) { play::heartbeat(tx, before, {}); }) == "409 invalid_state");
   const auto end = f.world.clock.now();
   f.world.clock.advance(1h);
@@ -107,13 +107,13 @@ TEST_CASE("a refreshed session goes on under its new token alone") {
   CHECK(next.expires_at == f.world.clock.now() + 24h);
   CHECK(f.check(f.token) == "401 invalid_token");
   CHECK(f.session(next.token).id == before.id);
-  // Of two that checked the same token, one refreshes.
+  // If two calls have checked the same token, one of them refreshes it.
   CHECK(f.write([&](db::Tx& tx) { play::refresh(tx, before); }) == "409 invalid_state");
   keep_alive(next.token, 24h);
   CHECK(f.check(next.token) == "401 token_expired");
 }
 
-// The app, with or without session tokens from now on.
+// Returns the app after setting whether it takes session tokens.
 apps::App with_session_tokens(Fixture& f, bool wanted) {
   return f.world.write([&](db::Tx& tx) {
     return apps::update(tx, f.app,
@@ -159,17 +159,17 @@ TEST_CASE("what an app may do with its session tokens is the user's to say, at o
   CHECK(access() == play::SessionAccess::full);
   set(play::SessionAccess::read);
   CHECK(access() == play::SessionAccess::read);
-  // Neither a refresh nor another consent without a choice gives it back.
+  // Neither a refresh nor another consent without a choice restores the access.
   const auto next =
       f.world.write([&](db::Tx& tx) { return play::refresh(tx, play::check(tx, f.token)); });
   CHECK(f.session(next.token).access == play::SessionAccess::read);
   CHECK(f.session(*f.world.tokens(f.app, f.bob).session_token).access == play::SessionAccess::read);
-  // A consent with one decides for all of the app's tokens.
+  // A consent with a choice applies to all of the app's tokens.
   f.world.write([&](db::Tx& tx) {
     REQUIRE(oauth::authorize(tx, f.bob, f.world.authorization(f.app), play::SessionAccess::full));
   });
   CHECK(f.session(next.token).access == play::SessionAccess::full);
-  // Disconnected, and connected anew, it is as at the beginning.
+  // After disconnecting and connecting again, the access has its initial value.
   set(play::SessionAccess::read);
   f.world.write([&](db::Tx& tx) { connections::disconnect(tx, f.bob.id, f.app.id); });
   CHECK(f.session(*f.world.tokens(f.app, f.bob).session_token).access == play::SessionAccess::full);

@@ -163,7 +163,7 @@ TEST_CASE("analytics count what happened within the window") {
   CHECK(analytics(30).total_users == 1);
   CHECK(analytics(7).total_spends == 1);
   CHECK(analytics(7).earnings == 7);
-  // He connected it ten days ago, and nobody has noted a use since.
+  // The user connected the app ten days ago and hasn't used it since.
   CHECK(analytics(7).daily_active_users == 0);
   CHECK(analytics(7).retention_7d == 0);
   connections::UseLog uses;

@@ -82,10 +82,10 @@ TEST_CASE("when somebody was last seen outlasts a restart, and what is known sta
   f.beat(f.ada, chess);
   const Instant seen = f.now();
   f.board.flush(f.world.db);
-  CHECK(f.of(f.ada).online);  // written, and still known
+  CHECK(f.of(f.ada).online);  // written, but still in memory
   f.world.clock.advance(1h);
   f.beat(f.bob);
-  f.board.flush(f.world.db);  // drops ada
+  f.board.flush(f.world.db);  // removes ada from memory
   CHECK(f.of(f.ada).last_seen == seen);
   const presence::Board restarted;
   CHECK(f.of(restarted, f.ada).last_seen == seen);
@@ -153,7 +153,7 @@ TEST_CASE("a table names who sits at it, and for a while who did") {
   f.world.clock.advance(presence::table_kept_for);
   CHECK(at_table("table-1").empty());
   f.board.flush(f.world.db);
-  // Who leaves a table where he doesn't sit takes no seat.
+  // Leaving a table without sitting there takes no seat.
   CHECK_FALSE(f.board.sit("table-3", f.ada.id, Going::leaves, f.now()).online);
   CHECK(at_table("table-3").empty());
 }

@@ -44,7 +44,7 @@ TEST_CASE("without client authentication it works as well, and with another clie
   CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "");
 }
 
-// The app, after its owner has closed /api/auth/refresh for it.
+// Returns the app after its owner has closed /api/auth/refresh for it.
 apps::App closed(Fixture& f) {
   return f.world.write([&](db::Tx& tx) {
     return apps::update(tx, f.app,
@@ -65,7 +65,7 @@ TEST_CASE("an app can ask for its client credentials, and a try without them cha
   CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "401 invalid_client");
   // The token wasn't consumed.
   const auto second = f.world.refresh(f.app, f.first.refresh_token).value();
-  // A replay without them revokes nothing, however late it comes.
+  // A replay without client authentication revokes nothing, however late it comes.
   f.world.clock.advance(1min);
   CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "401 invalid_client");
   CHECK(f.works(second.access_token));
@@ -141,7 +141,7 @@ TEST_CASE("a family ends after its life, however often it was refreshed") {
   token = f.world.refresh(f.app, token).value().refresh_token;
   f.world.clock.advance(1ms);
   CHECK(f.refresh(token) == refused);
-  // Not that it should be refreshed.
+  // The answer doesn't advise to refresh.
   CHECK(f.world.refresh(f.app, token).error().what() ==
         std::string("the refresh token has expired; ask the user again"));
 }

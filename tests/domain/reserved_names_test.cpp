@@ -1,4 +1,4 @@
-// Names that nobody may take.
+// Names that nobody may register.
 #include "controller/domain/accounts/reserved_names.h"
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ TEST_CASE("reserved user names: the name in any case, and what looks like a long
        {"admin", "ADMIN", "Support", "berth", "www", "dns", "no-reply", "adm1n", "adrnin",
         "a.d.m.i.n", "_admin_", "supp0rt", "5upp.ort", "b3rth", "8erth", "noreply", "vvww"}) {
     INFO(taken);
-    const bool is_short_disguise = std::string(taken) == "vvww";  // of "www", which is short
+    const bool is_short_disguise = std::string(taken) == "vvww";  // of "www", which is too short
     CHECK(reserved.forbids_username(taken) == !is_short_disguise);
   }
   for (const char* free : {"ada", "adminton", "badmin", "supporter", "berthold", "dn5", "w-w-w",

@@ -52,7 +52,7 @@ TEST_CASE("caps hold for a user, for an owner's apps, for all, and for a UTC day
   CHECK(f.pay(f.bob, 3).points == 3);
   f.world.clock.advance(std::chrono::hours(12) - std::chrono::milliseconds(1));
   CHECK(f.pay(f.ada, 1).refusal == Refusal::user_cap);
-  f.world.clock.advance(std::chrono::milliseconds(1));  // midnight
+  f.world.clock.advance(std::chrono::milliseconds(1));  // midnight has come
   CHECK(f.pay(f.ada, 10, "owner").points == 10);
 }
 

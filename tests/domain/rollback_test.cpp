@@ -1,4 +1,4 @@
-// Rollouts in the log, and the way back to what ran before.
+// The log's entries about rollouts, and returning to an earlier rollout.
 #include "controller/domain/deployments/rollback.h"
 
 #include <catch2/catch.hpp>
@@ -179,7 +179,7 @@ TEST_CASE("a restart of the same isn't gone back to, unless there is nothing els
   const auto before = g.now();
   const auto back = g.roll_back();
   CHECK(back.image == before.image);
-  CHECK(back.rollout == before.rollout + 1);  // the container is replaced all the same
+  CHECK(back.rollout == before.rollout + 1);  // the container is replaced although nothing differs
 }
 
 TEST_CASE("a restart that pulled another image under the same tag can be undone") {
@@ -210,7 +210,7 @@ TEST_CASE("one may go back to any entry of a rollout that ran") {
   CHECK(f.roll_back(ran).image == "ghcr.io/acme/web:1" + digest_1);
   CHECK(f.details()["to_log_id"] == ran);
   CHECK(f.roll_back(created).image == "ghcr.io/acme/web:1" + digest_1);
-  // An entry of another deployment is none of this one.
+  // An entry of another deployment doesn't belong to this one.
   const auto other = f.deploy(f.adas, order("other"));
   CHECK(f.refused(f.logs(other.id).back().id) == "404 log_entry_not_found");
 }

@@ -1,4 +1,4 @@
-// Session JWTs (RFC 7519): what works as one and what doesn't.
+// Session JWTs (RFC 7519): which ones are accepted and which aren't.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -120,7 +120,7 @@ TEST_CASE("a session ends by its lifetime") {
   CHECK(check(world, jwt) == "");
   world.clock.advance(1s);
   CHECK(check(world, jwt) == "401 token_expired");
-  // Also once its row was cleared away.
+  // It is refused also after its row was removed.
   world.write([](db::Tx& tx) { tx.execute("DELETE FROM sessions"); });
   CHECK(check(world, jwt) == "401 token_expired");
 }

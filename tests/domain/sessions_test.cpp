@@ -110,7 +110,7 @@ TEST_CASE("a session with a limit ends when it is left alone, another one doesn'
     world.clock.advance(2h - 1s);
     CHECK(use(browser) == "");
     if (i == 1) {
-      // A restart forgets what is in memory and nothing else.
+      // A restart loses only what is in memory.
       uses.flush(world.db);
       uses.flush(world.db);
     }
@@ -119,7 +119,7 @@ TEST_CASE("a session with a limit ends when it is left alone, another one doesn'
   CHECK(sessions(world, ada).total == 2);
   world.clock.advance(2h);
   CHECK(use(browser) == "401 token_expired");
-  CHECK(use(browser) == "401 token_expired");  // a refusal is no use
+  CHECK(use(browser) == "401 token_expired");  // a refused request doesn't count as a use
   CHECK(use(program) == "");
   CHECK(sessions(world, ada).total == 1);
   const auto writes = world.db.writes();

@@ -1,4 +1,4 @@
-// Tokens after they were given: the client's own, inspected, narrowed, revoked.
+// The client's own tokens, introspection, narrowed scopes and revocation.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/oauth/connections.h"
@@ -67,7 +67,7 @@ TEST_CASE("client credentials don't reach what the app isn't approved for") {
 TEST_CASE("client credentials move the owner's points only where he consented as a user") {
   Fixture f;
   CHECK(refusal([&] { f.own_token(f.app, "points:spend"); }) == "400 invalid_scope");
-  f.world.tokens(f.app, f.bob, "points:spend");  // another user's consent is none of the owner's
+  f.world.tokens(f.app, f.bob, "points:spend");  // another user's consent isn't the owner's
   CHECK(refusal([&] { f.own_token(f.app, "points:spend"); }) == "400 invalid_scope");
   f.world.tokens(f.app, f.ada, "points:spend");
   CHECK(f.own_token(f.app, "points:spend").scopes == ScopeSet{Scope::points_spend});
@@ -139,10 +139,10 @@ TEST_CASE("a client learns nothing of tokens that aren't its own, or don't work"
   CHECK_FALSE(f.inspect(f.app, "at_live_unknown"));
   CHECK_FALSE(f.inspect(f.app, f.world.jwt(f.bob)));
   const auto newer = f.world.refresh(f.app, tokens.refresh_token).value();
-  CHECK_FALSE(f.inspect(f.app, tokens.refresh_token));  // consumed
+  CHECK_FALSE(f.inspect(f.app, tokens.refresh_token));  // it was consumed
   CHECK(f.inspect(f.app, newer.refresh_token));
   f.world.clock.advance(1h);
-  CHECK_FALSE(f.inspect(f.app, tokens.access_token));  // expired
+  CHECK_FALSE(f.inspect(f.app, tokens.access_token));  // it has expired
   f.world.suspend_user(f.bob.id);
   CHECK_FALSE(f.inspect(f.app, newer.refresh_token));
   CHECK_FALSE(f.inspect(f.app, *tokens.session_token));
@@ -202,11 +202,11 @@ TEST_CASE("a refresh may ask for less, and for no more than was granted") {
   };
   CHECK(refusal_of(refresh(tokens.refresh_token, "points:read")) == "400 invalid_scope");
   CHECK(refusal_of(refresh(tokens.refresh_token, "root")) == "400 invalid_scope");
-  // Refused, it isn't consumed.
+  // A refused refresh doesn't consume the token.
   const auto less = refresh(tokens.refresh_token, "profile:read").value();
   CHECK(less.scopes == ScopeSet{Scope::profile_read});
   CHECK(f.world.check(less.access_token).scopes == ScopeSet{Scope::profile_read});
-  // The next one has everything again (RFC 6749, section 6).
+  // The next refresh gives all scopes again (RFC 6749, section 6).
   const auto all = f.world.refresh(f.app, less.refresh_token).value();
   CHECK(f.world.check(all.access_token).scopes ==
         ScopeSet{Scope::profile_read, Scope::points_spend});
@@ -266,7 +266,7 @@ TEST_CASE("one consent has so many families and no more; the oldest ends") {
   CHECK(f.check(first.access_token) == "401 token_revoked");
   CHECK(f.check(second.access_token) == "");
   CHECK(f.check(another.access_token) == "");
-  // Another app's consent is another one.
+  // A consent to another app is separate.
   CHECK(f.check(f.own_token(f.other).access_token) == "");
   CHECK(f.check(second.access_token) == "");
 }

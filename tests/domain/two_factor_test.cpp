@@ -12,7 +12,7 @@ using namespace berth;
 using namespace berth::test;
 using namespace std::chrono_literals;
 
-struct Phone {  // and the user who carries it
+struct Phone {  // a user with an authenticator
   World world;
   accounts::User user = world.new_user("ada");
   std::string secret;
@@ -36,7 +36,7 @@ struct Phone {  // and the user who carries it
       return two_factor::take_code(tx, user_id.empty() ? user.id : user_id, with, world.keys);
     });
   }
-  // Enabled, and the step of its code is over.
+  // Enables the second factor, and waits until the time of the code that it used is over.
   std::vector<std::string> enabled() {
     set_up();
     auto codes = enable(code());

@@ -32,7 +32,7 @@ struct Fixture {
 TEST_CASE("names that begin with it come first, then those that have it elsewhere") {
   Fixture f;
   for (const char* name : {"Hannah", "anna", "ANNabel", "susanne", "joanna", "bob"}) {
-    f.world.clock.advance(std::chrono::milliseconds(1));  // what is alike comes in this order
+    f.world.clock.advance(std::chrono::milliseconds(1));  // similar names come in this order
     f.world.new_user(name);
   }
   CHECK(f.search("ann") == "anna ANNabel joanna Hannah susanne");
@@ -131,7 +131,7 @@ TEST_CASE("whatever is searched for, it is what is in the names") {
     try {
       f.world.new_user(name);
       names.push_back(name);
-    } catch (const Error&) {  // the same one in another case
+    } catch (const Error&) {  // the same name in other upper and lower case
     }
   }
   const auto lower = [](std::string text) {

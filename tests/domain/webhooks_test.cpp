@@ -171,7 +171,7 @@ TEST_CASE("an attempt counts before it is made, and a receiver that is well gets
   f.emit("b", 2);
   const auto due = f.due();
   f.settle(f.begin(due[0]), f.refused);
-  f.begin(due[1]);  // berthd dies in it
+  f.begin(due[1]);  // berthd is killed during the attempt
   CHECK(f.due().empty());
   f.world.clock.advance(1min);
   REQUIRE(f.due().size() == 2);

@@ -111,7 +111,8 @@ TEST_CASE("word filter: where a word ends") {
   CHECK(filtered("shit1 2shit shit_") == "****1 2**** ****_");
   CHECK(filtered("hi! @mark #mark") == "**! @**** #****");
   CHECK(filtered("shit\u200b!") == "****!");
-  CHECK(filtered("tall tail") == "**** ****");  // l and i are one, through 1 and I
+  // L and i count as the same letter, because 1 looks like both.
+  CHECK(filtered("tall tail") == "**** ****");
 }
 
 TEST_CASE("word filter: words of two, numbers, scripts without spaces") {
@@ -166,7 +167,7 @@ TEST_CASE("word filter: property: any bytes come back, but for whole words of th
         rc::gen::arbitrary<char>(), rc::gen::elementOf(std::string("shit as$!1.*- \n"))));
     const std::string result = filtered(text);
     RC_ASSERT(result.size() <= text.size());
-    // Without the asterisks it is a subsequence of what went in.
+    // Apart from asterisks, the result is a subsequence of the input.
     size_t at = 0;
     for (const char byte : result) {
       if (byte == '*') continue;

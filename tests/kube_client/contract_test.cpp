@@ -5,12 +5,12 @@
 using namespace berth::kube;
 using nlohmann::json;
 
-// What berth relies on of an API server, beyond a single visit: the same on the simulated one and
-// on a real one.
+// What berth needs of an API server beyond basic use. These tests run on the simulated one and on a
+// real one.
 
 namespace {
 
-constexpr std::chrono::seconds busy_controllers{90};  // of a cluster with much to do
+constexpr std::chrono::seconds busy_controllers{90};  // for a cluster that is busy
 
 std::string version_of(const Object& object) { return object["metadata"]["resourceVersion"]; }
 
@@ -147,7 +147,7 @@ TEST_CASE("nothing is made in a namespace that is on its way out", "[real]") {
   check_refused(error_from([&] { any.client.apply(any.secret("late")); }), 403, "Forbidden", words);
   check_refused(error_from([&] { any.client.create(any.pod("late")); }), 403, "Forbidden", words);
   const auto gone = [&] { return !any.client.get(namespaces, "", any.name_space).has_value(); };
-  // What is there can still be changed, and has to be.
+  // Existing objects can still be changed, and have to be.
   CHECK(comes_true([&] {
     const auto left = any.client.get(secrets, any.name_space, "s");
     return left && left->at("metadata").contains("deletionTimestamp");
@@ -227,7 +227,7 @@ TEST_CASE("a limit range refuses what is too large", "[real]") {
       }),
       403, "Forbidden",
       "pods \"large\" is forbidden: maximum memory usage per Container is 64Mi, but limit is 1Gi");
-  // Who says nothing gets the largest that is allowed.
+  // A container that states no limit gets the largest one that is allowed.
   const Object plain = any.client.create(any.pod("plain"));
   CHECK(plain["spec"]["containers"][0]["resources"]["limits"]["memory"] == "64Mi");
 }

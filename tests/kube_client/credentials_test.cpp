@@ -14,7 +14,7 @@ using berth::test::TempDir;
 
 namespace {
 
-// A server that says which Authorization it got, and refuses one of them.
+// A server that returns the Authorization that it got, and refuses one of them.
 struct Echo {
   std::string refused;
   ApiServer server{[this](const httplib::Request& request, httplib::Response& response) {
@@ -24,7 +24,7 @@ struct Echo {
   }};
 };
 
-// Replaces the text so that neither size nor times nor inode tell.
+// Replaces the text so that size, times and inode stay the same.
 void replace_unseen(const std::filesystem::path& file, const std::string& text) {
   struct stat before {};
   REQUIRE(::stat(file.c_str(), &before) == 0);

@@ -120,7 +120,7 @@ TEST_CASE("a program that takes too long is killed with its children") {
   CHECK_THROWS_WITH(run_program(slow, {}), Catch::Contains("took longer than 1000 ms"));
   CHECK(std::chrono::steady_clock::now() - start < 20s);
   const int child = std::stoi(dir.read("child"));
-  CHECK(comes_true([&] {  // gone, or a zombie that its new parent hasn't noticed
+  CHECK(comes_true([&] {  // it is gone, or a zombie that its new parent hasn't noticed
     std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
     const std::string text{std::istreambuf_iterator<char>(stat), {}};
     return text.empty() || text.find(") Z ") != std::string::npos;
@@ -160,7 +160,7 @@ TEST_CASE("our files aren't open in a program that we run") {
 
 TEST_CASE("an exec plugin's token is kept until it expires and renewed after a 401") {
   const TempDir dir;
-  // Each run gives the next token: t1, t2, …; `life` says how long it holds.
+  // Each run prints the next token: t1, t2, …; `life` says how long it is valid.
   const auto command = dir.script(
       "plugin",
       "n=$(($(cat \"$0.runs\" 2>/dev/null || echo 0) + 1)); echo $n > \"$0.runs\"\n"

@@ -349,7 +349,7 @@ TEST_CASE("connections are kept, and opened again when the server has closed the
 TEST_CASE("several threads call at once") {
   std::atomic<int> inside = 0;
   ApiServer server([&](const httplib::Request& request, httplib::Response& response) {
-    ++inside;  // none gets its answer before four are in here together
+    ++inside;  // none is answered before four are here at the same time
     comes_true([&] { return inside.load() >= 4; });
     response.set_content(request.path, "text/plain");
   });

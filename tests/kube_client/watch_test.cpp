@@ -71,7 +71,7 @@ const Events stream_events = {{EventType::added, "a"},
                               {EventType::bookmark, "99"},
                               {EventType::deleted, "c"}};
 
-// `text` in pieces whose lengths are `lengths`, again and again.
+// Cuts `text` into pieces of these lengths, which are repeated.
 std::vector<std::string> cut(const std::string& text, const std::vector<size_t>& lengths) {
   std::vector<std::string> pieces;
   for (size_t at = 0, i = 0; at < text.size(); ++i) {
@@ -214,7 +214,7 @@ TEST_CASE("a watch stops within a second, though nothing comes") {
   std::chrono::steady_clock::time_point requested;
   std::jthread stopper([&] {
     comes_true([&] { return events.load() == 1; });
-    std::this_thread::sleep_for(20ms);  // so that the watch is back in its wait
+    std::this_thread::sleep_for(20ms);  // lets the watch return to its wait
     requested = std::chrono::steady_clock::now();
     stop.request_stop();
   });

@@ -55,7 +55,7 @@ TEST_CASE("two domains of a deployment share no object, and none is the deployme
   const std::string other = manifests::domain_object_name(row.id, "shop.example");
   CHECK(one != other);
   CHECK(one != manifests::object_name(row.id));
-  CHECK(one.size() <= 63);  // of cert-manager's labels, which hold it (RFC 1123)
+  CHECK(one.size() <= 63);  // the limit of cert-manager's labels, which contain it (RFC 1123)
   CHECK(manifests::domain_secret_name(row.id, "www.shop.example") == one + "-tls");
 }
 

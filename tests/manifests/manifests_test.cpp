@@ -242,7 +242,7 @@ TEST_CASE("the quota has room for the requests of all pods, however they are rou
 
 TEST_CASE("names fit into what Kubernetes takes") {
   const std::string uuid = "0190aaaa-0000-7000-8000-000000000001";
-  // A pod's name adds two hashes and two hyphens: at most 17 characters of 63 (RFC 1123).
+  // A pod's name has two more hashes and hyphens: at most 17 of 63 characters (RFC 1123).
   CHECK(manifests::object_name(uuid).size() + 17 <= 63);
   CHECK(manifests::namespace_of(uuid).size() <= 63);
   CHECK(manifests::selector(settings) ==

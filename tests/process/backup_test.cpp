@@ -1,4 +1,4 @@
-// berthd backup, restore and verify as an operator uses them.
+// berthd backup, restore and verify, as an operator uses them.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
@@ -80,7 +80,7 @@ TEST_CASE("a backup of a running berthd brings everything back") {
   check_works(desk.backup(berthd));
   check_works(desk.verify());
   CHECK(is_private(desk.archive));
-  // Nothing of it can be read in the archive.
+  // None of the data can be read in the archive.
   CHECK(text_of(desk.archive).find("ada@") == std::string::npos);
   CHECK_FALSE(fs::exists(desk.archive + ".partial"));
   CHECK_FALSE(fs::exists(berthd.data_dir() / "berth.db.copy"));
@@ -91,7 +91,7 @@ TEST_CASE("a backup of a running berthd brings everything back") {
   fs::remove_all(berthd.data_dir());
   check_works(desk.restore(berthd.data_dir()));
   berthd.start();
-  // The session key came back, too: the token is still good, and the deployment is made again.
+  // The session key was restored, too: the token is still valid, and the deployment runs again.
   CHECK(wait_until_status(owner.api, id, "running").at("status") == "running");
   CHECK(eventually([&] { return page_of(berthd, "old").status == 200; }));
   CHECK(owner.api.get("/api/deploy/apps/" + younger).status == 404);
@@ -126,7 +126,7 @@ TEST_CASE("a backup under load holds what was answered before it, and disturbs n
     const Ended verified = run_to_end({"verify", "--data-dir", place.string()});
     INFO(verified.output);
     CHECK(verified.code == 0);
-    // One transaction for the genesis, one for each mint.
+    // One transaction for the genesis, and one for each mint.
     const std::string text = "ok    ledger: each transaction's postings sum to 0: ";
     const size_t at = verified.output.find(text);
     REQUIRE(at != std::string::npos);
@@ -151,12 +151,12 @@ TEST_CASE("killed at any moment, a backup leaves the old archive or a whole new 
     {
       Process backup(BERTHD, desk.backup(berthd), desk.dir.path() / "log");
       backup.wait(up_to(random, 500));
-    }  // SIGKILL
+    }  // kills it with SIGKILL
     const std::string now = text_of(desk.archive);
     if (now != before) check_works(desk.verify());
     before = now;
   }
-  check_works(desk.backup(berthd));  // nothing is in its way
+  check_works(desk.backup(berthd));  // nothing blocks it
   CHECK(text_of(desk.archive) != before);
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("verify finds a ledger that was changed behind berthd's back") {
   check_works({"verify", "--data-dir", berthd.data_dir().string()});
   const std::string database = (berthd.data_dir() / "berth.db").string();
   std::string bytes = text_of(database);
-  // The treasury's balance in its row; the same number is in the posting.
+  // The treasury's balance in its row. The same number is in the posting.
   const std::string row = "treasurytreasury";
   size_t at = bytes.rfind(row);
   REQUIRE(at != std::string::npos);
@@ -276,7 +276,7 @@ TEST_CASE("a backup is on the record, and its secrets are in no log") {
   CHECK_THAT(berthd.log_text(), Contains("a backup was requested"));
   CHECK_THAT(berthd.log_text(), !Contains("correct horse"));
   CHECK_THAT(berthd.log_text(), !Contains(berthd.internal_secret()));
-  // Whatever lies in the data directory is for its owner alone.
+  // Only the owner may read what is in the data directory.
   for (const auto& entry : fs::directory_iterator(berthd.data_dir())) {
     INFO(entry.path());
     CHECK(is_private(entry.path()));

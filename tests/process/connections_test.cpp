@@ -1,4 +1,4 @@
-// Connections that do nothing, or very little, keep nobody waiting.
+// Connections that do nothing, or very little, don't make others wait.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
@@ -50,10 +50,10 @@ TEST_CASE("idle and dribbling connections keep nobody waiting") {
     slowest = std::max(slowest, duration_cast<milliseconds>(steady_clock::now() - start));
     if (answer.status != 200) FAIL_CHECK(answer.text);
   }
-  // Far below the time-out of the dribbling ones, however slow the machine is.
+  // This is far below the time limit of the slow clients, however slow the machine is.
   CHECK(slowest < 2s);
 
-  // A request has one deadline for all of it, however steadily its bytes come.
+  // A request has one deadline for all of it, however steadily its bytes arrive.
   for (const auto& connection : dribbling) CHECK(connection->receive().starts_with("HTTP/1.1 408"));
   enough = true;
   dribbler.join();
@@ -98,7 +98,7 @@ TEST_CASE("somebody who takes every connection keeps nobody else out") {
 
 TEST_CASE("a network has its own limit of connections, where one is set") {
   const Berthd berthd({"--max-connections-per-network", "10"});
-  const Connections taken = connect(berthd, 5);  // half of them, without a token
+  const Connections taken = connect(berthd, 5);  // half of its places, because it has no token
   for (const auto& connection : taken) connection->send(request);
   for (const auto& connection : taken) REQUIRE(connection->receive().starts_with("HTTP/1.1 200"));
   CHECK(Raw(berthd.port()).receive().starts_with("HTTP/1.1 503"));

@@ -1,4 +1,4 @@
-// Custom domains over HTTP, from the claim to its next owner.
+// Custom domains over HTTP, from the claim to the next owner.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -7,8 +7,8 @@ using namespace berth::process;
 
 namespace {
 
-// Room for many deployments with domains, and name servers that nobody listens as: nothing that
-// these tests claim is ever asked for outside of this machine.
+// Tiers with room for many deployments with domains, and name servers at which nobody listens, so
+// that no name in these tests is looked up outside this machine.
 Flags domain_flags() {
   return {"--rate-limits",
           "off",
@@ -47,7 +47,7 @@ TEST_CASE("a domain is claimed, kept through a restart, given up, and proven by 
   CHECK(domain_of(ada.api, id).at("state") == "waiting_for_dns");
   CHECK(domain_of(ada.api, id).at("records") == json({cname}));
   CHECK(domain_of(ada.api, id).at("expires_at").is_null());
-  wait_until_status(ada.api, id, "running");  // the DNS doesn't hold up the container
+  wait_until_status(ada.api, id, "running");  // the container doesn't wait for the DNS
 
   berthd.kill();
   berthd.start();

@@ -1,4 +1,4 @@
-// What the owner learns of an image that doesn't run.
+// What a deployment's owner is told about an image that doesn't run.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"

@@ -1,4 +1,4 @@
-// What every answer has in its head, whoever made it.
+// The header fields of every answer, whichever part made it.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -8,8 +8,8 @@ using namespace berth::process;
 
 namespace {
 
-// One of each part that answers: handlers, errors, hosted pages, their stylesheet, the transport,
-// and the pages of the simulated cluster.
+// One request for each part that answers: handlers, errors, hosted pages, their stylesheet, the
+// transport, and the pages of the simulated cluster.
 const std::vector<std::string> questions = {
     "GET /health HTTP/1.1\r\nHost: localhost\r\n",
     "GET /.well-known/openapi.json HTTP/1.1\r\nHost: localhost\r\n",

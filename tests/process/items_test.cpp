@@ -1,4 +1,4 @@
-// Avatars, cosmetics and learning over HTTP: each way that there is, and those that there aren't.
+// Avatars, cosmetics and learning over HTTP: what is possible and what isn't.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
@@ -53,7 +53,7 @@ struct Platform {
   Answer give(Client& client, const std::string& item, const std::string& to) {
     return client.post("/api/cosmetics/" + item + "/gift", {{"to_user_id", to}});
   }
-  // The session and access tokens that ada gives to an app of bob's.
+  // Returns the session and access tokens that ada gives to bob's app.
   Tokens player() {
     const App app = create_app(berthd, bob, {"profile:read", "points:spend"});
     approve(berthd, bob, app, {"points:spend"});

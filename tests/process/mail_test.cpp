@@ -1,4 +1,4 @@
-// Mail on its way through a real SMTP server, which is sometimes slow, away or unwilling.
+// Mail that is sent through a real SMTP server, which is sometimes slow, absent or unwilling.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
@@ -16,7 +16,7 @@ class MailServer {
  public:
   explicit MailServer(Flags flags = {}) : flags_(std::move(flags)) { start(); }
 
-  // On the port that it had before, if any.
+  // Uses the same port as before, if it had one.
   void start() {
     fs::remove(dir_.path() / "port");
     Flags all = {SMTP_SERVER, "--dir", dir_.path().string(), "--port", std::to_string(port_)};
@@ -56,7 +56,7 @@ class MailServer {
   std::unique_ptr<Process> process_;
 };
 
-// The outbox's row of a mail to this address.
+// Returns the outbox's row of a mail to this address.
 json row_of(const Berthd& berthd, const std::string& address) {
   const Answer answer = expect(200, Client(berthd).get("/api/internal/outbox", admin(berthd)));
   for (const json& mail : answer.body.at("messages"))
@@ -75,7 +75,7 @@ bool is_sent(const Berthd& berthd, const User& user) {
   return eventually([&] { return !row_of(berthd, user.email).at("sent_at").is_null(); });
 }
 
-// Waits for so many attempts at the mail, moving the clock ahead.
+// Waits for this many attempts to send the mail, moving the clock ahead.
 bool attempted(const Berthd& berthd, const User& user, int times) {
   return eventually([&] {
     if (row_of(berthd, user.email).at("attempts") >= times) return true;
@@ -148,7 +148,7 @@ TEST_CASE("a server that is away is waited for, and each mail arrives once") {
     CHECK(is_sent(berthd, user));
     CHECK(server.messages_to(user.email).size() == 1);
   }
-  // The API was answered all the while.
+  // The API has answered all the time.
   CHECK(expect(200, Client(berthd).get("/health")).body.at("status") == "ok");
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("berthd that is killed while it sends sends once more, with the same M
   berthd.start();
   CHECK(row_of(berthd, slow.email).at("sent_at").is_null());
   CHECK(attempted(berthd, slow, 2));
-  // SIGTERM doesn't wait for a server that says nothing.
+  // SIGTERM doesn't wait for a server that doesn't answer.
   CHECK(berthd.terminate() == 0);
 }
 

@@ -25,7 +25,7 @@ struct Platform {
   Client anybody{berthd};
 
   Answer authorize(const Form& parameters) { return ask_authorization(berthd, ada, parameters); }
-  // A request with one parameter changed.
+  // Sends the request with one parameter changed.
   Answer with(const std::string& name, const std::string& value) {
     Form form = authorization(app, "profile:read", challenge);
     form.erase(name);
@@ -44,7 +44,7 @@ struct Platform {
   }
 };
 
-// Nothing that would send a browser anywhere.
+// Checks that nothing would send a browser anywhere.
 void check_not_redirected(const Answer& answer) {
   CHECK(answer.status == 400);
   CHECK(!answer.has_header("Location"));
@@ -134,10 +134,11 @@ TEST_CASE("4.5 a stolen code is of no use to another verifier, client, redirect 
         "invalid_grant");
   CHECK(refused({{"redirect_uri", "https://evil.example/callback"}}) == "invalid_grant");
   CHECK(refused({{"client_secret", other.client_secret}}) == "invalid_client");
-  // The attacker's own code in the victim's session: it is the attacker's challenge.
+  // An attacker's own code in the victim's session fails, because it belongs to the attacker's
+  // challenge.
   const Code injected = authorize(p.berthd, p.ada, p.app, {"profile:read"});
   CHECK(refused({{"code", injected.code}}) == "invalid_grant");
-  CHECK(refused(json::object()) == "");  // none of these used it up
+  CHECK(refused(json::object()) == "");  // none of these attempts used it up
 }
 
 TEST_CASE("4.6 no token ever comes from authorize") {
@@ -178,7 +179,7 @@ TEST_CASE("4.8 PKCE can't be left out, weakened or dropped later") {
   CHECK(p.token(body).code() == "invalid_request");
   body["code_verifier"] = "";
   CHECK(p.token(body).code() == "invalid_request");
-  body["code_verifier"] = challenge;  // as if the method were plain
+  body["code_verifier"] = challenge;  // as it would be with the method "plain"
   CHECK(p.token(body).code() == "invalid_grant");
   CHECK(p.token(code_exchange(p.app, code)).status == 200);
 }
@@ -198,7 +199,7 @@ TEST_CASE("4.11 berthd is no open redirector") {
   Form twice = authorization(p.app, "profile:read", challenge);
   twice.emplace("redirect_uri", "https://evil.example/");
   check_not_redirected(p.authorize(twice));
-  // What may go back goes to the registered URI alone.
+  // Errors are sent to the registered URI only.
   const std::string target = p.with("scope", "unheard:of").body.at("redirect_to");
   CHECK_THAT(target, Catch::StartsWith(p.app.redirect_uri + "?error="));
 }
@@ -258,7 +259,8 @@ TEST_CASE("4.15 a client can't pass for a user") {
   const json grant = {{"grant_type", "client_credentials"},
                       {"client_id", p.app.client_id},
                       {"client_secret", p.app.client_secret}};
-  // Not even where the app may ask users for it: its owner hasn't consented as one.
+  // The scope is missing even though the app may ask users for it, because its owner hasn't
+  // consented as a user.
   const App shop = create_app(p.berthd, p.ada, {"points:spend"});
   approve(p.berthd, p.ada, shop, {"points:spend"});
   json money = {{"grant_type", "client_credentials"},
@@ -269,7 +271,7 @@ TEST_CASE("4.15 a client can't pass for a user") {
   CHECK(p.token(money).code() == "invalid_scope");
   const std::string token = expect(200, p.token(grant)).body.at("access_token");
   const json seen = inspect(p.berthd, p.app, token).body;
-  CHECK(seen.at("sub") == p.ada.id);  // a UUID: no client can choose it as its client_id
+  CHECK(seen.at("sub") == p.ada.id);  // a UUID, which no client can choose as its client_id
   CHECK(seen.at("client_id") != seen.at("sub"));
   CHECK(Client(p.berthd, token).get("/api/auth/me").code() == "wrong_token_type");
 }
@@ -382,7 +384,7 @@ TEST_CASE("a parameter that is there twice is refused") {
     INFO(name);
     CHECK(refused.code() == "invalid_request");
     CHECK(!refused.body.contains("state"));
-    // The app learns of it, where there is no doubt who that is (RFC 6749, section 4.1.2.1).
+    // The app is told of it if it is certain which app it is (RFC 6749, section 4.1.2.1).
     if (std::string(name) != "client_id")
       CHECK_THAT(refused.body.at("redirect_to").get<std::string>(),
                  Catch::StartsWith(p.app.redirect_uri + "?error=invalid_request&iss="));

@@ -1,4 +1,5 @@
-// The authorization server from outside: discovery, clients' own tokens, consents, apps' lives.
+// The authorization server from outside: discovery, clients' own tokens, consents, and changes of
+// apps.
 #include "tests/process/oauth.h"
 
 #include <catch2/catch.hpp>
@@ -252,7 +253,7 @@ TEST_CASE("what has expired leaves the database while berthd runs") {
   Client anybody(berthd);
   const json verify = {{"token", ada.tokens.access_token}};
   expect(200, anybody.post("/api/internal/clock", {{"advance_seconds", 3 * 3'600}}, admin(berthd)));
-  // Told to be expired as long as its row is there, and unknown afterwards.
+  // A token is reported as expired as long as its row exists, and as unknown afterwards.
   CHECK(eventually([&] {
     return anybody.post("/api/oauth/token/verify", verify).body.at("reason") == "not_found";
   }));

@@ -1,4 +1,4 @@
-// Points over HTTP: who may move them, what is refused, and what many do at once.
+// Points over HTTP: who may move them, what is refused, and many simultaneous requests.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <latch>
@@ -24,11 +24,11 @@ void mint(const Berthd& berthd, const std::string& kind, const std::string& id,
                                   admin(berthd)));
 }
 
-// An operator who spends his own points in his own app.
+// An operator who spends their own points in their own app.
 struct Fixture {
   Berthd berthd{unlimited};
   Operator ada = operator_with_token(berthd, "ada", scopes);
-  std::int64_t free_points = balance();  // for signing up
+  std::int64_t free_points = balance();  // from signing up
   Headers key(const std::string& value) { return {{"Idempotency-Key", value}}; }
 
   std::int64_t balance() {
@@ -191,7 +191,7 @@ TEST_CASE("two requests with one key at the same instant have one effect and one
       for (Answer& answer : answers)
         threads.emplace_back([&] {
           Client client(f.berthd, f.ada.tokens.access_token);
-          client.get("/api/external/points/balance");  // connected
+          client.get("/api/external/points/balance");  // the app is connected
           ready.arrive_and_wait();
           answer = client.post(spend_path, {{"amount", 1}}, f.key(key));
         });
@@ -212,7 +212,7 @@ TEST_CASE("a key with another body is a conflict, and another user's key is anot
   CHECK(conflict.code() == "idempotency_conflict");
   Operator bob = operator_with_token(f.berthd, "bob", scopes);
   CHECK(bob.api.post(spend_path, {{"amount", 2}}, f.key("k")).status == 200);
-  // A refusal is kept too: the same request gets the same answer, whatever has come in since.
+  // A refusal is stored, too: the same request gets the same answer, whatever has changed since.
   const json too_much = {{"amount", 1'000'000}};
   const Answer refused = f.ada.api.post(spend_path, too_much, f.key("much"));
   CHECK(refused.code() == "insufficient_balance");

@@ -1,4 +1,4 @@
-// Who may do what, and what the others are told.
+// Who may do what, and what others are told.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -9,7 +9,7 @@ using Catch::Contains;
 
 namespace {
 
-// Checks of any 401 for a token (RFC 9728, section 5.1).
+// Checks that hold for every 401 about a token (RFC 9728, section 5.1).
 void check_challenge(const Berthd& berthd, const Answer& answer) {
   CHECK(answer.status == 401);
   const std::string challenge = answer.header("WWW-Authenticate");
@@ -76,7 +76,7 @@ TEST_CASE("a session is no access token and the other way round") {
     check_challenge(berthd, answer);
     CHECK(answer.code() == "wrong_token_type");
   }
-  // Signed by somebody else.
+  // A JWT that somebody else has signed.
   std::string forged = ada.user.jwt;
   forged[forged.rfind('.') + 1] ^= 1;
   CHECK(Client(berthd, forged).get("/api/auth/me").code() == "invalid_token");
@@ -181,7 +181,7 @@ TEST_CASE("a deployment is checked in the documented order") {
     CHECK(answer.status >= 400);
     return answer.code();
   };
-  // Each of these has all the faults of those below it.
+  // Each request has all the faults of those below it.
   CHECK(Client(berthd).post("/api/deploy/apps", "nonsense").code() == "invalid_token");
   CHECK(refused_with({{"port", 0}, {"image", "quay.io/x"}, {"tier", "gold"}}) ==
         "validation_failed");
@@ -206,5 +206,5 @@ TEST_CASE("a deployment is checked in the documented order") {
                                    {{"name", "mine"}, {"tier", "basic"}, {"image", well_image}});
   CHECK(full.status == 429);
   CHECK(full.code() == "deployment_limit_reached");
-  CHECK(ada.api.get("/api/deploy/apps").body["total"] == 3);  // those that were refused left no row
+  CHECK(ada.api.get("/api/deploy/apps").body["total"] == 3);  // the refused requests left no row
 }

@@ -1,4 +1,4 @@
-// Another version that is broken, the way back, and what the container uses.
+// A new version that doesn't work, the rollback, and what the container uses.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"

@@ -108,7 +108,7 @@ TEST_CASE("requests are rejected, withdrawn, and nobody else's") {
   path = std::string(requests) + "/" + ask(ada, bob);
   CHECK(expect(200, ada.api.remove(path)).body.at("status") == "removed");
   CHECK(ada.api.remove(path).code() == "invalid_state");
-  // Both want it.
+  // Both users have requested it.
   ask(bob, ada);
   CHECK(expect(201, ada.api.post(requests, {{"user_id", bob.user.id}})).body.at("status") ==
         "accepted");
@@ -160,7 +160,7 @@ TEST_CASE("a block works both ways everywhere") {
     const Answer by_id = transfer(*one, {{"to_user_id", id}});
     CHECK(by_id.code() == "user_not_found");
     CHECK(transfer(*one, {{"to_username", other->user.username}}).body == by_id.body);
-    // As for somebody who isn't there at all, and refused no earlier.
+    // The answer is the same as for a user who doesn't exist, and doesn't come earlier.
     CHECK(transfer(*one, {{"to_user_id", nobody}}).body == by_id.body);
     CHECK(transfer(*one, {{"to_user_id", id}, {"to_username", other->user.username}}).code() ==
           "validation_failed");
@@ -267,7 +267,7 @@ TEST_CASE("an app plays for its user, and doesn't learn addresses") {
   CHECK(app.get("/api/social/friends").body["friends"][0]["email"].is_null());
   CHECK(session.get("/api/social/friends").body["friends"][0]["email"] == bob.user.email);
   CHECK(app.get("/api/social/users/search?q=bob").code() == "wrong_token_type");
-  // A heartbeat of the session is one of the user.
+  // A heartbeat of a session also counts for the user's presence.
   expect(200, app.post("/api/sessions/heartbeat"));
   CHECK(bob.api.get("/api/social/presence/" + operator_ada.user.id).body["presence"]["status"] ==
         "online");

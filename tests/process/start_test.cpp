@@ -1,4 +1,4 @@
-// How berthd starts, and when it refuses to.
+// Starting berthd, and its refusals to start.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -97,8 +97,8 @@ TEST_CASE("production refuses what is for development") {
 
 TEST_CASE("production wants a secret that nobody guesses, and not on the command line") {
   const auto with = [](const Flags& more, const Variables& variables) {
-    Flags flags = {"--environment", "production",    "--base-url", "https://berth.example.org",
-                   "--kubernetes",  "in-cluster",    "--apps-domain", "apps.example.net"};
+    Flags flags = {"--environment", "production", "--base-url",    "https://berth.example.org",
+                   "--kubernetes",  "in-cluster", "--apps-domain", "apps.example.net"};
     flags.insert(flags.end(), more.begin(), more.end());
     return run_to_end(flags, variables);
   };
@@ -116,7 +116,7 @@ TEST_CASE("production wants a secret that nobody guesses, and not on the command
   const Ended mail_in_flag = with(mail, {{"BERTHD_INTERNAL_SECRET", good_secret}});
   check_refused(mail_in_flag, "smtp-url", "--smtp-url-file");
   CHECK_THAT(mail_in_flag.output, !Contains("hidden-password"));
-  // A file and a variable will do; what stops these is the missing cluster.
+  // A file and a variable are both accepted. These starts fail only because there is no cluster.
   const TempDir dir;
   const std::string file = dir.write("secret", good_secret + "\n").string();
   const Flags plain_mail = {"--mail-from", "berth@example.org", "--smtp-url",
@@ -140,7 +140,7 @@ TEST_CASE("production takes no plain http but on loopback") {
     check_refused(with(plain), "base-url", plain);
     check_refused(with(plain), "base-url", "https");
   }
-  // What stops these starts is the missing cluster.
+  // These starts fail only because there is no cluster.
   for (const char* fine : {"http://localhost:8080", "http://127.0.0.1:8080", "http://[::1]:8080",
                            "https://berth.example.org"}) {
     const Ended ended = with(fine);
@@ -159,7 +159,8 @@ TEST_CASE("production keeps tenants off the domain of its own pages") {
   check_refused(with("https://berth.example.org", "apps.example.org"), "apps-domain",
                 "example.org");
   check_refused(with("https://example.co.uk", "example.co.uk"), "base-url", "example.co.uk");
-  // Two domains are two owners below a public suffix; what stops this start is the missing cluster.
+  // Two domains below a public suffix have two owners. This start fails only because there is no
+  // cluster.
   const Ended other = with("https://berth.example.co.uk", "apps-example.co.uk");
   INFO(other.output);
   CHECK(other.code != refused_configuration);
@@ -210,7 +211,7 @@ TEST_CASE("a data directory serves one berthd at a time") {
   INFO(second.output);
   CHECK(second.code == refused_data_dir);
   CHECK_THAT(second.output, Contains(berthd.data_dir().string()));
-  CHECK(Client(berthd).get("/health").status == 200);  // the first one is none the worse
+  CHECK(Client(berthd).get("/health").status == 200);  // the first one isn't affected
 }
 
 TEST_CASE("a damaged data directory is refused") {

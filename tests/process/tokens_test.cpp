@@ -34,7 +34,7 @@ TEST_CASE("a refresh token is consumed by its use") {
   CHECK(fresh.access_token != ada.tokens.access_token);
   CHECK(Client(berthd, fresh.access_token).get("/api/deploy/apps").status == 200);
 
-  // A lost answer: within the grace of ten seconds the family stays.
+  // The answer may have been lost, so within the grace of ten seconds the family isn't revoked.
   check_consumed(refresh(berthd, ada, ada.tokens.refresh_token));
   CHECK(is_active(berthd, fresh.access_token));
   CHECK(refresh(berthd, ada, fresh.refresh_token).status == 200);

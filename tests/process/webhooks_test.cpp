@@ -1,4 +1,4 @@
-// Webhooks from the API to a receiver.
+// Webhooks, from the API to a receiver.
 #include <httplib.h>
 
 #include <catch2/catch.hpp>

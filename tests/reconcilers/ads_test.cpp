@@ -31,7 +31,8 @@ TEST_CASE("ads loop: campaigns whose time is over end, however many, and then it
 TEST_CASE("ads loop: reservations that nobody reported go back, and can be served again") {
   AdsWorld w;
   w.rules.viewer_daily_impressions = 1'000;
-  const auto campaign = w.new_campaign(AdsWorld::order(12, 10));  // one impression
+  // The budget pays for one impression.
+  const auto campaign = w.new_campaign(AdsWorld::order(12, 10));
   reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
   w.serve();
   CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
@@ -53,7 +54,7 @@ TEST_CASE("ads loop: demand follows paid impressions, and only those of the wind
   CHECK(w.outcome(campaign.id) == "paid");
   CHECK(w.outcome(campaign.id) == "not_served");
   loop.run_once();
-  CHECK(rate().demand == 100);  // one of 10,000
+  CHECK(rate().demand == 100);  // one of 10,000 doesn't change it
   CHECK(rate().popularity == 200);
   CHECK(rate().effective_rate() == 20);
   w.world.write([&](db::Tx& tx) {

@@ -82,7 +82,7 @@ TEST_CASE("one deployment that can't be settled doesn't hold up the others") {
     tx.execute(
         "UPDATE deployments SET billing_status = 'suspended', status = 'stopped' WHERE id = $1",
         broken.id);
-    // Its charge fails behind the debit.
+    // Its charge fails after the debit.
     tx.execute(
         "CREATE TRIGGER no_charge BEFORE INSERT ON deployment_charges WHEN NEW.deployment_id = '" +
         broken.id + "' BEGIN SELECT RAISE(ABORT, 'broken'); END");

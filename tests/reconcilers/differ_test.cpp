@@ -44,7 +44,7 @@ std::vector<json> all_objects() {
   return objects;
 }
 
-// What a server makes of an object: more fields everywhere, but in lists without keys.
+// Returns an object as a server completes it: more fields everywhere, except in lists without keys.
 json grown(json object) {
   if (object.is_object()) {
     for (auto& [key, value] : object.items())
@@ -56,7 +56,7 @@ json grown(json object) {
   return object;
 }
 
-// All scalars of an object, by pointer.
+// Collects all scalars of an object with their pointers.
 void collect_scalars(const json& node, const json::json_pointer& at,
                      std::vector<json::json_pointer>& out) {
   if (node.is_object())

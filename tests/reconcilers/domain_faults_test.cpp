@@ -11,8 +11,8 @@ using custom_domains::Reason;
 using custom_domains::State;
 using deployments::Status;
 
-// What becomes of custom domains with a cert-manager that issues, or doesn't, or isn't there; and
-// with a DNS that changes its mind.
+// Custom domains with a cert-manager that issues, doesn't issue or doesn't exist, and with DNS
+// records that change.
 
 namespace {
 
@@ -232,7 +232,7 @@ TEST_CASE("whatever happens, no certificate is ordered while the DNS doesn't poi
   };
   for (int round = 0; round < 4; ++round) {
     leave();
-    // A pass that asked before may still be on its way.
+    // A pass that began earlier may still be running.
     REQUIRE(shop.world.settles());
     const size_t orders = shop.orders();
     for (int i = 0; i < 5; ++i) {

@@ -10,8 +10,8 @@ using custom_domains::Reason;
 using custom_domains::State;
 using deployments::Status;
 
-// Custom domains on whichever cluster the tests are given. Its cert-manager may know our issuer or
-// not: these tests ask for Certificates and not for what becomes of them.
+// Custom domains on whichever cluster the tests are given. Its cert-manager may or may not have the
+// issuer: these tests ask for Certificates but not for their results.
 
 namespace {
 
@@ -125,7 +125,7 @@ TEST_CASE("a domain passes on: the first owner's objects are gone before the sec
   shop.world.destroy(shop.id);
   const std::string heir = shop.world.deploy_with(shop.world.new_app(), "www.shop.example");
   REQUIRE(shop.world.is_removed(shop.id));
-  // The same name, so the old CNAME leads to the new owner: that alone proves nothing.
+  // The same name: the old CNAME points to the new owner, which alone proves nothing.
   REQUIRE(shop.world.is_refused(heir, Reason::txt_missing));
   CHECK(shop.world.has_nothing_of_domain(heir));
   shop.dns.set({dns::test::alias("www.shop.example", "shop.apps.example"),

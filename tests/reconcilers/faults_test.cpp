@@ -10,7 +10,7 @@ using deployments::Reason;
 using deployments::Status;
 using nlohmann::json;
 
-// What goes wrong with the API server, with the way to it, and with ourselves.
+// Failures of the API server, of the connection to it, and of berth itself.
 
 namespace {
 
@@ -25,7 +25,7 @@ struct Faulty {
     return id;
   }
 
-  // Whether the engine still hears of changes.
+  // Whether the engine still receives changes.
   bool repairs(const std::string& id) {
     const Object service = world.object(kube::services, id);
     cluster.remove("services", namespace_of(service), name_of(service));

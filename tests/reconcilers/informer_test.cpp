@@ -11,7 +11,7 @@ using namespace berth::reconcilers;
 using namespace berth::reconcilers::test;
 using nlohmann::json;
 
-// An informer keeps up with what happens on the cluster, whichever the tests are given.
+// An informer follows the changes on the cluster, whichever the tests are given.
 
 namespace {
 
@@ -100,7 +100,7 @@ TEST_CASE("an answer to a write is known at once, and its late event brings noth
   CHECK(watched.port_of("a") == 80);
   watched.informer.store().note(watched.client.apply(watched.service("a", 81)));
   CHECK(watched.port_of("a") == 81);
-  // The events come in their order: with this one the others are through.
+  // Events arrive in order, so after this one the others have arrived.
   watched.client.apply(watched.service("last", 90));
   CHECK(watched.has("last", 90));
   CHECK(watched.port_of("a") == 81);

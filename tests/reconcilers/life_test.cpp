@@ -10,7 +10,7 @@ using namespace berth::reconcilers::test;
 using deployments::Status;
 using nlohmann::json;
 
-// What a deployment goes through, on whichever cluster the tests are given.
+// The life of a deployment, on whichever cluster the tests are given.
 
 namespace {
 
@@ -255,7 +255,7 @@ TEST_CASE("a first start writes each object once") {
   const std::string id = world.deploy(world.new_app(), {.env = {{"A", "1"}}});
   REQUIRE(world.is(id, Status::running));
   REQUIRE(world.settles());
-  CHECK(world.writes() == 5 + 4);  // of the namespace, of the deployment
+  CHECK(world.writes() == 5 + 4);  // of the namespace, and of the deployment
 }
 
 TEST_CASE("credentials that are gone take their secret with them") {

@@ -278,7 +278,7 @@ TEST_CASE("a pod whose node is in doubt is not the container's trouble") {
   Pod pod;
   pod.state = running_state(3600s);
   Live live{.deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {}};
-  live.pods[0]["status"]["containerStatuses"][0]["ready"] = true;  // its own probe is fine
+  live.pods[0]["status"]["containerStatuses"][0]["ready"] = true;  // its readiness probe succeeds
   const Seen seen = observe(row_in(Status::running), live, Patience(), now);
   CHECK(seen.observation.status == Status::running);
   CHECK_FALSE(seen.observation.reason);
@@ -310,7 +310,8 @@ TEST_CASE("pods that can't be made") {
   ending.of_template = "old";
   live.pods = {ending.object()};
   live.pods[0]["metadata"]["deletionTimestamp"] = ago(1s);
-  CHECK(fail(quota, 5s).observation.status == Status::pending);  // its end makes room
+  // The end of another pod makes room.
+  CHECK(fail(quota, 5s).observation.status == Status::pending);
   live.pods.clear();
   check_errored(fail("pods \"x\" is forbidden: violates PodSecurity", 5s), Reason::cluster_refused,
                 "PodSecurity");
@@ -354,7 +355,7 @@ TEST_CASE("a rollout that its controller has given up is in trouble, whatever th
   CHECK(seen.status == Status::running);
   CHECK(seen.reason == Reason::rollout_failed);
   CHECK(seen.cause == Reason::image_pull_failed);
-  // What the controller says of the rollout before doesn't count.
+  // What the controller reports about the rollout before doesn't count.
   live.deployment["metadata"]["generation"] = 3;
   CHECK(observe(row_in(Status::deploying), live, Patience(), now).observation.status ==
         Status::deploying);

@@ -13,11 +13,12 @@ using deployments::Reason;
 using deployments::Status;
 using nlohmann::json;
 
-// Rollouts as their owner sees them: there, back, how healthy it is and what it uses.
+// Rollouts as a deployment's owner sees them: forwards, backwards, the deployment's health and
+// usage.
 
 namespace {
 
-// As tests/reconcilers/world.cpp has them.
+// The same key as in tests/reconcilers/world.cpp.
 const std::string data_key(32, 'k');
 const deployments::Rules rules = {
     .registries = {"ghcr.io"}, .apps_domain = "apps.example", .base_host = "berth.example"};
@@ -107,13 +108,13 @@ TEST_CASE("the old container serves until the new one has been well for a moment
   CHECK(pod["containers"][0]["readinessProbe"]["periodSeconds"] == probe_period.count());
 }
 
-// The controller ends what isn't available first, and what serves isn't until minReadySeconds are
+// The controller ends unavailable pods first, and a pod isn't available before minReadySeconds are
 // over.
 TEST_CASE(
     "changes that follow each other at once leave a container that has just started serving") {
   simulated::Options options = quick();
   options.timing.second = std::chrono::milliseconds(500);  // minReadySeconds: 1.5 s
-  options.timing.probe = std::chrono::milliseconds(500);   // until an heir serves
+  options.timing.probe = std::chrono::milliseconds(500);   // until the new pod serves
   Tenant tenant(options);
   const auto pods = [&] { return tenant.world.objects(kube::pods, tenant.id).size(); };
   for (const char* image : {"ghcr.io/acme/web:2", "ghcr.io/acme/web:3"}) {
@@ -169,7 +170,7 @@ TEST_CASE("use of CPU and memory comes from the cluster's metrics, restarts from
   CHECK(usage.cpu_millicores.value() >= 1);
   CHECK(usage.memory_bytes.value() >= 16 << 20);
   CHECK(usage.restarts == 0);
-  CHECK_FALSE(usage.requests);  // nobody said where Traefik counts them
+  CHECK_FALSE(usage.requests);  // Traefik's metrics aren't configured
   tenant.world.stop(tenant.id);
   REQUIRE(eventually([&] { return tenant.world.objects(kube::pods, tenant.id).empty(); }));
   CHECK(eventually([&] { return !tenant.world.engine().usage(row).cpu_millicores; }));

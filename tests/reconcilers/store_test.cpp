@@ -66,7 +66,7 @@ TEST_CASE("the late answer to a write doesn't bring a deleted object back") {
   CHECK(store.put(object("a", 4)));  // it has its labels again
   store.erase(object("a", 5));
   store.put(object("a", 6, "u-2"));
-  store.erase(object("a", 3, "u-1"));  // the old one's event
+  store.erase(object("a", 3, "u-1"));  // a late event of the old object
   CHECK(store.find("ns", "a") != nullptr);
 }
 

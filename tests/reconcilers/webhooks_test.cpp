@@ -1,4 +1,4 @@
-// Deliveries over HTTP, to receivers that are well and to others.
+// Deliveries over HTTP, to receivers that work and to others.
 #include "reconcilers/loops/webhooks.h"
 
 #include <httplib.h>
@@ -30,7 +30,7 @@ struct Received {
   int number() const { return json::parse(body).at("data").at("number"); }
 };
 
-// Takes what is posted to /, and behaves as it is told.
+// Accepts POST requests to /, and behaves as a test says.
 class Receiver {
  public:
   Receiver() {
@@ -150,7 +150,7 @@ struct Fixture {
         })
         .items;
   }
-  // Retries wait by the clock, which stands: it goes on until it holds.
+  // Retries wait for the clock, which stands still. This moves it on until the condition holds.
   bool eventually(const std::function<bool()>& holds) {
     const auto end = std::chrono::steady_clock::now() + patience;
     while (!holds()) {
@@ -195,7 +195,7 @@ TEST_CASE("answers that the database refuses for a while are recorded once it ta
   receiver.hold(true);
   const auto made = f.add(receiver.url());
   f.start();
-  // More than most_of_one, so that answers that got lost would hold the webhook up for good.
+  // More than most_of_one, so that lost answers would block the webhook for good.
   const int count = 2 * f.options.most_of_one;
   for (int i = 0; i < count; ++i) f.emit(std::to_string(i), i);
   REQUIRE(receiver.wait_for_questions(f.options.most_of_one));
@@ -205,7 +205,7 @@ TEST_CASE("answers that the database refuses for a while are recorded once it ta
         "BEGIN SELECT RAISE(ABORT, 'refused by the test'); END");
   });
   receiver.hold(false);
-  std::this_thread::sleep_for(20 * f.options.poll);  // the loop fails in the meantime
+  std::this_thread::sleep_for(20 * f.options.poll);  // the loop fails in this time
   f.world.write([](db::Tx& tx) { tx.execute("DROP TRIGGER refuse"); });
   CHECK(f.eventually([&] {
     const auto all = f.deliveries(made.webhook);
@@ -213,7 +213,7 @@ TEST_CASE("answers that the database refuses for a while are recorded once it ta
              return delivery.state == "delivered";
            });
   }));
-  CHECK(receiver.asked() == count);  // nobody was told twice
+  CHECK(receiver.asked() == count);  // nothing was delivered twice
 }
 
 TEST_CASE("a receiver that fails, redirects and recovers gets everything, in order per subject") {
@@ -251,7 +251,8 @@ TEST_CASE("slow and dead receivers hold up nobody else") {
   for (int i = 0; i < 20; ++i) f.emit("s" + std::to_string(i), i);
   REQUIRE(f.eventually([&] { return well.received().size() == 20; }));
   CHECK(slow.asked() <= 4);
-  // Still held: what is well was told while the slow one had all of its deliveries open.
+  // The slow receiver is still held. The others got their events while it had all of its deliveries
+  // open.
   REQUIRE(slow.wait_for_questions(4));
   slow.hold(false);
   REQUIRE(f.eventually([&] {
@@ -340,7 +341,7 @@ TEST_CASE("private addresses aren't connected to, by whatever name") {
   std::vector<webhooks::Webhook> all;
   for (const char* host : {"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"})
     all.push_back(f.add(receiver.url(host)).webhook);
-  // Nobody can register an address that is written as a number, but older rows may have one.
+  // Addresses written as a number can't be registered, but older rows may have one.
   CHECK_THROWS_AS(f.add(receiver.url("2130706433")), Error);
   all.push_back(f.add(receiver.url()).webhook);
   f.world.write([&](db::Tx& tx) {

@@ -196,7 +196,7 @@ TEST_CASE("generation counts changes of the spec, not of the status or the label
   const Json rule{{"host", "b.example.com"}};
   CHECK(world.merge(path, {{"spec", {{"rules", {rule}}}}, {"status", nullptr}})
             .body["metadata"]["generation"] == 2);
-  // The status isn't written on the object's own path, nor the spec on the status's.
+  // The object's own path doesn't write the status, and the status's path doesn't write the spec.
   CHECK(world.get(path).body["status"] == status);
   world.merge(path + "/status", {{"spec", {{"ingressClassName", "other"}}}});
   CHECK_FALSE(world.get(path).body["spec"].contains("ingressClassName"));

@@ -7,7 +7,7 @@ using namespace berth;
 using namespace berth::simulated;
 using namespace berth::simulated::tests;
 
-// What cert-manager makes of Certificates.
+// What the simulated cert-manager does with Certificates.
 
 namespace {
 

@@ -19,7 +19,7 @@ bool ready(const World& world, int replicas, const std::string& name = "web") {
          now["status"].value("observedGeneration", 0) == now["metadata"]["generation"];
 }
 
-// The pods' only container's state, once there is one that the predicate takes.
+// Returns the state of the pods' only container, once it satisfies the predicate.
 Json waiting_for(const World& world, const std::function<bool(const Json& status)>& wanted) {
   Json found;
   World::wait([&] {
@@ -145,7 +145,7 @@ TEST_CASE("scaling up and down to nothing") {
   world.merge(deployments + "/web", {{"spec", {{"replicas", 0}}}});
   REQUIRE(World::wait([&] { return world.cluster.list("pods", "apps").empty(); }));
   REQUIRE(World::wait([&] { return ready(world, 0); }));
-  // As the real one writes it: counts of 0 are left out.
+  // As with a real controller, counts of 0 are left out.
   CHECK_FALSE(of(world)["status"].contains("readyReplicas"));
   CHECK(condition(of(world), "Available")["status"] == "True");
 }
