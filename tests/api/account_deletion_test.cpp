@@ -341,7 +341,7 @@ class Life {
   int keys_ = 0;
 };
 
-TEST_CASE("a deleted account leaves nothing that the person wrote") {
+TEST_CASE("nothing that the user wrote is left of a deleted account") {
   Life life;
   life.sign_up();
   life.meet_people();
@@ -399,7 +399,7 @@ TEST_CASE("a deleted account leaves nothing that the person wrote") {
   }) == 0);
 }
 
-TEST_CASE("every operation that takes text is known to the test of deleted accounts") {
+TEST_CASE("the test of deleted accounts knows every operation that takes text") {
   Life life;
   life.sign_up();
   life.meet_people();

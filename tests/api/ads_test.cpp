@@ -176,7 +176,7 @@ TEST_CASE("ads api: what is refused") {
   CHECK(f.report(json{{"id", "x"}}).error() == "422 validation_failed");
 }
 
-TEST_CASE("ads api: all surface types are served, each its own") {
+TEST_CASE("ads api: each surface type gets ads of its own") {
   Fixture f;
   const std::string surface = GENERATE("banner", "video", "interstitial", "native", "rewarded");
   json order = Fixture::order();
@@ -187,7 +187,7 @@ TEST_CASE("ads api: all surface types are served, each its own") {
   if (surface != "banner") CHECK(f.serve().error() == "404 no_ad_available");
 }
 
-TEST_CASE("ads api: a repeated report with an Idempotency-Key is one report") {
+TEST_CASE("ads api: repeating a report with an Idempotency-Key counts once") {
   Fixture f;
   const json campaign = f.create(Fixture::order());
   f.serve();
@@ -202,7 +202,7 @@ TEST_CASE("ads api: a repeated report with an Idempotency-Key is one report") {
   CHECK(f.ask(f.manage, "GET", f.path(campaign)).body["campaign"]["spent"] == 10);
 }
 
-TEST_CASE("ads api: a repeated top-up with an Idempotency-Key is one top-up") {
+TEST_CASE("ads api: repeating a top-up with an Idempotency-Key charges once") {
   Fixture f;
   const json campaign = f.create(Fixture::order());
   const std::vector<Header> headers = {f.manage, {"Idempotency-Key", "one"}};
@@ -235,7 +235,7 @@ TEST_CASE("ads api: refusals say what is wrong") {
   CHECK(said(f.ask(f.manage, "DELETE", f.path(campaign))) == "the campaign is cancelled");
 }
 
-TEST_CASE("ads api: a campaign's name is a line that can be seen") {
+TEST_CASE("ads api: a campaign's name must be a visible line") {
   Fixture f;
   const auto named = [&](const std::string& name) {
     json order = Fixture::order();
@@ -300,7 +300,7 @@ TEST_CASE("ads api: placements of a campaign, their budget and their segments") 
   CHECK(f.serve().status == 200);  // it has no placements, so it is shown everywhere
 }
 
-TEST_CASE("ads api: more segments than are looked at are refused, not left out") {
+TEST_CASE("ads api: segments beyond the limit are refused, not ignored") {
   Fixture f;
   json order = Fixture::order();
   order["targeting_metadata"] = {{"geography", {"DE", "AT"}}};
@@ -363,7 +363,8 @@ TEST_CASE("ads api: named audiences") {
   CHECK(f.serve("&game_type=puzzle&geography=DE").status == 200);
 }
 
-TEST_CASE("ads api: a placement's pricing is valid for a time, and keeps cheap campaigns out") {
+TEST_CASE(
+    "ads api: a placement's pricing is valid for a time and excludes campaigns that pay less") {
   Fixture f;
   const json lobby = f.placement();
   const json pricing = {{"ad_placement_id", lobby["id"]},
@@ -452,7 +453,7 @@ TEST_CASE("ads api: a purchase is one transaction of several campaigns") {
   CHECK(f.ask(f.manage, "GET", path).body["purchase"]["status"] == "refunded");
 }
 
-TEST_CASE("ads api: analytics say what the events say") {
+TEST_CASE("ads api: analytics agree with the events") {
   Fixture f;
   f.g.services.ad_rules.viewer_daily_impressions = 3;
   const json campaign = f.create(Fixture::order());

@@ -93,7 +93,7 @@ TEST_CASE("a session JWT and an app's session token both stand for the user") {
   CHECK(seen == 2);
 }
 
-TEST_CASE("where a session is due, nothing else opens") {
+TEST_CASE("routes that require a session accept no other token") {
   Player p;
   const Access access = jwt_or_play_session();
   CHECK(p.call(access, "") == "401 invalid_token");
@@ -105,7 +105,7 @@ TEST_CASE("where a session is due, nothing else opens") {
   CHECK(p.call(access, p.g.world.authorize(p.app, p.user)) == "401 wrong_token_type");
 }
 
-TEST_CASE("an app's session token stands for the user only as long as the session lives") {
+TEST_CASE("an app's session token stands for the user only while the session lives") {
   Player p;
   const Access access = jwt_or_play_session();
   SECTION("ended") {
@@ -130,7 +130,7 @@ TEST_CASE("an app's session token stands for the user only as long as the sessio
   }
 }
 
-TEST_CASE("a session JWT needs no scope where an OAuth token needs one") {
+TEST_CASE("a session JWT needs no scope on routes where an OAuth token needs one") {
   Player p;
   const Access access = jwt_or_oauth({Scope::points_spend});
   int seen = 0;
@@ -154,7 +154,7 @@ TEST_CASE("a session JWT needs no scope where an OAuth token needs one") {
   CHECK(p.call(access, "") == "401 invalid_token");
 }
 
-TEST_CASE("the document lists every kind of token that a route takes") {
+TEST_CASE("the document lists every kind of token that a route accepts") {
   const auto security_of = [](const Access& access) {
     return openapi({row(access)}, Environment::production,
                    "https://api.example.org")["paths"]["/x"]["get"]["security"];

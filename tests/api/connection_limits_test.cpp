@@ -91,7 +91,7 @@ TEST_CASE("a network where somebody has a valid token may have twice as many con
   CHECK_FALSE(is_served(running.port, crowd));
 }
 
-TEST_CASE("an address behind which many callers are is limited by the total alone") {
+TEST_CASE("an address that stands for many callers is limited by the total only") {
   ConnectionLimits shared = limits(20, 8);
   shared.shared_addresses = {parse_address_range("127.0.0.0/31").value()};
   Running running({.connections = shared}, echo);
@@ -100,7 +100,7 @@ TEST_CASE("an address behind which many callers are is limited by the total alon
   CHECK(is_served(running.port, stranger));
 }
 
-TEST_CASE("a newcomer takes the place of the oldest idle connection of the network with most") {
+TEST_CASE("a new connection displaces the oldest idle one of the network with the most") {
   Running running({.connections = limits(6)}, echo);
   std::list<Wire> few;
   connect_silently(few, running, 2, "127.0.0.3");
@@ -118,7 +118,7 @@ TEST_CASE("a newcomer takes the place of the oldest idle connection of the netwo
   CHECK(running.server.counters().refused_connections == 0);
 }
 
-TEST_CASE("one who never sent a valid token makes room before one who did") {
+TEST_CASE("connections that never sent a valid token are displaced first") {
   Holder holder;
   Running running({.connections = limits(3)}, holder.handler());
   std::list<Wire> open;
@@ -129,7 +129,7 @@ TEST_CASE("one who never sent a valid token makes room before one who did") {
   CHECK(open.front().ask(get("/")).status == 200);
 }
 
-TEST_CASE("unfinished requests make room when nobody is idle") {
+TEST_CASE("connections with unfinished requests are displaced if none is idle") {
   Running running({.connections = limits(5)}, echo);
   std::list<Wire> unfinished;
   for (int i = 0; i < 4; ++i)
@@ -148,7 +148,7 @@ TEST_CASE("unfinished requests make room when nobody is idle") {
   CHECK(finished == 3);
 }
 
-TEST_CASE("callers who don't read their answers make room, too") {
+TEST_CASE("connections whose clients don't read their answers can be displaced") {
   Holder holder;
   Running running({.connections = limits(3)}, holder.handler());
   std::list<Wire> slow;
@@ -159,7 +159,9 @@ TEST_CASE("callers who don't read their answers make room, too") {
   CHECK(is_served(running.port, stranger));
 }
 
-TEST_CASE("handlers and streams never make room, and a few places are kept for other networks") {
+TEST_CASE(
+    "running handlers and streams are never displaced, and a few places are reserved for other "
+    "networks") {
   Holder holder;
   Running running({.connections = limits(2)}, [&](const Request& request, Response& response) {
     if (request.path == "/stream")
@@ -186,7 +188,7 @@ TEST_CASE("handlers and streams never make room, and a few places are kept for o
   CHECK(held.read().status == 200);
 }
 
-TEST_CASE("a network at its limit replaces its own connections that have waited for long") {
+TEST_CASE("a network at its limit displaces its own connections that have waited long") {
   ConnectionLimits impatient = limits(20, 8);
   impatient.silent_patience = 0ms;
   Running running({.connections = impatient}, echo);

@@ -13,7 +13,7 @@ struct Fixture : Operator {
   Fixture() { g.services.rate_limits = true; }
 };
 
-TEST_CASE("each answer says how many requests are left, and the one too many when to come back") {
+TEST_CASE("each answer says how many requests are left, and a refused one when to come back") {
   Fixture f;
   for (int left = 29; left >= 0; --left) {
     const auto answer = f.g.ask("GET", "/api/deploy/tiers", {f.token});
@@ -33,7 +33,7 @@ TEST_CASE("each answer says how many requests are left, and the one too many whe
   CHECK(refused.header("RateLimit-Reset") == refused.header("Retry-After"));
 }
 
-TEST_CASE("each operation and each grant counts for itself") {
+TEST_CASE("each operation and each grant has a count of its own") {
   Fixture f;
   for (int i = 0; i < 31; ++i) f.g.ask("GET", "/api/deploy/tiers", {f.token});
   CHECK(f.g.ask("GET", "/api/deploy/tiers", {f.token}).status == 429);
@@ -48,14 +48,14 @@ TEST_CASE("each operation and each grant counts for itself") {
             .status == 200);
 }
 
-TEST_CASE("writes are limited to ten, refused ones too") {
+TEST_CASE("at most ten writes are allowed, counting refused ones") {
   Fixture f;
   for (int i = 0; i < 10; ++i)
     CHECK(f.g.ask("POST", "/api/deploy/apps", {f.token}, "{}").status == 422);
   CHECK(f.g.ask("POST", "/api/deploy/apps", {f.token}, f.order()).error() == "429 rate_limited");
 }
 
-TEST_CASE("a kept answer counts, and says how many are left now") {
+TEST_CASE("a stored answer counts, and says how many requests are left now") {
   Fixture f;
   const auto create = [&] {
     return f.g.ask("POST", "/api/deploy/apps", {f.token, {"Idempotency-Key", "key"}}, f.order());
@@ -64,7 +64,7 @@ TEST_CASE("a kept answer counts, and says how many are left now") {
   CHECK(create().header("RateLimit-Remaining") == "8");
 }
 
-TEST_CASE("who doesn't get in isn't counted, and learns nothing of limits") {
+TEST_CASE("callers who aren't admitted aren't counted, and see no limits") {
   Fixture f;
   for (int i = 0; i < 40; ++i) {
     const auto answer = f.g.ask("GET", "/api/deploy/tiers", {bearer("at_live_wrong")});
@@ -74,7 +74,8 @@ TEST_CASE("who doesn't get in isn't counted, and learns nothing of limits") {
   CHECK(f.g.ask("GET", "/api/deploy/tiers", {f.token}).header("RateLimit-Remaining") == "29");
 }
 
-TEST_CASE("open operations count per address, and X-Forwarded-For only from trusted proxies") {
+TEST_CASE(
+    "open operations count by address, which X-Forwarded-For sets only from trusted proxies") {
   Fixture f;
   for (const char* proxy : {"10.0.0.1", "10.0.0.2"})
     f.g.services.trusted_proxies.push_back(parse_address_range(proxy).value());
@@ -106,7 +107,7 @@ TEST_CASE("limits can be switched off, and /health has none") {
   for (int i = 0; i < 100; ++i) CHECK(on.g.ask("GET", "/health").status == 200);
 }
 
-TEST_CASE("a limited OAuth call has OAuth's body, as its other refusals") {
+TEST_CASE("a rate-limited OAuth call has OAuth's form of an error") {
   Fixture f;
   Answered last;
   for (int i = 0; i <= 300; ++i)

@@ -56,7 +56,7 @@ struct Account {
   }
 };
 
-TEST_CASE("the second factor is enabled within ten minutes of the login without another proof") {
+TEST_CASE("within ten minutes of the login, enabling the second factor needs no other proof") {
   Account a;
   const std::string secret = a.set_up();
   a.g.world.clock.advance(10min - 1ms);
@@ -64,7 +64,7 @@ TEST_CASE("the second factor is enabled within ten minutes of the login without 
   CHECK_THAT(a.newest_mail(), Catch::Contains("logging in now requires a second factor"));
 }
 
-TEST_CASE("later, a session that somebody took can't enable a second factor of theirs") {
+TEST_CASE("later, a stolen session can't enable a second factor") {
   Account a;
   const std::string secret = a.set_up();
   a.wait();
@@ -87,7 +87,7 @@ TEST_CASE("later, a session that somebody took can't enable a second factor of t
   CHECK(with({{"password", password}}).status == 200);
 }
 
-TEST_CASE("new recovery codes ask for a fresh proof, and are told by mail") {
+TEST_CASE("new recovery codes require a fresh proof, and are announced by mail") {
   Account a;
   const auto [secret, old_codes] = a.enabled();
   CHECK(a.post("/api/auth/totp/recovery-codes").status == 200);
@@ -117,7 +117,7 @@ TEST_CASE("new recovery codes ask for a fresh proof, and are told by mail") {
   }
 }
 
-TEST_CASE("a proof counts for ten minutes, in its own session alone") {
+TEST_CASE("a proof is valid for ten minutes, in its own session only") {
   Account a;
   const std::string other = a.log_in();
   a.enabled();
@@ -150,7 +150,7 @@ TEST_CASE("wrong proofs count in the login's throttle") {
   CHECK(a.post("/api/auth/login", login).error() == "429 rate_limited");
 }
 
-TEST_CASE("changes of the account's safety are told by mail") {
+TEST_CASE("changes of security settings are announced by mail") {
   Account a;
   const auto [secret, codes] = a.enabled();
   SECTION("the second factor goes") {

@@ -13,7 +13,8 @@ using Time = RateLimiter::Time;
 
 const Time start = Time() + 1000h;
 
-TEST_CASE("the window slides: the oldest request frees its place when it leaves, and not before") {
+TEST_CASE(
+    "the window slides: a place becomes free when the oldest request leaves it, and not before") {
   RateLimiter limiter;
   const Rate rate = per_minute(3);
   CHECK(limiter.take("a", rate, start).allowed);
@@ -25,7 +26,7 @@ TEST_CASE("the window slides: the oldest request frees its place when it leaves,
   CHECK(limiter.take("a", rate, start + 70s).allowed);
 }
 
-TEST_CASE("a verdict says how many are left and for how long") {
+TEST_CASE("a verdict says how many requests are left and for how long") {
   RateLimiter limiter;
   const Rate rate = per_minute(2);
   const auto first = limiter.take("a", rate, start);
@@ -50,7 +51,7 @@ TEST_CASE("refused requests don't count") {
   CHECK(limiter.take("a", rate, start + 60s).allowed);
 }
 
-TEST_CASE("each key counts for itself") {
+TEST_CASE("each key has a count of its own") {
   RateLimiter limiter;
   const Rate rate = per_minute(1);
   CHECK(limiter.take("a", rate, start).allowed);
@@ -59,7 +60,7 @@ TEST_CASE("each key counts for itself") {
   CHECK(limiter.size() == 2);
 }
 
-TEST_CASE("the limiter agrees with a list of all times") {
+TEST_CASE("the limiter agrees with a list of all request times") {
   CHECK(rc::check([] {
     RateLimiter limiter;
     const Rate rate = {.limit = *rc::gen::inRange(1, 6),
@@ -87,7 +88,7 @@ TEST_CASE("the limiter agrees with a list of all times") {
   }));
 }
 
-TEST_CASE("callers whose window is over are forgotten") {
+TEST_CASE("callers whose window is over are removed") {
   RateLimiter limiter;
   const Rate rate = per_minute(1);
   constexpr int callers = 20'000, remaining = 1'000;
@@ -98,7 +99,7 @@ TEST_CASE("callers whose window is over are forgotten") {
   CHECK(limiter.size() == size_t(remaining));
 }
 
-TEST_CASE("the table never holds more than its limit; what was counted longest ago goes") {
+TEST_CASE("the table never exceeds its limit; the key that was counted longest ago is removed") {
   constexpr size_t most = 1'600;
   RateLimiter limiter(most);
   const Rate rate = per_minute(1);
@@ -115,7 +116,7 @@ TEST_CASE("the table never holds more than its limit; what was counted longest a
   CHECK(limiter.look("stranger 0", rate, start).allowed);
 }
 
-TEST_CASE("what is refused, given back or looked at leaves no key behind") {
+TEST_CASE("refused, returned and looked-up requests leave no key") {
   RateLimiter limiter;
   const Rate rate = per_minute(1);
   CHECK(limiter.look("a", rate, start).allowed);
@@ -133,7 +134,7 @@ TEST_CASE("what is refused, given back or looked at leaves no key behind") {
   CHECK(limiter.size() == 0);
 }
 
-TEST_CASE("a key costs the same however long it is") {
+TEST_CASE("a key takes the same memory however long it is") {
   RateLimiter limiter;
   const std::string first(1 << 20, 'x'), second = first.substr(1) + "y";
   for (int i = 0; i < 100; ++i) limiter.take(first + std::to_string(i), per_minute(1), start);
@@ -141,7 +142,7 @@ TEST_CASE("a key costs the same however long it is") {
   CHECK(limiter.take(second, per_minute(1), start).allowed);
 }
 
-TEST_CASE("times that have left the window give their memory back") {
+TEST_CASE("times that have left the window release their memory") {
   RateLimiter limiter;
   const Rate rate = per_minute(10'000);
   for (int i = 0; i < 10'000; ++i) limiter.take("a", rate, start);

@@ -45,7 +45,7 @@ Answer dribble(Wire& wire, std::string_view start, std::string_view repeated) {
 
 }  // namespace
 
-TEST_CASE("what could be read in two ways is refused") {
+TEST_CASE("ambiguous requests are refused") {
   Running running({}, echo);
   const std::string line = "POST / HTTP/1.1\r\nHost: test\r\n";
   for (const std::string fields :
@@ -67,7 +67,7 @@ TEST_CASE("what could be read in two ways is refused") {
   CHECK(running.server.counters().refused_requests == 24);
 }
 
-TEST_CASE("only so many large bodies are in memory at once, and small ones don't wait for them") {
+TEST_CASE("the number of large bodies in memory is limited, and small ones don't wait for them") {
   std::atomic<bool> held = true;
   Running running({.max_large_bodies = 1, .request_timeout = 300ms},
                   [&](const Request& request, Response& response) {
@@ -112,7 +112,7 @@ TEST_CASE("malformed chunks are refused") {
   check_refused(running.port, head + "FFFFFFFFFFFFFFFFFFFFFFF\r\n", 413);
 }
 
-TEST_CASE("bodies over the limit are refused, and those at it are not") {
+TEST_CASE("bodies above the limit are refused, and those at the limit aren't") {
   Running running({.max_body_bytes = 1000}, echo);
   const std::string chunked =
       "POST /b HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -130,7 +130,7 @@ TEST_CASE("bodies over the limit are refused, and those at it are not") {
                 413);
 }
 
-TEST_CASE("a compressed body doesn't get past the limit") {
+TEST_CASE("compression doesn't evade the limit") {
   Running running({}, echo);
   check_refused(running.port, post("/", "abc", "Content-Encoding: gzip\r\n"), 415);
   check_refused(running.port, post("/", "abc", "Content-Encoding: br\r\n"), 415);
@@ -174,14 +174,14 @@ TEST_CASE("a request has one deadline for all of it") {
   CHECK(Wire(running.port).is_closed());
 }
 
-TEST_CASE("an idle connection is closed after its time, without an answer") {
+TEST_CASE("an idle connection is closed in time, without an answer") {
   Running running({.keep_alive_timeout = 100ms}, echo);
   Wire wire(running.port);
   CHECK(wire.ask(get("/")).status == 200);
   CHECK(wire.is_closed());
 }
 
-TEST_CASE("a caller who leaves in the middle is no trouble") {
+TEST_CASE("a caller who disconnects in the middle causes no trouble") {
   Running running({}, echo);
   for (const std::string text :
        {"GE", "GET / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nx"}) {
@@ -205,7 +205,7 @@ TEST_CASE("a caller who doesn't read is cut off") {
   CHECK(eventually([&] { return running.server.counters().open_connections == 0; }));
 }
 
-TEST_CASE("idle and dribbling connections don't hold up the others") {
+TEST_CASE("idle and slow connections don't hold up the others") {
   Running running({.http_threads = 4}, echo);
   std::list<Wire> idle;
   for (int i = 0; i < 300; ++i) idle.emplace_back(running.port);
@@ -243,7 +243,7 @@ TEST_CASE("a connection beyond the limit is answered with 503, and the next one 
   CHECK(Wire(running.port).ask(get("/")).status == 200);
 }
 
-TEST_CASE("no more handlers run at once than there are slots, and waiting for one has an end") {
+TEST_CASE("handlers don't exceed their slots, and waiting for a slot has a limit") {
   std::atomic<bool> go = false;
   std::atomic<int> inside = 0;
   Running running({.http_threads = 2, .request_timeout = 300ms}, [&](const Request&, Response&) {
@@ -260,7 +260,7 @@ TEST_CASE("no more handlers run at once than there are slots, and waiting for on
   for (Wire& wire : wires) CHECK(wire.read().status == 200);
 }
 
-TEST_CASE("running out of descriptors passes") {
+TEST_CASE("the server recovers from running out of descriptors") {
   Running running({}, echo);
   Wire before(running.port);
   REQUIRE(before.ask(get("/")).status == 200);

@@ -69,7 +69,7 @@ TEST_CASE("an app that may only read is refused every write, and nothing else") 
   CHECK(p.g.ask("HEAD", "/api/avatars/me", {p.token}).status == 200);
 }
 
-TEST_CASE("the refusal says what is missing, without a scope that would help") {
+TEST_CASE("the refusal says what is missing, without suggesting a scope") {
   Player p;
   p.change({{"session_access", "read"}});
   const auto refused =
@@ -113,7 +113,7 @@ TEST_CASE("the user sees and changes what an app may do with its session token")
   CHECK(p.connected_app()["session_access"] == "full");
 }
 
-TEST_CASE("an app chooses to go without session tokens") {
+TEST_CASE("an app can do without session tokens") {
   GateWorld g;
   const accounts::User owner = g.world.verified_user("ada");
   const Header jwt = bearer(g.world.jwt(owner));
@@ -182,7 +182,7 @@ struct Client {
   }
 };
 
-TEST_CASE("an app can close /api/auth/refresh to whoever lacks its secret") {
+TEST_CASE("an app can restrict /api/auth/refresh to clients with its secret") {
   Client c;
   const json wrong = {{"client_id", c.app.client_id}, {"client_secret", "cs_live_wrong"}};
   for (const auto& refused : {c.refresh({}), c.refresh({{"client_id", c.app.client_id}}),

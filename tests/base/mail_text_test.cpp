@@ -71,7 +71,7 @@ std::string unquoted(const std::string& text) {
   return result;
 }
 
-TEST_CASE("a mail has the fields that it needs, each once") {
+TEST_CASE("a mail has the fields that it needs, each of them once") {
   const std::string text = compose(mail());
   CHECK(fields(text) == std::vector<std::string>{
                             "Date: Sat, 31 Jan 2026 12:34:56 +0000",
@@ -83,7 +83,7 @@ TEST_CASE("a mail has the fields that it needs, each once") {
   CHECK(body_of(text) == "Line one\r\nLine two\r\n");
 }
 
-TEST_CASE("subjects and names of any letters survive, on short lines") {
+TEST_CASE("subjects and names with any letters are preserved, on short lines") {
   rc::check([] {
     const auto part = rc::gen::elementOf(std::vector<std::string>{
         "a", " ", "ü", "€", "😀", "=?", "?=", "Wort", "_", "\"", "\\", "(", "漢字"});
@@ -116,7 +116,7 @@ TEST_CASE("a word is never cut within a letter") {
   }
 }
 
-TEST_CASE("a body of any text survives, in lines of at most 76 characters") {
+TEST_CASE("a body with any text is preserved, in lines of at most 76 characters") {
   rc::check([] {
     std::string body;
     const auto part = rc::gen::elementOf(
@@ -139,7 +139,7 @@ TEST_CASE("a body of any text survives, in lines of at most 76 characters") {
   });
 }
 
-TEST_CASE("nothing in a field starts another one") {
+TEST_CASE("the contents of a field can't begin another field") {
   const auto refused = [](const std::function<void(MailText&)>& change) {
     MailText sent = mail();
     change(sent);
@@ -162,7 +162,7 @@ TEST_CASE("nothing in a field starts another one") {
     CHECK(refused([&](MailText& m) { m.to = bad; }));
 }
 
-TEST_CASE("mailboxes are read as people write them") {
+TEST_CASE("mailboxes are parsed as people write them") {
   const auto read = [](const char* text) {
     const auto found = parse_mailbox(text);
     return found ? found->name + "|" + found->address : "none";
@@ -186,7 +186,7 @@ TEST_CASE("names are quoted where that is needed") {
   CHECK(field(compose(sent), "From") == "<no-reply@berth.example>");
 }
 
-TEST_CASE("a domain is sent as the DNS has it") {
+TEST_CASE("a domain is sent in the DNS's form") {
   CHECK(with_ascii_domain("ann@bücher.example") == "ann@xn--bcher-kva.example");
   CHECK(with_ascii_domain("zoë@BÜCHER.example") == "zoë@xn--bcher-kva.example");
   CHECK(with_ascii_domain("zoë@example.org") == "zoë@example.org");

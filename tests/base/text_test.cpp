@@ -23,7 +23,7 @@ TEST_CASE("a text is cut between characters") {
   CHECK(cut("🌱", 3) == "");
 }
 
-TEST_CASE("a cut text is the start of it and as long as may be") {
+TEST_CASE("a cut text is the longest allowed beginning") {
   CHECK(rc::check([] {
     const auto letters = *rc::gen::container<std::vector<std::string>>(
         rc::gen::element<std::string>("a", "ß", "€", "🌱"));

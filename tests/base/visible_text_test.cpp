@@ -5,7 +5,7 @@
 
 using namespace berth;
 
-TEST_CASE("a text is blank where nobody sees anything of it") {
+TEST_CASE("a text is blank if nothing in it is visible") {
   for (const std::string text : {"", " ", "\t\n", "\u00a0\u3000", "\u200b\u2060 \ufeff", "\u3164",
                                  "\u00ad", "\u200e\u202c", "\u2028", "\ufe0f"})
     CHECK(is_blank(text));

@@ -1,12 +1,9 @@
 // Spends points without HTTP: with berthd's own domain code and Database on many threads, and with
 // bare SQLite writing the same rows.
 //
-// usage: bench_points domain DATABASE THREADS SECONDS     prints spends per second and writes per
-// commit
-//        bench_points bare DATABASE GROUP SECONDS         writes the same rows, GROUP in each
-//        commit
-//        bench_points fill DATABASE POSTINGS              fills the database up to this number of
-//        postings
+// usage: bench_points domain DATABASE THREADS SECONDS   prints spends per second, writes per commit
+//        bench_points bare DATABASE GROUP SECONDS       writes the same rows, GROUP in each commit
+//        bench_points fill DATABASE POSTINGS            fills the database up to this many postings
 // DATABASE is berthd's or a copy of it, with a user, an app and a grant. Each spend stores an
 // answer for an idempotency key, as berthd does for a request with a key.
 #include "controller/domain/points/points.h"

@@ -17,7 +17,7 @@ void settle_in_with_points(const Berthd& berthd, const Person& person) {
 
 }  // namespace
 
-TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
+TEST_CASE("a campaign's life: create, show, pause, resume, top up, cancel") {
   const Berthd berthd;
   const Person ada(berthd);
   settle_in_with_points(berthd, ada);
@@ -46,7 +46,7 @@ TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
   CHECK(ada.berth({"campaigns", "pause", id}).code == 6);
 }
 
-TEST_CASE("all five surfaces are taken, three are offered, others aren't sent") {
+TEST_CASE("all five surface types are accepted, three are offered, others aren't sent") {
   const Berthd berthd;
   const Person ada(berthd);
   settle_in_with_points(berthd, ada);

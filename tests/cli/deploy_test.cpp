@@ -28,7 +28,7 @@ Words create(const std::string& name, const std::string& image, const Words& mor
 
 }  // namespace
 
-TEST_CASE("a deployment's life: create, look, update, stop, restart, delete") {
+TEST_CASE("a deployment's life: create, show, update, stop, restart, delete") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -58,7 +58,7 @@ TEST_CASE("a deployment's life: create, look, update, stop, restart, delete") {
   CHECK(ada.berth({"deploy", "get", "shop"}).code == not_found);
 }
 
-TEST_CASE("what doesn't become well ends --wait with the reason and what to do") {
+TEST_CASE("a deployment that fails ends --wait with the reason and advice") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -149,7 +149,7 @@ TEST_CASE("up creates, then changes what differs, then has nothing to do") {
   CHECK(ada.must(up).out == "  two: nothing to change\n");
 }
 
-TEST_CASE("a rate limit is waited for") {
+TEST_CASE("the client waits for a rate limit") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -163,7 +163,7 @@ TEST_CASE("a rate limit is waited for") {
   waits->wait();
 }
 
-TEST_CASE("environment variables come from a file or our own environment, not only from argv") {
+TEST_CASE("variables come from a file or the environment, not only from the command line") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -176,7 +176,7 @@ TEST_CASE("environment variables come from a file or our own environment, not on
   CHECK(ada.berth(create("other", well, {"--env", "NOT_SET"})).code == usage);
 }
 
-TEST_CASE("of several deployments the one that is refused is named, and what was done before it") {
+TEST_CASE("if one of several deployments is refused, it is named, and so is what was done before") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");

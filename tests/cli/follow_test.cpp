@@ -21,7 +21,7 @@ size_t count(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("events are followed over a change, each line once, until the deployment is gone") {
+TEST_CASE("events are followed across a change, each line once, until the deployment is gone") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -40,7 +40,7 @@ TEST_CASE("events are followed over a change, each line once, until the deployme
     CHECK(ids.insert(json::parse(line).at("id")).second);
 }
 
-TEST_CASE("what the container writes is shown, and followed") {
+TEST_CASE("the container's output is shown and followed") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");

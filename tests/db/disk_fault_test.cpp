@@ -64,7 +64,7 @@ void store(db::Tx& tx, const std::string& key) {
   tx.notify(db::Topic::deployment, key);
 }
 
-TEST_CASE("when a commit fails, nobody of the group is stored and each is told so") {
+TEST_CASE("if a commit fails, nothing of its group is stored and each caller is told so") {
   for (const Fault& fault : faults) {
     INFO(fault.what);
     bool met = false;
@@ -140,8 +140,7 @@ TEST_CASE("a commit that failed in its sync doesn't come back after a crash") {
   }
 }
 
-TEST_CASE(
-    "a write that fills the disk while it runs takes down those before it in its group alone") {
+TEST_CASE("a write that fills the disk while it runs undoes only the earlier ones of its group") {
   for (const Fault& fault : faults) {
     if (fault.operation == FaultVfs::Operation::sync)
       continue;  // nothing is synced before the commit
@@ -160,7 +159,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a write that hides the disk's fault from us is refused all the same") {
+TEST_CASE("a write that hides the disk's fault is refused all the same") {
   for (const bool swallow : {true, false}) {
     Fixture f;
     const auto outcome = outcome_of(f.database(), [&](db::Tx& tx) {

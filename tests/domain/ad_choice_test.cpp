@@ -61,7 +61,7 @@ TEST_CASE("choice: ten equal campaigns get equal shares of 10,000 serves") {
   for (const auto& [id, count] : counts) CHECK(std::abs(count - 1'000) <= 1);
 }
 
-TEST_CASE("choice: shares are as payout and reach") {
+TEST_CASE("choice: shares follow payout and reach") {
   Fixture f;
   f.put(campaign("one", 10));
   f.put(campaign("twice", 20));
@@ -74,7 +74,7 @@ TEST_CASE("choice: shares are as payout and reach") {
   CHECK(std::abs(counts["reach"] - 1'500) <= 2);
 }
 
-TEST_CASE("choice: who comes later doesn't get what it missed") {
+TEST_CASE("choice: a later campaign isn't compensated for what it missed") {
   Fixture f;
   f.put(campaign("old"));
   f.shown(1'000);
@@ -83,7 +83,7 @@ TEST_CASE("choice: who comes later doesn't get what it missed") {
   CHECK(std::abs(counts["old"] - 50) <= 1);
 }
 
-TEST_CASE("choice: an operator's own campaigns come only where nothing else does") {
+TEST_CASE("choice: an operator's own campaigns are used only if there is nothing else") {
   Fixture f;
   Choice::Campaign own = campaign("own", 1'000'000);
   own.owner_id = f.request.owner_id;
@@ -95,7 +95,8 @@ TEST_CASE("choice: an operator's own campaigns come only where nothing else does
   CHECK(f.shown() == "own");
 }
 
-TEST_CASE("choice: a refused offer goes on to the next, and costs the refused one nothing") {
+TEST_CASE(
+    "choice: a refused offer is followed by the next one, and costs the refused campaign nothing") {
   Fixture f;
   f.put(campaign("full"));
   f.put(campaign("free"));
@@ -137,7 +138,7 @@ TEST_CASE("choice: targeting is exact") {
   CHECK_FALSE(fits(audience(exact("^a")), viewing("ab")));
 }
 
-TEST_CASE("choice: what it finds is what a look at every campaign finds") {
+TEST_CASE("choice: it finds the same as a search through all campaigns") {
   Fixture f;
   const std::vector<std::string> values = {"a", "ab", "abc", "b", "ba"};
   std::vector<Choice::Campaign> all;
@@ -180,7 +181,7 @@ TEST_CASE("choice: what it finds is what a look at every campaign finds") {
   }
 }
 
-TEST_CASE("choice: a campaign with placements is shown in those alone") {
+TEST_CASE("choice: a campaign with placements is shown only there") {
   Fixture f;
   Choice::Campaign placed = campaign("placed");
   placed.slots = {{.campaign_placement_id = "cp1", .ad_placement_id = "p1"},
@@ -204,7 +205,7 @@ TEST_CASE("choice: a campaign with placements is shown in those alone") {
   CHECK(f.shown() == "anywhere");
 }
 
-TEST_CASE("choice: a placement of one app is for that app, also where it isn't said") {
+TEST_CASE("choice: a placement of one app is for that app, even if the request names none") {
   Fixture f;
   Choice::Campaign placed = campaign("placed");
   placed.slots = {{.campaign_placement_id = "cp", .ad_placement_id = "p", .app_id = "game"}};
@@ -216,7 +217,7 @@ TEST_CASE("choice: a placement of one app is for that app, also where it isn't s
   CHECK(f.shown() == "placed");
 }
 
-TEST_CASE("choice: nothing before the start, after the end, beyond the budget") {
+TEST_CASE("choice: nothing is shown before the start, after the end or beyond the budget") {
   Fixture f;
   Choice::Campaign one = campaign("one");
   one.starts_at = start + 1h;
@@ -259,7 +260,7 @@ TEST_CASE("choice: pacing spreads a day's budget over the day") {
   CHECK(shown <= 1'000);
 }
 
-TEST_CASE("choice: one that is behind its plan counts more") {
+TEST_CASE("choice: a campaign behind its plan counts more") {
   Fixture f;
   Choice::Campaign paced = campaign("paced");
   paced.impressions = 1'000;

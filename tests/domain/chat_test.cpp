@@ -94,7 +94,7 @@ TEST_CASE("one channel for each type and ref_id, whoever opens it") {
   CHECK(list(f.bob, {.type = chat::ChannelType::lobby, .only_joined = true}) == 1);
 }
 
-TEST_CASE("who has joined reads and writes, others don't") {
+TEST_CASE("members of a channel read and write, others can't") {
   Fixture f;
   CHECK(f.sending(f.bob, "hello") == "403 forbidden");
   CHECK(refusal([&] { f.history(f.bob); }) == "403 forbidden");
@@ -118,7 +118,7 @@ TEST_CASE("who has joined reads and writes, others don't") {
         "404 channel_not_found");
 }
 
-TEST_CASE("a message has bounds") {
+TEST_CASE("a message's size is limited") {
   Fixture f;
   for (const std::string& body :
        {std::string(), std::string(" \n\t"), std::string(1'001, 'x'), std::string("a\0b", 3),
@@ -191,7 +191,7 @@ TEST_CASE("people who block each other don't read each other") {
   CHECK(f.read(f.ada) == "ada: from ada; bob: from bob; eve: from eve");
 }
 
-TEST_CASE("what goes out is filtered by the list of now, old messages too") {
+TEST_CASE("outgoing messages are filtered by the present list, old ones too") {
   Fixture f;
   f.set_words({"darn"});
   CHECK(f.send(f.ada, "darn it").filtered_body == "**** it");
@@ -205,7 +205,7 @@ TEST_CASE("what goes out is filtered by the list of now, old messages too") {
   CHECK(f.read(f.ada) == "ada: darn it; ada: heck no");
 }
 
-TEST_CASE("the list has words, and not too many") {
+TEST_CASE("the word list contains words, and is limited") {
   Fixture f;
   const auto setting = [&](const std::vector<std::string>& words) {
     return refusal([&] { f.set_words(words); });
@@ -220,7 +220,7 @@ TEST_CASE("the list has words, and not too many") {
   CHECK(setting(many) == "");
 }
 
-TEST_CASE("the text as it was written is stored sealed") {
+TEST_CASE("the original text is stored encrypted") {
   Fixture f;
   f.set_words({"darn"});
   f.send(f.ada, "darn those plums");
@@ -234,7 +234,7 @@ TEST_CASE("the text as it was written is stored sealed") {
   });
 }
 
-TEST_CASE("an admin's deletion takes the text away, and followers hear of it") {
+TEST_CASE("an admin's deletion removes the text, and followers are told") {
   Fixture f;
   const auto first = f.send(f.ada, "first");
   const auto second = f.send(f.ada, "second");
@@ -264,7 +264,7 @@ TEST_CASE("an admin's deletion takes the text away, and followers hear of it") {
   });
 }
 
-TEST_CASE("entries come in their order, some at a time") {
+TEST_CASE("entries are read in order, a limited number at a time") {
   Fixture f;
   for (int i = 0; i < 5; ++i) f.send(f.ada, std::to_string(i));
   const auto first = f.entries(0, 2);
@@ -276,7 +276,7 @@ TEST_CASE("entries come in their order, some at a time") {
   CHECK(rest[2].seq == f.world.read([&](db::Tx& tx) { return chat::newest_seq(tx, f.lobby.id); }));
 }
 
-TEST_CASE("what a deleted account wrote is gone, and old messages go") {
+TEST_CASE("a deleted account's messages are removed, and so are old ones") {
   Fixture f;
   f.join(f.bob);
   f.send(f.bob, "from bob");
@@ -292,7 +292,7 @@ TEST_CASE("what a deleted account wrote is gone, and old messages go") {
   CHECK(f.entries().at(0).seq == 3);
 }
 
-TEST_CASE("a user joins a number of channels") {
+TEST_CASE("a user may join a limited number of channels") {
   Fixture f;
   for (int i = 1; i < chat::max_channels_of_user; ++i)
     f.open(f.ada, chat::ChannelType::table, std::to_string(i));

@@ -30,7 +30,9 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a user sees the apps that he consented to, newest first, with all that he granted") {
+TEST_CASE(
+    "users see the apps that they have connected, newest first, with all scopes that they "
+    "granted") {
   Fixture f;
   const auto connected_at = f.world.clock.now();
   f.world.authorize(f.app, f.bob, "points:spend");
@@ -48,7 +50,7 @@ TEST_CASE("a user sees the apps that he consented to, newest first, with all tha
   CHECK_FALSE(page.items.at(1).last_used);
 }
 
-TEST_CASE("what a user hasn't connected isn't found") {
+TEST_CASE("an app that a user hasn't connected isn't found") {
   Fixture f;
   f.world.authorize(f.app, f.ada);
   const auto refused = [&](auto&& work) { return refusal([&] { f.world.write(work); }); };
@@ -61,7 +63,7 @@ TEST_CASE("what a user hasn't connected isn't found") {
         }) == "404 app_not_found");
 }
 
-TEST_CASE("a daily limit stops spending at its point and begins anew each UTC day") {
+TEST_CASE("a daily limit stops spending at its last point and begins anew each UTC day") {
   Fixture f;
   f.world.authorize(f.app, f.bob, "points:spend");
   const std::string grant = f.connection().grant_id;
@@ -84,7 +86,7 @@ TEST_CASE("a daily limit stops spending at its point and begins anew each UTC da
   CHECK(f.spend(grant, 1'000'000) == "");
 }
 
-TEST_CASE("uses are noted in memory and written when told to") {
+TEST_CASE("uses are collected in memory and written when told to") {
   Fixture f;
   f.world.authorize(f.app, f.bob);
   const std::string grant = f.connection().grant_id;

@@ -20,7 +20,7 @@ struct Fixture : DomainWorld {
   Claim claim() { return claim_of(row.id); }
 };
 
-TEST_CASE("no certificate is ordered before the DNS is proven, and not long after it") {
+TEST_CASE("certificates are ordered only while a proof of the DNS is fresh") {
   Fixture f;
   CHECK_FALSE(f.begin(f.claim()));
   f.check(f.claim(), Outcome::refuted);
@@ -61,7 +61,7 @@ TEST_CASE("a domain's way: waiting, issuing, active; its url and its log follow"
   CHECK_FALSE(f.activate(claim, 80 * day));  // it was released
 }
 
-TEST_CASE("checks come often at first, then ever rarer") {
+TEST_CASE("checks are frequent at first, then ever rarer") {
   Fixture f;
   const auto interval = [&](Duration later) {
     f.clock.advance(later);
@@ -79,14 +79,14 @@ TEST_CASE("checks come often at first, then ever rarer") {
   CHECK(f.read([](db::Tx& tx) { return custom_domains::due(tx, 9); }).size() == 1);
 }
 
-TEST_CASE("while it is issued, only a clear answer of the DNS calls the certificate off") {
+TEST_CASE("while a certificate is being issued, only a clear answer of the DNS cancels it") {
   Fixture f;
   f.issuing(f.row.id);
   CHECK(f.check(f.claim(), Outcome::unknown)->state == State::issuing);
   CHECK(f.check(f.claim(), Outcome::refuted)->state == State::waiting_for_dns);
 }
 
-TEST_CASE("an active domain is doubted at first, and not renewed where the DNS points elsewhere") {
+TEST_CASE("an active domain is doubted first, and not renewed if the DNS points elsewhere") {
   Fixture f;
   f.activate(f.issuing(f.row.id), 90 * day);
   f.clock.advance(30 * day);
@@ -110,7 +110,7 @@ TEST_CASE("an active domain is doubted at first, and not renewed where the DNS p
   }
 }
 
-TEST_CASE("the last look before a renewal isn't missed") {
+TEST_CASE("the check right before a renewal is never skipped") {
   Fixture f;
   f.activate(f.issuing(f.row.id), 3 * day);  // renewed after two days
   CHECK(f.claim().next_check_at == f.clock.now() + day);
@@ -119,7 +119,7 @@ TEST_CASE("the last look before a renewal isn't missed") {
   CHECK(f.claim().next_check_at == *f.claim().renews_at - custom_domains::renewal_guard);
 }
 
-TEST_CASE("a refused certificate is asked for again, ever later, and not beyond the budget") {
+TEST_CASE("a refused certificate is requested again, ever later and within the limits") {
   Fixture f;
   for (const Duration pause : {15min, 30min, 60min}) {
     CHECK(f.fail(f.issuing(f.row.id), "429 too many requests"));
@@ -171,7 +171,7 @@ struct Budget : DomainWorld {
   static std::string domain(int number) { return "www.example" + std::to_string(number) + ".com"; }
 };
 
-TEST_CASE("an operator's budget of orders is his own, and comes back") {
+TEST_CASE("each operator has their own limit of orders, which recovers") {
   Budget b;
   const Instant start = b.clock.now();
   for (int i = 0; i < certificate_orders::per_owner_and_week; ++i) {
@@ -187,7 +187,7 @@ TEST_CASE("an operator's budget of orders is his own, and comes back") {
   CHECK(b.take(b.adas, Budget::domain(97)));
 }
 
-TEST_CASE("all names below a registered domain share a budget") {
+TEST_CASE("all names below a registered domain share a limit") {
   Budget b;
   for (int i = 0; i < certificate_orders::per_registered_domain_and_week; ++i)
     CHECK_FALSE(b.take(i % 2 == 0 ? b.adas : b.eves, "s" + std::to_string(i) + ".example.co.uk"));
@@ -195,7 +195,7 @@ TEST_CASE("all names below a registered domain share a budget") {
   CHECK_FALSE(b.take(b.adas, "more.example2.co.uk"));
 }
 
-TEST_CASE("the platform keeps room for renewals") {
+TEST_CASE("the platform keeps orders for renewals") {
   Budget b;
   for (int i = 0; i < certificate_orders::on_platform; ++i)
     b.write([&](db::Tx& tx) {

@@ -50,7 +50,7 @@ TEST_CASE("a new deployment claims its domain, and is told what to set") {
   CHECK(w.read([](db::Tx& tx) { return custom_domains::due(tx, 10); }).size() == 1);
 }
 
-TEST_CASE("an apex needs proof by TXT, and addresses instead of a CNAME") {
+TEST_CASE("a registered domain itself needs proof by TXT, and addresses instead of a CNAME") {
   DomainWorld w;
   const auto row = w.deploy_at(w.adas, "shop", "example.com");
   const auto claim = w.claim_of(row.id);
@@ -112,7 +112,7 @@ TEST_CASE("a deleted deployment's domain is free, and its next owner has to prov
   CHECK(w.read([&](db::Tx& tx) { return custom_domains::leaving(tx, first.id); }).empty());
 }
 
-TEST_CASE("a domain that was ever another owner's needs the TXT record, years later, too") {
+TEST_CASE("a domain that another owner ever used needs the TXT record, even years later") {
   DomainWorld w;
   const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
   w.destroy(w.adas, first.id);
@@ -131,7 +131,7 @@ TEST_CASE("a domain that was ever another owner's needs the TXT record, years la
   }
 }
 
-TEST_CASE("a name that was ever another owner's gives no domain by a forgotten CNAME") {
+TEST_CASE("a name that another owner ever used gives no domain through a forgotten CNAME") {
   DomainWorld w;
   // Ada's CNAME www.example.com -> shop.apps.example.org stays after her deployment is deleted.
   const auto first = w.deploy(w.adas, order("shop"));
@@ -152,7 +152,7 @@ TEST_CASE("a name that was ever another owner's gives no domain by a forgotten C
   CHECK_FALSE(w.claim_of(fresh.id).txt_reason);
 }
 
-TEST_CASE("the history of names needs no rows of deployments and claims, and names nobody's name") {
+TEST_CASE("the history of names needs no rows of deployments or claims, and reveals no names") {
   DomainWorld w;
   const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
   w.destroy(w.adas, first.id);
@@ -177,7 +177,7 @@ TEST_CASE("the history of names needs no rows of deployments and claims, and nam
   CHECK(rows("owner_id IS NULL") == 2);
 }
 
-TEST_CASE("names of the time before there was a history are remembered once") {
+TEST_CASE("names from before the history existed are added to it once") {
   DomainWorld w;
   const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
   w.destroy(w.adas, first.id);
@@ -192,7 +192,7 @@ TEST_CASE("names of the time before there was a history are remembered once") {
   CHECK(w.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM used_names"); }) == 0);
 }
 
-TEST_CASE("another domain releases the old one; none releases it, too") {
+TEST_CASE("claiming another domain releases the old one; so does claiming none") {
   DomainWorld w;
   const auto row = w.deploy_at(w.adas, "shop", "a.example.com");
   CHECK(w.point(w.adas, row.id, "b.example.com").custom_domain == "b.example.com");
@@ -206,7 +206,7 @@ TEST_CASE("another domain releases the old one; none releases it, too") {
   CHECK_FALSE(w.point(w.adas, row.id, std::nullopt).custom_domain);
 }
 
-TEST_CASE("the same domain again is looked at at once, and what was seen before is dropped") {
+TEST_CASE("claiming the same domain again checks it at once, and drops earlier results") {
   DomainWorld w;
   const auto row = w.deploy_at(w.adas, "shop", "www.example.com");
   const auto before = w.claim_of(row.id);
@@ -263,7 +263,7 @@ TEST_CASE("a claim that the DNS refutes for a week gives way to another owner") 
   }
 }
 
-TEST_CASE("claims and releases are audited and told to the loop") {
+TEST_CASE("claims and releases are audited and notified to the loop") {
   DomainWorld w;
   std::vector<std::string> heard;
   w.db.subscribe([&](db::Topic topic, const std::string& id) {
@@ -283,7 +283,7 @@ TEST_CASE("claims and releases are audited and told to the loop") {
   CHECK(audited("domain.release") == 1);
 }
 
-TEST_CASE("of many who claim a domain at once, one gets it") {
+TEST_CASE("if many claim a domain at the same time, one gets it") {
   DomainWorld w;
   constexpr int most = 8;
   std::vector<std::string> ids;
@@ -305,7 +305,9 @@ TEST_CASE("of many who claim a domain at once, one gets it") {
 
 enum class Step { claim, release, check, begin, activate, fail, remove, wait };
 
-TEST_CASE("whatever happens in whatever order, a domain has one living claim, and proof by TXT") {
+TEST_CASE(
+    "whatever happens in whatever order, a domain has at most one live claim, and needs its TXT "
+    "proof") {
   DomainWorld w;
   std::vector<deployments::Deployment> rows;
   for (const char* name : {"a", "b", "c", "d"})

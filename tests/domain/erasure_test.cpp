@@ -34,7 +34,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a small account leaves no work behind") {
+TEST_CASE("erasing a small account leaves no work for later") {
   Fixture f;
   f.erase();
   CHECK_FALSE(f.is_due());
@@ -42,7 +42,7 @@ TEST_CASE("a small account leaves no work behind") {
   CHECK(f.erase_some(10) == 0);
 }
 
-TEST_CASE("a large account's memos go batch by batch, and others' stay") {
+TEST_CASE("a large account's memos are erased in batches, and others' stay") {
   Fixture f;
   constexpr int transfers = 3 * erasure::first_batch;
   f.world.mint(ledger::user_account(f.ada.id), transfers);
@@ -77,7 +77,7 @@ TEST_CASE("a large account's memos go batch by batch, and others' stay") {
   }
 }
 
-TEST_CASE("the ledger takes an empty memo, and no other change") {
+TEST_CASE("the ledger accepts emptying a memo, and no other change") {
   Fixture f;
   f.world.mint(ledger::user_account(f.ada.id), 10);
   const auto change = [&](const std::string& what) {

@@ -69,7 +69,7 @@ Outcome race(World& world, const std::vector<std::string>& allowed, First&& firs
   return {.first = first_done, .second = second_done};
 }
 
-TEST_CASE("where both ask at once they are friends, in one row") {
+TEST_CASE("if both users send a request at the same time, they are friends, in one row") {
   Fixture f;
   for (int round = 0; round < rounds; ++round) {
     f.start_anew();
@@ -86,7 +86,7 @@ TEST_CASE("where both ask at once they are friends, in one row") {
   }
 }
 
-TEST_CASE("of many who accept at once on two devices one does") {
+TEST_CASE("if many accept at the same time on two devices, one succeeds") {
   Fixture f;
   for (int round = 0; round < rounds; ++round) {
     f.start_anew();
@@ -114,19 +114,19 @@ void check_one_wins(const char* other_end,
   }
 }
 
-TEST_CASE("of accept and withdraw one wins, and the end is the winner's") {
+TEST_CASE("of accept and withdraw, one succeeds and determines the status") {
   check_one_wins("removed", [](db::Tx& tx, const Fixture& f, const std::string& id) {
     friends::withdraw(tx, f.ada.id, id);
   });
 }
 
-TEST_CASE("of accept and reject one wins, and the end is the winner's") {
+TEST_CASE("of accept and reject, one succeeds and determines the status") {
   check_one_wins("rejected", [](db::Tx& tx, const Fixture& f, const std::string& id) {
     friends::reject(tx, f.bob.id, id);
   });
 }
 
-TEST_CASE("whoever accepts beside a block, nobody is friends with whom he blocks") {
+TEST_CASE("an accept beside a block never leaves the two as friends") {
   Fixture f;
   for (int round = 0; round < rounds; ++round) {
     f.start_anew();
@@ -140,7 +140,7 @@ TEST_CASE("whoever accepts beside a block, nobody is friends with whom he blocks
   }
 }
 
-TEST_CASE("whoever asks beside a block, no request is left between them") {
+TEST_CASE("a request beside a block never stays") {
   Fixture f;
   for (int round = 0; round < rounds; ++round) {
     f.start_anew();

@@ -52,7 +52,7 @@ struct School {
   std::int64_t before = world.balance(ledger::user_account(ada.id));
 };
 
-TEST_CASE("a module is done step by step, and pays once") {
+TEST_CASE("a module is completed step by step, and pays once") {
   School school;
   school.add("First");
   CHECK(school.progress(1).open);
@@ -72,7 +72,7 @@ TEST_CASE("a module is done step by step, and pays once") {
   CHECK(school.world.balance(ledger::treasury()) == 990);
 }
 
-TEST_CASE("progress goes up, and not beyond the module's steps") {
+TEST_CASE("progress doesn't go back, or beyond the module's steps") {
   School school;
   school.add("First");
   school.report(1, 3);
@@ -84,7 +84,7 @@ TEST_CASE("progress goes up, and not beyond the module's steps") {
   CHECK(school.refused(1, 4) == "409 invalid_state");
 }
 
-TEST_CASE("a module opens when all before it were completed") {
+TEST_CASE("a module opens when all before it are completed") {
   School school;
   for (const char* title : {"First", "Second", "Third"}) school.add(title);
   CHECK_FALSE(school.progress(2).open);
@@ -110,7 +110,7 @@ TEST_CASE("a module that isn't active is neither seen nor needed") {
             [&](db::Tx& tx) { return learning::list(tx, school.ada.id, {}).total; }) == 1);
 }
 
-TEST_CASE("steps count from min_seconds after the first report, by our clock") {
+TEST_CASE("steps count from min_seconds after the first report, by berth's clock") {
   School school;
   school.add("First", 60);
   CHECK(school.report(1, 5).counted == Counted::too_early);  // the report also begins the round
@@ -124,7 +124,7 @@ TEST_CASE("steps count from min_seconds after the first report, by our clock") {
   CHECK(school.points() == 10);
 }
 
-TEST_CASE("from repeat_eligible_at on it can be done and is paid again") {
+TEST_CASE("from repeat_eligible_at on, a module can be done again and is paid again") {
   School school;
   school.add("First", 10, 3'600);
   school.add("Second");
@@ -147,7 +147,7 @@ TEST_CASE("from repeat_eligible_at on it can be done and is paid again") {
   CHECK(school.points() == 20);
 }
 
-TEST_CASE("completing counts whether or not it can be paid") {
+TEST_CASE("a module is completed whether or not its reward can be paid") {
   School school;
   school.add("First");
   school.add("Second");
@@ -162,7 +162,7 @@ TEST_CASE("completing counts whether or not it can be paid") {
   CHECK(school.report(1, 5).reward.refusal == rewards::Refusal::email_not_verified);
 }
 
-TEST_CASE("in an app, its owner's rewards are counted") {
+TEST_CASE("rewards in an app count for its owner's limit") {
   School school;
   school.add("First");
   const auto owner = school.world.verified_user("owner");
@@ -174,7 +174,7 @@ TEST_CASE("in an app, its owner's rewards are counted") {
   CHECK(report.reward.refusal == rewards::Refusal::owner_cap);
 }
 
-TEST_CASE("many reports at a time pay once") {
+TEST_CASE("many simultaneous reports pay once") {
   School school;
   school.add("First");
   std::atomic<std::int64_t> paid = 0;
@@ -186,7 +186,7 @@ TEST_CASE("many reports at a time pay once") {
   CHECK(school.points() == 10);
 }
 
-TEST_CASE("modules have numbers of their own") {
+TEST_CASE("modules have unique numbers") {
   School school;
   CHECK(school.add("First").number == 1);
   CHECK(school.add({.id = {}, .number = 7, .title = "Seventh", .description = {}}).number == 7);
@@ -202,7 +202,7 @@ TEST_CASE("modules have numbers of their own") {
         }) == "404 module_not_found");
 }
 
-TEST_CASE("steps that an admin takes out don't take a completion away") {
+TEST_CASE("removing steps as an admin doesn't undo a completion") {
   School school;
   auto first = school.add("First");
   school.add("Second");

@@ -139,11 +139,11 @@ void fail_at_each(const Fault& fault, FaultVfs::Lasting lasting) {
   CHECK(rounds_with_a_refusal >= movements_of_a_run);
 }
 
-TEST_CASE("a disk that fails once, at each of its operations, loses and halves nothing") {
+TEST_CASE("if the disk fails once, at any operation, nothing is lost or half done") {
   for (const Fault& fault : faults) fail_at_each(fault, FaultVfs::Lasting::once);
 }
 
-TEST_CASE("a disk that goes on failing, from each of its operations, loses and halves nothing") {
+TEST_CASE("if the disk keeps failing, from any operation on, nothing is lost or half done") {
   for (const Fault& fault : faults) fail_at_each(fault, FaultVfs::Lasting::until_healed);
 }
 

@@ -43,7 +43,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("each live minute earns its points, however it is beaten out") {
+TEST_CASE("each live minute earns its points, however the heartbeats are spaced") {
   for (const Duration step : {Duration(1s), Duration(7s), Duration(30s), Duration(59s)}) {
     INFO(step.count());
     Fixture f;
@@ -54,7 +54,7 @@ TEST_CASE("each live minute earns its points, however it is beaten out") {
   }
 }
 
-TEST_CASE("no minute without heartbeats close enough") {
+TEST_CASE("minutes without frequent heartbeats earn nothing") {
   Fixture f;
   CHECK(f.beat().points_earned == 0);
   f.world.clock.advance(60s);
@@ -67,7 +67,7 @@ TEST_CASE("no minute without heartbeats close enough") {
   CHECK(f.beat().points_earned == 3);
 }
 
-TEST_CASE("many heartbeats at one moment are one") {
+TEST_CASE("many heartbeats at one moment count once") {
   Fixture f;
   f.beat();
   f.world.clock.advance(59s);
@@ -80,7 +80,7 @@ TEST_CASE("many heartbeats at one moment are one") {
   CHECK(f.points(f.bob) == 3);
 }
 
-TEST_CASE("a minute in two apps at once is one minute") {
+TEST_CASE("a minute in two apps at the same time counts once") {
   Fixture f;
   const auto other = f.world.new_app(f.ada).app;
   const std::string second = f.start(other, f.bob);
@@ -96,7 +96,7 @@ TEST_CASE("a minute in two apps at once is one minute") {
   CHECK(f.points(f.bob) <= 3 * 10);
 }
 
-TEST_CASE("caps, an unverified address and an empty treasury end the points, and nothing else") {
+TEST_CASE("limits, an unverified address and an empty treasury end the points, and nothing else") {
   Fixture f;
   SECTION("the user's day") {
     f.rules.user_daily = 7;
@@ -128,7 +128,7 @@ TEST_CASE("caps, an unverified address and an empty treasury end the points, and
   });
 }
 
-TEST_CASE("a day's cap is over with the day") {
+TEST_CASE("a daily limit ends with the day") {
   Fixture f;
   f.rules.user_daily = 3;
   CHECK(f.play(5min, 30s).points_earned == 3);
@@ -138,7 +138,7 @@ TEST_CASE("a day's cap is over with the day") {
   CHECK(f.points(f.bob) == 6);
 }
 
-TEST_CASE("an ended session earns no more") {
+TEST_CASE("an ended session earns nothing") {
   Fixture f;
   f.play(1min, 30s);
   f.world.write([&](db::Tx& tx) { play::end(tx, play::check(tx, f.token)); });

@@ -83,14 +83,14 @@ TEST_CASE("no sign-up bonus for a year after the address was deleted") {
   CHECK(f.remembered() == 0);
 }
 
-TEST_CASE("an address that nobody verified is nobody's to spend") {
+TEST_CASE("an address that was never verified can't use up its owner's bonus") {
   Fixture f;
   f.erase(f.sign_up("victim@example.org", "mallory"));
   CHECK(f.remembered() == 0);
   CHECK(f.verified(f.sign_up("victim@example.org", "victim")) == 10);
 }
 
-TEST_CASE("nobody is rewarded for bringing somebody back") {
+TEST_CASE("referring a returning user isn't rewarded") {
   Fixture f;
   const auto eve = f.sign_up("eve@example.org", "eve");
   REQUIRE(f.verified(eve) == 10);

@@ -71,7 +71,7 @@ std::vector<oauth::Tokens> one_winner_of_each(const std::vector<std::string>& pr
   return won;
 }
 
-TEST_CASE("of 32 refreshes with one token one wins, and its tokens work", "[token_races]") {
+TEST_CASE("of 32 refreshes with one token, one succeeds and its tokens work", "[token_races]") {
   Fixture f;
   const int count = families();
   std::vector<std::string> tokens;
@@ -84,7 +84,7 @@ TEST_CASE("of 32 refreshes with one token one wins, and its tokens work", "[toke
   }
 }
 
-TEST_CASE("of 32 exchanges of one code one wins, and loses what it got to the others' replay",
+TEST_CASE("of 32 exchanges of one code, one succeeds and loses its tokens to the others' replay",
           "[token_races]") {
   Fixture f;
   const int count = std::max(1, families() / 4);
@@ -98,7 +98,7 @@ TEST_CASE("of 32 exchanges of one code one wins, and loses what it got to the ot
   }
 }
 
-TEST_CASE("after a revocation was answered no token of the family works, whoever refreshed",
+TEST_CASE("after a revocation is answered, no token of the family works, whoever refreshed",
           "[token_races]") {
   Fixture f;
   const int count = families();

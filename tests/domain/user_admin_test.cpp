@@ -60,7 +60,7 @@ TEST_CASE("admins change tier and rights, and it is written down") {
   CHECK(promote("nobody", "basic") == "404 user_not_found");
 }
 
-TEST_CASE("a suspended account's sessions wait for its reactivation") {
+TEST_CASE("a suspended account's sessions work again after its reactivation") {
   World world;
   const auto ada = world.new_user("ada");
   const std::string jwt = world.jwt(ada);
@@ -78,7 +78,7 @@ TEST_CASE("a suspended account's sessions wait for its reactivation") {
         }) == "404 user_not_found");
 }
 
-TEST_CASE("a deleted account leaves no name, and the ledger goes on") {
+TEST_CASE("a deleted account leaves no name, and the ledger stays consistent") {
   World world;
   const auto ruth = world.verified_user("ruth");
   world.mint(ledger::user_account(ruth.id), 70);

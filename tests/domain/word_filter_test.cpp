@@ -42,7 +42,7 @@ std::string disguised_shit() {
 
 }  // namespace
 
-TEST_CASE("word filter: a listed word becomes asterisks, the rest stays") {
+TEST_CASE("word filter: a listed word becomes asterisks, and the rest stays") {
   CHECK(filtered("oh shit, rain") == "oh ****, rain");
   CHECK(filtered("shit") == "****");
   CHECK(filtered("(shit)!") == "(****)!");
@@ -115,7 +115,7 @@ TEST_CASE("word filter: where a word ends") {
   CHECK(filtered("tall tail") == "**** ****");
 }
 
-TEST_CASE("word filter: words of two, numbers, scripts without spaces") {
+TEST_CASE("word filter: two-word entries, numbers, scripts without spaces") {
   CHECK(filtered("a bad word, a badword, a bad  w0rd") == "a ********, a *******, a *********");
   CHECK(filtered("1488 in 1488.") == "**** in ****.");
   CHECK(filtered("iabb") == "iabb");
@@ -139,7 +139,7 @@ TEST_CASE("word filter: what can be listed") {
   CHECK(WordFilter({}).filter("anything") == "anything");
 }
 
-TEST_CASE("word filter: property: no disguise helps") {
+TEST_CASE("word filter: property: no disguise works") {
   CHECK(rc::check([] {
     const std::string word = disguised_shit();
     const std::string text = filtered("well " + word + " then");
@@ -161,7 +161,7 @@ TEST_CASE("word filter: property: inside a longer word it stays") {
   }));
 }
 
-TEST_CASE("word filter: property: any bytes come back, but for whole words of them") {
+TEST_CASE("word filter: property: any bytes are preserved, except for whole listed words") {
   CHECK(rc::check([] {
     const auto text = *rc::gen::container<std::string>(rc::gen::oneOf(
         rc::gen::arbitrary<char>(), rc::gen::elementOf(std::string("shit as$!1.*- \n"))));

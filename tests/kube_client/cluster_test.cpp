@@ -116,7 +116,7 @@ class Visit {
 
 }  // namespace
 
-TEST_CASE("the client does on a cluster what berth needs", "[real]") {
+TEST_CASE("the client can do on a cluster what berth needs", "[real]") {
   std::optional<berth::simulated::Cluster> simulated;
   Kubeconfig config;
   if (const char* file = std::getenv("BERTH_TEST_KUBECONFIG"))

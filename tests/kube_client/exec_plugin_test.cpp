@@ -45,7 +45,7 @@ Program program(const std::filesystem::path& command) {
 
 }  // namespace
 
-TEST_CASE("an exec plugin gets its arguments and variables without a shell between") {
+TEST_CASE("an exec plugin gets its arguments and variables without a shell") {
   const TempDir dir;
   const auto command =
       dir.script("plugin",
@@ -81,7 +81,7 @@ TEST_CASE("an exec plugin's certificate and its time are read") {
   CHECK(got.expires == parse_iso8601("2030-01-02T03:04:05Z"));
 }
 
-TEST_CASE("what an exec plugin does wrong is said without what it printed") {
+TEST_CASE("errors of an exec plugin are reported without its output") {
   const TempDir dir;
   const auto [text, expected] = GENERATE(table<std::string, std::string>({
       {"echo hunter2; exit 3\n", "ended with exit code 3"},
@@ -103,7 +103,7 @@ TEST_CASE("what an exec plugin does wrong is said without what it printed") {
   CHECK_THAT(message, !Catch::Contains("hunter2"));
 }
 
-TEST_CASE("a missing exec plugin comes with the hint how to install it") {
+TEST_CASE("the message about a missing exec plugin contains the hint how to install it") {
   const TempDir dir;
   ExecPlugin missing = plugin(dir / "gone");
   missing.install_hint = "apt install gone";
@@ -150,7 +150,7 @@ TEST_CASE("a stop ends a running program") {
   CHECK_THROWS_WITH(run_program(slow, stop.get_token()), "was stopped");
 }
 
-TEST_CASE("our files aren't open in a program that we run") {
+TEST_CASE("a program doesn't inherit berth's open files") {
   const TempDir dir;
   std::FILE* ours = std::fopen((dir / "ours").c_str(), "w");
   const auto command = dir.script("list", "ls -l /proc/$$/fd\n");
@@ -226,7 +226,7 @@ TEST_CASE("a plugin that fails makes the cluster unreachable") {
   CHECK(server.seen().empty());
 }
 
-TEST_CASE("callers who waited for a plugin that failed don't each run it again") {
+TEST_CASE("callers who waited for a failing plugin don't each run it again") {
   const TempDir dir;
   ApiServer server([](const auto&, auto&) {});
   Kubeconfig config = server.config();

@@ -49,7 +49,7 @@ TEST_CASE(
   CHECK(certificate["metadata"]["labels"]["app.kubernetes.io/component"] == "domain");
 }
 
-TEST_CASE("two domains of a deployment share no object, and none is the deployment's own") {
+TEST_CASE("two domains of a deployment share no object with each other or with the deployment") {
   const auto& row = shop().deployment;
   const std::string one = manifests::domain_object_name(row.id, "www.shop.example");
   const std::string other = manifests::domain_object_name(row.id, "shop.example");
@@ -59,7 +59,8 @@ TEST_CASE("two domains of a deployment share no object, and none is the deployme
   CHECK(manifests::domain_secret_name(row.id, "www.shop.example") == one + "-tls");
 }
 
-TEST_CASE("a sub-domain has a certificate of its own only without a wildcard, and with an issuer") {
+TEST_CASE(
+    "a sub-domain has its own certificate only if there is an issuer and no wildcard certificate") {
   const auto kinds = [](const manifests::Settings& settings) {
     std::vector<std::string> all;
     for (const Object& object : manifests::of_deployment(shop(), settings))

@@ -135,7 +135,7 @@ TEST_CASE("attack: user enumeration by time finds nothing") {
   }
 }
 
-TEST_CASE("attack: password spraying from one address is held off, others log in") {
+TEST_CASE("attack: password spraying from one address is throttled, and others can log in") {
   const Berthd berthd({"--trusted-proxies", "127.0.0.0/8"});
   const User ada = register_user(berthd, "ada");
   Client client(berthd);
@@ -157,7 +157,7 @@ TEST_CASE("attack: password spraying from one address is held off, others log in
   CHECK(login(ada.email, ada.password, "192.0.2.7").status == 200);
 }
 
-TEST_CASE("attack: a session that was ended, or whose key is unknown, opens nothing") {
+TEST_CASE("attack: a session that was ended, or whose key is unknown, is refused") {
   Berthd berthd({"--rate-limits", "off"});
   const User ada = register_verified_user(berthd, "ada");
   const User again = log_in(berthd, ada);
@@ -180,7 +180,7 @@ TEST_CASE("attack: a session that was ended, or whose key is unknown, opens noth
   CHECK(me(again.jwt) == 401);
 }
 
-TEST_CASE("the sign-up bonus is on the account once the address is verified") {
+TEST_CASE("the sign-up bonus is paid once the address is verified") {
   const Berthd berthd;
   const User ada = log_in(berthd, register_user(berthd, "ada"));
   Client client(berthd, ada.jwt);

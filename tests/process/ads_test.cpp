@@ -139,7 +139,7 @@ TEST_CASE("ads: 64 clients on a budget for 1,000 impressions get 1,000 paid") {
   market.check_end();
 }
 
-TEST_CASE("ads: a kill in the middle changes nothing of that") {
+TEST_CASE("ads: the same holds if berthd is killed in the middle") {
   Market market;
   market.run(killed_after);
   market.berthd().kill();

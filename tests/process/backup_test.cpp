@@ -69,7 +69,7 @@ std::string text_of(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a backup of a running berthd brings everything back") {
+TEST_CASE("a backup of a running berthd restores everything") {
   Flags flags = roomy_tier();
   flags.insert(flags.end(), {"--rate-limits", "off"});
   Berthd berthd(flags);
@@ -99,7 +99,7 @@ TEST_CASE("a backup of a running berthd brings everything back") {
   check_works({"verify", "--data-dir", berthd.data_dir().string()});
 }
 
-TEST_CASE("a backup under load holds what was answered before it, and disturbs nobody") {
+TEST_CASE("a backup under load contains what was answered before it, and disturbs nobody") {
   Berthd berthd({"--rate-limits", "off"});
   std::atomic<int> answered = 0;
   std::atomic<bool> stop = false;
@@ -139,7 +139,7 @@ TEST_CASE("a backup under load holds what was answered before it, and disturbs n
   CHECK(treasury(berthd) == genesis + answered);
 }
 
-TEST_CASE("killed at any moment, a backup leaves the old archive or a whole new one") {
+TEST_CASE("a backup that is killed at any moment leaves the old archive or a complete new one") {
   const unsigned chosen = seed();
   WARN("BERTH_SEED=" << chosen);
   Random random = random_of(chosen);
@@ -160,7 +160,7 @@ TEST_CASE("killed at any moment, a backup leaves the old archive or a whole new 
   CHECK(text_of(desk.archive) != before);
 }
 
-TEST_CASE("berthd that ends during a backup leaves no half archive and nothing behind") {
+TEST_CASE("if berthd ends during a backup, no incomplete archive is left") {
   const unsigned chosen = seed();
   WARN("BERTH_SEED=" << chosen);
   Random random = random_of(chosen);
@@ -184,7 +184,7 @@ TEST_CASE("berthd that ends during a backup leaves no half archive and nothing b
   }
 }
 
-TEST_CASE("what doesn't fit is refused, with a reason and an exit code") {
+TEST_CASE("bad arguments are refused, with a reason and an exit code") {
   Berthd berthd;
   const Desk desk;
   const std::string data = berthd.data_dir().string();
@@ -228,7 +228,7 @@ TEST_CASE("what doesn't fit is refused, with a reason and an exit code") {
   check_refused(refused_configuration, {"backup", desk.archive, "--unheard-of", "x"}, "unheard-of");
 }
 
-TEST_CASE("a directory gets one archive after the other, as many as are to be kept") {
+TEST_CASE("a directory keeps as many archives as wanted") {
   Berthd berthd;
   const Desk desk;
   const fs::path store = desk.dir.path() / "store";
@@ -269,7 +269,7 @@ TEST_CASE("verify finds a ledger that was changed behind berthd's back") {
   CHECK_THAT(ended.output, Contains("ok    integrity"));
 }
 
-TEST_CASE("a backup is on the record, and its secrets are in no log") {
+TEST_CASE("a backup is logged, and its secrets aren't") {
   Berthd berthd({"--log-level", "debug"});
   const Desk desk;
   check_works(desk.backup(berthd));

@@ -237,7 +237,7 @@ TEST_CASE("a bad field is refused by its name, and leaves no row") {
   CHECK(world.rows() == before);
 }
 
-TEST_CASE("a body that is none is refused, and leaves no row") {
+TEST_CASE("a body that isn't one is refused, and leaves no row") {
   World world;
   const json before = world.rows();
   std::string deep = "{\"x\":1}";
@@ -280,7 +280,7 @@ TEST_CASE("a body that is none is refused, and leaves no row") {
   CHECK(world.rows() == before);
 }
 
-TEST_CASE("a NUL, or text of any script, breaks nothing") {
+TEST_CASE("a NUL, or text in any script, breaks nothing") {
   World world;
   for (const Operation& operation : operations_of(world.berthd)) {
     if (operation.body_schema.is_null()) continue;

@@ -84,7 +84,7 @@ json basic(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("billing: warned, suspended, and back as soon as the points are there") {
+TEST_CASE("billing: a deployment is warned, suspended, and runs again when the points arrive") {
   Platform p;
   CHECK(p.api->post("/api/deploy/apps", basic("shop")).code() == "insufficient_balance");
   p.give(1'000);
@@ -137,7 +137,7 @@ TEST_CASE("billing: renewals that became due while berthd was down, and kills ar
   }
 }
 
-TEST_CASE("billing: an owner's stop stays one, an admin's suspension ends by an admin") {
+TEST_CASE("billing: an owner's stop lasts, and only an admin ends an admin's suspension") {
   Platform p;
   p.give(3'000);
   const std::string id = deploy(*p.api, basic("shop"));
@@ -166,7 +166,7 @@ TEST_CASE("billing: an owner's stop stays one, an admin's suspension ends by an 
   CHECK(p.root.post("/api/internal" + nobodys).status == 403);
 }
 
-TEST_CASE("tiers: listed in both forms, changed by admins, and what they allow") {
+TEST_CASE("tiers: they have both forms, admins change them, and they have their limits") {
   Platform p;
   expect(201, p.ask_root("POST", "/deploy/tiers",
                          {{"name", "Sats"},

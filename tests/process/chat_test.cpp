@@ -98,7 +98,7 @@ TEST_CASE("people join a channel, write, and read what was written") {
   CHECK(ada.api.post(channels, {{"type", "room"}}).code() == "validation_failed");
 }
 
-TEST_CASE("history by page, and bodies and senders in their bounds") {
+TEST_CASE("history is paged, and messages and senders are limited") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   const std::string channel = lobby({&ada});
@@ -125,7 +125,7 @@ TEST_CASE("history by page, and bodies and senders in their bounds") {
   CHECK(answer.has_header("Retry-After"));
 }
 
-TEST_CASE("who follows a channel is sent what is said, once and in order") {
+TEST_CASE("followers of a channel get each message once and in order") {
   Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -173,7 +173,7 @@ TEST_CASE("a stream ends with the membership and with the token") {
   CHECK(adas.ends());
 }
 
-TEST_CASE("people who block each other don't hear each other, whichever way they listen") {
+TEST_CASE("users who block each other don't get each other's messages in any way") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -194,7 +194,7 @@ TEST_CASE("people who block each other don't hear each other, whichever way they
   CHECK(history(eve, channel) == "one; two; three; four");
 }
 
-TEST_CASE("what admins list is filtered everywhere, and the text as it was written goes nowhere") {
+TEST_CASE("words that admins list are filtered everywhere, and the original text is never sent") {
   const Berthd berthd({"--rate-limits", "off", "--log-level", "debug"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -248,7 +248,7 @@ TEST_CASE("a message that an admin deletes is gone, and followers are told") {
   }
 }
 
-TEST_CASE("a deleted account's words are gone") {
+TEST_CASE("a deleted account's messages are gone") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -260,7 +260,7 @@ TEST_CASE("a deleted account's words are gone") {
   CHECK(history(ada, channel).empty());
 }
 
-TEST_CASE("an app chats for its user") {
+TEST_CASE("an app uses the chat for its user") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator op = operator_with_token(berthd, "ada", {"profile:read"});
   Person player = {op.user, Client(berthd, op.tokens.session_token)};

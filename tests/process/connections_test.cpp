@@ -24,7 +24,7 @@ Connections connect(const Berthd& berthd, size_t count) {
 
 }  // namespace
 
-TEST_CASE("idle and dribbling connections keep nobody waiting") {
+TEST_CASE("idle and slow connections don't make others wait") {
   using namespace std::chrono;
   const Berthd berthd({"--request-timeout", "3s", "--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
@@ -63,7 +63,7 @@ TEST_CASE("idle and dribbling connections keep nobody waiting") {
   }
 }
 
-TEST_CASE("one connection too many is told so, and the others are served") {
+TEST_CASE("one connection too many is refused, and the others are served") {
   const Berthd berthd({"--max-connections", "20"});
   Connections taken = connect(berthd, 20);
   for (const auto& connection : taken) connection->send(request);
@@ -80,7 +80,7 @@ TEST_CASE("one connection too many is told so, and the others are served") {
   }));
 }
 
-TEST_CASE("somebody who takes every connection keeps nobody else out") {
+TEST_CASE("a client that takes every connection doesn't keep others out") {
   const Berthd berthd({"--max-connections", "50"});
   const Connections flood = connect(berthd, 80);
   for (int i = 0; i < 10; ++i) {

@@ -76,7 +76,8 @@ void check_whole(const std::vector<berth::api::test::ReadEvent>& events) {
 
 }  // namespace
 
-TEST_CASE("a log is followed through restarts of the pod and of berthd, whole and once") {
+TEST_CASE(
+    "a log is followed across restarts of the pod and of berthd, complete and without repetition") {
   World w;
   const std::string path = w.run("docker.io/library/talking:1");
   EventClient client(w.berthd, path + "/container-logs?follow=true", w.ada.tokens.access_token);
@@ -105,7 +106,7 @@ TEST_CASE("a log is followed through restarts of the pod and of berthd, whole an
   check_whole(client.events());
 }
 
-TEST_CASE("after a crash the previous run is there, and following goes over it") {
+TEST_CASE("after a crash the previous run can be read, and following continues across it") {
   World w;
   const std::string path = w.run("docker.io/library/crash:1", "errored");
   // The container is restarted after a while.

@@ -37,7 +37,8 @@ json domain_of(Client& api, const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("a domain is claimed, kept through a restart, given up, and proven by its next owner") {
+TEST_CASE(
+    "a domain is claimed, survives a restart, is released, and must be proven by its next owner") {
   Berthd berthd(domain_flags());
   Operator ada = operator_with_token(berthd, "ada");
   Operator eve = operator_with_token(berthd, "eve");
@@ -67,7 +68,7 @@ TEST_CASE("a domain is claimed, kept through a restart, given up, and proven by 
                            {"value", "berth=" + next}});
 }
 
-TEST_CASE("PATCH claims, moves and gives up a domain") {
+TEST_CASE("PATCH claims, moves and releases a domain") {
   const Berthd berthd(domain_flags());
   Operator ada = operator_with_token(berthd, "ada");
   const std::string id = deploy(ada.api, order("shop"));
@@ -87,7 +88,7 @@ TEST_CASE("PATCH claims, moves and gives up a domain") {
             .is_null());
 }
 
-TEST_CASE("PATCH rolls out another image and port, and fails like a new deployment") {
+TEST_CASE("PATCH rolls out another image and port, and is refused like a new deployment") {
   const Berthd berthd(domain_flags());
   Operator ada = operator_with_token(berthd, "ada");
   const std::string id = deploy(ada.api, order("shop"));
@@ -105,7 +106,7 @@ TEST_CASE("PATCH rolls out another image and port, and fails like a new deployme
   CHECK(patch(ada.api, id, {{"port", 80}}).code() == "deployment_destroyed");
 }
 
-TEST_CASE("domains that nobody can have, and tiers without domains") {
+TEST_CASE("domains that nobody can have, and tiers without custom domains") {
   const Berthd berthd(domain_flags());
   Operator ada = operator_with_token(berthd, "ada");
   for (const char* domain : {"apps.localhost", "x.apps.localhost", "127.0.0.1", "*.example.com",
@@ -125,7 +126,7 @@ TEST_CASE("domains that nobody can have, and tiers without domains") {
   CHECK(ada.api.get("/api/deploy/apps").body["total"] == 0);
 }
 
-TEST_CASE("an admin raises a tier's cap while it is used") {
+TEST_CASE("an admin can raise a tier's limit while it is in use") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   Client platform(berthd);

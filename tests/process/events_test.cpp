@@ -29,7 +29,7 @@ std::vector<std::string> without_urls(const std::vector<berth::api::test::ReadEv
 
 }  // namespace
 
-TEST_CASE("a client that comes back with Last-Event-ID misses nothing and gets nothing twice") {
+TEST_CASE("a client that resumes with Last-Event-ID misses nothing and gets nothing twice") {
   Flags flags = roomy_tier();
   flags.insert(flags.end(), {"--rate-limits", "off"});
   Berthd berthd(flags);
@@ -81,7 +81,7 @@ TEST_CASE("a stream ends with its token") {
   REQUIRE(eventually([&] { return client.last_status() == 401; }));
 }
 
-TEST_CASE("streams end when berthd is told to") {
+TEST_CASE("streams end when berthd ends") {
   Berthd berthd(roomy_tier());
   Operator ada = operator_with_token(berthd, "ada");
   const std::string id = deploy(ada.api, order("shop"));

@@ -61,7 +61,7 @@ TEST_CASE("from an account to a token") {
   CHECK(seen.at("scopes") == json({"profile:read", "deploy:manage"}));
 }
 
-TEST_CASE("self-verify-email is for development") {
+TEST_CASE("self-verify-email exists in development only") {
   const Berthd berthd;
   const User ben = log_in(berthd, register_user(berthd, "ben"));
   Client session(berthd, ben.jwt);

@@ -152,7 +152,7 @@ TEST_CASE("a kill at a random moment changes nothing in the end") {
   }
 }
 
-TEST_CASE("after a restart each deployment is as its owner left it") {
+TEST_CASE("after a restart, each deployment is as its owner left it") {
   Berthd berthd([] {
     Flags flags = roomy_tier();
     flags.insert(flags.end(), {"--rate-limits", "off"});

@@ -65,7 +65,7 @@ int resident_mb(const Berthd& berthd) {
 
 }  // namespace
 
-TEST_CASE("while large wrong bodies come in, others are served, and SIGTERM ends berthd") {
+TEST_CASE("while large wrong bodies arrive, others are served, and SIGTERM ends berthd") {
   const int senders = GENERATE(8, 64);
   INFO(senders << " senders");
   Berthd berthd({"--rate-limits", "off"});

@@ -32,7 +32,7 @@ TEST_CASE("the id of a request goes with the deployment into the reconciler's lo
   }
 }
 
-TEST_CASE("an answer has a request id, the caller's where that can be logged") {
+TEST_CASE("an answer has a request id; the caller's own if it can be logged") {
   const Berthd berthd;
   Client anybody(berthd);
   const std::string own = anybody.get("/health").header("X-Request-Id");
@@ -43,7 +43,7 @@ TEST_CASE("an answer has a request id, the caller's where that can be logged") {
     CHECK(anybody.get("/health", {{"X-Request-Id", odd}}).header("X-Request-Id").size() == 36);
 }
 
-TEST_CASE("every line of the log is an object, and none holds a secret") {
+TEST_CASE("every log line is an object, and none contains a secret") {
   Berthd berthd({"--log-level", "debug", "--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   std::vector<std::string> secrets = {ada.user.password,        ada.user.jwt,
@@ -107,7 +107,7 @@ TEST_CASE("every line of the log is an object, and none holds a secret") {
   CHECK(lines.back().at("msg") == "stopped");
 }
 
-TEST_CASE("a flood of failures writes a few lines, which name nobody's address or secret") {
+TEST_CASE("a flood of failures writes a few lines, without addresses or secrets") {
   Berthd berthd({"--rate-limits", "off"});
   Client anybody(berthd);
   const std::string email = "nobody-to-be-named@example.org", token = "at_live_never-to-be-logged";

@@ -86,7 +86,7 @@ bool attempted(const Berthd& berthd, const User& user, int times) {
 
 }  // namespace
 
-TEST_CASE("a mail arrives as it was meant, whoever reads it") {
+TEST_CASE("a mail arrives unchanged in every mail reader") {
   const MailServer server;
   Berthd berthd(server.berthd());
   const User ada = register_user(berthd, "ada");
@@ -112,7 +112,7 @@ TEST_CASE("a mail arrives as it was meant, whoever reads it") {
   CHECK_THAT(berthd.log_text(), !Contains("ada@example.org"));
 }
 
-TEST_CASE("a domain with other letters than ASCII is written as the DNS has it") {
+TEST_CASE("an internationalized domain is sent in the DNS's form") {
   const MailServer server;
   const Berthd berthd(server.berthd());
   expect(201, Client(berthd).post("/api/auth/register", {{"email", "ann@bücher.example"},
@@ -123,7 +123,7 @@ TEST_CASE("a domain with other letters than ASCII is written as the DNS has it")
   CHECK(row_of(berthd, "ann@bücher.example").at("failed_at").is_null());
 }
 
-TEST_CASE("the owner of an app is written what was decided about its scopes") {
+TEST_CASE("an app's owner gets a mail about the decision on its scopes") {
   const MailServer server;
   Berthd berthd(server.berthd());
   operator_with_token(berthd, "ada");
@@ -133,7 +133,7 @@ TEST_CASE("the owner of an app is written what was decided about its scopes") {
   CHECK_THAT(mail.at("text"), Contains("deploy:manage"));
 }
 
-TEST_CASE("a server that is away is waited for, and each mail arrives once") {
+TEST_CASE("mail waits for a server that is away, and each arrives once") {
   MailServer server;
   server.stop();
   Berthd berthd(server.berthd());
@@ -152,7 +152,7 @@ TEST_CASE("a server that is away is waited for, and each mail arrives once") {
   CHECK(expect(200, Client(berthd).get("/health")).body.at("status") == "ok");
 }
 
-TEST_CASE("4xx is tried again, 5xx is not, and neither keeps the others waiting") {
+TEST_CASE("4xx is tried again, 5xx isn't, and neither delays other mail") {
   const MailServer server;
   Berthd berthd(server.berthd());
   const User later = register_user(berthd, "later-2-ada");
@@ -175,7 +175,7 @@ TEST_CASE("4xx is tried again, 5xx is not, and neither keeps the others waiting"
   CHECK(metric(berthd, "berth_mail_retries_total") == 2);
 }
 
-TEST_CASE("an answer that is lost means at most one more mail, with the same Message-ID") {
+TEST_CASE("after a lost answer, a mail is sent at most once more, with the same Message-ID") {
   const MailServer server;
   Berthd berthd(server.berthd());
   const User ada = register_user(berthd, "lost-1-ada");
@@ -186,7 +186,7 @@ TEST_CASE("an answer that is lost means at most one more mail, with the same Mes
   CHECK(copies[0].at("headers") == copies[1].at("headers"));
 }
 
-TEST_CASE("berthd that is killed while it sends sends once more, with the same Message-ID") {
+TEST_CASE("if berthd is killed while it sends, it sends once more, with the same Message-ID") {
   const MailServer server;
   Berthd berthd(server.berthd());
   const User slow = register_user(berthd, "slow-ada");
@@ -222,7 +222,7 @@ TEST_CASE("STARTTLS, implicit TLS and a log-in") {
   }
 }
 
-TEST_CASE("without the TLS, the certificate or the password that are due, nothing is sent") {
+TEST_CASE("without the required TLS, certificate or password, nothing is sent") {
   struct Case {
     Flags server;
     Flags berthd;
@@ -268,7 +268,8 @@ TEST_CASE("what was sent leaves the outbox a day later") {
   CHECK(eventually([&] { return row_of(berthd, ada.email).is_null(); }));
 }
 
-TEST_CASE("a mail server or a sender that is none stops the start, without the password") {
+TEST_CASE(
+    "an invalid mail server or sender keeps berthd from starting, without showing the password") {
   for (const char* url : {"http://u:hunter22@mail", "smtp://", "smtp://u:hunter22@mail/path",
                           "mail.example.org", "smtp://u:hunter22@mail:port"}) {
     const Ended ended = run_to_end({"--smtp-url", url, "--mail-from", "a@b.example"});

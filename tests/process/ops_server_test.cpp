@@ -28,7 +28,7 @@ size_t endless(const Berthd& berthd, const std::string& begin, const std::string
 
 }  // namespace
 
-TEST_CASE("metrics-listen answers three paths, by GET and HEAD") {
+TEST_CASE("metrics-listen serves three paths, by GET and HEAD") {
   const Berthd berthd;
   CHECK_THAT(ask(berthd, "GET /livez"), StartsWith("HTTP/1.1 200") && Contains("\r\n\r\nok\n"));
   CHECK_THAT(ask(berthd, "GET /readyz"), StartsWith("HTTP/1.1 200") && Contains("[+]database ok"));
@@ -47,7 +47,7 @@ TEST_CASE("metrics-listen answers three paths, by GET and HEAD") {
   CHECK_THAT(ask(berthd, "GET /metrics/more"), StartsWith("HTTP/1.1 404"));
 }
 
-TEST_CASE("a port of metrics that another berthd has is refused") {
+TEST_CASE("a metrics port that another berthd uses is refused") {
   const Berthd berthd;
   const std::string taken = "127.0.0.1:" + std::to_string(berthd.metrics_port());
   const Ended second = run_to_end({"--metrics-listen", taken});

@@ -98,7 +98,7 @@ struct Platform {
   }
 };
 
-TEST_CASE("a browser that is left alone is logged out, a program's JWT lives on") {
+TEST_CASE("an idle browser is logged out, and a program's JWT isn't") {
   constexpr int hour = 3'600;
   Platform p;
   p.browser.log_in(p.ada);
@@ -113,7 +113,7 @@ TEST_CASE("a browser that is left alone is logged out, a program's JWT lives on"
   CHECK(Client(p.berthd, p.ada.jwt).get("/api/auth/me").status == 200);
 }
 
-TEST_CASE("4.2 no page tells another site what stands in its address") {
+TEST_CASE("4.2 no page tells another site what its address contains") {
   Platform p;
   for (const Answer& answer : p.answers()) {
     INFO(answer.question);
@@ -142,7 +142,7 @@ TEST_CASE("4.4 mix-up: whatever the pages send to an app names its issuer") {
 }
 
 TEST_CASE(
-    "4.11 nobody is sent to an app before he has logged in, whatever is wrong with the link") {
+    "4.11 nobody is sent to an app before they have logged in, whatever is wrong with the link") {
   Platform p;
   const std::string path = p.authorization_path();
   for (const char* wrong :
@@ -200,7 +200,8 @@ TEST_CASE("a form that another site sends changes nothing") {
         "eve");
 }
 
-TEST_CASE("a login that waits for its code ends with the password, and after five minutes") {
+TEST_CASE(
+    "a login that waits for its code ends when the password changes, and after five minutes") {
   Platform p;
   Client client(p.berthd, p.ada.jwt);
   const std::string secret = expect(200, client.post("/api/auth/totp/setup")).body.at("secret");
@@ -234,7 +235,7 @@ TEST_CASE("a login that waits for its code ends with the password, and after fiv
   CHECK(go_on(begin(), recovery_code(0)).status == 303);
 }
 
-TEST_CASE("what is to come after the login can't end a header") {
+TEST_CASE("the path to continue at after the login can't end a header") {
   Platform p;
   const std::string evil = "/api/oauth/authorize?client_id=x\r\nSet-Cookie: berth_session=evil";
   for (const std::string& next :
@@ -257,7 +258,7 @@ TEST_CASE("what is to come after the login can't end a header") {
   }
 }
 
-TEST_CASE("the policy of a page holds no more of a redirect URI than its origin") {
+TEST_CASE("a page's policy contains no more of a redirect URI than its origin") {
   Platform p;
   Client owner(p.berthd, p.ada.jwt);
   const auto create = [&](const std::string& uri) {
@@ -293,7 +294,7 @@ std::string session_token_of(const Platform& p, const Answer& redirect) {
   return given.body.value("session_token", std::string());
 }
 
-TEST_CASE("the consent page names what a session is for, and the user can keep it to reading") {
+TEST_CASE("the consent page says what a session is for, and the user can restrict it to reading") {
   Platform p;
   p.browser.log_in(p.ada);
   Form form = authorization(p.app, "profile:read", challenge);
@@ -331,7 +332,9 @@ TEST_CASE("the consent page names what a session is for, and the user can keep i
   CHECK(may_act(reads));
 }
 
-TEST_CASE("an app that takes no session tokens isn't asked about, and can't get one behind that") {
+TEST_CASE(
+    "the page doesn't offer a session to an app without session tokens, which can't get one "
+    "later") {
   Platform p;
   p.browser.log_in(p.ada);
   Client owner(p.berthd, p.ada.jwt);

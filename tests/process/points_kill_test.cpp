@@ -136,7 +136,7 @@ std::int64_t effect(const Movement& movement) {
 
 }  // namespace
 
-TEST_CASE("kills under clients that ask again lose no answered movement and double none") {
+TEST_CASE("kills under clients that repeat requests lose no answered movement and double none") {
   const unsigned chosen = seed();
   WARN("BERTH_SEED=" << chosen);
   World world;

@@ -42,7 +42,7 @@ void check_refused(const Answer& answer, int limit) {
 
 }  // namespace
 
-TEST_CASE("as many requests a minute as the specification says, and not one more") {
+TEST_CASE("the specification's number of requests per minute is allowed, and not one more") {
   const Berthd berthd;
   Operator ada = operator_with_token(berthd, "ada");
   Operator ben = operator_with_token(berthd, "ben");
@@ -74,7 +74,7 @@ TEST_CASE("a fresh token of the same grant doesn't reset the count") {
   CHECK(Client(berthd, fresh.access_token).get("/api/deploy/tiers").status == 200);
 }
 
-TEST_CASE("logins of one address are counted, right or wrong") {
+TEST_CASE("logins from one address are counted, right or wrong") {
   const Berthd berthd;
   // Uses another account each time, because guessing at one is refused sooner.
   const auto guess = [](int number) {

@@ -47,7 +47,7 @@ std::string names(const Answer& found) {
 
 }  // namespace
 
-TEST_CASE("two become friends and end it") {
+TEST_CASE("two users become friends, and end it") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -86,7 +86,7 @@ TEST_CASE("two become friends and end it") {
   CHECK(ask(ada, bob) != id);
 }
 
-TEST_CASE("requests are rejected, withdrawn, and nobody else's") {
+TEST_CASE("requests are rejected and withdrawn, only by those who may") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -179,7 +179,7 @@ TEST_CASE("a block works both ways everywhere") {
         "validation_failed");
 }
 
-TEST_CASE("presence is online for a minute, and last_seen outlasts a restart") {
+TEST_CASE("a user is online for a minute, and last_seen survives a restart") {
   Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -255,7 +255,7 @@ TEST_CASE("users are found by a part of their names") {
   CHECK(ada.api.get(search + "%00%ff").status == 200);
 }
 
-TEST_CASE("an app plays for its user, and doesn't learn addresses") {
+TEST_CASE("an app acts for its user, and doesn't learn addresses") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator operator_ada = operator_with_token(berthd, "ada", {"profile:read"});
   Person bob = person(berthd, "bob");
@@ -300,7 +300,7 @@ TEST_CASE("live minutes earn points from the treasury") {
   CHECK(app.post("/api/sessions/heartbeat").body["points_earned"] == 3);
 }
 
-TEST_CASE("a session without a heartbeat ends by itself, and opens nothing any more") {
+TEST_CASE("a session without a heartbeat ends by itself, and is refused afterwards") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada", {"profile:read"});
   Client app(berthd, ada.tokens.session_token);
@@ -320,7 +320,7 @@ TEST_CASE("a session without a heartbeat ends by itself, and opens nothing any m
   expect(200, app.post("/api/sessions/end"));
 }
 
-TEST_CASE("a deleted account is nobody's friend and isn't found") {
+TEST_CASE("a deleted account has no friends and isn't found") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");

@@ -11,7 +11,7 @@ using namespace berth;
 using namespace berth::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("ads loop: campaigns whose time is over end, however many, and then it rests") {
+TEST_CASE("ads loop: campaigns whose time is over are ended, however many") {
   AdsWorld w;
   campaigns::Order order = AdsWorld::order();
   order.ends_at = w.world.clock.now() + 1h;
@@ -28,7 +28,7 @@ TEST_CASE("ads loop: campaigns whose time is over end, however many, and then it
   CHECK(w.world.db.writes() == writes);
 }
 
-TEST_CASE("ads loop: reservations that nobody reported go back, and can be served again") {
+TEST_CASE("ads loop: reservations that weren't reported are returned, and can be served again") {
   AdsWorld w;
   w.rules.viewer_daily_impressions = 1'000;
   // The budget pays for one impression.
@@ -72,7 +72,7 @@ TEST_CASE("ads loop: demand follows paid impressions, and only those of the wind
   CHECK(rate().popularity == 100);
 }
 
-TEST_CASE("ads loop: what was created is in memory before anybody asks for an ad") {
+TEST_CASE("ads loop: new campaigns are in memory before an ad is requested") {
   AdsWorld w;
   reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
   loop.run_once();

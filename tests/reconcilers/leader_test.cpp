@@ -83,7 +83,7 @@ struct Lease {
 
 }  // namespace
 
-TEST_CASE("of two candidates one leads, and the other at once when it ends", "[real]") {
+TEST_CASE("of two candidates one leads, and the other takes over at once when it ends", "[real]") {
   const TestCluster cluster;
   Lease lease(cluster.config());
   auto first = std::make_unique<Candidate>(cluster.config(), lease.name, long_lease);
@@ -111,7 +111,7 @@ TEST_CASE("of two candidates one leads, and the other at once when it ends", "[r
   CHECK(eventually([&] { return second.times == 1; }));
 }
 
-TEST_CASE("a holder that says nothing more is waited for, whatever its clock said", "[real]") {
+TEST_CASE("a silent holder is waited for, whatever its clock says", "[real]") {
   const TestCluster cluster;
   Lease lease(cluster.config());
   lease.client.create(held_by(lease.name, "somebody who is dead"));
@@ -147,7 +147,7 @@ TEST_CASE("a Lease that an admin gives to somebody else, or deletes", "[real]") 
   }
 }
 
-TEST_CASE("an API server that answers no more ends the leading before the Lease ends") {
+TEST_CASE("if the API server stops answering, leading ends before the Lease expires") {
   simulated::Cluster cluster(quick());
   const std::string name = new_name();
   Candidate candidate(config_of(cluster), name);
@@ -181,7 +181,7 @@ TEST_CASE("an API server that answers no more ends the leading before the Lease 
   CHECK(candidate.leader.state().last_error.empty());
 }
 
-TEST_CASE("a Lease that names the holder and can't be written ends the leading all the same") {
+TEST_CASE("if the Lease can't be written, leading ends even though it names the holder") {
   simulated::Cluster cluster(quick());
   Candidate candidate(config_of(cluster), new_name());
   candidate.leader.start();
@@ -193,7 +193,7 @@ TEST_CASE("a Lease that names the holder and can't be written ends the leading a
   CHECK(candidate.comes_to_lead());
 }
 
-TEST_CASE("never do two lead at once, whatever ends, comes back or fails") {
+TEST_CASE("there are never two leaders at once, whatever ends, returns or fails") {
   simulated::Cluster cluster(quick());
   const std::string name = new_name();
   std::array<std::unique_ptr<Candidate>, 3> candidates;
@@ -293,7 +293,7 @@ TEST_CASE("two berthd on one instance: only the one that leads writes, and the o
   second.client().remove(kube::leases, name_space, "berth-" + instance);
 }
 
-TEST_CASE("a leader that lost its cluster says so in the rows, and goes on when it is back") {
+TEST_CASE("a leader that lost its cluster says so in the rows, and continues when it is back") {
   simulated::Cluster cluster(quick());
   World world(config_of(cluster));
   world.lease_namespace = name_space;
@@ -313,7 +313,7 @@ TEST_CASE("a leader that lost its cluster says so in the rows, and goes on when 
   CHECK_FALSE(world.row(fresh).reason.has_value());
 }
 
-TEST_CASE("a write that has no time isn't sent") {
+TEST_CASE("a write without enough time isn't sent") {
   simulated::Cluster cluster(quick());
   kube::ClientOptions options;
   std::optional<std::chrono::milliseconds> time;

@@ -220,7 +220,7 @@ TEST_CASE("a container that ends with success is a crash too") {
   check_errored(see(pod), Reason::crash_loop, "exited with code 0");
 }
 
-TEST_CASE("a container that needs more memory than it has") {
+TEST_CASE("a container that needs more memory than it may use") {
   Pod pod;
   pod.state = waiting_state("CrashLoopBackOff");
   pod.last_state = ended_state(137, "", "OOMKilled");
@@ -262,7 +262,8 @@ TEST_CASE("a container that doesn't listen on its port") {
                 "GET /healthz on port 3000");
 }
 
-TEST_CASE("a pod that was ready gets its time before it is in trouble, and is running meanwhile") {
+TEST_CASE(
+    "a pod that was ready has some time before it counts as failing, and is running meanwhile") {
   Pod pod;
   pod.state = running_state(3600s);
   pod.ready_since = 1s;
@@ -274,7 +275,7 @@ TEST_CASE("a pod that was ready gets its time before it is in trouble, and is ru
   CHECK(see(pod, Status::running).observation.reason == Reason::port_not_listening);
 }
 
-TEST_CASE("a pod whose node is in doubt is not the container's trouble") {
+TEST_CASE("a pod on an unreachable node isn't the container's trouble") {
   Pod pod;
   pod.state = running_state(3600s);
   Live live{.deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {}};
@@ -285,7 +286,7 @@ TEST_CASE("a pod whose node is in doubt is not the container's trouble") {
   CHECK(seen.observation.health_status == "unhealthy");
 }
 
-TEST_CASE("a pod that no node takes") {
+TEST_CASE("a pod that no node accepts") {
   Pod pod;
   pod.more_conditions.push_back(
       condition_of("PodScheduled", "False", 2s, "0/1 nodes: Insufficient memory"));
@@ -295,7 +296,7 @@ TEST_CASE("a pod that no node takes") {
   check_errored(see(pod), Reason::unschedulable, "Insufficient memory");
 }
 
-TEST_CASE("pods that can't be made") {
+TEST_CASE("pods that can't be created") {
   Live live{.deployment = deployment(1, 0, 0), .pods = {}, .events = {}};
   const auto fail = [&](const std::string& message, Duration since) {
     live.deployment["status"]["conditions"] =
@@ -310,7 +311,7 @@ TEST_CASE("pods that can't be made") {
   ending.of_template = "old";
   live.pods = {ending.object()};
   live.pods[0]["metadata"]["deletionTimestamp"] = ago(1s);
-  // The end of another pod makes room.
+  // The end of this pod makes room.
   CHECK(fail(quota, 5s).observation.status == Status::pending);
   live.pods.clear();
   check_errored(fail("pods \"x\" is forbidden: violates PodSecurity", 5s), Reason::cluster_refused,
@@ -374,7 +375,7 @@ TEST_CASE("an evicted pod doesn't hide the one that replaces it") {
                 "Evicted: The node");
 }
 
-TEST_CASE("what the cluster refuses, and a cluster that is silent") {
+TEST_CASE("objects that the cluster refuses, and a cluster that is silent") {
   const auto no = refused(row_in(Status::pending), Live(), "admission webhook denied the request");
   CHECK(no.status == Status::errored);
   CHECK(no.reason == Reason::cluster_refused);
@@ -385,7 +386,7 @@ TEST_CASE("what the cluster refuses, and a cluster that is silent") {
   CHECK(silent.reason == Reason::cluster_unreachable);
 }
 
-TEST_CASE("only pods that aren't ready are asked about") {
+TEST_CASE("events are requested only for pods that aren't ready") {
   Pod unready;
   unready.name = "p-2";
   json leaving = Pod().object();

@@ -9,7 +9,7 @@ using namespace berth::reconcilers::test;
 using berth::deployments::Status;
 namespace kube = berth::kube;
 
-TEST_CASE("after a restore the cluster is what the restored rows say, and what is younger stays") {
+TEST_CASE("after a restore the cluster matches the restored rows, and newer objects stay") {
   TestCluster cluster;
   World world(cluster.config());
   world.wake();

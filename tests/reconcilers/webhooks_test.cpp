@@ -189,7 +189,7 @@ TEST_CASE("a delivery says what happened, and is signed") {
   CHECK(delivery.response_status == 204);
 }
 
-TEST_CASE("answers that the database refuses for a while are recorded once it takes them") {
+TEST_CASE("answers that the database can't take for a while are recorded later") {
   Fixture f;
   Receiver receiver;
   receiver.hold(true);
@@ -216,7 +216,8 @@ TEST_CASE("answers that the database refuses for a while are recorded once it ta
   CHECK(receiver.asked() == count);  // nothing was delivered twice
 }
 
-TEST_CASE("a receiver that fails, redirects and recovers gets everything, in order per subject") {
+TEST_CASE(
+    "a receiver that fails, redirects and recovers gets everything, in order for each subject") {
   Fixture f;
   Receiver receiver;
   const auto made = f.add(receiver.url());
@@ -239,7 +240,7 @@ TEST_CASE("a receiver that fails, redirects and recovers gets everything, in ord
   CHECK(receiver.elsewhere() == 0);
 }
 
-TEST_CASE("slow and dead receivers hold up nobody else") {
+TEST_CASE("slow and dead receivers don't hold up others") {
   Fixture f;
   Receiver slow, well;
   slow.hold(true);
@@ -262,7 +263,7 @@ TEST_CASE("slow and dead receivers hold up nobody else") {
   }));
 }
 
-TEST_CASE("an owner whose receivers are all slow holds up no other owner") {
+TEST_CASE("an owner with only slow receivers doesn't hold up other owners") {
   Fixture f;
   f.options.most_under_way = 8;
   f.options.most_of_owner = 4;
@@ -284,7 +285,7 @@ TEST_CASE("an owner whose receivers are all slow holds up no other owner") {
   REQUIRE(f.eventually([&] { return slow.received().size() == 24; }));
 }
 
-TEST_CASE("an answer counts as soon as its head is there, however its body goes on") {
+TEST_CASE("an answer counts as soon as its head arrives, whatever its body does") {
   Fixture f;
   httplib::Server server;
   server.Post("/", [](const httplib::Request&, httplib::Response& answer) {
@@ -320,7 +321,7 @@ TEST_CASE("a receiver that doesn't answer in time is tried again") {
   CHECK(received.front().body == received.back().body);
 }
 
-TEST_CASE("the cluster's own addresses aren't connected to, public or not") {
+TEST_CASE("the cluster's own addresses are never connected to, public or not") {
   Fixture f;
   f.closed = {parse_address_range("127.0.0.2/31").value()};
   Receiver receiver;
@@ -334,7 +335,7 @@ TEST_CASE("the cluster's own addresses aren't connected to, public or not") {
   CHECK(receiver.asked() == 1);
 }
 
-TEST_CASE("private addresses aren't connected to, by whatever name") {
+TEST_CASE("private addresses are never connected to, whatever name leads there") {
   Fixture f;
   f.reach = Reach::public_only;
   Receiver receiver;
@@ -359,7 +360,7 @@ TEST_CASE("private addresses aren't connected to, by whatever name") {
   CHECK(receiver.asked() == 0);
 }
 
-TEST_CASE("what was on its way when the loop ended is sent again by the next one") {
+TEST_CASE("deliveries under way when the loop ended are sent again by the next one") {
   Fixture f;
   Receiver receiver;
   const auto made = f.add(receiver.url());

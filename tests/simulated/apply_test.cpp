@@ -79,7 +79,7 @@ TEST_CASE("apply needs a field manager, and takes YAML") {
         400);
 }
 
-TEST_CASE("what a manager doesn't apply any more goes") {
+TEST_CASE("what a manager no longer applies is removed") {
   World world;
   world.apply(maps + "/a", config_map("a", {{"x", "1"}, {"y", "2"}}));
   const Answer less = world.apply(maps + "/a", config_map("a", {{"y", "2"}}));
@@ -95,7 +95,7 @@ TEST_CASE("what a manager doesn't apply any more goes") {
   CHECK_FALSE(first_container(bare).contains("readinessProbe"));
 }
 
-TEST_CASE("the last label and annotation can go") {
+TEST_CASE("the last label and annotation can be removed") {
   World world;
   Json labelled = config_map("a", {{"x", "1"}}, {{"l", "1"}});
   labelled["metadata"]["annotations"] = {{"n", "1"}};
@@ -111,7 +111,7 @@ TEST_CASE("the last label and annotation can go") {
   CHECK_FALSE(world.get(maps + "/a").body["metadata"].contains("managedFields"));
 }
 
-TEST_CASE("who joins the owners of what is there gets no time") {
+TEST_CASE("a manager that joins the owners of an unchanged field changes no time") {
   World world;
   world.apply(maps + "/a", config_map("a"), "one");
   const Answer joined = world.apply(maps + "/a", config_map("a"), "two", "false");
@@ -120,7 +120,7 @@ TEST_CASE("who joins the owners of what is there gets no time") {
   CHECK(manager(joined.body, "one")->contains("time"));
 }
 
-TEST_CASE("what somebody else owns too stays") {
+TEST_CASE("a field with another owner stays") {
   World world;
   world.apply(maps + "/a", config_map("a", {{"x", "1"}, {"y", "2"}}), "one");
   world.apply(maps + "/a", config_map("a", {{"x", "1"}}), "two", "false");

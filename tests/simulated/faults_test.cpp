@@ -9,7 +9,7 @@ namespace {
 const std::string maps = core + "configmaps";
 }
 
-TEST_CASE("requests fail as often as they are told to") {
+TEST_CASE("requests fail as often as a test demands") {
   World world;
   world.cluster.fail_next(2, 503);
   CHECK(world.get(maps).status == 503);

@@ -68,7 +68,7 @@ TEST_CASE("the shape of a list") {
   CHECK(world.get(certificates).body["items"][0]["kind"] == "Certificate");
 }
 
-TEST_CASE("versions that aren't, or aren't yet") {
+TEST_CASE("resource versions that are invalid or in the future") {
   World world;
   CHECK(world.get(maps + "?resourceVersion=abc").status == 400);
   CHECK(world.get(maps + "?watch=true&resourceVersion=abc").status == 500);

@@ -136,7 +136,7 @@ TEST_CASE("a rollout to an image that fails leaves the old pods, and misses its 
   CHECK(now["status"]["unavailableReplicas"] == 1);
 }
 
-TEST_CASE("scaling up and down to nothing") {
+TEST_CASE("scaling up, and down to zero") {
   World world;
   world.post(deployments, deployment("web"));
   REQUIRE(World::wait([&] { return ready(world, 1); }));
@@ -185,7 +185,7 @@ TEST_CASE("an image that isn't there: ErrImagePull and ImagePullBackOff") {
   CHECK(world.cluster.list("pods", "apps")[0]["status"]["phase"] == "Pending");
 }
 
-TEST_CASE("an image that crashes: CrashLoopBackOff, restarts, the last words") {
+TEST_CASE("an image that crashes: CrashLoopBackOff, restarts, its last output") {
   World world;
   world.post(deployments, deployment("web", "crash-loop:1"));
   const Json status = waiting_for(world, [](const Json& s) {
@@ -199,7 +199,7 @@ TEST_CASE("an image that crashes: CrashLoopBackOff, restarts, the last words") {
   CHECK(has_event(world, "BackOff", "Back-off restarting failed container web in pod web-"));
 }
 
-TEST_CASE("the last words are told only where the container asks for its log") {
+TEST_CASE("the last output is reported only if the container asks for its log") {
   World world;
   Json wanted = deployment("web", "crash:1");
   wanted["spec"]["template"]["spec"]["containers"][0].erase("terminationMessagePolicy");
@@ -370,7 +370,7 @@ TEST_CASE("the log of a pod") {
             "\" is waiting to start: trying and failing to pull image");
 }
 
-TEST_CASE("controllers that stand still catch up") {
+TEST_CASE("paused controllers catch up") {
   World world;
   world.cluster.pause_controllers();
   world.post(deployments, deployment("web"));
@@ -379,7 +379,7 @@ TEST_CASE("controllers that stand still catch up") {
   CHECK(World::wait([&] { return ready(world, 1); }));
 }
 
-TEST_CASE("nobody has the log of a pod without a node") {
+TEST_CASE("a pod without a node has no log") {
   World world;
   world.post(deployments, deployment("web", "unschedulable"));
   REQUIRE(has_event(world, "FailedScheduling", ""));
