@@ -56,7 +56,7 @@ void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount
 // When each grant was last used.
 class UseLog : public berth::UseLog {
  public:
-  UseLog() : berth::UseLog("UPDATE grants SET last_used_at = $2 WHERE id = $1") {}
+  UseLog() : berth::UseLog(R"(UPDATE grants SET last_used_at = $2 WHERE id = $1)") {}
 };
 
 }  // namespace berth::connections

@@ -33,11 +33,11 @@ void revoke_contents(db::Tx& tx, const std::string& grant_id);
 // operators' ones only where the user owns the app.
 ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool user_owns_app);
 
-// The family, grant, user and app that a token `t` hangs on: what to select first, and what to
-// join. Columns of one's own come behind them, from `after_holder` on.
-extern const std::string holder_columns;
-extern const std::string holder_joins;
-inline constexpr int after_holder = 12;
+// What the functions below read of a token's family, grant, user and app: "SELECT …, ", to be
+// continued with columns of one's own and FROM with the token's table as `t`, and what follows it.
+// $1 is the token's hash.
+extern const std::string select_holder;
+extern const std::string of_token;
 
 struct Holder {
   std::string grant_id;
