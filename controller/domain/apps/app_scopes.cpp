@@ -25,13 +25,13 @@ constexpr std::string_view select_request = R"(
     FROM scope_requests
     WHERE id = $1)";
 
-// `app_id` empty: of any app.
+// Returns the pending request; of any app if `app_id` is empty.
 ScopeRequest get_pending(db::Tx& tx, const std::string& id, const std::string& app_id = "") {
   auto rows = tx.query(select_request, id);
   if (!rows.next() || (!app_id.empty() && rows.text("app_id") != app_id))
     throw Error(Code::scope_request_not_found, "there is no such scope request");
   if (rows.text("status") != "pending")
-    throw Error(Code::invalid_state, "the scope request is " + rows.text("status") + " already");
+    throw Error(Code::invalid_state, "the scope request is already " + rows.text("status"));
   return request_of(rows);
 }
 
@@ -45,7 +45,7 @@ ScopeRequest decide(db::Tx& tx, const std::string& id, const std::string& status
   auto rows = tx.query(select_request, id);
   rows.next();
   const ScopeRequest decided = request_of(rows);
-  // Its owner knows of what he withdrew.
+  // The owner knows of a request that they withdrew themselves.
   if (status != "withdrawn")
     webhooks::emit(tx, decided.app_id, "scope_request.decided", id,
                    {{"id", id},
@@ -73,7 +73,7 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) 
       WHERE app_id = $1 AND status = 'pending')",
                 app.id) > 0)
     throw Error(Code::invalid_state,
-                "a scope request of this app is pending; withdraw it to ask for others");
+                "the app has a pending scope request; withdraw it before asking for other scopes");
   const std::string id = new_uuid(tx.now());
   tx.execute(R"(
       INSERT INTO scope_requests (id, app_id, requested_scopes, status, inserted_at)
@@ -111,7 +111,8 @@ ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id)
 
 ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor) {
   const ScopeRequest request = get_pending(tx, request_id);
-  App app = find(tx, request.app_id).value();  // deleting an app withdraws its requests
+  // Exists, because deleting an app withdraws its requests.
+  App app = find(tx, request.app_id).value();
   app.allowed_scopes = app.allowed_scopes | request.requested;
   app.approved_scopes = app.approved_scopes | request.requested;
   store_scopes(tx, app);

@@ -59,7 +59,7 @@ std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, co
   rows.next();
   const auto content = opened(data_key, rows.text("sealed"), id);
   if (!content) {
-    failed(tx, id, "it can't be opened with this data key");
+    failed(tx, id, "the mail can't be decrypted with this data key");
     return std::nullopt;
   }
   return Attempt{.id = id,
@@ -124,7 +124,7 @@ std::vector<Mail> list(db::Tx& tx, const std::string& data_key) {
                        max_listed);
   while (rows.next()) {
     const auto content = opened(data_key, rows.text("sealed"), rows.text("id"));
-    if (!content) throw std::runtime_error("a mail can't be opened with this data key");
+    if (!content) throw std::runtime_error("a mail can't be decrypted with this data key");
     mails.push_back({{.to = rows.text("to_address"),
                       .subject = rows.text("subject"),
                       .body = content->at("body"),

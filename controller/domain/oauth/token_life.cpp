@@ -1,4 +1,4 @@
-// Tokens after they were given: refreshed, checked, revoked.
+// Refreshing, checking and revoking tokens.
 #include <algorithm>
 
 #include "controller/base/crypto.h"
@@ -43,7 +43,7 @@ Caller caller_of(const db::Query& row, Instant now) {
           .expires_at = std::min(expires_at, holder.family_end)};
 }
 
-// A refusal that a token deserves is nothing to its inspector.
+// Introspection reports a refused token as inactive: returns nothing if `look` throws an Error.
 template <typename Look>
 std::optional<TokenFacts> unless_refused(Look&& look) {
   try {
@@ -69,7 +69,7 @@ std::optional<TokenFacts> access_facts(db::Tx& tx, const apps::App& client,
 std::optional<TokenFacts> refresh_facts(db::Tx& tx, const apps::App& client,
                                         const std::string& hash) {
   auto rows = find_refresh_token(tx, hash);
-  const bool is_usable = rows.next() && rows.null("consumed_at");  // it wasn't consumed
+  const bool is_usable = rows.next() && rows.null("consumed_at");
   if (!is_usable || !is_held_by(rows, client.id)) return std::nullopt;
   const Holder holder = holder_of(rows);
   return unless_refused([&] {
@@ -108,14 +108,14 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   const Holder holder = holder_of(rows);
   if (client && holder.app_id != client->id)
     return bad_refresh("the refresh token is unknown", "of_another_client", holder.user_id);
-  // Before anything else: whoever tries this without the client's secret changes nothing.
+  // This is checked first, so that a caller without the client's secret can't change anything.
   if (!client && rows.flag("refresh_requires_client"))
     return std::unexpected(
-        Error(Code::invalid_client, "this app refreshes with its client_id and client_secret"));
+        Error(Code::invalid_client, "this app must refresh with its client_id and client_secret"));
   const Family family = {.id = rows.text("family_id"), .end = holder.family_end};
   if (const auto consumed = rows.instant_or_null("consumed_at")) {
-    // A client that lost the answer tries again within the grace; anybody later is a thief or was
-    // robbed, and both lose the family.
+    // A client that lost the answer tries again within the grace. After that, either the caller or
+    // the earlier one is a thief, so all tokens of the family are revoked.
     const bool is_replay = tx.now() - *consumed >= policy.refresh_reuse_grace;
     if (is_replay) revoke_family(tx, family.id);
     return bad_refresh("the refresh token was used before",
@@ -125,7 +125,7 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   try {
     check_holder(rows, rows.instant("expires_at"), tx.now());
   } catch (const Error& refusal) {
-    // What the others are told, to refresh, is what failed here.
+    // Callers who get this error elsewhere are told to refresh, which is what failed here.
     return bad_refresh(refusal.code == Code::token_expired
                            ? "the refresh token has expired; ask the user again"
                            : refusal.what(),
@@ -136,11 +136,11 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
     const auto asked = parse_scopes(*scope);
     if (!asked || !asked->within(holder.scopes))
       return std::unexpected(
-          Error(Code::invalid_scope, "scope must hold some of: " + holder.scopes.text()));
+          Error(Code::invalid_scope, "scope must contain some of: " + holder.scopes.text()));
     scopes = *asked;
   }
   if (scopes.empty())
-    return bad_refresh("its scopes were withdrawn from the app", "scopes_withdrawn",
+    return bad_refresh("the app has lost the scopes of this token", "scopes_withdrawn",
                        holder.user_id);
   tx.execute(R"(
       UPDATE refresh_tokens

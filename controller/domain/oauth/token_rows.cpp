@@ -111,7 +111,7 @@ void check_holder(const db::Query& row, Instant expires_at, Instant now) {
   if (!row.null("family_revoked_at") || !row.null("grant_revoked_at") ||
       !row.null("app_deleted_at"))
     throw Error(Code::token_revoked, "the token was revoked");
-  // A family's end is absolute: tokens that it gave shortly before go with it.
+  // A family's end is absolute, so tokens that it gave shortly before expire with it.
   if (expires_at <= now || row.instant("family_end") <= now)
     throw Error(Code::token_expired, "the token has expired; refresh it");
   if (!row.null("user_suspended_at") || !row.null("app_suspended_at"))
