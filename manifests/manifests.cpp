@@ -104,7 +104,7 @@ Parts parts_of(const deployments::Wish& wish, const Settings& settings) {
 
 Object env_secret(const Parts& parts) {
   json data;
-  for (const auto& [key, value] : parts.wish.env) data[key] = base64(value);
+  for (const auto& [key, value] : parts.wish.secrets.env) data[key] = base64(value);
   return finished("env_secret.yaml", parts.with({{"data", data}}));
 }
 
@@ -117,32 +117,32 @@ std::string registry_key(const std::string& image) {
 }
 
 Object registry_secret(const Parts& parts) {
-  const auto& credentials = *parts.wish.registry_credentials;
+  const auto& credentials = *parts.wish.secrets.registry_credentials;
   const json entry = {{"username", credentials.username},
                       {"password", credentials.password},
                       {"auth", base64(credentials.username + ":" + credentials.password)}};
-  const json config = {{"auths", {{registry_key(parts.wish.deployment.image), entry}}}};
+  const json config = {{"auths", {{registry_key(parts.wish.deployment.container.image), entry}}}};
   Values values = parts.with({{"config", base64(config.dump())}});
   values["name"] = registry_secret_name(parts.wish.deployment.id);
   return finished("registry_secret.yaml", values);
 }
 
 json readiness_probe(const deployments::Deployment& deployment) {
-  if (!deployment.health_path) return filled("readiness_tcp.yaml", {});
-  return filled("readiness_http.yaml", {{"path", *deployment.health_path}});
+  if (!deployment.container.health_path) return filled("readiness_tcp.yaml", {});
+  return filled("readiness_http.yaml", {{"path", *deployment.container.health_path}});
 }
 
 json pull_secrets(const Parts& parts) {
-  if (!parts.wish.registry_credentials) return nullptr;
+  if (!parts.wish.secrets.registry_credentials) return nullptr;
   return json::array({{{"name", registry_secret_name(parts.wish.deployment.id)}}});
 }
 
 Values container_values(const deployments::Deployment& deployment) {
   const int cpu = deployment.cpu_limit_millicores;
   const int memory = deployment.memory_limit_mb;
-  return {{"image", deployment.image},
-          {"port", deployment.port},
-          {"port_text", std::to_string(deployment.port)},
+  return {{"image", deployment.container.image},
+          {"port", deployment.container.port},
+          {"port_text", std::to_string(deployment.container.port)},
           {"limits_cpu", millicores(cpu)},
           {"limits_memory", mebibytes(memory)},
           {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
@@ -266,7 +266,7 @@ std::vector<Object> of_namespace(const std::string& app_id, const deployments::A
 std::vector<Object> of_deployment(const deployments::Wish& wish, const Settings& settings) {
   const Parts parts = parts_of(wish, settings);
   std::vector<Object> objects = {env_secret(parts)};
-  if (wish.registry_credentials) objects.push_back(registry_secret(parts));
+  if (wish.secrets.registry_credentials) objects.push_back(registry_secret(parts));
   objects.push_back(finished("service.yaml", parts.with({{"deployment", wish.deployment.id}})));
   objects.push_back(deployment_object(parts, objects.front()));
   if (!wish.host_is_held) {

@@ -104,11 +104,12 @@ Trouble crash_trouble(const Object& terminated, const deployments::Deployment& d
 
 Trouble silent_trouble(const deployments::Deployment& deployment,
                        const std::vector<Object>& events) {
-  std::string message = deployment.health_path
-                            ? "GET " + *deployment.health_path + " on port " +
-                                  std::to_string(deployment.port) +
-                                  " does not answer with a status from 200 to 399"
-                            : "nothing listens on port " + std::to_string(deployment.port);
+  std::string message =
+      deployment.container.health_path
+          ? "GET " + *deployment.container.health_path + " on port " +
+                std::to_string(deployment.container.port) +
+                " does not answer with a status from 200 to 399"
+          : "nothing listens on port " + std::to_string(deployment.container.port);
   if (const std::string words = newest_event(events, "Unhealthy"); !words.empty())
     message += ": " + words;
   return {Reason::port_not_listening, message};

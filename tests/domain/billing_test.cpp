@@ -244,7 +244,7 @@ TEST_CASE("a suspended one is restarted or changed for the price of its period")
   wanted.port = 8080;
   CHECK(refusal([&] { f.restart(f.app, f.id); }) == "422 insufficient_balance");
   CHECK(refusal([&] { f.change(f.id, wanted); }) == "422 insufficient_balance");
-  CHECK(f.find_deployment(f.id).port == 3000);
+  CHECK(f.find_deployment(f.id).container.port == 3000);
   f.give(price);
   SECTION("restart") { f.restart(f.app, f.id); }
   SECTION("PATCH") { f.change(f.id, wanted); }

@@ -261,12 +261,10 @@ class World {
 inline deployments::Order order(const std::string& name = "shop",
                                 const std::string& tier = "wide") {
   return {.name = name,
-          .image = "ghcr.io/acme/web:1",
           .tier = tier,
           .custom_domain = {},
-          .health_path = {},
-          .env = {},
-          .registry_credentials = {}};
+          .container = {.image = "ghcr.io/acme/web:1"},
+          .secrets = {}};
 }
 
 }  // namespace berth::test

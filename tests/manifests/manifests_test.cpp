@@ -23,13 +23,13 @@ deployments::Wish wish_of(Status status = Status::pending) {
   wish.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
   wish.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
   wish.deployment.name = "shop";
-  wish.deployment.image = "ghcr.io/acme/shop:1";
-  wish.deployment.port = 3000;
+  wish.deployment.container.image = "ghcr.io/acme/shop:1";
+  wish.deployment.container.port = 3000;
   wish.deployment.memory_limit_mb = 512;
   wish.deployment.cpu_limit_millicores = 500;
   wish.deployment.rollout = 4;
   wish.deployment.status = status;
-  wish.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
+  wish.secrets.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
   return wish;
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("the container is ready when its port takes connections, or its health
   const std::string probe = "/spec/template/spec/containers/0/readinessProbe";
   auto objects = manifests::of_deployment(wish, settings);
   CHECK(text(*find(objects, "Deployment"), probe + "/tcpSocket/port") == "http");
-  wish.deployment.health_path = "/healthz?full=1";
+  wish.deployment.container.health_path = "/healthz?full=1";
   objects = manifests::of_deployment(wish, settings);
   CHECK(text(*find(objects, "Deployment"), probe + "/httpGet/path") == "/healthz?full=1");
   CHECK(!get(*find(objects, "Deployment"), probe).contains("tcpSocket"));
@@ -127,7 +127,7 @@ TEST_CASE("variables are in the secret, byte for byte, and nowhere else") {
   CHECK(parse_base64(data["QUOTE"].get<std::string>()) == "a: \"b\"\n- $(name)");
   for (const Object& object : objects) CHECK(object.dump().find("blue") == std::string::npos);
   auto bare = wish_of();
-  bare.env.clear();
+  bare.secrets.env.clear();
   CHECK(!find(manifests::of_deployment(bare, settings), "Secret")->contains("data"));
 }
 
@@ -147,18 +147,18 @@ TEST_CASE(
   wish.deployment.rollout = 5;
   CHECK(of_template(wish) != before);
   wish = wish_of();
-  wish.env["COLOR"] = "red";
+  wish.secrets.env["COLOR"] = "red";
   CHECK(of_template(wish) != before);
   wish = wish_of();
-  wish.deployment.image = "ghcr.io/acme/shop:2";
+  wish.deployment.container.image = "ghcr.io/acme/shop:2";
   CHECK(of_template(wish) != before);
 }
 
 TEST_CASE("registry credentials become a pull secret for the image's host") {
   auto wish = wish_of();
-  wish.registry_credentials = {"robot", "s3cret"};
+  wish.secrets.registry_credentials = {"robot", "s3cret"};
   const auto host_of = [&](const std::string& image) {
-    wish.deployment.image = image;
+    wish.deployment.container.image = image;
     const auto objects = manifests::of_deployment(wish, settings);
     const Object& secret = *find(objects, "Secret", "-registry");
     CHECK(secret["type"] == "kubernetes.io/dockerconfigjson");

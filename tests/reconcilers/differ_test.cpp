@@ -27,13 +27,13 @@ std::vector<json> all_objects() {
   wish.deployment.id = "d-1";
   wish.deployment.app_id = "a-1";
   wish.deployment.name = "shop";
-  wish.deployment.image = "ghcr.io/acme/shop:1";
-  wish.deployment.port = 8080;
-  wish.deployment.health_path = "/";
+  wish.deployment.container.image = "ghcr.io/acme/shop:1";
+  wish.deployment.container.port = 8080;
+  wish.deployment.container.health_path = "/";
   wish.deployment.memory_limit_mb = 1024;
   wish.deployment.cpu_limit_millicores = 1000;
-  wish.env = {{"A", "1"}};
-  wish.registry_credentials = {"robot", "secret"};
+  wish.secrets.env = {{"A", "1"}};
+  wish.secrets.registry_credentials = {"robot", "secret"};
   const manifests::Settings settings = {.instance = "i",
                                         .apps_domain = "apps.example",
                                         .ingress_class = "traefik",

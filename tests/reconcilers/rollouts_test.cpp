@@ -124,7 +124,8 @@ TEST_CASE(
   REQUIRE(eventually([&] {
     gone += tenant.cluster.page("shop.apps.example").status == 200 ? 0 : 1;
     const auto row = tenant.world.row(tenant.id);
-    return row.status == Status::running && row.image == "ghcr.io/acme/web:3" && pods() == 1;
+    return row.status == Status::running && row.container.image == "ghcr.io/acme/web:3" &&
+           pods() == 1;
   }));
   CHECK(gone == 0);
 }

@@ -48,17 +48,17 @@ json encode(const Deployment& row, const Services& services) {
           {"deploy_tier_id", row.tier_id},
           {"name", row.name},
           {"container_name", deployments::object_name(row.id)},
-          {"container_image", row.image},
+          {"container_image", row.container.image},
           {"subdomain", row.name},
           {"status", deployments::to_string(row.status)},
           {"phase", row.phase},
           {"reason", reason_or_null(row.reason)},
           {"cause", reason_or_null(row.cause)},
           {"message", or_null(row.message)},
-          {"port", row.port},
+          {"port", row.container.port},
           {"tier", row.tier_slug},
           {"env_keys", row.env_keys},
-          {"health_path", or_null(row.health_path)},
+          {"health_path", or_null(row.container.health_path)},
           {"url", url_of(row, services)},
           {"memory_limit_mb", row.memory_limit_mb},
           {"cpu_limit_millicores", row.cpu_limit_millicores},
@@ -117,14 +117,13 @@ std::optional<deployments::RegistryCredentials> decode_credentials(const json& b
 }
 
 deployments::Order decode_order(const json& body) {
-  deployments::Order order = {.name = body.at("name"),
-                              .image = body.at("image"),
-                              .tier = body.at("tier"),
-                              .custom_domain = text_or_nothing(body, "custom_domain"),
-                              .health_path = text_or_nothing(body, "health_path"),
-                              .env = decode_env(body),
-                              .registry_credentials = decode_credentials(body)};
-  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.port = port;
+  deployments::Order order = {
+      .name = body.at("name"),
+      .tier = body.at("tier"),
+      .custom_domain = text_or_nothing(body, "custom_domain"),
+      .container = {.image = body.at("image"), .health_path = text_or_nothing(body, "health_path")},
+      .secrets = {.env = decode_env(body), .registry_credentials = decode_credentials(body)}};
+  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.container.port = port;
   return order;
 }
 

@@ -14,24 +14,15 @@ namespace {
 
 // What a change leads to, and the names of the fields that differ by it.
 struct Next {
-  std::string image;
-  int port = 0;
+  ContainerSpec container;
+  Secrets secrets;
   std::optional<std::string> custom_domain;
-  std::optional<std::string> health_path;
-  std::map<std::string, std::string> env;
-  std::optional<RegistryCredentials> credentials;
-  std::vector<std::string> container;  // fields for which the container is replaced
+  std::vector<std::string> container_fields;  // for these, the container is replaced
   bool other_domain = false;
   std::string old_tier;             // its slug
   std::optional<tiers::Tier> tier;  // another one
   std::int64_t price = 0;           // of that for the rest of the period; below 0: credited
 };
-
-bool same(const std::optional<RegistryCredentials>& a,
-          const std::optional<RegistryCredentials>& b) {
-  if (!a || !b) return !a && !b;
-  return a->username == b->username && a->password == b->password;
-}
 
 std::map<std::string, std::string> merged(std::map<std::string, std::string> env,
                                           const Change& change) {
@@ -46,33 +37,37 @@ std::map<std::string, std::string> merged(std::map<std::string, std::string> env
 
 Next next_of(const Wish& now, const Change& change) {
   const Deployment& row = now.deployment;
-  Next next = {.image = change.image.value_or(row.image),
-               .port = change.port.value_or(row.port),
+  Next next = {.container = {.image = change.image.value_or(row.container.image),
+                             .port = change.port.value_or(row.container.port),
+                             .health_path = change.health_path.value_or(row.container.health_path)},
+               .secrets = {.env = merged(now.secrets.env, change),
+                           .registry_credentials = change.registry_credentials.value_or(
+                               now.secrets.registry_credentials)},
                .custom_domain = change.custom_domain.value_or(row.custom_domain),
-               .health_path = change.health_path.value_or(row.health_path),
-               .env = merged(now.env, change),
-               .credentials = change.registry_credentials.value_or(now.registry_credentials),
-               .container = {},
+               .container_fields = {},
                .old_tier = row.tier_slug,
                .tier = {}};
-  if (next.image != row.image) next.container.emplace_back("image");
-  if (next.port != row.port) next.container.emplace_back("port");
-  if (next.health_path != row.health_path) next.container.emplace_back("health_path");
-  if (next.env != now.env) next.container.emplace_back("env_vars");
-  if (!same(next.credentials, now.registry_credentials))
-    next.container.emplace_back("registry_credentials");
+  const auto note = [&](bool differs, const char* field) {
+    if (differs) next.container_fields.emplace_back(field);
+  };
+  note(next.container.image != row.container.image, "image");
+  note(next.container.port != row.container.port, "port");
+  note(next.container.health_path != row.container.health_path, "health_path");
+  note(next.secrets.env != now.secrets.env, "env_vars");
+  note(next.secrets.registry_credentials != now.secrets.registry_credentials,
+       "registry_credentials");
   next.other_domain = next.custom_domain != row.custom_domain;
   return next;
 }
 
 void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next) {
-  std::vector<std::string> fields = next.container;
+  std::vector<std::string> fields = next.container_fields;
   if (next.other_domain) fields.emplace_back("custom_domain");
   nlohmann::json details = {{"kind", to_string(RolloutKind::patch)}, {"fields", fields}};
   if (next.tier)
     details["tier"] = {{"from", next.old_tier}, {"to", next.tier->slug}, {"amount", next.price}};
-  const bool rolls_out = !next.container.empty() && row.status != Status::stopped;
-  if (!next.container.empty()) details["generation"] = row.generation + 1;
+  const bool rolls_out = !next.container_fields.empty() && row.status != Status::stopped;
+  if (!next.container_fields.empty()) details["generation"] = row.generation + 1;
   write_log(tx, row.id,
             {.action = "deploy",
              .status = rolls_out ? "started" : "succeeded",
@@ -82,19 +77,11 @@ void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Nex
 
 void replace_container(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next,
                        const std::string& data_key) {
-  const SealedEnv env = seal_env(row.id, next.env, data_key);
-  const auto credentials =
-      next.credentials ? std::optional(seal_credentials(row.id, *next.credentials, data_key))
-                       : std::nullopt;
-  tx.execute(
-      "UPDATE deployments SET image = $2, port = $3, health_path = $4, env_keys = $5, env_sealed "
-      "= $6, credentials_sealed = $7, request_id = $8, updated_at = $9, generation = generation + "
-      "1, status = CASE WHEN status IN ('stopped', 'pending') THEN status ELSE 'deploying' END, "
-      "phase = '', reason = NULL, cause = NULL, message = NULL, health_status = NULL WHERE id = $1",
-      row.id, next.image, next.port, next.health_path, env.keys, env.values, credentials,
-      actor.request_id, tx.now());
+  store_container(tx, row.id, next.container, seal(next.secrets, row.id, data_key));
+  begin_generation(
+      tx, row.id,
+      {.status = status_with_new_container(row.status), .request_id = actor.request_id});
   begin_revision(tx, row.id, RolloutKind::patch, actor.user_id);
-  tx.notify(db::Topic::deployment, row.id);
 }
 
 void change_domain(db::Tx& tx, const Deployment& row, const std::optional<std::string>& domain,
@@ -114,7 +101,7 @@ void change_domain(db::Tx& tx, const Deployment& row, const std::optional<std::s
 void set_tier(db::Tx& tx, const Deployment& row, const std::string& slug, Next& next) {
   next.tier = payable_tier(tx, slug);
   check_tier_allowed(*apps::find(tx, row.app_id), *next.tier);
-  next.container.emplace_back("tier");
+  next.container_fields.emplace_back("tier");
 }
 
 // The row as it is afterwards: one that waited for points is deploying.
@@ -138,14 +125,14 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   if (change.custom_domain && *change.custom_domain)
     change.custom_domain = domain_names::normalised(**change.custom_domain);
   Next next = next_of(*wish(tx, id, data_key), change);
-  check(change, next.env, rules);
+  check(change, next.secrets.env, rules);
   if (change.tier && *change.tier != row.tier_slug) set_tier(tx, row, *change.tier, next);
   if (next.custom_domain && (change.custom_domain || next.tier))
     check_has_domains(next.tier ? *next.tier : *tiers::find(tx, row.tier_id));
   if (change.custom_domain) change_domain(tx, row, next.custom_domain, data_key);
-  if (!next.other_domain && next.container.empty()) return *find(tx, id);
+  if (!next.other_domain && next.container_fields.empty()) return *find(tx, id);
   const Deployment paid = pay_for(tx, row, actor, next);
-  if (!next.container.empty()) replace_container(tx, paid, actor, next, data_key);
+  if (!next.container_fields.empty()) replace_container(tx, paid, actor, next, data_key);
   log_change(tx, paid, actor, next);
   return *find(tx, id);
 }

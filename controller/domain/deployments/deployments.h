@@ -45,9 +45,29 @@ enum class Reason {
 std::string_view to_string(Reason reason);
 std::optional<Reason> parse_reason(std::string_view text);
 
+inline constexpr int default_port = 3000;
+
+// What a deployment's container is made of: orders ask for it, changes alter it, revisions remember
+// it, and rollbacks bring it back. Memory and CPU aren't part of it: the tier decides them, and a
+// rollback leaves the tier as it is.
+struct ContainerSpec {
+  std::string image;
+  int port = default_port;
+  std::optional<std::string> health_path;
+  bool operator==(const ContainerSpec&) const = default;
+};
+
 struct RegistryCredentials {
   std::string username;
   std::string password;
+  bool operator==(const RegistryCredentials&) const = default;
+};
+
+// The part of a container that is stored encrypted and never shown.
+struct Secrets {
+  std::map<std::string, std::string> env;
+  std::optional<RegistryCredentials> registry_credentials;
+  bool operator==(const Secrets&) const = default;
 };
 
 struct Deployment {
@@ -57,12 +77,10 @@ struct Deployment {
   std::string tier_id;
   std::string tier_slug;
   std::string name;  // the sub-domain; unique among all that aren't destroyed
-  std::string image;
-  int port = 0;
+  ContainerSpec container;
+  std::vector<std::string> env_keys;
   std::optional<std::string> custom_domain;
   std::optional<std::string> served_domain;  // custom_domain, while its certificate is active
-  std::optional<std::string> health_path;
-  std::vector<std::string> env_keys;
   int memory_limit_mb = 0;
   int cpu_limit_millicores = 0;
 
@@ -109,18 +127,14 @@ inline constexpr size_t max_env_key_length = 128;
 inline constexpr size_t max_env_bytes = 256 * 1024;  // of all keys and values; a Secret takes 1 MiB
 inline constexpr size_t max_image_length = 512;
 inline constexpr size_t max_health_path_length = 256;
-inline constexpr int default_port = 3000;
 inline constexpr std::string_view reserved_env_prefix = "BERTH_";
 
 struct Order {  // a create request, decoded
   std::string name;
-  std::string image;
   std::string tier;
-  int port = default_port;
   std::optional<std::string> custom_domain;
-  std::optional<std::string> health_path;
-  std::map<std::string, std::string> env;
-  std::optional<RegistryCredentials> registry_credentials;
+  ContainerSpec container;
+  Secrets secrets;
 };
 
 // A change request, decoded: what isn't set stays. Within, nothing means "none any more".
@@ -213,8 +227,7 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 // A deployment with its secrets opened: everything that its objects are made of.
 struct Wish {
   Deployment deployment;
-  std::map<std::string, std::string> env;
-  std::optional<RegistryCredentials> registry_credentials;
+  Secrets secrets;
   // Another, destroyed deployment of the same name isn't off the cluster yet: our Ingress waits.
   bool host_is_held = false;
 };

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/deployment_rows.h"
 
 // Revisions: what each rollout was asked to run. Each begins with a generation of its deployment;
 // those that came to run are what a rollback goes back to. For the files of this folder alone.
@@ -20,12 +20,8 @@ struct Revision {
   std::int64_t generation = 0;
   std::string kind;
   std::optional<std::string> initiated_by;
-  std::string image;
-  int port = 0;
-  std::optional<std::string> health_path;
-  std::string env_keys;
-  std::string env_sealed;
-  std::optional<std::string> credentials_sealed;
+  ContainerSpec container;
+  SealedSecrets secrets;
   std::optional<std::string> image_digest;
   Instant started_at;
   bool succeeded = false;

@@ -99,15 +99,15 @@ void check_registry(const std::string& image, const Rules& rules) {
 void check(const Order& order, const Rules& rules) {
   Details wrong;
   check_name(order.name, rules, wrong);
-  check_port(order.port, wrong);
-  check_image(order.image, rules, wrong);
+  check_port(order.container.port, wrong);
+  check_image(order.container.image, rules, wrong);
   if (order.tier.empty()) wrong["tier"].push_back("must be the slug of a tier");
-  check_env(order.env, wrong);
+  check_env(order.secrets.env, wrong);
   if (order.custom_domain) check_domain(*order.custom_domain, rules, wrong);
-  if (order.health_path) check_health_path(*order.health_path, wrong);
+  if (order.container.health_path) check_health_path(*order.container.health_path, wrong);
   if (!wrong.empty())
     throw Error(Code::validation_failed, "the deployment can't be created like this", wrong);
-  check_registry(order.image, rules);
+  check_registry(order.container.image, rules);
 }
 
 void check(const Change& change, const std::map<std::string, std::string>& env,

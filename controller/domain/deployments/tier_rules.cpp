@@ -21,10 +21,11 @@ void check_tier_allowed(const apps::App& app, const tiers::Tier& tier) {
 }
 
 int used_of_tier(db::Tx& tx, const std::string& owner_id, const std::string& tier_id) {
-  return int(
-      tx.number("SELECT count(*) FROM deployments WHERE owner_id = $1 AND tier_id = $2 AND status "
-                "<> 'destroyed'",
-                owner_id, tier_id));
+  return int(tx.number(R"(
+      SELECT count(*)
+      FROM deployments
+      WHERE owner_id = $1 AND tier_id = $2 AND status <> 'destroyed')",
+                       owner_id, tier_id));
 }
 
 void check_tier_cap(db::Tx& tx, const std::string& owner_id, const tiers::Tier& tier) {
