@@ -1,4 +1,4 @@
-// The visitor's own account.
+// The pages of the visitor's own account.
 #include "api/pages/page.h"
 #include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/new_password.h"
@@ -21,7 +21,7 @@ Values session_values(const accounts::SessionInfo& session, const std::string& c
   return values;
 }
 
-// Read anew: what the form has just changed shows.
+// Reads the account again, so that the page shows what the form has just changed.
 Page account_page(const Visit& visit) {
   return visit.services.db.read([&](db::Tx& tx) {
     const accounts::User user = accounts::find(tx, visit.user().id).value_or(visit.user());
@@ -43,7 +43,7 @@ Page account_page(const Visit& visit) {
   });
 }
 
-// Does it, and shows the account with what was done, or with the reason why not.
+// Runs `work` and shows the account, with what was done or with the reason why it was refused.
 template <typename Work>
 Page change(Visit& visit, const char* done, Work&& work) {
   return unless_refused(
@@ -58,7 +58,7 @@ Page change(Visit& visit, const char* done, Work&& work) {
 
 }  // namespace
 
-// Where somebody lands who types the platform's address.
+// The page for visitors who enter the platform's address.
 Page show_home(Visit&) { return go_to("/account"); }
 
 Page show_account(Visit& visit) { return account_page(visit); }

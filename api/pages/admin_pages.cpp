@@ -5,7 +5,7 @@
 namespace berth::api::pages {
 namespace {
 
-// The newest hundred: those behind them show when these are decided.
+// Shows the newest hundred. Older ones appear after some of these are decided.
 Page requests_page(const Visit& visit) {
   Page page = {.title = "Scope requests", .content = "scope_requests"};
   visit.services.db.read([&](db::Tx& tx) {

@@ -23,7 +23,7 @@ Values session_values(const connections::Connection& connection) {
   return values;
 }
 
-// Empty: no limit.
+// Returns nothing, which means no limit, if the text is empty.
 std::optional<std::int64_t> typed_limit(const std::string& text) {
   if (text.empty()) return std::nullopt;
   std::int64_t limit = -1;

@@ -1,4 +1,4 @@
-// What the links in mails lead to.
+// The pages that links in mails lead to.
 #include "api/pages/page.h"
 #include "api/resources/accounts/new_password.h"
 #include "controller/domain/lifecycle/passwords.h"
@@ -6,7 +6,8 @@
 namespace berth::api::pages {
 namespace {
 
-// The token is used up by a button, not by the link: programs that look at mail follow links.
+// The token is used up by pressing a button and not by opening the link, because programs that scan
+// mail open links.
 Page token_page(std::string title, std::string_view content, const std::string& token) {
   Page page = {.title = std::move(title), .content = content};
   page.values.set("token", token);

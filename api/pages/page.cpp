@@ -39,10 +39,10 @@ Page message(std::string title, const std::vector<std::string>& paragraphs, std:
 }
 
 Page refused(Page page, const Error& error) {
-  // 401 would ask the browser for credentials of its own.
+  // With 401, the browser would ask for credentials itself.
   page.status = status(error.code) == 401 ? 422 : status(error.code);
   std::string text = error.what();
-  // A field's name as people write it: "referral code".
+  // The field's name is written as people write it, such as "referral code".
   if (const auto field = error.details.begin();
       field != error.details.end() && text.starts_with(field->first))
     std::replace(text.begin(), text.begin() + std::ptrdiff_t(field->first.size()), '_', ' ');
@@ -54,7 +54,8 @@ Page refused(Page page, const Error& error) {
 }
 
 std::string safe_next(const std::string& next) {
-  // It becomes a header (Location): a line's end, or what else no URL has, isn't followed.
+  // The path is sent in a header (Location), so line ends and other characters that no URL contains
+  // are refused.
   const bool is_plain =
       std::ranges::all_of(next, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   if (is_plain && next.starts_with("/api/oauth/authorize?")) return next;

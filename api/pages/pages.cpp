@@ -17,7 +17,7 @@ namespace {
 
 enum class Who { anybody, user, admin };
 
-const Rate shown = per_minute(120);  // pages that one network may look at
+const Rate shown = per_minute(120);  // page views from one network
 const Rate sent = per_minute(20);    // forms of one kind
 
 bool wants_html(const Request& request) {
@@ -35,7 +35,7 @@ Page refuse(int status, const std::string& title, const std::string& text) {
 struct Pages::Row {
   std::string_view method;
   std::string_view path;
-  std::string_view name;  // in the metrics
+  std::string_view name;  // in metrics
   Who who;
   Page (*run)(Visit&);
 };
@@ -87,7 +87,7 @@ const Pages::Row* Pages::find(const Request& request) {
 
 namespace {
 
-// Whether it is one source of a policy and no more: an origin or a scheme (CSP 3, section 2.3.1).
+// Whether the text is exactly one source of a policy: an origin or a scheme (CSP 3, section 2.3.1).
 bool is_source(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) != 0 || std::string_view("+-.:/[]").contains(char(c)));
@@ -128,7 +128,7 @@ void show(const Visit& visit, Page page, Response& response) {
   response.body = render(page.content, page.values);
 }
 
-// The page of a row, or why it isn't shown.
+// Returns the page of a row, or the page that says why it can't be shown.
 Page answer(Visit& visit, Who who, Page (*run)(Visit&)) {
   if (who != Who::anybody && !visit.visitor) {
     const std::string path(visit.http.path);
@@ -247,7 +247,8 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   if (!page.event && is_form && page.status < 400) page.event = security_event_of_success(row.name);
   if (page.event) note(*page.event);
   if (page.session) {
-    // A new form cookie with each session: what was planted before doesn't outlive the login.
+    // Each new session gets a new form cookie, so that one that somebody planted becomes useless at
+    // login.
     visit.form_id = random_token("");
     response.add_header("Set-Cookie", cookies_.set_form(visit.form_id));
     response.add_header("Set-Cookie",

@@ -57,7 +57,8 @@ Version parse_version(std::string_view text) {
   throw Refusal(400, "the request line is malformed");
 }
 
-// RFC 9112, 3.2: origin-form, absolute-form (whose authority outranks the Host field) or "*".
+// RFC 9112, section 3.2: origin-form; absolute-form, whose authority takes precedence over the Host
+// field; or "*".
 void parse_target(std::string_view target, Request& request) {
   constexpr std::array<std::string_view, 2> schemes = {"http://", "https://"};
   for (const std::string_view scheme : schemes) {
@@ -125,8 +126,8 @@ std::size_t parse_content_length(std::string_view value) {
   return length;
 }
 
-// RFC 9112, 6.1 and 6.3, on the strict side: whatever could make a proxy before us see another end
-// of the body is refused.
+// Follows RFC 9112, sections 6.1 and 6.3, strictly: everything is refused that could make a proxy
+// in front of berthd see another end of the body.
 void parse_framing(const Headers& headers, RequestHead& head) {
   const auto transfer = headers.find("Transfer-Encoding");
   const std::size_t lengths = headers.count("Content-Length");
@@ -165,7 +166,8 @@ void parse_host(Version version, Request& request) {
 }
 
 void parse_body_conditions(const Request& request, RequestHead& head) {
-  // A compressed body could be a thousand times its size on the wire, and nothing here needs one.
+  // A decompressed body could be a thousand times as large as what was sent, and no route needs
+  // compression.
   for (const auto& [name, value] : request.headers) {
     if (equal_ignoring_case(name, "Content-Encoding") && !value.empty() &&
         !equal_ignoring_case(value, "identity")) {
@@ -229,7 +231,8 @@ RequestHead parse_head(std::string_view head, Request& request) {
       parsed.persistence = Persistence::close;
     }
   }
-  // HTTP/1.0 keeps connections only on request (RFC 9112, appendix C.2.2); nobody needs that now.
+  // In HTTP/1.0, connections stay open only on request (RFC 9112, appendix C.2.2), which isn't
+  // supported.
   if (parsed.version == Version::http_1_0) parsed.persistence = Persistence::close;
   return parsed;
 }

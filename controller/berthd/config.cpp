@@ -37,7 +37,7 @@ const Key* find_key(std::string_view name) {
   return row == config_keys().end() ? nullptr : &*row;
 }
 
-// `name` is a key, or a key with `-file`.
+// `name` is a key, or a key followed by `-file`.
 void set(Values& values, const std::string& name, const std::string& text,
          const std::string& source) {
   if (find_key(name) != nullptr) {
@@ -95,7 +95,7 @@ std::string shown(const Key& key, const std::string& text) {
   return text;
 }
 
-// The command line is there for every process of the machine to read.
+// Every process on the machine can read command lines.
 void refuse_secrets_in_flags(const Config& config,
                              const std::map<std::string, std::string>& flags) {
   for (const auto& [name, text] : flags) {
@@ -123,14 +123,14 @@ void check_whole(const Config& config) {
   if (!config.rate_limits) refuse("rate-limits: off is for development only");
   if (config.webhook_allow_private) refuse("webhook-allow-private: on is for development only");
   if (!config.base_url) refuse("base-url: production needs one");
-  // Passwords, session cookies and tokens go there.
+  // Passwords, session cookies and tokens are sent to this address.
   if (config.base_url->starts_with("http://") &&
       !is_loopback(parse_url(*config.base_url).value().host))
     refuse("base-url: '" + *config.base_url +
            "' is plain http; production takes an https URL, or http to this machine alone "
            "(localhost, 127.0.0.1, [::1]). Behind a proxy that ends TLS, base-url is the URL that "
            "the proxy serves");
-  // Cookies of the one would reach the other: tenants must not be able to set ours.
+  // The two domains must not share cookies, so that tenants can't set cookies for the platform.
   const std::string ours = domain_names::registered(parse_url(*config.base_url).value().host);
   if (ours == domain_names::registered(config.apps_domain))
     refuse("apps-domain: " + config.apps_domain + " and base-url share the domain " + ours +

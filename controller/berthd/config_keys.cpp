@@ -31,9 +31,9 @@ constexpr std::string_view default_ads =
     "{viewer-daily-impressions: 100, reservation-seconds: 600, open-per-app: 100, "
     "open-per-campaign: 1000}";
 
-// Names under which somebody could speak for the platform or get its mail (RFC 2142 and the
-// addresses to which CAs write), and hosts that people or programs look for by themselves. Ordinary
-// words that operators want for their apps (app, web, docs, blog, shop) aren't among them.
+// Names that could pass for the platform's own or receive its mail (RFC 2142, and the addresses to
+// which certificate authorities write), and hosts that people or programs look up on their own.
+// Ordinary words that operators want for their apps (app, web, docs, blog, shop) aren't included.
 constexpr std::string_view default_reserved_names =
     "abuse,account,accounts,admin,administrator,api,auth,autoconfig,autodiscover,berth,berthd,"
     "billing,console,dashboard,dns,email,ftp,help,helpdesk,hostmaster,imap,internal,isatap,"
@@ -70,7 +70,7 @@ Duration duration(const std::string& text) {
   return value;
 }
 
-// Nothing: there is none.
+// Returns nothing if there is no time-out.
 std::optional<Duration> idle_timeout(const std::string& text) {
   const Duration value = duration(text);
   if (value.count() == 0) return std::nullopt;
@@ -100,7 +100,7 @@ bool is_name_server(const std::string& text) {
   return is_ip_address(server.host) && server.port > 0;
 }
 
-// A registry's host, and as much of its images' path as shall count.
+// Whether the text is a registry's host, optionally with the beginning of its images' paths.
 bool is_image_prefix(const std::string& text) {
   const auto url = parse_url("https://" + text);
   return url && !url->has_user() && url->rest.find_first_of("?#") == std::string::npos;
@@ -108,7 +108,7 @@ bool is_image_prefix(const std::string& text) {
 
 std::vector<std::string> list(const std::string& text) {
   std::vector<std::string> items;
-  if (text == "[]") return items;  // an empty list of the YAML file
+  if (text == "[]") return items;  // an empty list in the YAML file
   std::istringstream in(text);
   for (std::string item; std::getline(in, item, ',');) {
     while (!item.empty() && item.front() == ' ') item.erase(0, 1);
@@ -130,7 +130,7 @@ json structured(const std::string& text) {
   }
 }
 
-// Whether `value` is what a field of type T holds: a text, true or false, or a whole number.
+// Whether `value` has the type that a field of type T needs: a text, a boolean or a whole number.
 template <typename T>
 bool is_a(const json& value) {
   if constexpr (std::is_same_v<T, std::string>)
@@ -141,7 +141,7 @@ bool is_a(const json& value) {
     return value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
 }
 
-// Nothing where the entry doesn't have the field, or it is null.
+// Returns nothing if the entry doesn't have the field, or it is null.
 template <typename T>
 std::optional<T> optional_field(const json& entry, const char* name) {
   const auto value = entry.find(name);
@@ -281,7 +281,7 @@ std::vector<AddressRange> address_ranges(const std::string& text, const char* al
 void take_base_url(Config& config, const std::string& text) {
   if (text.empty()) return;
   const auto url = parse_url(text);
-  // Pages, cookies and discovery documents stand at the root of their host (RFC 8414, section 3.1).
+  // Pages, cookies and discovery documents are at the root of their host (RFC 8414, section 3.1).
   if (!url || !url->is_web() || url->has_user() || (!url->rest.empty() && url->rest != "/"))
     want("an http or https URL of a host, without a path and a query");
   config.base_url = url->origin();
@@ -289,7 +289,7 @@ void take_base_url(Config& config, const std::string& text) {
 
 void take_smtp_url(Config& config, const std::string& text) {
   if (text.empty()) return;
-  // Never its value in the refusal: the password stands in it.
+  // The refusal never repeats the value, because it contains the password.
   constexpr const char* wanted = "smtp:// or smtps:// URL with a host, and nothing behind the port";
   const auto url = parse_url(text);
   const bool is_smtp = url && (url->scheme == "smtp" || url->scheme == "smtps");

@@ -5,7 +5,7 @@
 
 namespace berth {
 
-// How berthd and its commands end. Scripts rely on the numbers: they never change.
+// The exit codes of berthd and its commands. Scripts rely on the numbers, so they never change.
 inline constexpr int exit_config = 2;
 inline constexpr int exit_data_dir = 3;
 

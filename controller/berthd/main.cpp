@@ -1,4 +1,4 @@
-// berthd's command line: serve, or one of the commands.
+// The command line of berthd, which serves or runs one of the commands.
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
@@ -25,13 +25,13 @@ struct CommandLine {
   bool help = false;
   bool version = false;
   bool print_config = false;
-  std::string reference_page;  // empty: none
-  // What to do instead of serving.
+  std::string reference_page;  // empty if none is asked for
+  // The command to run instead of serving.
   int (*command)(const backup::Arguments&, const Config&) = nullptr;
   backup::Arguments arguments;
 };
 
-// Adds a command that works on FILE.
+// Adds a command that takes the argument FILE.
 CLI::App* add_command(CLI::App& app, CommandLine& line, const char* name, const char* meaning,
                       int (*run)(const backup::Arguments&, const Config&)) {
   CLI::App* command = app.add_subcommand(name, meaning)->fallthrough();
@@ -86,7 +86,7 @@ void print_settings(const std::vector<Setting>& settings) {
               << setting.source << ")\n";
 }
 
-// Before there are threads: serve() waits for them.
+// Called before any thread is started, because serve() waits for these signals.
 void block_signals() {
   std::signal(SIGPIPE, SIG_IGN);
   sigset_t signals;
@@ -149,8 +149,8 @@ int run(int argc, char** argv) {
 }  // namespace berth
 
 int main(int argc, char** argv) {
-  // glibc would raise the size from which memory goes back to the system at once, and each thread
-  // that ever hashed a password would keep its 19 MiB (mallopt(3)).
+  // Otherwise glibc would raise the size from which memory is returned to the system at once, and
+  // each thread that ever hashed a password would keep its 19 MiB (mallopt(3)).
   mallopt(M_MMAP_THRESHOLD, berth::large_block_bytes);
   return berth::run(argc, argv);
 }

@@ -75,7 +75,7 @@ void Unpacker::read_manifest() {
   const size_t end = length_bytes + manifest_length(waiting_);
   if (waiting_.size() < end) return;
   manifest_ = decode(std::string_view(waiting_).substr(length_bytes, end - length_bytes));
-  // Nothing but these two: a name from a file never becomes a path.
+  // Only these two names are accepted, so that a name from the archive never becomes a path.
   const bool ours = manifest_.files.size() == 2 && manifest_.files[0].name == keys_name &&
                     manifest_.files[1].name == database_name;
   if (!ours) throw Damaged("the archive doesn't hold the keys and the database");
@@ -104,7 +104,7 @@ void Unpacker::write(std::string_view bytes) {
   }
 }
 
-// Empty files are done at once.
+// Empty files are complete at once.
 void Unpacker::open_next() {
   while (next_file_ < manifest_.files.size() && file_ < 0) {
     const File& next = manifest_.files[next_file_++];

@@ -37,7 +37,8 @@ std::string passphrase_of(const Arguments& arguments) {
   }
 }
 
-// A line now and then, for people and for the log of a job.
+// Returns a function that prints the progress from time to time, for people and for the log of a
+// job.
 Progress progress_line(const char* command) {
   using Steady = std::chrono::steady_clock;
   static constexpr std::chrono::seconds between{1};
@@ -67,7 +68,7 @@ std::string internal_secret(const Config& config) {
   }
 }
 
-// Names sort by their times.
+// The names of archives in a directory sort by their times.
 fs::path place_of(const std::string& file) {
   if (!fs::is_directory(file)) return file;
   std::string time = to_iso8601(Clock().now());

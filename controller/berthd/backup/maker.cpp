@@ -9,7 +9,7 @@
 namespace berth::backup {
 namespace {
 
-// What the copy must leave free for the database itself to go on.
+// The space that must stay free beside the copy, for the database to go on working.
 constexpr std::uintmax_t room_to_keep = 64 << 20;
 constexpr size_t bytes_of_a_step = 256 * 1024;
 
@@ -54,7 +54,8 @@ std::unique_ptr<Outgoing> Maker::begin(const std::string& key) {
   try {
     db::copy(data_.database_file(), copy, go_on);
     check_sound(db::examine(copy, go_on));
-    // After the database: keys are only ever added.
+    // The keys are read after the database. Since keys are only added, none is missing that the
+    // database needs.
     const Outgoing::Parts parts = {
         .keys_text = read_keys(data_), .database = copy, .version = version_, .now = clock_.now()};
     return std::make_unique<Outgoing>(key, parts, turn);

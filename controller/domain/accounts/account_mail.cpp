@@ -9,8 +9,8 @@ namespace {
 constexpr Duration counted_time = std::chrono::hours(1);
 
 struct Purpose {
-  const char* name;    // in the row
-  const char* prefix;  // of the token
+  const char* name;    // as the row stores it
+  const char* prefix;  // the token's prefix
 };
 
 Purpose about(EmailPurpose purpose) {
@@ -18,7 +18,7 @@ Purpose about(EmailPurpose purpose) {
                                                : Purpose{"reset_password", "pr_"};
 }
 
-// "ada+news@example.org" is delivered to "ada@example.org" in most places.
+// Most mail servers deliver "ada+news@example.org" to "ada@example.org".
 std::string without_tag(const std::string& email) {
   const size_t at = email.rfind('@'), plus = email.find('+');
   return plus < at ? email.substr(0, plus) + email.substr(at) : email;

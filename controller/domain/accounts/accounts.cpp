@@ -31,14 +31,14 @@ std::int64_t multiplier(std::int64_t number, const SignupBonus& bonus) {
 }
 
 std::string new_referral_code() {
-  // Without letters and digits that look alike: people read these out.
+  // Letters and digits that look alike are left out, because people read these codes out.
   static constexpr std::string_view alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
   std::string code = random_bytes(referral_code_length);
   for (char& c : code) c = alphabet[static_cast<unsigned char>(c) % alphabet.size()];
   return code;
 }
 
-// As it is stored: codes are read out and typed.
+// Returns the form in which codes are stored, since people type what they have heard.
 std::string typed_code(const std::string& code) {
   std::string result;
   for (const char c : code)
@@ -77,7 +77,7 @@ void send_verification(db::Tx& tx, const User& user, const Keys& keys,
   throw refusal;
 }
 
-// Midnight UTC before `now`.
+// Returns the last midnight UTC before `now`.
 Instant day_of(Instant now) { return std::chrono::floor<std::chrono::days>(now); }
 
 void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
@@ -103,7 +103,7 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
 
 }  // namespace
 
-// ASCII letters alone: what an address means beyond them is its mail server's affair.
+// Only ASCII letters are changed. Beyond them, it is up to the mail server what an address means.
 std::string folded(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(), [](unsigned char c) {
@@ -247,7 +247,7 @@ void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
 }
 
 std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
-  // The keys of deleted accounts are made of their ids, which others know.
+  // A deleted account's email_key is made from its id, which others may know.
   auto rows =
       tx.query("SELECT id, password_hash FROM users WHERE email_key = $1 AND deleted_at IS NULL",
                folded(email));

@@ -23,14 +23,15 @@ void check(int result, const char* what) {
 
 std::int64_t seconds(Instant at) { return to_millis(at) / 1000; }
 
-// The JWT, if one of our keys signed it with HS256; whether it has expired is another question.
+// Returns the JWT if one of berth's keys signed it with HS256. It may have expired.
 Jwt verified(const std::string& text, const Keys& keys) {
   const auto session_keys = keys.session.all();
   for (const SessionKeys::Key& key : *session_keys) {
     jwt_t* raw = nullptr;
     if (jwt_decode(&raw, text.c_str(), bytes_of(key.secret), int(key.secret.size())) != 0) continue;
     Jwt jwt(raw, jwt_free);
-    // The header's algorithm must be ours: "none" and others are refused (RFC 8725, section 3.1).
+    // The header's algorithm must be the one that berth uses. "none" and others are refused (RFC
+    // 8725, section 3.1).
     if (jwt_get_alg(raw) == JWT_ALG_HS256) return jwt;
   }
   throw Error(Code::invalid_token, "this is no valid session token");
@@ -77,7 +78,7 @@ SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys,
         Error(code, why),
         {.kind = SecurityKind::token_rejected, .reason = name(code), .user_id = grant(jwt, "sub")});
   };
-  // Rows of expired sessions are removed after a while, so the claim decides first.
+  // The claim is checked first, because the rows of expired sessions are removed after a while.
   if (jwt_get_grant_int(jwt.get(), "exp") <= seconds(tx.now()))
     throw refuse(Code::token_expired, "the session has expired; log in again");
   if (!known) throw refuse(Code::token_revoked, "the session was ended");

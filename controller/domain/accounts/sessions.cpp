@@ -8,8 +8,8 @@ namespace berth::accounts {
 namespace {
 
 constexpr size_t kept_of_user_agent = 256;
-constexpr size_t kept_of_address = 64;  // more than an address has
-constexpr int max_known_networks = 20;  // of one user; the newest
+constexpr size_t kept_of_address = 64;  // more than any address has
+constexpr int max_known_networks = 20;  // for each user; the newest ones are kept
 
 }  // namespace
 

@@ -17,10 +17,10 @@
 namespace berth::two_factor {
 namespace {
 
-constexpr size_t secret_bytes = 20;  // 160 bits: RFC 4226, section 4, R6
+constexpr size_t secret_bytes = 20;  // 160 bits (RFC 4226, section 4, requirement R6)
 constexpr size_t digits = 6;
-constexpr size_t recovery_code_length = 10;  // of 32 letters: 50 bits
-// Without letters and digits that look alike: people type these from paper.
+constexpr size_t recovery_code_length = 10;  // from an alphabet of 32 characters, so 50 bits
+// Letters and digits that look alike are left out, because people type these codes from paper.
 constexpr std::string_view recovery_alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 void check(int result, const char* what) {
@@ -87,7 +87,7 @@ bool take_totp(db::Tx& tx, const std::string& user_id, const std::string& code, 
       OATH_TOTP_DEFAULT_START_TIME, window_steps, nullptr, &step, code.c_str());
   if (result == OATH_INVALID_OTP) return false;
   check(result, "oath_totp_validate3");
-  // A code works once, and none that is older than one that worked (RFC 6238, section 5.2).
+  // A code works once, and so does no code older than it (RFC 6238, section 5.2).
   return tx.execute("UPDATE totp_secrets SET last_step = $2 WHERE user_id = $1 AND last_step < $2",
                     user_id, std::int64_t(step)) == 1;
 }
@@ -111,7 +111,7 @@ std::vector<std::string> replace_recovery_codes(db::Tx& tx, const std::string& u
   return codes;
 }
 
-// In this transaction: the caller's user may be of a moment ago.
+// Reads the state in this transaction, because the caller's User may be out of date.
 bool is_enabled(db::Tx& tx, const std::string& user_id) {
   return tx.number("SELECT totp_enabled_at IS NOT NULL FROM users WHERE id = $1", user_id) != 0;
 }

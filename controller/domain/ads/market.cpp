@@ -45,7 +45,7 @@ Pricing pricing_of(const db::Query& row) {
           .demand = row.integer(9)};
 }
 
-// The same figures as the columns of ad_rates have, from the events of the window.
+// Computes the figures that ad_rates stores from the events of the window.
 std::vector<Rate> measured(db::Tx& tx) {
   std::vector<Rate> all = rates(tx);
   std::vector<std::int64_t> counts;

@@ -87,7 +87,7 @@ void check(const Package& package, const PurchaseOrder& order) {
 
 BoughtSurface priced(db::Tx& tx, const Package& package, const WantedSurface& wanted) {
   const std::int64_t rate = rate_of(tx, wanted.surface_type).effective_rate();
-  // Of which a hundredfold fits into 64 bits.
+  // Keeps a hundred times the price within 64 bits.
   if (wanted.impressions < 1 || wanted.impressions > ledger::max_points / rate)
     throw invalid_field("surfaces", "must have impressions from 1 to 2^53-1 points' worth");
   const std::int64_t subtotal = rate * wanted.impressions;

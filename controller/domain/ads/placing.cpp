@@ -56,7 +56,7 @@ campaigns::Campaign get_living(db::Tx& tx, const campaigns::Actor& actor, const 
   return campaign;
 }
 
-// Looks at the allocation of `placed`, which is stored already or will be.
+// Checks the allocation of `placed`, which is or will be stored.
 void check_allocation(db::Tx& tx, const campaigns::Campaign& campaign,
                       const CampaignPlacement& placed) {
   if (placed.allocated_budget < campaign.payout_rate)
@@ -75,7 +75,7 @@ void check_allocation(db::Tx& tx, const campaigns::Campaign& campaign,
                             std::to_string(placed.allocated_budget / campaign.payout_rate));
 }
 
-// What doesn't fit into the choice would never be served.
+// Audiences beyond the limit would never be served, so they are refused.
 void check_audiences(const campaigns::Campaign& campaign, const CampaignPlacement& placed,
                      const Segment& added) {
   std::vector<Segment> segments = {added};

@@ -27,7 +27,7 @@ std::vector<Test> exact_values(const json& value, const std::string& field) {
   return tests;
 }
 
-// What fits both; nothing where no value can.
+// Returns the condition that matches what both match; nothing if they exclude each other.
 std::optional<Test> both(const Test& one, const Test& other) {
   if (one.kind == Test::Kind::any) return other;
   if (other.kind == Test::Kind::any) return one;

@@ -129,7 +129,8 @@ AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {
 
 App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) {
   check_profile(profile);
-  // What it no longer asks for it no longer may have; to have it again is for an admin to decide.
+  // A scope that the app no longer registers loses its approval. If it registers it again, an admin
+  // has to approve it again.
   const ScopeSet approved = app.approved_scopes & (profile.allowed_scopes | ScopeSet::automatic());
   const int rows = tx.execute(
       "UPDATE apps SET app_name = $2, app_description = $3, logo_url = $4, website_url = $5, "

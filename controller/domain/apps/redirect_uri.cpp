@@ -16,13 +16,13 @@ bool is_scheme(std::string_view text) {
          });
 }
 
-// The only hosts that http is for: the loopback addresses of RFC 8252, section 7.3, and their name.
-// Other names and addresses that is_loopback() knows aren't among them.
+// The only hosts that may use http: the loopback addresses of RFC 8252, section 7.3, and
+// "localhost". is_loopback() also knows names and addresses that aren't allowed here.
 bool may_be_http(const std::string& host) {
   return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
 }
 
-// Of an http or https URI.
+// Checks an http or https URI.
 std::optional<std::string> refuse_web_uri(const std::string& text) {
   const auto url = parse_url(text);
   if (!url)
@@ -34,8 +34,8 @@ std::optional<std::string> refuse_web_uri(const std::string& text) {
   return std::nullopt;
 }
 
-// Of a URI with a private-use scheme, which names no host of the network: of what stands behind the
-// colon.
+// Checks what follows the colon in a URI with a private-use scheme, which must not name a network
+// host.
 std::optional<std::string> refuse_private_uri(std::string_view rest) {
   const std::string_view authority =
       rest.starts_with("//") ? rest.substr(2, rest.find_first_of("/?", 2) - 2) : "";
@@ -66,7 +66,7 @@ bool is_private_use_scheme(std::string_view scheme) {
 }
 
 bool is_registered(const App& app, const std::string& text) {
-  // What was registered under older rules isn't gone to either.
+  // A URI that was registered under older rules is refused, too.
   if (refuse_redirect_uri(text)) return false;
   if (std::ranges::find(app.redirect_uris, text) != app.redirect_uris.end()) return true;
   const auto url = parse_url(text);

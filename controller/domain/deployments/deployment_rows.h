@@ -6,7 +6,7 @@
 
 #include "controller/domain/deployments/deployments.h"
 
-// How deployments and their log are stored; for the files of this folder alone.
+// How deployments and their log are stored. Private to this module.
 namespace berth::deployments {
 
 // "SELECT … FROM deployments d JOIN deploy_tiers t …", to be continued with a WHERE clause on `d`.
@@ -62,7 +62,7 @@ struct NewLogEntry {
 };
 void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& entry);
 
-// The app's deployment. Throws what get_owned throws, and deployment_destroyed.
+// Returns the app's deployment. Throws what get_owned() throws, and deployment_destroyed.
 Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id);
 
 }  // namespace berth::deployments

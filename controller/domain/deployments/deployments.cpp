@@ -50,7 +50,7 @@ LogEntry log_of(const db::Query& row) {
           .inserted_at = row.instant("inserted_at")};
 }
 
-// The checks of a create request, in the order of api.md.
+// The checks of a create request, in the order of precedence that the API documents.
 tiers::Tier check_order(db::Tx& tx, const custom_domains::Claimant& claimant, const Order& order) {
   const tiers::Tier tier = payable_tier(tx, order.tier);
   if (order.custom_domain) check_has_domains(tier);

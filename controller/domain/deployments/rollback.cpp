@@ -11,7 +11,7 @@
 namespace berth::deployments {
 namespace {
 
-// Of a log entry: nothing where it is of no rollout.
+// Returns the generation of a log entry; nothing if the entry doesn't belong to a rollout.
 std::optional<std::int64_t> generation_of(db::Tx& tx, const std::string& id,
                                           const std::string& log_id) {
   auto rows =
@@ -39,7 +39,7 @@ Revision of_entry(db::Tx& tx, const Deployment& row, const std::string& log_id,
   return *revision;
 }
 
-// What a rollout runs, with its secrets opened.
+// What a rollout runs, with its secrets decrypted.
 struct Rollout {
   ContainerSpec container;
   Secrets secrets;
@@ -61,7 +61,7 @@ Rollout rollout_of(const Wish& wish) {
   return {.container = wish.deployment.container, .secrets = wish.secrets};
 }
 
-// The last one that ran and was something else; where all were the same, the last one that ran.
+// Returns the last revision that ran and differs; if all are the same, the last one that ran.
 Revision last_good(const std::vector<Revision>& all, const std::string& id,
                    const std::string& data_key) {
   if (all.empty()) throw Error(Code::invalid_state, "there is nothing to go back to");

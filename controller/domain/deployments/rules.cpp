@@ -35,8 +35,8 @@ void check_env(const std::map<std::string, std::string>& env, Details& wrong) {
     wrong["env_vars"].push_back("must have at most 256 KiB of keys and values");
 }
 
-// A reference of the distribution project (distribution/reference, grammar): a registry, path
-// components, then a tag, a digest, or both.
+// An image reference by the grammar of the distribution project (distribution/reference): a
+// registry, path components, and a tag, a digest, or both.
 bool is_image(const std::string& image) {
   static const std::regex grammar(
       "[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]+)?(/[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*)+"
@@ -79,8 +79,8 @@ bool is_allowed(const std::string& image, const Rules& rules) {
 
 void check_image(const std::string& image, const Rules& rules, Details& wrong) {
   const bool named = !image.empty() && image.size() <= max_image_length;
-  // Whether the registry is allowed is asked first: its answer helps more than one about the
-  // grammar.
+  // Whether the registry is allowed is checked first, because that answer helps more than one about
+  // the grammar.
   if (!named || (is_allowed(image, rules) && !is_image(image)))
     wrong["image"].push_back("must be an image reference such as docker.io/library/nginx:1.27");
 }

@@ -1,4 +1,4 @@
-// Which tier a deployment may be on.
+// Which tiers a deployment may have.
 #include "controller/base/error.h"
 #include "controller/domain/deployments/rules.h"
 

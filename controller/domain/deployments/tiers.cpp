@@ -52,7 +52,7 @@ void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
              tier.auto_approve, tier.monthly_stipend_points, tier.ad_reach_multiplier);
 }
 
-// Each payment method has its price and not the other's.
+// Each payment method needs its own price, and must not have the other's.
 void check_price(const Tier& tier) {
   const bool bitcoin = tier.payment_method == "bitcoin";
   const auto price = [](bool wanted, bool given, const char* field) {

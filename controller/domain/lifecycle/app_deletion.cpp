@@ -1,4 +1,4 @@
-// What admins do with apps, and how an app ends.
+// What admins do with apps, and deleting an app.
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"

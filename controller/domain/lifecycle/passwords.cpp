@@ -14,9 +14,10 @@
 namespace berth::accounts {
 namespace {
 
-// zxcvbn's lowest class, "too guessable".
+// zxcvbn's lowest score, "too guessable".
 constexpr double guesses_of_commonest = 1'000;
-// What is common is short, and zxcvbn's time grows with the square of the length (1 ms for 64).
+// Common passwords are short, and zxcvbn's time grows with the square of the length (1 ms for 64
+// bytes).
 constexpr size_t looked_at_bytes = 64;
 
 bool is_common(std::string_view password, const std::vector<std::string>& own) {
@@ -33,9 +34,9 @@ bool is_common(std::string_view password, const std::vector<std::string>& own) {
   return one_part || bits < std::log2(guesses_of_commonest);
 }
 
-// Nobody has shown so far that the address was his own: who registered it may be another than who
-// reads its mail now, and keeps no way back in (Sudhodanan and Paverd, "Pre-hijacked accounts",
-// USENIX Security 2022).
+// Nobody has proven yet that the address belongs to the user. Whoever registered it may not be the
+// person who reads its mail now, and must not keep a way in (Sudhodanan and Paverd, "Pre-hijacked
+// accounts", USENIX Security 2022).
 void forget_who_registered(db::Tx& tx, const User& user) {
   two_factor::forget(tx, user.id);
   connections::disconnect_all(tx, user.id);
@@ -77,7 +78,8 @@ void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
 
 void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
                    const std::string& base_url) {
-  if (email.size() > max_email_length) return;  // as everybody knows, nobody has it
+  // No account can have such an address, which is no secret.
+  if (email.size() > max_email_length) return;
   const auto account = credentials(tx, email);
   const std::string user_id = account ? account->user_id : std::string();
   const bool enough =
@@ -89,7 +91,8 @@ void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
     send(tx, user, keys, reset_letter(user.email, base_url, token));
     return;
   }
-  // A letter is written, sealed and stored for nobody, so that the time says nothing.
+  // A letter to nobody is written and encrypted, so that the time doesn't tell whether the account
+  // exists.
   const std::string id =
       outbox::put(tx, keys.data, reset_letter(email, base_url, std::string(46, '-')));
   tx.execute("DELETE FROM outbox WHERE id = $1", id);

@@ -1,4 +1,4 @@
-// Grants: what an app gets for a user's consent, or for its own secret.
+// Grants: what an app gets for a user's consent or for its own secret.
 #include "controller/domain/oauth/oauth.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool verifies(const std::string& verifier, const std::string& challenge) {
          is_unreserved(verifier) && equal_in_constant_time(base64url(sha256(verifier)), challenge);
 }
 
-// The user's row for this app, alive. What hung on one that was revoked stays dead.
+// The user's consent to this app, if it isn't revoked. Tokens of a revoked consent stay revoked.
 struct Grant {
   std::string id;
   ScopeSet scopes;
@@ -50,7 +50,7 @@ Grant grant_of(db::Tx& tx, const std::string& app_id, const std::string& user_id
   return {grant.id, {}};
 }
 
-// Adds the scopes to what the user consented to.
+// Adds the scopes to those that the user has consented to.
 std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id,
                     const ScopeSet& scopes) {
   const Grant grant = grant_of(tx, app_id, user_id);
@@ -165,7 +165,7 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
                    .user_id = user_id,
                    .session_token = {},
                    .session_token_expires_at = {}};
-  // The user consented to a session only if the app took session tokens at that time, too.
+  // The user only consented to a session token if the app took session tokens at that time, too.
   if (with_session && client.session_tokens) {
     const play::Token session = play::start(tx, family.id, family.end);
     tokens.session_token = session.token;
@@ -180,7 +180,7 @@ Tokens client_credentials(db::Tx& tx, const apps::App& client,
   if (client.suspended || !owner || owner->suspended)
     throw Error(Code::unauthorized_client, "the account or the app is suspended");
   const Grant grant = grant_of(tx, client.id, client.owner_id);
-  // The secret speaks for the app and not for its owner's own points: whoever reads it from a
+  // The client secret stands for the app and not for its owner's points: somebody who reads it on a
   // game's server must not be able to spend them.
   static const ScopeSet moves_points = {Scope::points_spend, Scope::points_transfer,
                                         Scope::points_award};

@@ -21,7 +21,7 @@ db::Query find_row(db::Tx& tx, const std::string& token) {
   return tx.query(sql, token_hash(token));
 }
 
-// When a session ends by itself.
+// Returns when a session ends by itself.
 Instant end_without_heartbeat(Instant started_at, std::optional<Instant> last_heartbeat_at) {
   return last_heartbeat_at.value_or(started_at) + ends_after;
 }
@@ -60,7 +60,8 @@ struct LiveTime {
   std::int64_t points_earned = 0;
 };
 
-// As it is in this transaction: `session` was read before it, and another heartbeat may have come.
+// Reads the state in this transaction, because `session` was read before it and another heartbeat
+// may have arrived since.
 LiveTime live_time(db::Tx& tx, const Session& session) {
   auto rows = tx.query(
       "SELECT last_heartbeat_at, unpaid_ms, points_earned, started_at FROM play_sessions "
@@ -75,7 +76,7 @@ LiveTime live_time(db::Tx& tx, const Session& session) {
           .points_earned = rows.integer(2)};
 }
 
-// The time that this heartbeat proves and that hasn't counted yet, in whichever app.
+// Returns the time that this heartbeat proves and that no heartbeat in any app has counted yet.
 Duration lived(db::Tx& tx, const Session& session, const LiveTime& before) {
   const Instant now = tx.now();
   Instant since = before.last_heartbeat_at.value_or(now);

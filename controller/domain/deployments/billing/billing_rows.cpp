@@ -25,7 +25,7 @@ bool is_charged(db::Tx& tx, const Account& account, const Period& period) {
                    account.id, period.start) > 0;
 }
 
-// False, and no change, where the app has too little.
+// Returns false, and changes nothing, if the app has too few points.
 bool charge(db::Tx& tx, const Account& account, const Period& period) {
   ledger::open_account(tx, ledger::treasury());
   const auto transaction =
@@ -117,7 +117,8 @@ bool rests(const Account& account) {
 
 void follow_price(Account& account, Instant now) {
   if (account.price == 0) {
-    if (account.status == Status::suspended) return;  // pay() ends that, by nothing
+    // pay() ends the suspension, and charges nothing.
+    if (account.status == Status::suspended) return;
     account.status = Status::exempt;
     account.warned_at.reset();
   } else if (account.status == Status::exempt) {

@@ -8,7 +8,7 @@
 namespace berth::billing {
 namespace {
 
-// "2026-01-31 12:00 UTC"
+// Returns the time in the form "2026-01-31 12:00 UTC".
 std::string for_people(Instant at) {
   std::string text = to_iso8601(at).substr(0, 16);
   text[10] = ' ';

@@ -8,9 +8,9 @@ namespace {
 
 std::string_view to_string(Result result) { return result == Result::issued ? "issued" : "failed"; }
 
-// Each query gives the instants `at` of the orders that count, the newest first, and skips all of
-// them but the one that the budget doesn't cover: if there is one, it has to leave the window
-// before there is an order again.
+// Each query returns the times `at` of the orders that count, newest first, and skips all but one
+// of the orders that the budget allows. If a row is left, its order has to leave the window before
+// another order is possible.
 std::optional<Refusal> spent(db::Query rows, Duration window, const std::string& what) {
   if (!rows.next()) return std::nullopt;
   return Refusal{.message = what, .again_at = rows.instant("at") + window};
