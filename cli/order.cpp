@@ -6,6 +6,7 @@
 
 #include "cli/config.h"
 #include "cli/failure.h"
+#include "controller/base/lower_case.h"
 #include "controller/base/yaml.h"
 
 namespace berth::cli {
@@ -104,9 +105,7 @@ bool is_same(const Field& field, const json& wanted, const json& there) {
   if (std::string_view(field.order) != "custom_domain" || !wanted.is_string() || !there.is_string())
     return wanted == there;
   // Host names are case-insensitive; the server stores them in lower case.
-  return std::ranges::equal(
-      wanted.get<std::string>(), there.get<std::string>(),
-      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+  return equal_in_lower_case(wanted.get<std::string>(), there.get<std::string>());
 }
 
 std::vector<std::string> keys_of(const json& live) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "controller/base/lower_case.h"
+
 namespace berth::reconcilers {
 namespace {
 
@@ -32,14 +34,8 @@ bool is_one_of(const Words& words, std::string_view text) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 bool speaks_of_root(const std::string& message) {
-  const std::string words = lower(message);
+  const std::string words = lower_case(message);
   return std::any_of(root_words.begin(), root_words.end(),
                      [&](std::string_view word) { return words.find(word) != std::string::npos; });
 }

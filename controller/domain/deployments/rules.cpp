@@ -6,6 +6,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/text.h"
+#include "controller/base/url.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 
 namespace berth::deployments {
@@ -50,7 +51,7 @@ void check_domain(const std::string& domain, const Rules& rules, Details& wrong)
 }
 
 void check_name(const std::string& name, const Rules& rules, Details& wrong) {
-  if (!domain_names::is_label(name, max_name_length))
+  if (name.size() > max_name_length || !is_host_label(name))
     wrong["name"].push_back(
         "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
         "ends");
