@@ -12,62 +12,34 @@
 namespace berth::deployments {
 namespace {
 
-// The result of a change, and the names of the fields that it changes.
+// The result of a change.
 struct Next {
-  ContainerSpec container;
-  Secrets secrets;
-  std::optional<std::string> custom_domain;
-  std::vector<std::string> container_fields;  // changed fields that replace the container
-  bool other_domain = false;
+  Order order;
+  Differences differs;
   std::string old_tier;             // the old tier's slug
   std::optional<tiers::Tier> tier;  // the new tier, if it changes
   std::int64_t price = 0;           // for the rest of the period; negative for a credit
+
+  bool replaces_container() const { return !differs.container.empty(); }
+  bool is_nothing() const { return differs.container.empty() && differs.other.empty(); }
 };
 
-std::map<std::string, std::string> merged(std::map<std::string, std::string> env,
-                                          const Change& change) {
-  for (const auto& [key, value] : change.env) {
-    if (value)
-      env[key] = *value;
-    else
-      env.erase(key);
-  }
-  return env;
-}
-
 Next next_of(const Wish& now, const Change& change) {
-  const Deployment& row = now.deployment;
-  Next next = {.container = {.image = change.image.value_or(row.container.image),
-                             .port = change.port.value_or(row.container.port),
-                             .health_path = change.health_path.value_or(row.container.health_path)},
-               .secrets = {.env = merged(now.secrets.env, change),
-                           .registry_credentials = change.registry_credentials.value_or(
-                               now.secrets.registry_credentials)},
-               .custom_domain = change.custom_domain.value_or(row.custom_domain),
-               .container_fields = {},
-               .old_tier = row.tier_slug,
-               .tier = {}};
-  const auto note = [&](bool differs, const char* field) {
-    if (differs) next.container_fields.emplace_back(field);
-  };
-  note(next.container.image != row.container.image, "image");
-  note(next.container.port != row.container.port, "port");
-  note(next.container.health_path != row.container.health_path, "health_path");
-  note(next.secrets.env != now.secrets.env, "env_vars");
-  note(next.secrets.registry_credentials != now.secrets.registry_credentials,
-       "registry_credentials");
-  next.other_domain = next.custom_domain != row.custom_domain;
+  const Order before = order_of(now);
+  Next next = {
+      .order = changed(before, change), .differs = {}, .old_tier = before.tier, .tier = {}};
+  next.differs = differences(before, next.order);
   return next;
 }
 
 void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next) {
-  std::vector<std::string> fields = next.container_fields;
-  if (next.other_domain) fields.emplace_back("custom_domain");
+  std::vector<std::string> fields = next.differs.container;
+  fields.insert(fields.end(), next.differs.other.begin(), next.differs.other.end());
   nlohmann::json details = {{"kind", to_string(RolloutKind::patch)}, {"fields", fields}};
   if (next.tier)
     details["tier"] = {{"from", next.old_tier}, {"to", next.tier->slug}, {"amount", next.price}};
-  const bool rolls_out = !next.container_fields.empty() && row.status != Status::stopped;
-  if (!next.container_fields.empty()) details["generation"] = row.generation + 1;
+  const bool rolls_out = next.replaces_container() && row.status != Status::stopped;
+  if (next.replaces_container()) details["generation"] = row.generation + 1;
   write_log(tx, row.id,
             {.action = "deploy",
              .status = rolls_out ? "started" : "succeeded",
@@ -75,9 +47,13 @@ void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Nex
              .details = details.dump()});
 }
 
-void replace_container(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next,
-                       const std::string& data_key) {
-  store_container(tx, row.id, next.container, seal(next.secrets, row.id, data_key));
+void store_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Next& next,
+                  const std::string& data_key) {
+  store(tx, row.id, next.order, data_key);
+  if (!next.replaces_container()) {
+    tx.notify(db::Topic::deployment, row.id);
+    return;
+  }
   begin_generation(
       tx, row.id,
       {.status = status_with_new_container(row.status), .request_id = actor.request_id});
@@ -92,9 +68,6 @@ void change_domain(db::Tx& tx, const Deployment& row, const std::optional<std::s
                           *domain, data_key);
   else
     custom_domains::release(tx, row.id);
-  if (domain == row.custom_domain) return;
-  tx.execute("UPDATE deployments SET custom_domain = $2, updated_at = $3 WHERE id = $1", row.id,
-             domain, tx.now());
 }
 
 // Checks whether the deployment may be on that tier. What that costs is checked last, because the
@@ -102,7 +75,7 @@ void change_domain(db::Tx& tx, const Deployment& row, const std::optional<std::s
 void set_tier(db::Tx& tx, const Deployment& row, const std::string& slug, Next& next) {
   next.tier = payable_tier(tx, slug);
   check_tier_allowed(*apps::find(tx, row.app_id), *next.tier);
-  next.container_fields.emplace_back("tier");
+  next.differs.container.emplace_back("tier");
 }
 
 // Returns the deployment as it is afterwards; one that was suspended for lack of points is
@@ -127,14 +100,14 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   if (change.custom_domain && *change.custom_domain)
     change.custom_domain = domain_names::normalised(**change.custom_domain);
   Next next = next_of(*wish(tx, id, data_key), change);
-  check(change, next.secrets.env, rules);
+  check(change, next.order.secrets.env, rules);
   if (change.tier && *change.tier != row.tier_slug) set_tier(tx, row, *change.tier, next);
-  if (next.custom_domain && (change.custom_domain || next.tier))
+  if (next.order.custom_domain && (change.custom_domain || next.tier))
     check_has_domains(next.tier ? *next.tier : *tiers::find(tx, row.tier_id));
-  if (change.custom_domain) change_domain(tx, row, next.custom_domain, data_key);
-  if (!next.other_domain && next.container_fields.empty()) return *find(tx, id);
+  if (change.custom_domain) change_domain(tx, row, next.order.custom_domain, data_key);
+  if (next.is_nothing()) return *find(tx, id);
   const Deployment paid = pay_for(tx, row, actor, next);
-  if (!next.container_fields.empty()) replace_container(tx, paid, actor, next, data_key);
+  store_change(tx, paid, actor, next, data_key);
   log_change(tx, paid, actor, next);
   return *find(tx, id);
 }

@@ -6,6 +6,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
+#include "controller/domain/deployments/billing/billing.h"
 
 namespace berth::deployments {
 namespace {
@@ -155,15 +156,56 @@ Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
   return secrets;
 }
 
-void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container,
-                     const SealedSecrets& secrets) {
+std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
+  static const std::string sql = select_deployments + "WHERE d.id = $1";
+  auto rows = tx.query(sql, id);
+  return rows.next() ? std::optional(deployment_of(rows)) : std::nullopt;
+}
+
+Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
+  static const std::string sql = select_deployments + R"(
+      WHERE d.app_id = $1 AND d.status <> 'destroyed'
+      ORDER BY d.inserted_at DESC, d.id DESC
+      LIMIT $2 OFFSET $3)";
+  Page<Deployment> result = {.items = {},
+                             .page = page.page,
+                             .page_size = page.page_size,
+                             .total = tx.number(R"(
+      SELECT count(*)
+      FROM deployments d
+      WHERE d.app_id = $1 AND d.status <> 'destroyed')",
+                                                app_id)};
+  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(deployment_of(rows));
+  return result;
+}
+
+void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
+            const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key) {
+  const auto billing_status = tier.monthly_cost_points.value_or(0) == 0 ? billing::Status::exempt
+                                                                        : billing::Status::current;
+  tx.execute(R"(
+      INSERT INTO deployments
+        (id, app_id, owner_id, tier_id, name, image, port, env_keys, env_sealed,
+         memory_limit_mb, cpu_limit_millicores, status, billing_status,
+         request_id, inserted_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, '', $6, '[]', '', $7, $8, 'pending', $9, $10, $11, $11))",
+             id, actor.app_id, owner_id, tier.id, order.name, order.container.port,
+             tier.memory_limit_mb, tier.cpu_limit_millicores, to_string(billing_status),
+             actor.request_id, tx.now());
+  store(tx, id, order, data_key);
+}
+
+void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key) {
+  const SealedSecrets secrets = seal(order.secrets, id, data_key);
   tx.execute(R"(
       UPDATE deployments
       SET image = $2, port = $3, health_path = $4,
-          env_keys = $5, env_sealed = $6, credentials_sealed = $7
+          env_keys = $5, env_sealed = $6, credentials_sealed = $7,
+          custom_domain = $8, updated_at = $9
       WHERE id = $1)",
-             id, container.image, container.port, container.health_path, secrets.env_keys,
-             secrets.env, secrets.credentials);
+             id, order.container.image, order.container.port, order.container.health_path,
+             secrets.env_keys, secrets.env, secrets.credentials, order.custom_domain, tx.now());
 }
 
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next) {

@@ -31,9 +31,12 @@ Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
 ContainerSpec container_of(const db::Query& row);
 SealedSecrets sealed_secrets_of(const db::Query& row);
 
-// Stores another container. A call of begin_generation has to follow.
-void store_container(db::Tx& tx, const std::string& id, const ContainerSpec& container,
-                     const SealedSecrets& secrets);
+// Creates the row of a deployment, in status pending.
+void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
+            const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key);
+// Stores what may change of an order: all of it but its name and tier. If the container differs, a
+// call of begin_generation has to follow.
+void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key);
 
 // Whether the next generation starts a new container even if its description stays the same.
 enum class Replace { if_it_differs, always };

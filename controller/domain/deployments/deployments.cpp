@@ -18,29 +18,6 @@
 namespace berth::deployments {
 namespace {
 
-void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
-            const tiers::Tier& tier, const std::string& owner_id, const SealedSecrets& secrets) {
-  tx.execute(R"(
-      INSERT INTO deployments
-        (id, app_id, owner_id, tier_id, name, image, port, health_path,
-         env_keys, env_sealed, credentials_sealed, custom_domain,
-         memory_limit_mb, cpu_limit_millicores, status, billing_status,
-         request_id, inserted_at, updated_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', $15,
-              $16, $17, $17))",
-             id, actor.app_id, owner_id, tier.id, order.name, order.container.image,
-             order.container.port, order.container.health_path, secrets.env_keys, secrets.env,
-             secrets.credentials, order.custom_domain, tier.memory_limit_mb,
-             tier.cpu_limit_millicores,
-             to_string(tier.monthly_cost_points.value_or(0) == 0 ? billing::Status::exempt
-                                                                 : billing::Status::current),
-             actor.request_id, tx.now());
-}
-
-Page<Deployment> page_of(const PageRequest& page, std::int64_t total) {
-  return {.items = {}, .page = page.page, .page_size = page.page_size, .total = total};
-}
-
 LogEntry log_of(const db::Query& row) {
   return {.id = row.text("id"),
           .action = row.text("action"),
@@ -75,7 +52,7 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
       .deployment_id = {}, .app_id = app->id, .owner_id = app->owner_id};
   const tiers::Tier tier = check_order(tx, claimant, order);
   const std::string id = claimant.deployment_id = new_uuid(tx.now());
-  insert(tx, id, actor, order, tier, app->owner_id, seal(order.secrets, id, data_key));
+  insert(tx, id, actor, order, tier, app->owner_id, data_key);
   name_history::remember(tx, name_history::Kind::subdomain, order.name, app->owner_id, data_key);
   const Deployment deployment = *find(tx, id);
   billing::open(tx, deployment, tier);
@@ -101,31 +78,12 @@ Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id) {
   return deployment;
 }
 
-std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_deployments + "WHERE d.id = $1";
-  auto rows = tx.query(sql, id);
-  return rows.next() ? std::optional(deployment_of(rows)) : std::nullopt;
-}
-
 Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& id) {
   auto deployment = find(tx, id);
   if (!deployment) throw Error(Code::deployment_not_found, "there is no such deployment");
   if (deployment->app_id != app_id)
     throw Error(Code::forbidden, "this deployment belongs to another operator");
   return std::move(*deployment);
-}
-
-Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
-  static const std::string sql = select_deployments + R"(
-      WHERE d.app_id = $1 AND d.status <> 'destroyed'
-      ORDER BY d.inserted_at DESC, d.id DESC
-      LIMIT $2 OFFSET $3)";
-  auto result = page_of(page, tx.number(R"(
-      SELECT count(*) FROM deployments WHERE app_id = $1 AND status <> 'destroyed')",
-                                        app_id));
-  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(deployment_of(rows));
-  return result;
 }
 
 Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id) {

@@ -47,18 +47,11 @@ struct Rollout {
 };
 
 // An image goes by the digest that it was pulled with.
-ContainerSpec pinned_container(const Revision& revision) {
-  ContainerSpec container = revision.container;
-  container.image = pinned(container.image, revision.image_digest);
-  return container;
-}
-
 Rollout rollout_of(const Revision& revision, const std::string& id, const std::string& data_key) {
-  return {.container = pinned_container(revision), .secrets = open(revision.secrets, id, data_key)};
-}
-
-Rollout rollout_of(const Wish& wish) {
-  return {.container = wish.deployment.container, .secrets = wish.secrets};
+  Rollout rollout = {.container = revision.container,
+                     .secrets = open(revision.secrets, id, data_key)};
+  rollout.container.image = pinned(rollout.container.image, revision.image_digest);
+  return rollout;
 }
 
 // Returns the last revision that ran and differs; if all are the same, the last one that ran.
@@ -79,16 +72,6 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
   return *newest;
 }
 
-void go_back(db::Tx& tx, const Deployment& row, const Actor& actor, const ContainerSpec& container,
-             const SealedSecrets& secrets, Replace replace) {
-  store_container(tx, row.id, container, secrets);
-  begin_generation(tx, row.id,
-                   {.status = status_with_new_container(row.status),
-                    .request_id = actor.request_id,
-                    .replace = replace});
-  begin_revision(tx, row.id, RolloutKind::rollback, actor.user_id);
-}
-
 }  // namespace
 
 Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
@@ -101,16 +84,24 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   const Revision to = to_log_id
                           ? of_entry(tx, row, *to_log_id, all.empty() ? 0 : all.front().generation)
                           : last_good(all, id, data_key);
-  const ContainerSpec container = pinned_container(to);
+  const Rollout rollout = rollout_of(to, id, data_key);
   Change change;
-  change.image = container.image;
+  change.image = rollout.container.image;
   check(change, {}, rules);  // the registry may not be allowed any more
-  const bool same = rollout_of(to, id, data_key) == rollout_of(*wish(tx, id, data_key));
-  go_back(tx, row, actor, container, to.secrets, same ? Replace::always : Replace::if_it_differs);
+  Order order = order_of(*wish(tx, id, data_key));
+  const bool same = rollout == Rollout{.container = order.container, .secrets = order.secrets};
+  order.container = rollout.container;
+  order.secrets = rollout.secrets;
+  store(tx, id, order, data_key);
+  begin_generation(tx, id,
+                   {.status = status_with_new_container(row.status),
+                    .request_id = actor.request_id,
+                    .replace = same ? Replace::always : Replace::if_it_differs});
+  begin_revision(tx, id, RolloutKind::rollback, actor.user_id);
   nlohmann::json details = {{"kind", to_string(RolloutKind::rollback)},
                             {"generation", row.generation + 1},
                             {"to_generation", to.generation},
-                            {"image", container.image}};
+                            {"image", rollout.container.image}};
   if (to_log_id) details["to_log_id"] = *to_log_id;
   write_log(tx, id,
             {.action = "deploy",

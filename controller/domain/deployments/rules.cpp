@@ -125,4 +125,47 @@ void check(const Change& change, const std::map<std::string, std::string>& env,
   if (change.image) check_registry(*change.image, rules);
 }
 
+Order order_of(const Wish& wish) {
+  const Deployment& row = wish.deployment;
+  return {.name = row.name,
+          .tier = row.tier_slug,
+          .custom_domain = row.custom_domain,
+          .container = row.container,
+          .secrets = wish.secrets};
+}
+
+Order changed(Order order, const Change& change) {
+  if (change.image) order.container.image = *change.image;
+  if (change.port) order.container.port = *change.port;
+  if (change.health_path) order.container.health_path = *change.health_path;
+  for (const auto& [key, value] : change.env) {
+    if (value)
+      order.secrets.env[key] = *value;
+    else
+      order.secrets.env.erase(key);
+  }
+  if (change.registry_credentials)
+    order.secrets.registry_credentials = *change.registry_credentials;
+  if (change.custom_domain) order.custom_domain = *change.custom_domain;
+  return order;
+}
+
+Differences differences(const Order& from, const Order& to) {
+  Differences found;
+  const auto replace = [&](const char* field, bool differs) {
+    if (differs) found.container.emplace_back(field);
+  };
+  const auto keep = [&](const char* field, bool differs) {
+    if (differs) found.other.emplace_back(field);
+  };
+  replace("image", from.container.image != to.container.image);
+  replace("port", from.container.port != to.container.port);
+  replace("health_path", from.container.health_path != to.container.health_path);
+  replace("env_vars", from.secrets.env != to.secrets.env);
+  replace("registry_credentials",
+          from.secrets.registry_credentials != to.secrets.registry_credentials);
+  keep("custom_domain", from.custom_domain != to.custom_domain);
+  return found;
+}
+
 }  // namespace berth::deployments
