@@ -21,7 +21,8 @@ constexpr std::array fields = std::to_array<Field>({{"image", "container_image"}
                                                     {"tier", "tier"},
                                                     {"port", "port"},
                                                     {"custom_domain", "custom_domain"},
-                                                    {"health_path", "health_path"}});
+                                                    {"health_path", "health_path"},
+                                                    {"labels", "labels"}});
 
 std::string shown(const json& value) {
   if (value.is_null()) return "none";
@@ -90,10 +91,11 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
       throw Failure(
           Exit::usage,
           where + ": " + given + (order.contains(key) ? " is there twice" : " isn't known"),
-          "The keys are name, image, tier, port, custom_domain, health_path, env_vars and "
+          "The keys are name, image, tier, port, custom_domain, health_path, labels, env_vars and "
           "registry_credentials.");
-    const bool holds_texts = key == "env_vars" || key == "registry_credentials";
+    const bool holds_texts = key == "env_vars" || key == "registry_credentials" || key == "labels";
     order[key] = holds_texts ? texts_in(texts.at(given), where + "." + key) : value;
+    if (key == "labels" && order[key].is_null()) order[key] = json::object();
   }
   for (const char* needed : {"name", "image"})
     if (!order.contains(needed) || !order.at(needed).is_string())

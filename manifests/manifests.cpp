@@ -23,6 +23,9 @@ constexpr size_t hash_length = 32;
 // Appended to an object's name, gives the name of its TLS secret.
 constexpr const char* tls_suffix = "-tls";
 
+// Before the key of an operator's label, so that it can't be one of berth's or the cluster's own.
+const std::string user_label_prefix = "label.berth/";
+
 // The ratio between a container's limit and its request, the amount that it is guaranteed. Web
 // applications are idle most of the time, so the processor is overcommitted generously; memory
 // can't be taken back, so it is overcommitted with care.
@@ -78,6 +81,14 @@ json deployment_labels(const deployments::Deployment& deployment, const Settings
           {deployment_label, deployment.id}};
 }
 
+// The same and the operator's own. Objects whose hash is part of a pod don't have those, because a
+// label replaces no container.
+json all_labels(const deployments::Deployment& deployment, const Settings& settings) {
+  json labels = deployment_labels(deployment, settings);
+  for (const auto& [key, value] : deployment.labels) labels[user_label_prefix + key] = value;
+  return labels;
+}
+
 // What several templates need of a deployment.
 struct Parts {
   const deployments::Wish& wish;
@@ -88,6 +99,10 @@ struct Parts {
   Values with(Values more) const {
     more.insert(common.begin(), common.end());
     return more;
+  }
+  Values with_all_labels(Values more) const {
+    more["labels"] = all_labels(wish.deployment, settings);
+    return with(std::move(more));
   }
 };
 
@@ -152,7 +167,7 @@ Values container_values(const deployments::Deployment& deployment) {
 
 Object deployment_object(const Parts& parts, const Object& env) {
   const auto& deployment = parts.wish.deployment;
-  Values values = parts.with(container_values(deployment));
+  Values values = parts.with_all_labels(container_values(deployment));
   values["deployment"] = deployment.id;
   values["replicas"] = deployment.status == deployments::Status::stopped ? 0 : 1;
   values["rollout"] = std::to_string(deployment.rollout);
@@ -161,6 +176,7 @@ Object deployment_object(const Parts& parts, const Object& env) {
   values["pull_secrets"] = pull_secrets(parts);
   Object object = filled("deployment.yaml", values);
   json& pod = object["spec"]["template"];
+  pod["metadata"]["labels"] = parts.common.at("labels");
   pod["metadata"]["annotations"][template_annotation] = short_hash(pod);
   object["metadata"]["annotations"][hash_annotation] = hash_of(object);
   return object;
@@ -205,10 +221,10 @@ Values domain_values(const deployments::Deployment& deployment, const std::strin
 
 Object ingress(const Parts& parts) {
   const std::string host = host_of(parts.wish.deployment, parts.settings);
-  return finished("ingress.yaml", parts.with({{"class", parts.settings.ingress_class},
-                                              {"host", host},
-                                              {"service", parts.name},
-                                              {"tls", tls_of(host, parts)}}));
+  return finished("ingress.yaml", parts.with_all_labels({{"class", parts.settings.ingress_class},
+                                                         {"host", host},
+                                                         {"service", parts.name},
+                                                         {"tls", tls_of(host, parts)}}));
 }
 
 // The pod that serves, the one that a rollout starts beside it, and three that earlier rollouts
@@ -267,7 +283,8 @@ std::vector<Object> of_deployment(const deployments::Wish& wish, const Settings&
   const Parts parts = parts_of(wish, settings);
   std::vector<Object> objects = {env_secret(parts)};
   if (wish.secrets.registry_credentials) objects.push_back(registry_secret(parts));
-  objects.push_back(finished("service.yaml", parts.with({{"deployment", wish.deployment.id}})));
+  objects.push_back(
+      finished("service.yaml", parts.with_all_labels({{"deployment", wish.deployment.id}})));
   objects.push_back(deployment_object(parts, objects.front()));
   if (!wish.host_is_held) {
     objects.push_back(ingress(parts));

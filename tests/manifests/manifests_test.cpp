@@ -80,6 +80,23 @@ TEST_CASE("every object and the pods carry our labels, and a hash of their own")
   }
 }
 
+TEST_CASE("an operator's labels are on what they look at, and replace no pod") {
+  const auto before = manifests::of_deployment(wish_of(), settings);
+  auto wish = wish_of();
+  wish.deployment.labels = {{"stage", "test"}, {"app", "mine"}};
+  const auto objects = manifests::of_deployment(wish, settings);
+  for (const char* kind : {"Deployment", "Service", "Ingress"}) {
+    const json labels = find(objects, kind)->at("metadata").at("labels");
+    CHECK(labels["label.berth/stage"] == "test");
+    CHECK(labels["label.berth/app"] == "mine");
+    CHECK(labels["berth/app"] == wish.deployment.app_id);
+  }
+  CHECK(*find(objects, "Secret") == *find(before, "Secret"));
+  CHECK(get(*find(objects, "Deployment"), "/spec") == get(*find(before, "Deployment"), "/spec"));
+  CHECK(manifests::hash_of(*find(objects, "Deployment")) !=
+        manifests::hash_of(*find(before, "Deployment")));
+}
+
 TEST_CASE("the container is confined") {
   const auto objects = manifests::of_deployment(wish_of(), settings);
   const json pod = get(*find(objects, "Deployment"), "/spec/template/spec");

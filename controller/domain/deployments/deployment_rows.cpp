@@ -69,7 +69,7 @@ std::optional<Reason> parse_reason(std::string_view text) {
 
 const std::string select_deployments = R"(
     SELECT d.id, d.app_id, d.owner_id, d.tier_id, t.slug AS tier_slug, d.name,
-           d.image, d.port, d.health_path, d.env_keys,
+           d.image, d.port, d.health_path, d.env_keys, d.labels,
            d.custom_domain, c.domain AS served_domain,
            d.memory_limit_mb, d.cpu_limit_millicores, d.generation, d.rollout,
            d.status, d.phase, d.reason, d.cause, d.message,
@@ -91,6 +91,7 @@ Deployment deployment_of(const db::Query& row) {
           .name = row.text("name"),
           .container = container_of(row),
           .env_keys = nlohmann::json::parse(row.text("env_keys")).get<std::vector<std::string>>(),
+          .labels = nlohmann::json::parse(row.text("labels")).get<Labels>(),
           .custom_domain = row.text_or_null("custom_domain"),
           .served_domain = row.text_or_null("served_domain"),
           .memory_limit_mb = int(row.integer("memory_limit_mb")),
@@ -162,20 +163,30 @@ std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
   return rows.next() ? std::optional(deployment_of(rows)) : std::nullopt;
 }
 
-Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
-  static const std::string sql = select_deployments + R"(
+// How a label stands in the column `labels`. Neither key nor value may have a character that JSON
+// escapes, so a label is found as a part of the text.
+std::string entry_of(const Label& label) {
+  return nlohmann::json(label.key).dump() + ':' + nlohmann::json(label.value).dump();
+}
+
+Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page,
+                      const std::optional<Label>& label) {
+  // A text is part of another one if that changes without it: unlike instr, position and LIKE,
+  // replace does the same on both engines.
+  static const std::string which = R"(
       WHERE d.app_id = $1 AND d.status <> 'destroyed'
+        AND ($2 = '' OR replace(d.labels, $2, '') <> d.labels)
+  )";
+  static const std::string counted = "SELECT count(*) FROM deployments d" + which;
+  static const std::string sql = select_deployments + which + R"(
       ORDER BY d.inserted_at DESC, d.id DESC
-      LIMIT $2 OFFSET $3)";
+      LIMIT $3 OFFSET $4)";
+  const std::string entry = label ? entry_of(*label) : "";
   Page<Deployment> result = {.items = {},
                              .page = page.page,
                              .page_size = page.page_size,
-                             .total = tx.number(R"(
-      SELECT count(*)
-      FROM deployments d
-      WHERE d.app_id = $1 AND d.status <> 'destroyed')",
-                                                app_id)};
-  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
+                             .total = tx.number(counted, app_id, entry)};
+  auto rows = tx.query(sql, app_id, entry, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(deployment_of(rows));
   return result;
 }
@@ -202,10 +213,11 @@ void store(db::Tx& tx, const std::string& id, const Order& order, const std::str
       UPDATE deployments
       SET image = $2, port = $3, health_path = $4,
           env_keys = $5, env_sealed = $6, credentials_sealed = $7,
-          custom_domain = $8, updated_at = $9
+          custom_domain = $8, labels = $9, updated_at = $10
       WHERE id = $1)",
              id, order.container.image, order.container.port, order.container.health_path,
-             secrets.env_keys, secrets.env, secrets.credentials, order.custom_domain, tx.now());
+             secrets.env_keys, secrets.env, secrets.credentials, order.custom_domain,
+             nlohmann::json(order.labels).dump(), tx.now());
 }
 
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next) {
@@ -218,6 +230,7 @@ void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& ne
           stopped_at = CASE WHEN $2 = 'stopped' AND status <> 'stopped' THEN $7
                             WHEN $2 IN ('stopped', 'destroyed') THEN stopped_at END,
           destroyed_at = CASE WHEN $2 = 'destroyed' THEN $7 END,
+          labels = CASE WHEN $2 = 'destroyed' THEN '{}' ELSE labels END,
           request_id = $6,
           updated_at = $7
       WHERE id = $1)",

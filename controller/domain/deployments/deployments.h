@@ -70,6 +70,10 @@ struct Secrets {
   bool operator==(const Secrets&) const = default;
 };
 
+// Names and values that an operator gives a deployment, to tell it from others. The cluster's
+// objects have them too.
+using Labels = std::map<std::string, std::string>;
+
 struct Deployment {
   std::string id;
   std::string app_id;
@@ -79,6 +83,7 @@ struct Deployment {
   std::string name;  // the sub-domain; unique among deployments that aren't destroyed
   ContainerSpec container;
   std::vector<std::string> env_keys;
+  Labels labels;  // empty once it is destroyed
   std::optional<std::string> custom_domain;
   // custom_domain, but only while its certificate is active
   std::optional<std::string> served_domain;
@@ -130,6 +135,9 @@ inline constexpr size_t max_env_keys = 50;
 inline constexpr size_t max_env_key_length = 128;
 // Sum of all keys and values; a Secret holds at most 1 MiB.
 inline constexpr size_t max_env_bytes = 256 * 1024;
+inline constexpr size_t max_labels = 20;
+// Of a label's key, and of its value (kubernetes.io, "Labels and Selectors").
+inline constexpr size_t max_label_length = 63;
 inline constexpr size_t max_image_length = 512;
 inline constexpr size_t max_health_path_length = 256;
 inline constexpr std::string_view reserved_env_prefix = "BERTH_";
@@ -140,6 +148,7 @@ struct Order {  // a decoded create request
   std::optional<std::string> custom_domain;
   ContainerSpec container;
   Secrets secrets;
+  Labels labels = {};
 };
 
 // A decoded change request. Members that aren't set stay as they are; a member that is set to an
@@ -153,6 +162,7 @@ struct Change {
   std::optional<std::optional<std::string>> health_path;
   std::optional<std::optional<RegistryCredentials>> registry_credentials;
   std::optional<std::string> tier;
+  std::optional<Labels> labels = {};  // all of them
 };
 
 // Who acts, and in which HTTP request.
@@ -172,8 +182,16 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& order, const Rule
 // Returns the app's deployment. Throws deployment_not_found, or forbidden if another app owns it.
 Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& id);
 std::optional<Deployment> find(db::Tx& tx, const std::string& id);
-// Returns the app's deployments that aren't destroyed, newest first.
-Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page);
+struct Label {
+  std::string key;
+  std::string value;
+};
+// Parses KEY=VALUE. Throws validation_failed for the field `label`.
+Label parse_label(std::string_view text);
+// Returns the app's deployments that aren't destroyed, newest first; those with the label, if one
+// is given.
+Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page,
+                      const std::optional<Label>& label = {});
 
 // Return the deployment as it is afterwards. Both throw deployment_destroyed. `restart` also starts
 // a deployment that is pending, errored or stopped; it charges the current period if that isn't

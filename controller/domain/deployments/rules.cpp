@@ -71,6 +71,29 @@ void check_health_path(const std::string& path, Details& wrong) {
         "must start with '/' and have at most 256 printable ASCII characters");
 }
 
+// The name of a label, or a value that isn't empty (kubernetes.io, "Labels and Selectors"). Keys
+// have no prefix: on the cluster they get one of berth's own.
+bool is_label_text(std::string_view text) {
+  const auto alphanumeric = [](unsigned char c) { return c < 0x80 && std::isalnum(c); };
+  return !text.empty() && text.size() <= max_label_length && alphanumeric(text.front()) &&
+         alphanumeric(text.back()) && std::ranges::all_of(text, [&](unsigned char c) {
+           return alphanumeric(c) || c == '-' || c == '_' || c == '.';
+         });
+}
+
+bool is_label(const std::string& key, const std::string& value) {
+  return is_label_text(key) && (value.empty() || is_label_text(value));
+}
+
+void check_labels(const Labels& labels, Details& wrong) {
+  if (labels.size() > max_labels) wrong["labels"].push_back("must have at most 20 keys");
+  for (const auto& [key, value] : labels)
+    if (!is_label(key, value))
+      wrong["labels." + cut(key, max_label_length)].push_back(
+          "must have a key and a value of at most 63 letters, digits, '-', '_' and '.', with a "
+          "letter or digit at both ends; the value may be empty");
+}
+
 bool is_allowed(const std::string& image, const Rules& rules) {
   return std::ranges::any_of(rules.registries, [&](const std::string& prefix) {
     return image.size() > prefix.size() + 1 && image.starts_with(prefix) &&
@@ -104,6 +127,7 @@ void check(const Order& order, const Rules& rules) {
   check_image(order.container.image, rules, wrong);
   if (order.tier.empty()) wrong["tier"].push_back("must be the slug of a tier");
   check_env(order.secrets.env, wrong);
+  check_labels(order.labels, wrong);
   if (order.custom_domain) check_domain(*order.custom_domain, rules, wrong);
   if (order.container.health_path) check_health_path(*order.container.health_path, wrong);
   if (!wrong.empty())
@@ -117,6 +141,7 @@ void check(const Change& change, const std::map<std::string, std::string>& env,
   if (change.port) check_port(*change.port, wrong);
   if (change.image) check_image(*change.image, rules, wrong);
   if (!change.env.empty()) check_env(env, wrong);
+  if (change.labels) check_labels(*change.labels, wrong);
   if (const auto& domain = change.custom_domain; domain && *domain)
     check_domain(**domain, rules, wrong);
   if (const auto& path = change.health_path; path && *path) check_health_path(**path, wrong);
@@ -125,13 +150,23 @@ void check(const Change& change, const std::map<std::string, std::string>& env,
   if (change.image) check_registry(*change.image, rules);
 }
 
+Label parse_label(std::string_view text) {
+  const size_t equals = std::min(text.find('='), text.size());
+  const Label label = {.key = std::string(text.substr(0, equals)),
+                       .value = std::string(text.substr(std::min(equals + 1, text.size())))};
+  if (equals == text.size() || !is_label(label.key, label.value))
+    throw invalid_field("label", "must be the key and the value of a label, as in stage=test");
+  return label;
+}
+
 Order order_of(const Wish& wish) {
   const Deployment& row = wish.deployment;
   return {.name = row.name,
           .tier = row.tier_slug,
           .custom_domain = row.custom_domain,
           .container = row.container,
-          .secrets = wish.secrets};
+          .secrets = wish.secrets,
+          .labels = row.labels};
 }
 
 Order changed(Order order, const Change& change) {
@@ -147,6 +182,7 @@ Order changed(Order order, const Change& change) {
   if (change.registry_credentials)
     order.secrets.registry_credentials = *change.registry_credentials;
   if (change.custom_domain) order.custom_domain = *change.custom_domain;
+  if (change.labels) order.labels = *change.labels;
   return order;
 }
 
@@ -165,6 +201,7 @@ Differences differences(const Order& from, const Order& to) {
   replace("registry_credentials",
           from.secrets.registry_credentials != to.secrets.registry_credentials);
   keep("custom_domain", from.custom_domain != to.custom_domain);
+  keep("labels", from.labels != to.labels);
   return found;
 }
 
