@@ -127,7 +127,7 @@ HttpResponse perform(const HttpRequest& request) {
   exchange.response.status = int(status);
   if (exchange.thrown) std::rethrow_exception(exchange.thrown);
   if (exchange.too_large)
-    throw NoAnswer("the answer is larger than any of berth's", NoAnswer::Why::broken);
+    throw NoAnswer("the answer is larger than any answer of berth", NoAnswer::Why::broken);
   const bool stream_ended = request.sink && status == 200;
   if (code != CURLE_OK && !exchange.ended_by_sink && !stream_ended)
     throw NoAnswer(exchange.error[0] == '\0' ? curl_easy_strerror(code) : exchange.error,

@@ -32,9 +32,9 @@ Page error_to_app(const Visit& visit, const AuthorizationQuestion& question, con
 // Shows errors that must not be sent to the redirect URI (RFC 6749, section 4.1.2.1).
 Page broken(const Error& error) {
   Page page =
-      message("This app’s request is broken",
-              {"The app that sent you here did something wrong: " + std::string(error.what()) + ".",
-               "Nothing was given to it. Tell the people who make it."});
+      message("This app’s request isn’t valid",
+              {"The app that sent you here made a mistake: " + std::string(error.what()) + ".",
+               "The app got no access. Please tell its makers about this."});
   page.status = 400;
   return page;
 }
@@ -145,9 +145,9 @@ Page allow(const Visit& visit, const AuthorizationQuestion& question) {
   if (changed) {
     const auto scopes = oauth::asked_scopes(*changed, visit.user(), question.request);
     if (!scopes) return error_to_app(visit, question, scopes.error());
-    return refused(
-        consent_page(visit, question, visit.form, *changed, *scopes),
-        Error(Code::invalid_state, "the app has changed what it asks for; look at it again"));
+    return refused(consent_page(visit, question, visit.form, *changed, *scopes),
+                   Error(Code::invalid_state,
+                         "the app has changed what it asks for; please look at it again"));
   }
   if (!*code) return error_to_app(visit, question, code->error());
   return back_to_app(visit, question, {{"code", (*code)->code}});

@@ -143,11 +143,12 @@ Page register_account(Visit& visit) {
                  .password_hash = {},
                  .referral_code = visit.field("referral_code")},
                 visit.field("password"), visit.services);
-        return message("Look into your mailbox",
-                       {"We wrote to " + email +
-                            ". The link in that mail verifies your address; it works for a day.",
-                        "You can log in right away."},
-                       with_parameter("/login", "next", safe_next(visit.field("next"))), "Log in");
+        return message(
+            "Look into your mailbox",
+            {"We wrote to " + email +
+                 ". Open the link in the mail to verify your address. The link works for a day.",
+             "You can log in now."},
+            with_parameter("/login", "next", safe_next(visit.field("next"))), "Log in");
       },
       [&] { return registration_page(visit); });
 }

@@ -86,7 +86,7 @@ std::string in_words(Instant at) {
 std::string_view in_words(Scope scope) {
   switch (scope) {
     case Scope::profile_read:
-      return "see your username, your tier and when you play";
+      return "see your username, your tier, and when you use the app";
     case Scope::points_read:
       return "see how many points you have";
     case Scope::points_spend:
@@ -94,14 +94,14 @@ std::string_view in_words(Scope scope) {
     case Scope::points_transfer:
       return "send your points to other users";
     case Scope::points_award:
-      return "nothing any more: only admins award points";
+      return "nothing any more: only admins can award points";
     case Scope::app_balance_read:
       return "see how many points the app itself has";
     case Scope::deploy_manage:
-      return "run, change and delete the containers of your app, which can cost its points";
+      return "run, change and delete your app’s containers, which can cost the app’s points";
     case Scope::campaigns_manage:
     case Scope::campaign_write:
-      return "make and change ad campaigns of your app, which cost its points";
+      return "create and change ad campaigns of your app, which cost the app’s points";
   }
   return "";
 }

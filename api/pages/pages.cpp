@@ -135,7 +135,7 @@ Page answer(Visit& visit, Who who, Page (*run)(Visit&)) {
     return go_to(visit.http.method == "POST" ? "/login" : with_parameter("/login", "next", path));
   }
   if (who == Who::admin && !visit.user().is_admin)
-    return refuse(403, "Not for you", "This page is for admins of the platform.");
+    return refuse(403, "No access", "This page is for admins of the platform.");
   try {
     return run(visit);
   } catch (const Error& error) {
@@ -148,8 +148,8 @@ std::string refusal_of_form(const Visit& visit) {
   const bool ours = is_same_origin(visit.http) && visit.form.count("csrf") == 1 &&
                     equal_in_constant_time(visit.field("csrf"), expected);
   return ours ? ""
-              : "The form is too old, or didn’t come from here. Go back, reload the page and "
-                "send it again. Cookies have to be allowed.";
+              : "The form is too old, or wasn’t sent from this site. Go back, reload the page and "
+                "send it again. Your browser must accept cookies from this site.";
 }
 
 }  // namespace
@@ -178,7 +178,7 @@ bool Pages::handle(const Request& request, Response& response) {
     response = Response();
     response.status = 500;
     response.content_type = "text/plain; charset=utf-8";
-    response.body = "berthd failed; its log has request " + request_id + "\n";
+    response.body = "berthd failed; its log has an entry with the request id " + request_id + "\n";
   }
   response.add_header("X-Request-Id", request_id);
   metrics_.observe(std::string(request.method), std::string(row->name), response.status,
@@ -231,13 +231,13 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   if (is_form)
     if (auto form = parse_form(request.body); form && is_utf8(*form)) visit.form = std::move(*form);
   if (!verdict.allowed) {
-    page = refuse(429, "Too many requests", "Wait a little, and try again.");
+    page = refuse(429, "Too many requests", "Wait a moment, then try again.");
     page.retry_after = verdict.reset;
   } else if (const auto repeated = repeated_field(request.headers)) {
     page = refuse(400, "That didn’t work",
                   "Your browser sent " + std::string(*repeated) + " more than once.");
   } else if (!is_utf8(request.query)) {
-    page = refuse(400, "That didn’t work", "The address of this page is broken.");
+    page = refuse(400, "That didn’t work", "The address of this page isn’t valid.");
   } else if (const std::string why = is_form ? refusal_of_form(visit) : ""; !why.empty()) {
     page = refuse(403, "Please try again", why);
     page.event = {.kind = SecurityKind::form_rejected, .reason = "wrong_form_token"};

@@ -96,7 +96,7 @@ Page disable_totp(Visit& visit) {
                            .code = visit.field("code"),
                            .address = visit.address},
                           services);
-        return message("The second factor is off", {"Login asks for your password alone."},
+        return message("The second factor is off", {"Logging in requires only your password now."},
                        "/account", "Back to the account");
       },
       [&] { return enabled_page(visit); });

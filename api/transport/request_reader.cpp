@@ -153,7 +153,7 @@ std::string_view RequestReader::read_line(std::size_t limit, const Refusal& too_
     if (input().size() >= limit) throw too_long;
     need_input(deadline);
   }
-  if (end == 0 || input()[end - 1] != '\r') throw Refusal(400, "a line does not end with CR LF");
+  if (end == 0 || input()[end - 1] != '\r') throw Refusal(400, "a line doesn't end with CR LF");
   const std::string_view line = input().substr(0, end - 1);
   consume(end + 1);
   return line;

@@ -123,7 +123,7 @@ int Server::Impl::bind() {
 }
 
 void Server::Impl::run() {
-  if (!acceptor_) throw std::logic_error("bind() comes before run()");
+  if (!acceptor_) throw std::logic_error("bind() must be called before run()");
   acceptor_->run();
 }
 
@@ -174,7 +174,7 @@ void Server::Impl::serve(ConnectionTable::Entry& entry) try {
   Connection connection(entry, options_, large_bodies_);
   serve_requests(connection);
 } catch (const std::exception& error) {
-  log::error("a connection was given up", {{"reason", error.what()}});
+  log::error("a connection was abandoned", {{"reason", error.what()}});
 }
 
 void Server::Impl::serve_requests(Connection& connection) {
@@ -226,8 +226,8 @@ void Server::Impl::run_handler(Connection& connection) {
   connection.reader.release_body();
   Response& response = connection.response;
   if (!is_sendable(response)) {
-    log::error("an answer could not be sent", {{"path", connection.request.path}});
-    response = rendered(500, "something went wrong on our side");
+    log::error("an answer couldn't be sent", {{"path", connection.request.path}});
+    response = rendered(500, "the server failed");
   }
   if (has_no_body(response.status)) {
     response.body.clear();
@@ -244,7 +244,7 @@ void Server::Impl::call_handler(Connection& connection) {
   } catch (...) {
   }
   log::error("a handler failed", {{"path", connection.request.path}, {"reason", reason}});
-  connection.response = rendered(500, "something went wrong on our side");
+  connection.response = rendered(500, "the server failed");
 }
 
 void Server::Impl::refuse(Connection& connection, int status, std::string_view detail) {

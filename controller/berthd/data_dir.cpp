@@ -56,7 +56,7 @@ DataDir::DataDir(const std::filesystem::path& path) : path_(path), lock_(path) {
   const std::filesystem::path partial = path_ / partial_restore_name;
   if (!std::filesystem::exists(partial)) return;
   if (!std::filesystem::exists(database_file()))
-    fail(path_, "a restore into it didn't come to its end; run it again");
+    fail(path_, "a restore into it wasn't completed; run it again");
   std::filesystem::remove_all(partial);  // everything was moved to its place
 }
 
@@ -96,7 +96,7 @@ Keys DataDir::keys() const {
     }
   }
   if (std::filesystem::exists(database_file()))
-    fail(path_ / keys_name, "is gone, and the database can't be read without it");
+    fail(path_ / keys_name, "is missing, and the database can't be read without it");
   const Keys fresh = {.data = random_bytes(key_bytes), .session = SessionKeys(rotated({}, {}, {}))};
   write(keys_name, encode(fresh));
   return fresh;

@@ -42,12 +42,13 @@ CLI::App* add_command(CLI::App& app, CommandLine& line, const char* name, const 
 }
 
 void add_commands(CLI::App& app, CommandLine& line) {
-  CLI::App* backup =
-      add_command(app, line, "backup", "ask the running berthd for an archive", backup::run_backup);
+  CLI::App* backup = add_command(app, line, "backup", "ask the running berthd for a backup archive",
+                                 backup::run_backup);
   backup->add_option("--url", line.arguments.url);
   backup->add_option("--keep", line.arguments.keep)->check(CLI::Range(0, 100'000));
-  add_command(app, line, "restore", "make a data directory of an archive", backup::run_restore);
-  add_command(app, line, "verify", "look whether a database or an archive is sound",
+  add_command(app, line, "restore", "make a data directory from a backup archive",
+              backup::run_restore);
+  add_command(app, line, "verify", "check whether a database or an archive is sound",
               backup::run_verify);
 }
 
@@ -112,14 +113,13 @@ int run(int argc, char** argv) {
       return value == nullptr ? std::nullopt : std::optional<std::string>(value);
     });
     if (line.help) {
-      std::cout << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n"
-                   "       berthd reference configuration|errors|exit-codes\n"
-                   "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
-                   "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
-                   "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n\n"
-                   "Every key can stand in the file, in a variable (BERTHD_LISTEN) or in a flag "
-                   "(--listen);\n"
-                   "with -file behind it, its value is read from a file.\n\n";
+      std::cout
+          << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n       berthd reference "
+             "configuration|errors|exit-codes\n       berthd backup FILE --passphrase-file FILE "
+             "[--url URL] [--keep COUNT]\n       berthd restore FILE --passphrase-file FILE "
+             "[--data-dir DIR]\n       berthd verify [FILE] [--passphrase-file FILE] [--data-dir "
+             "DIR]\n\nEvery key can be set in the file, in a variable (BERTHD_LISTEN) or by a flag "
+             "(--listen).\nIf -file follows the key, its value is read from a file.\n\n";
     }
     if (line.help || line.print_config) {
       print_settings(loaded.settings);

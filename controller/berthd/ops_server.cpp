@@ -86,11 +86,11 @@ class OpsServer::State {
     response.content_type = "text/plain";
     if (page == nullptr) {
       response.status = 404;
-      response.body = "there is nothing here but /metrics, /livez and /readyz\n";
+      response.body = "only /metrics, /livez and /readyz are served here\n";
     } else if (request.method != "GET" && request.method != "HEAD") {
       response.status = 405;
       response.add_header("Allow", "GET, HEAD");
-      response.body = "GET and HEAD are answered here\n";
+      response.body = "only GET and HEAD are supported here\n";
     } else {
       (this->*page)(response);
     }

@@ -451,9 +451,9 @@ void Platform::announce() {
   const Address metrics = {.host = config_.metrics_listen.host, .port = ops_.port()};
   data_.write("berthd.metrics.addr", metrics.text() + "\n");
   for (const std::string& key : config_.without_effect)
-    log::warning("this key has no effect in this version", {{"key", key}});
+    log::warning("this key has no effect in this version of berthd", {{"key", key}});
   suffix_list::announce(clock_.now());
-  if (simulated_) log::info("the cluster is simulated: no container really runs");
+  if (simulated_) log::info("the cluster is simulated, so no container really runs");
   log::info("ready", {{"listen", listening_.text()},
                       {"base_url", base_url_},
                       {"metrics", metrics.text()},
@@ -477,7 +477,7 @@ void Platform::stop() {
   // A handler that doesn't return would keep berthd from ending. Its request hasn't been answered,
   // and the database can be closed at any moment.
   if (const auto running = server_.counters().running_handlers; running > 0) {
-    log::error("stopped without handlers that didn't return", {{"handlers", running}});
+    log::error("berthd stopped although some handlers hadn't returned", {{"handlers", running}});
     std::_Exit(EXIT_FAILURE);
   }
   log::info("stopped", {{"drained", drained == api::Drained::all}});

@@ -43,7 +43,7 @@ std::optional<std::string> page_of(const std::string& url) {
   easy.set(CURLOPT_WRITEDATA, &page);
   const CURLcode result = easy.perform();
   if (result == CURLE_OK) return page;
-  log::warning("Traefik's metrics can't be read", {{"error", curl_easy_strerror(result)}});
+  log::warning("Traefik's metrics couldn't be read", {{"error", curl_easy_strerror(result)}});
   return std::nullopt;
 }
 

@@ -33,7 +33,7 @@ class Partial {
   explicit Partial(const fs::path& file)
       : place_(file), path_(file.string() + ".partial"), file_(path_, O_WRONLY | O_CREAT) {
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
-      throw std::runtime_error(path_.string() + ": another backup writes it right now");
+      throw std::runtime_error(path_.string() + ": another backup is writing this file");
     if (::ftruncate(file_.get(), 0) != 0)
       throw std::runtime_error(path_.string() + ": " + std::strerror(errno));
   }
@@ -92,7 +92,7 @@ class Arrival {
     if (failure_) std::rethrow_exception(failure_);
     if (code != CURLE_OK)
       throw std::runtime_error(url + ": " + curl_easy_strerror(code) +
-                               (code == CURLE_PARTIAL_FILE ? "; berthd's log says more" : ""));
+                               (code == CURLE_PARTIAL_FILE ? "; berthd's log has the reason" : ""));
     if (status() != 200) throw std::runtime_error(url + " refuses: " + refusal());
     opener_.finish();
   }

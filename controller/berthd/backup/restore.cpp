@@ -35,8 +35,8 @@ void check_empty(const fs::path& directory) {
   names.erase("lock");
   names.erase("lost+found");
   if (!names.empty())
-    throw DataDirError(directory.string() + ": isn't empty (" + *names.begin() +
-                       "); a restore needs a data directory of its own");
+    throw DataDirError(directory.string() + ": contains files (" + *names.begin() +
+                       "); restore into an empty or missing directory");
 }
 
 std::string text_of(const fs::path& file) {

@@ -73,7 +73,8 @@ void send_verification(db::Tx& tx, const User& user, const Keys& keys,
   const std::string token =
       new_email_token(tx, user.id, EmailPurpose::verify_email, verification_lifetime);
   if (send(tx, user, keys, verification_letter(user, base_url, token))) return;
-  Error refusal(Code::rate_limited, "enough mails were sent to this address today");
+  Error refusal(Code::rate_limited,
+                "this address has received as many mails as it may today; try again tomorrow");
   refusal.retry_after = until_next_letters(tx);
   throw refusal;
 }
@@ -89,7 +90,7 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
       tx.number("SELECT coalesce(sum(signup_bonus), 0) FROM users WHERE signup_bonus_at >= $1",
                 day_of(tx.now()));
   if (paid_today + amount > bonus.daily_points) {
-    log::warning("no sign-up bonus: the day's limit is reached", {{"user", user.id}});
+    log::warning("no sign-up bonus was paid: the limit of the day is reached", {{"user", user.id}});
     return;
   }
   if (!rewards::give(tx, {.kind = rewards::Kind::signup,
@@ -128,8 +129,8 @@ User user_of(const db::Query& row) {
 void check_email(std::string_view email) {
   const auto refuse = [](const char* reason) { return invalid_field("email", reason); };
   if (email.size() > max_email_length) throw refuse("must have at most 254 characters");
-  if (std::ranges::any_of(email, is_control_or_space)) throw refuse("must not have spaces");
-  if (has_controls(email, Lines::one)) throw refuse("must not have control characters");
+  if (std::ranges::any_of(email, is_control_or_space)) throw refuse("must not contain spaces");
+  if (has_controls(email, Lines::one)) throw refuse("must not contain control characters");
   const size_t at = email.rfind('@');
   if (at == std::string_view::npos || at == 0)
     throw refuse("must be an address like name@example.org");
@@ -150,13 +151,13 @@ void check_username(std::string_view username) {
   const bool plain = std::ranges::all_of(username, [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '-' || c == '.';
   });
-  if (!plain) throw invalid_field("username", "may have letters, digits, '_', '-' and '.' only");
+  if (!plain) throw invalid_field("username", "may contain only letters, digits, '_', '-' and '.'");
 }
 
 void check_not_reserved(std::string_view username, const ReservedNames& reserved) {
   if (reserved.forbids_username(username))
     throw invalid_field(
-        "username", "is reserved for the platform, or looks like a name that is: choose another");
+        "username", "is reserved for the platform or looks like a reserved name; choose another");
 }
 
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
@@ -231,10 +232,10 @@ void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bo
 
 void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
                          const std::string& base_url) {
-  if (user.email_verified) throw Error(Code::invalid_state, "the address is verified");
+  if (user.email_verified) throw Error(Code::invalid_state, "the address is already verified");
   if (mails_of_last_hour(tx, user.id, EmailPurpose::verify_email) >=
       max_verification_mails_per_hour) {
-    Error refusal(Code::rate_limited, "enough mails were sent; look into your mailbox, or wait");
+    Error refusal(Code::rate_limited, "too many mails were sent; look into your mailbox, or wait");
     refusal.retry_after = until_one_mail_less(tx, user.id, EmailPurpose::verify_email);
     throw refusal;
   }

@@ -34,7 +34,7 @@ Jwt verified(const std::string& text, const Keys& keys) {
     // 8725, section 3.1).
     if (jwt_get_alg(raw) == JWT_ALG_HS256) return jwt;
   }
-  throw Error(Code::invalid_token, "this is no valid session token");
+  throw Error(Code::invalid_token, "this isn't a valid session token");
 }
 
 std::string grant(const Jwt& jwt, const char* name) {
@@ -91,10 +91,10 @@ SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys,
     const auto noted = uses == nullptr ? std::nullopt : uses->last(session_id);
     const Instant last = std::max(rows.instant(4), noted.value_or(rows.instant(4)));
     if (tx.now() - last >= Duration(rows.integer(3)))
-      throw refuse(Code::token_expired, "the session wasn't used for too long; log in again");
+      throw refuse(Code::token_expired, "the session was idle for too long; log in again");
   }
   auto user = find(tx, rows.text(0));
-  if (!user) throw refuse(Code::token_revoked, "the account is gone");
+  if (!user) throw refuse(Code::token_revoked, "the account was deleted");
   if (user->suspended) throw refuse(Code::account_suspended, "the account is suspended");
   return {.user = std::move(*user), .session_id = session_id, .ends_idle = ends_idle};
 }

@@ -67,11 +67,11 @@ void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment) {
 void check(const Order& order, Instant now) {
   // The name is sent to apps that show the ad.
   if (is_blank(order.name) || has_controls(order.name, Lines::one))
-    throw invalid_field("name", "must be one line that can be seen, without control characters");
+    throw invalid_field("name", "must be a visible line without control characters");
   if (!is_surface_type(order.surface_type))
     throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
   if (budget_of(order.total_payment) < order.payout_rate)
-    throw invalid_field("total_payment", "must be large enough for one impression: its budget of " +
+    throw invalid_field("total_payment", "must pay for at least one impression: its budget of " +
                                              std::to_string(budget_of(order.total_payment)) +
                                              " is below payout_rate");
   if (order.ends_at && *order.ends_at <= now)

@@ -113,7 +113,7 @@ Place place_of(db::Tx& tx, const ServeRequest& request) {
                *request.ad_placement_id);
   if (!rows.next()) throw Error(Code::placement_not_found, "there is no such placement");
   if (rows.text(0) != request.surface_type)
-    throw invalid_field("surface_type", "must be that of the placement, " + rows.text(0));
+    throw invalid_field("surface_type", "must be the placement's, " + rows.text(0));
   if (const auto app = rows.text_or_null(1); app && *app != request.app_id)
     throw Error(Code::forbidden, "the placement belongs to another operator");
   place.least_payout = tx.number(
@@ -320,7 +320,8 @@ Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRe
                  return served.has_value();
                });
   if (!served)
-    throw Error(Code::no_ad_available, "there is no " + request.surface_type + " ad to show now");
+    throw Error(Code::no_ad_available,
+                "there is no " + request.surface_type + " ad to show at the moment");
   return *std::move(served);
 }
 

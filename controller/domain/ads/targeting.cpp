@@ -54,7 +54,7 @@ std::vector<Test> both(const std::vector<Test>& one, const std::vector<Test>& ot
 Targeting parse_targeting(const std::string& metadata) {
   if (metadata.size() > max_metadata_bytes)
     throw invalid_field("targeting_metadata",
-                        "must be of " + std::to_string(max_metadata_bytes) + " bytes at most");
+                        "must have at most " + std::to_string(max_metadata_bytes) + " bytes");
   const json object = json::parse(metadata);
   Targeting targeting;
   for (size_t i = 0; i < attributes.size(); ++i) {

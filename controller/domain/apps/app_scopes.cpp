@@ -30,7 +30,7 @@ ScopeRequest get_pending(db::Tx& tx, const std::string& id, const std::string& a
   if (!rows.next() || (!app_id.empty() && rows.text(1) != app_id))
     throw Error(Code::scope_request_not_found, "there is no such scope request");
   if (rows.text(3) != "pending")
-    throw Error(Code::invalid_state, "the scope request is " + rows.text(3) + " already");
+    throw Error(Code::invalid_state, "the scope request is already " + rows.text(3));
   return request_of(rows);
 }
 
@@ -66,7 +66,7 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) 
   if (tx.number("SELECT count(*) FROM scope_requests WHERE app_id = $1 AND status = 'pending'",
                 app.id) > 0)
     throw Error(Code::invalid_state,
-                "a scope request of this app is pending; withdraw it to ask for others");
+                "the app has a pending scope request; withdraw it before asking for other scopes");
   const std::string id = new_uuid(tx.now());
   tx.execute(
       "INSERT INTO scope_requests (id, app_id, requested_scopes, status, inserted_at) "

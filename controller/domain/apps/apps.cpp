@@ -17,7 +17,7 @@ void check_owner(db::Tx& tx, const std::string& owner_id) {
     throw Error(Code::email_not_verified, "verify your email address before you register an app");
   if (tx.number("SELECT count(*) FROM apps WHERE owner_id = $1 AND deleted_at IS NULL", owner_id) >=
       max_apps_per_account)
-    throw Error(Code::app_limit_reached, "an account has at most 10 apps");
+    throw Error(Code::app_limit_reached, "an account may have at most 10 apps");
 }
 
 std::string new_secret() { return random_token("cs_live_"); }
@@ -110,7 +110,7 @@ App authenticate(db::Tx& tx, const std::string& client_id, const std::string& cl
                            rows.instant(after_app + 2) > tx.now() &&
                            equal_in_constant_time(rows.text(after_app + 1), hash);
   if (!is_current && !is_previous)
-    throw Error(Code::invalid_client, "client_id or client_secret are wrong");
+    throw Error(Code::invalid_client, "client_id or client_secret is wrong");
   return app_of(rows);
 }
 

@@ -26,11 +26,11 @@ bool may_be_http(const std::string& host) {
 std::optional<std::string> refuse_web_uri(const std::string& text) {
   const auto url = parse_url(text);
   if (!url)
-    return "must name a host by its letters, digits, hyphens and dots, or an address, and no port "
-           "or one from 1 to 65535";
-  if (url->has_user()) return "must not have user information";
+    return "must have a host of letters, digits, hyphens and dots, or an address; a port, if any, "
+           "must be from 1 to 65535";
+  if (url->has_user()) return "must not contain user information";
   if (url->scheme == "http" && !may_be_http(url->host))
-    return "must be https, but on a loopback host";
+    return "must be https, except on a loopback host";
   return std::nullopt;
 }
 
@@ -39,7 +39,7 @@ std::optional<std::string> refuse_web_uri(const std::string& text) {
 std::optional<std::string> refuse_private_uri(std::string_view rest) {
   const std::string_view authority =
       rest.starts_with("//") ? rest.substr(2, rest.find_first_of("/?", 2) - 2) : "";
-  if (authority.find('@') != std::string_view::npos) return "must not have user information";
+  if (authority.find('@') != std::string_view::npos) return "must not contain user information";
   return std::nullopt;
 }
 
@@ -48,10 +48,10 @@ std::optional<std::string> refuse_private_uri(std::string_view rest) {
 std::optional<std::string> refuse_redirect_uri(const std::string& text) {
   if (text.empty() || text.size() > max_url_length) return "must have 1 to 2048 characters";
   if (!std::ranges::all_of(text, is_printable))
-    return "must have no spaces, control or non-ASCII characters; a host's name is written in its "
-           "xn-- form";
-  if (text.find('\\') != std::string::npos) return "must not have a backslash";
-  if (text.find('#') != std::string::npos) return "must not have a fragment";
+    return "must not contain spaces, control characters or non-ASCII characters; a host name with "
+           "such characters is written in its xn-- form";
+  if (text.find('\\') != std::string::npos) return "must not contain a backslash";
+  if (text.find('#') != std::string::npos) return "must not contain a fragment";
   const size_t colon = text.find(':');
   const std::string_view scheme = std::string_view(text).substr(0, colon);
   if (colon == std::string::npos || !is_scheme(scheme)) return "must be an absolute URI";

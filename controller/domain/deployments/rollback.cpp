@@ -31,11 +31,11 @@ Revision of_entry(db::Tx& tx, const Deployment& row, const std::string& log_id,
   const auto revision = generation ? revision_of(tx, row.id, *generation) : std::nullopt;
   if (!revision || !revision->succeeded)
     throw Error(Code::invalid_state,
-                "nothing can be gone back to here: this entry is of no rollout that came to run, "
-                "or of one that is older than the last " +
+                "a rollback to this entry isn't possible: it doesn't belong to a rollout that ran, "
+                "or is older than the last " +
                     std::to_string(max_revisions));
   if (revision->generation == newest)
-    throw Error(Code::invalid_state, "this entry is of what is deployed already");
+    throw Error(Code::invalid_state, "this log entry describes what is deployed now");
   return *revision;
 }
 
@@ -57,7 +57,8 @@ Rollout rollout_of(const Revision& revision, const std::string& id, const std::s
 // Returns the last revision that ran and differs; if all are the same, the last one that ran.
 Revision last_good(const std::vector<Revision>& all, const std::string& id,
                    const std::string& data_key) {
-  if (all.empty()) throw Error(Code::invalid_state, "there is nothing to go back to");
+  if (all.empty())
+    throw Error(Code::invalid_state, "no earlier rollout ran, so a rollback isn't possible");
   const Rollout now = rollout_of(all.front(), id, data_key);
   const Revision* newest = nullptr;
   for (const Revision& revision : all) {
@@ -67,8 +68,7 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
   }
   if (!newest)
     throw Error(Code::invalid_state,
-                "nothing ran before what is deployed now: there is nothing to "
-                "go back to");
+                "no rollout ran before the present one, so a rollback isn't possible");
   return *newest;
 }
 

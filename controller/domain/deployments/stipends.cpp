@@ -30,7 +30,7 @@ Instant pay_if_due(db::Tx& tx, const std::string& owner_id) {
                                              .amount = points,
                                              .memo = "stipend of the tier " + best.text("slug")});
   if (!transaction) {
-    log::warning("a stipend waits: the treasury has too few points",
+    log::warning("a stipend wasn't paid yet, because the treasury has too few points",
                  {{"user", owner_id}, {"points", points}});
     return now + retry;
   }

@@ -52,7 +52,7 @@ bool has_room(db::Tx& tx, const Reward& reward) {
 void note_empty(const Reward& reward) {
   ++refused_when_empty;
   if (!is_empty.exchange(true))
-    log::warning("the treasury is empty: no rewards until points are minted to it",
+    log::warning("the treasury is empty: no rewards are paid until it receives points",
                  {{"reward", to_string(reward.kind)}, {"points", reward.amount}});
 }
 

@@ -50,8 +50,7 @@ void check_password(std::string_view password, const std::vector<std::string>& o
     throw invalid_field("password", "must have at least 8 characters");
   if (length > max_password_length)
     throw invalid_field("password", "must have at most 256 characters");
-  if (is_common(password, own))
-    throw invalid_field("password", "is one of those that are guessed first; choose another");
+  if (is_common(password, own)) throw invalid_field("password", "is easy to guess; choose another");
 }
 
 std::vector<std::string> own_words(const std::string& username, const std::string& email) {
@@ -100,7 +99,7 @@ void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
 
 User check_reset_token(db::Tx& tx, const std::string& token) {
   const auto user = find(tx, check_email_token(tx, token, EmailPurpose::reset_password));
-  if (!user) throw invalid_field("token", "is unknown or was used");
+  if (!user) throw invalid_field("token", "is unknown or was used before");
   return *user;
 }
 
@@ -116,7 +115,8 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
              new_hash, tx.now());
   end_sessions(tx, user.id);
   if (!user.email_verified) forget_who_registered(tx, user);
-  send(tx, user, keys, notice_letter(user, "a new password was chosen by mail", base_url));
+  send(tx, user, keys,
+       notice_letter(user, "a new password was set by means of a mailed link", base_url));
 }
 
 }  // namespace berth::accounts

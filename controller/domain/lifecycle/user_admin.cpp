@@ -39,7 +39,7 @@ void empty_ledger_account(db::Tx& tx, const User& user) {
                     .from = ledger::user_account(user.id),
                     .to = ledger::treasury(),
                     .amount = user.points,
-                    .memo = "the account was deleted"});
+                    .memo = "the balance of a deleted account"});
 }
 
 }  // namespace

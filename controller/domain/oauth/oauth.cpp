@@ -73,7 +73,7 @@ apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request) {
   auto app = apps::find_by_client_id(tx, request.client_id);
   if (!app) throw Error(Code::invalid_request, "client_id is unknown");
   if (!apps::is_registered(*app, request.redirect_uri))
-    throw Error(Code::invalid_request, "redirect_uri is none that the app has registered");
+    throw Error(Code::invalid_request, "redirect_uri isn't registered for the app");
   return std::move(*app);
 }
 
@@ -81,7 +81,7 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
                                             const AuthorizationRequest& request) {
   if (app.suspended) return refused(Code::unauthorized_client, "the app is suspended");
   if (!request.repeated.empty())
-    return refused(Code::invalid_request, request.repeated + " is there more than once");
+    return refused(Code::invalid_request, request.repeated + " occurs more than once");
   if (request.response_type.empty())
     return refused(Code::invalid_request, "response_type is required");
   if (request.response_type != "code")
@@ -95,13 +95,15 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
     return refused(Code::invalid_request,
                    "code_challenge must be the base64url of a SHA-256: 43 characters");
   const auto scopes = parse_scopes(request.scope);
-  if (!scopes) return refused(Code::invalid_scope, "scope must hold one or more known scopes");
+  if (!scopes) return refused(Code::invalid_scope, "scope must contain one or more known scopes");
   const ScopeSet missing = *scopes - app.approved_scopes;
   if (!missing.empty())
-    return refused(Code::invalid_scope, "not approved for this app: " + missing.text());
+    return refused(Code::invalid_scope,
+                   "these scopes aren't approved for this app: " + missing.text());
   const ScopeSet owners = *scopes & ScopeSet::operators();
   if (!owners.empty() && app.owner_id != user.id)
-    return refused(Code::invalid_scope, "only the app's owner can grant: " + owners.text());
+    return refused(Code::invalid_scope,
+                   "only the app's owner can grant these scopes: " + owners.text());
   return *scopes;
 }
 
@@ -137,7 +139,7 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
   if (!rows.next() || rows.text(8) != client.id) return bad_code("the code is unknown");
   if (!rows.null(5)) {
     if (const auto family = rows.text_or_null(6)) revoke_family(tx, *family);
-    auto refusal = bad_code("the code was used before; what it gave is revoked");
+    auto refusal = bad_code("the code was used before; everything that it gave was revoked");
     refusal.error().event = {.kind = SecurityKind::authorization_code_reused,
                              .reason = "family_revoked",
                              .user_id = rows.text(7)};
@@ -152,7 +154,7 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
   const bool with_session = rows.flag(11);
   const ScopeSet consented = stored_scopes(rows.text(2));
   const ScopeSet scopes = usable(consented, client.approved_scopes, user_id == client.owner_id);
-  if (scopes.empty()) return bad_code("its scopes were withdrawn from the app");
+  if (scopes.empty()) return bad_code("the app has lost the scopes of this code");
 
   const Family family = open_family(tx, rows.text(0), consented, policy.family_lifetime);
   tx.execute("UPDATE authorization_codes SET used_at = $2, family_id = $3 WHERE code_hash = $1",
@@ -186,10 +188,12 @@ Tokens client_credentials(db::Tx& tx, const apps::App& client,
                                         Scope::points_award};
   const ScopeSet available = client.approved_scopes - (moves_points - grant.scopes);
   const auto asked = scope ? parse_scopes(*scope) : std::optional(available);
-  if (!asked) throw Error(Code::invalid_scope, "scope must hold one or more known scopes");
+  if (!asked) throw Error(Code::invalid_scope, "scope must contain one or more known scopes");
   if (const ScopeSet missing = *asked - available; !missing.empty())
-    throw Error(Code::invalid_scope,
-                "not approved for this app, or not consented to by its owner: " + missing.text());
+    throw Error(
+        Code::invalid_scope,
+        "these scopes aren't approved for this app, or its owner hasn't consented to them: " +
+            missing.text());
   const Family family = open_family(tx, grant.id, *asked, access_token_lifetime);
   return {.access_token = add_access_token(tx, family.id, family.end),
           .access_token_expires_at = family.end,

@@ -70,7 +70,7 @@ LiveTime live_time(db::Tx& tx, const Session& session) {
   if (!rows.next()) throw Error(Code::invalid_state, "the session has ended");
   const auto last_heartbeat_at = rows.instant_or_null(0);
   if (end_without_heartbeat(rows.instant(3), last_heartbeat_at) <= tx.now())
-    throw Error(Code::invalid_state, "the session has ended for want of a heartbeat");
+    throw Error(Code::invalid_state, "the session has ended because it had no heartbeat");
   return {.last_heartbeat_at = last_heartbeat_at,
           .unpaid = Duration(rows.integer(1)),
           .points_earned = rows.integer(2)};
@@ -124,7 +124,7 @@ Session check(db::Tx& tx, const std::string& token) {
   Session session = session_of(rows, tx.now());
   oauth::check_holder(rows, session.expires_at, tx.now());
   if (!is_wanted_by_app(rows))
-    throw Error(Code::token_revoked, "the app takes no session tokens any more");
+    throw Error(Code::token_revoked, "the app doesn't take session tokens any more");
   return session;
 }
 
@@ -162,7 +162,7 @@ Token refresh(db::Tx& tx, const Session& session) {
       tx.execute("UPDATE play_sessions SET token_hash = $2, expires_at = $3 "
                  "WHERE id = $1 AND token_hash = $4 AND ended_at IS NULL",
                  session.id, token_hash(token.token), token.expires_at, session.token_hash) == 0)
-    throw Error(Code::invalid_state, "the session has ended, or its token was refreshed already");
+    throw Error(Code::invalid_state, "the session has ended, or its token was already refreshed");
   return token;
 }
 

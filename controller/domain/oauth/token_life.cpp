@@ -116,7 +116,7 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   // This is checked first, so that a caller without the client's secret can't change anything.
   if (!client && rows.flag(after_holder + 3))
     return std::unexpected(
-        Error(Code::invalid_client, "this app refreshes with its client_id and client_secret"));
+        Error(Code::invalid_client, "this app must refresh with its client_id and client_secret"));
   const Family family = {.id = rows.text(after_holder), .end = holder.family_end};
   if (const auto consumed = rows.instant_or_null(after_holder + 2)) {
     // A client that lost the answer tries again within the grace. After that, either the caller or
@@ -141,11 +141,11 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
     const auto asked = parse_scopes(*scope);
     if (!asked || !asked->within(holder.scopes))
       return std::unexpected(
-          Error(Code::invalid_scope, "scope must hold some of: " + holder.scopes.text()));
+          Error(Code::invalid_scope, "scope must contain some of: " + holder.scopes.text()));
     scopes = *asked;
   }
   if (scopes.empty())
-    return bad_refresh("its scopes were withdrawn from the app", "scopes_withdrawn",
+    return bad_refresh("the app has lost the scopes of this token", "scopes_withdrawn",
                        holder.user_id);
   tx.execute("UPDATE refresh_tokens SET consumed_at = $2 WHERE token_hash = $1", hash, tx.now());
   const Instant expires_at = std::min(tx.now() + access_token_lifetime, family.end);

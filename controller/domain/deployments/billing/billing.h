@@ -33,7 +33,7 @@ enum class Status {
 std::string_view to_string(Status status);
 // What the owner of a suspended deployment is told.
 inline constexpr const char* points_missing =
-    "the points for the next 30 days are missing; it starts again as soon as they are there";
+    "the points for the next 30 days are missing; it starts again as soon as they arrive";
 Status parse_status(std::string_view text);  // throws std::invalid_argument
 
 // ---- For the API, in the transaction of the change --------------------------------------------

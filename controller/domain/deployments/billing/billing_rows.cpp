@@ -49,7 +49,7 @@ std::string_view to_string(Status status) { return status_names.at(size_t(status
 Status parse_status(std::string_view text) {
   for (size_t i = 0; i < status_names.size(); ++i)
     if (status_names[i] == text) return static_cast<Status>(i);
-  throw std::invalid_argument("no billing status: " + std::string(text));
+  throw std::invalid_argument("not a billing status: " + std::string(text));
 }
 
 std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id) {

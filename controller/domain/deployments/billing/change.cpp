@@ -10,7 +10,7 @@ namespace {
 [[noreturn]] void refuse_payment(const Account& account) {
   throw Error(Code::insufficient_balance,
               "the app's balance is lower than the price of " + std::to_string(account.price) +
-                  " points for 30 days of the tier " + account.tier_slug);
+                  " points for 30 days on the tier " + account.tier_slug);
 }
 
 // Makes the deployment due at once, so that the billing loop determines what is due when.
@@ -45,7 +45,7 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
     throw Error(Code::insufficient_balance,
                 "the app's balance is lower than the " + std::to_string(amount) +
                     " points that the tier costs for the rest of the period");
-  throw Error(Code::unavailable, "the treasury can't pay the credit right now");
+  throw Error(Code::unavailable, "the treasury can't pay the credit at the moment");
 }
 
 // Settles the rest of a paid or free period at another price.

@@ -26,7 +26,7 @@ std::optional<Refusal> owner_spent(db::Tx& tx, const Purchase& purchase) {
                         purchase.owner_id, tx.now() - week, per_owner_and_week - 1),
                week,
                "the account has ordered " + std::to_string(per_owner_and_week) +
-                   " certificates within a week, as many as it may");
+                   " certificates within a week, which is the limit");
 }
 
 std::optional<Refusal> platform_spent(db::Tx& tx) {
@@ -38,7 +38,7 @@ std::optional<Refusal> platform_spent(db::Tx& tx) {
       LIMIT 1 OFFSET $2)",
                         tx.now() - on_platform_window, on_platform - 1),
                on_platform_window,
-               "the platform has ordered as many certificates as it may within 3 hours");
+               "the platform has ordered as many certificates within 3 hours as it may");
 }
 
 std::optional<Refusal> registered_domain_spent(db::Tx& tx, const std::string& registered) {
@@ -52,7 +52,7 @@ std::optional<Refusal> registered_domain_spent(db::Tx& tx, const std::string& re
                week,
                std::to_string(per_registered_domain_and_week) +
                    " certificates were ordered below " + registered +
-                   " within a week, as many as may be");
+                   " within a week, which is the limit");
 }
 
 std::optional<Refusal> domain_spent(db::Tx& tx, const std::string& domain) {
@@ -65,7 +65,7 @@ std::optional<Refusal> domain_spent(db::Tx& tx, const std::string& domain) {
                         domain, tx.now() - week, per_domain_and_week - 1),
                week,
                std::to_string(per_domain_and_week) + " certificates were ordered for " + domain +
-                   " within a week, as many as may be");
+                   " within a week, which is the limit");
 }
 
 std::optional<Refusal> failed_too_often(db::Tx& tx, const std::string& domain) {
