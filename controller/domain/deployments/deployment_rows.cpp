@@ -158,7 +158,7 @@ Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
 }
 
 std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_deployments + "WHERE d.id = $1";
+  static const std::string sql = select_deployments + R"(WHERE d.id = $1)";
   auto rows = tx.query(sql, id);
   return rows.next() ? std::optional(deployment_of(rows)) : std::nullopt;
 }
@@ -177,7 +177,7 @@ Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& 
       WHERE d.app_id = $1 AND d.status <> 'destroyed'
         AND ($2 = '' OR replace(d.labels, $2, '') <> d.labels)
   )";
-  static const std::string counted = "SELECT count(*) FROM deployments d" + which;
+  static const std::string counted = R"(SELECT count(*) FROM deployments d)" + which;
   static const std::string sql = select_deployments + which + R"(
       ORDER BY d.inserted_at DESC, d.id DESC
       LIMIT $3 OFFSET $4)";

@@ -148,7 +148,7 @@ Page<LogEntry> logs(db::Tx& tx, const std::string& id, const PageRequest& page) 
       .items = {},
       .page = page.page,
       .page_size = page.page_size,
-      .total = tx.number("SELECT count(*) FROM deploy_logs WHERE deployment_id = $1", id)};
+      .total = tx.number(R"(SELECT count(*) FROM deploy_logs WHERE deployment_id = $1)", id)};
   auto rows = tx.query(
       R"(
       SELECT id, action, status, initiated_by, details, inserted_at

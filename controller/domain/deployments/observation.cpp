@@ -76,7 +76,7 @@ std::optional<Wish> wish(db::Tx& tx, const std::string& id, const std::string& d
                  .secrets = {},
                  .host_is_held = leaving_holds_name(tx, *deployment)};
   auto rows = tx.query(
-      "SELECT env_keys, env_sealed, credentials_sealed FROM deployments WHERE id = $1", id);
+      R"(SELECT env_keys, env_sealed, credentials_sealed FROM deployments WHERE id = $1)", id);
   rows.next();
   result.secrets = open(sealed_secrets_of(rows), id, data_key);
   return result;
@@ -102,20 +102,19 @@ AppSize size_of_app(db::Tx& tx, const std::string& app_id) {
 
 std::vector<std::string> all_with_objects(db::Tx& tx) {
   std::vector<std::string> ids;
-  auto rows = tx.query("SELECT id FROM deployments WHERE removed_at IS NULL ORDER BY id");
+  auto rows = tx.query(R"(SELECT id FROM deployments WHERE removed_at IS NULL ORDER BY id)");
   while (rows.next()) ids.push_back(rows.text("id"));
   return ids;
 }
 
 std::optional<std::string> holder_of_name(db::Tx& tx, const std::string& name) {
   auto rows =
-      tx.query("SELECT id FROM deployments WHERE name = $1 AND status <> 'destroyed'", name);
+      tx.query(R"(SELECT id FROM deployments WHERE name = $1 AND status <> 'destroyed')", name);
   return rows.next() ? std::optional(rows.text("id")) : std::nullopt;
 }
 
 bool app_has_objects(db::Tx& tx, const std::string& app_id) {
-  return tx.number(R"(
-      SELECT EXISTS (SELECT 1 FROM deployments WHERE app_id = $1 AND removed_at IS NULL))",
+  return tx.number(R"(SELECT 1 FROM deployments WHERE app_id = $1 AND removed_at IS NULL LIMIT 1)",
                    app_id) != 0;
 }
 

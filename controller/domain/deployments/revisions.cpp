@@ -50,8 +50,9 @@ std::string_view to_string(RolloutKind kind) { return kind_names.at(size_t(kind)
 
 void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind kind,
                     const std::optional<std::string>& initiated_by) {
-  tx.execute("DELETE FROM deployment_revisions WHERE deployment_id = $1 AND succeeded_at IS NULL",
-             deployment_id);
+  tx.execute(
+      R"(DELETE FROM deployment_revisions WHERE deployment_id = $1 AND succeeded_at IS NULL)",
+      deployment_id);
   tx.execute(R"(
       INSERT INTO deployment_revisions
         (deployment_id, generation, kind, initiated_by, image, port, health_path,
@@ -64,7 +65,7 @@ void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind ki
 }
 
 std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id) {
-  static const std::string sql = select_revisions + "ORDER BY generation DESC";
+  static const std::string sql = select_revisions + R"(ORDER BY generation DESC)";
   std::vector<Revision> result;
   auto rows = tx.query(sql, deployment_id);
   while (rows.next()) result.push_back(revision(rows));
@@ -73,7 +74,7 @@ std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id) {
 
 std::optional<Revision> revision_of(db::Tx& tx, const std::string& deployment_id,
                                     std::int64_t generation) {
-  static const std::string sql = select_revisions + "AND generation = $2";
+  static const std::string sql = select_revisions + R"(AND generation = $2)";
   auto rows = tx.query(sql, deployment_id, generation);
   return rows.next() ? std::optional(revision(rows)) : std::nullopt;
 }
@@ -99,7 +100,7 @@ void revision_succeeded(db::Tx& tx, const std::string& deployment_id,
 }
 
 void forget_revisions(db::Tx& tx, const std::string& deployment_id) {
-  tx.execute("DELETE FROM deployment_revisions WHERE deployment_id = $1", deployment_id);
+  tx.execute(R"(DELETE FROM deployment_revisions WHERE deployment_id = $1)", deployment_id);
 }
 
 std::string pinned(const std::string& image, const std::optional<std::string>& image_digest) {

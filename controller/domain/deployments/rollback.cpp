@@ -14,8 +14,8 @@ namespace {
 // Returns the generation of a log entry; nothing if the entry doesn't belong to a rollout.
 std::optional<std::int64_t> generation_of(db::Tx& tx, const std::string& id,
                                           const std::string& log_id) {
-  auto rows =
-      tx.query("SELECT details FROM deploy_logs WHERE id = $1 AND deployment_id = $2", log_id, id);
+  auto rows = tx.query(R"(SELECT details FROM deploy_logs WHERE id = $1 AND deployment_id = $2)",
+                       log_id, id);
   if (!rows.next())
     throw Error(Code::log_entry_not_found, "the deployment's log has no such entry");
   const auto details = rows.text_or_null("details");

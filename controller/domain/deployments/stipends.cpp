@@ -8,7 +8,7 @@ namespace berth::stipends {
 Instant pay_if_due(db::Tx& tx, const std::string& owner_id) {
   const Instant now = tx.now();
   auto last =
-      tx.query("SELECT max(paid_at) AS paid_at FROM stipends WHERE owner_id = $1", owner_id);
+      tx.query(R"(SELECT max(paid_at) AS paid_at FROM stipends WHERE owner_id = $1)", owner_id);
   if (last.next() && !last.null("paid_at") && last.instant("paid_at") + interval > now)
     return last.instant("paid_at") + interval;
   auto best = tx.query(R"(

@@ -30,7 +30,7 @@ void log(db::Tx& tx, const std::string& id, const char* action, const char* reas
 Deployment suspend(db::Tx& tx, const AdminAction& action, const std::string& id) {
   if (const auto row = get_undestroyed(tx, id); row.suspended_at) return row;
   billing::suspended_by_admin(tx, id);
-  tx.execute("UPDATE deployments SET suspended_at = $2 WHERE id = $1", id, tx.now());
+  tx.execute(R"(UPDATE deployments SET suspended_at = $2 WHERE id = $1)", id, tx.now());
   begin_generation(tx, id,
                    {.status = Status::stopped,
                     .request_id = action.request_id,
@@ -43,7 +43,7 @@ Deployment suspend(db::Tx& tx, const AdminAction& action, const std::string& id)
 Deployment reactivate(db::Tx& tx, const AdminAction& action, const std::string& id) {
   if (const auto row = get_undestroyed(tx, id); !row.suspended_at) return row;
   const bool starts = billing::released_by_admin(tx, id);
-  tx.execute("UPDATE deployments SET suspended_at = NULL WHERE id = $1", id);
+  tx.execute(R"(UPDATE deployments SET suspended_at = NULL WHERE id = $1)", id);
   NewGeneration next = {.status = starts ? Status::deploying : Status::stopped,
                         .request_id = action.request_id};
   if (find(tx, id)->billing_status == to_string(billing::Status::suspended))

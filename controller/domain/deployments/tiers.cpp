@@ -67,7 +67,7 @@ void check_price(const Tier& tier) {
 }  // namespace
 
 std::vector<Tier> list(db::Tx& tx) {
-  static const std::string sql = select_tiers + "ORDER BY position";
+  static const std::string sql = select_tiers + R"(ORDER BY position)";
   std::vector<Tier> result;
   auto rows = tx.query(sql);
   while (rows.next()) result.push_back(tier_of(rows));
@@ -75,12 +75,12 @@ std::vector<Tier> list(db::Tx& tx) {
 }
 
 std::optional<Tier> find_by_slug(db::Tx& tx, const std::string& slug) {
-  static const std::string sql = select_tiers + "WHERE slug = $1";
+  static const std::string sql = select_tiers + R"(WHERE slug = $1)";
   return first(tx.query(sql, slug));
 }
 
 std::optional<Tier> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_tiers + "WHERE id = $1";
+  static const std::string sql = select_tiers + R"(WHERE id = $1)";
   return first(tx.query(sql, id));
 }
 
@@ -111,7 +111,7 @@ Tier update(db::Tx& tx, const Tier& tier) {
 }
 
 void seed(db::Tx& tx, const std::vector<Tier>& tiers) {
-  if (tx.number("SELECT count(*) FROM deploy_tiers") > 0) return;
+  if (tx.number(R"(SELECT count(*) FROM deploy_tiers)") > 0) return;
   for (const Tier& tier : tiers) insert(tx, new_uuid(tx.now()), tier);
 }
 

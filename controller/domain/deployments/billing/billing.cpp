@@ -153,7 +153,7 @@ void look(db::Tx& tx, const std::string& deployment_id, const std::string& data_
 }
 
 void postpone(db::Tx& tx, const std::string& deployment_id, Instant until) {
-  tx.execute("UPDATE deployment_billing SET due_at = $2 WHERE deployment_id = $1", deployment_id,
+  tx.execute(R"(UPDATE deployment_billing SET due_at = $2 WHERE deployment_id = $1)", deployment_id,
              until);
 }
 
@@ -170,7 +170,7 @@ std::vector<std::string> due(db::Tx& tx, int most) {
 
 std::optional<Instant> next_due(db::Tx& tx) {
   auto row =
-      tx.query("SELECT min(due_at) AS due_at FROM deployment_billing WHERE due_at IS NOT NULL");
+      tx.query(R"(SELECT min(due_at) AS due_at FROM deployment_billing WHERE due_at IS NOT NULL)");
   return row.next() ? row.instant_or_null("due_at") : std::nullopt;
 }
 
@@ -185,8 +185,8 @@ std::vector<std::string> in_debt(db::Tx& tx, const std::string& app_id, const st
         AND d.suspended_at IS NULL AND a.balance >= coalesce(t.monthly_cost_points, 0)
         AND d.id > $1
   )";
-  static const std::string of_all = debts + "ORDER BY d.id LIMIT $2";
-  static const std::string of_app = debts + "AND d.app_id = $3 ORDER BY d.id LIMIT $2";
+  static const std::string of_all = debts + R"(ORDER BY d.id LIMIT $2)";
+  static const std::string of_app = debts + R"(AND d.app_id = $3 ORDER BY d.id LIMIT $2)";
   return app_id.empty() ? ids(tx.query(of_all, after, most))
                         : ids(tx.query(of_app, after, most, app_id));
 }

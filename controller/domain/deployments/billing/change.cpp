@@ -98,7 +98,7 @@ bool rest(db::Tx& tx, const std::string& deployment_id) {
   Account account = get_account(tx, deployment_id);
   const bool would_start = !runs(account) && !rests(account);
   if (account.status == Status::suspended)
-    tx.execute("UPDATE deployments SET message = NULL WHERE id = $1 AND suspended_at IS NULL",
+    tx.execute(R"(UPDATE deployments SET message = NULL WHERE id = $1 AND suspended_at IS NULL)",
                account.id);
   account.resumes = false;
   account.due_at.reset();

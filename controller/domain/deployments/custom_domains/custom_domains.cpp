@@ -14,7 +14,7 @@ namespace berth::custom_domains {
 namespace {
 
 std::optional<Claim> holder_of(db::Tx& tx, const std::string& domain) {
-  static const std::string sql = select_claims + "WHERE c.domain = $1 AND c.released_at IS NULL";
+  static const std::string sql = select_claims + R"(WHERE c.domain = $1 AND c.released_at IS NULL)";
   return first(tx.query(sql, domain));
 }
 
@@ -133,19 +133,19 @@ Claim claim(db::Tx& tx, const Claimant& claimant, const std::string& domain,
 void release(db::Tx& tx, const std::string& deployment_id) {
   const auto own = living(tx, deployment_id);
   if (!own) return;
-  tx.execute("UPDATE custom_domains SET released_at = $2 WHERE id = $1", own->id, tx.now());
+  tx.execute(R"(UPDATE custom_domains SET released_at = $2 WHERE id = $1)", own->id, tx.now());
   note(tx, own->owner_id, "domain.release", *own);
   tx.notify(db::Topic::custom_domain, deployment_id);
 }
 
 std::optional<Claim> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_claims + "WHERE c.id = $1";
+  static const std::string sql = select_claims + R"(WHERE c.id = $1)";
   return first(tx.query(sql, id));
 }
 
 std::optional<Claim> living(db::Tx& tx, const std::string& deployment_id) {
   static const std::string sql =
-      select_claims + "WHERE c.deployment_id = $1 AND c.released_at IS NULL";
+      select_claims + R"(WHERE c.deployment_id = $1 AND c.released_at IS NULL)";
   return first(tx.query(sql, deployment_id));
 }
 
@@ -191,10 +191,10 @@ void mark_removed(db::Tx& tx, const std::string& id) {
 
 bool domain_is_held(db::Tx& tx, const Claim& claim) {
   return tx.number(R"(
-      SELECT EXISTS (
-        SELECT 1
-        FROM custom_domains
-        WHERE domain = $1 AND id <> $2 AND released_at IS NOT NULL AND removed_at IS NULL))",
+      SELECT 1
+      FROM custom_domains
+      WHERE domain = $1 AND id <> $2 AND released_at IS NOT NULL AND removed_at IS NULL
+      LIMIT 1)",
                    claim.domain, claim.id) != 0;
 }
 

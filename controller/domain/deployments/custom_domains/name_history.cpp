@@ -48,11 +48,12 @@ bool was_anothers(db::Tx& tx, Kind kind, const std::string& name, const std::str
 }
 
 void remember_older(db::Tx& tx, const std::string& data_key) {
-  if (tx.execute("INSERT INTO meta (key, value) VALUES ($1, 'yes') ON CONFLICT (key) DO NOTHING",
+  if (tx.execute(R"(INSERT INTO meta (key, value) VALUES ($1, 'yes') ON CONFLICT (key) DO NOTHING)",
                  done_key) == 0)
     return;
-  remember_rows(tx, Kind::subdomain, "SELECT DISTINCT name, owner_id FROM deployments", data_key);
-  remember_rows(tx, Kind::domain, "SELECT DISTINCT domain AS name, owner_id FROM custom_domains",
+  remember_rows(tx, Kind::subdomain, R"(SELECT DISTINCT name, owner_id FROM deployments)",
+                data_key);
+  remember_rows(tx, Kind::domain, R"(SELECT DISTINCT domain AS name, owner_id FROM custom_domains)",
                 data_key);
 }
 
