@@ -325,7 +325,7 @@ TEST_CASE("what is shown of a deployment's billing") {
   REQUIRE(view.history.size() == 2);
   CHECK(view.history[0].period_start == f.start + month);
   CHECK(view.history[0].at == f.start + month);
-  CHECK(view.history[1].kind == "charge");
+  CHECK(view.history[1].kind == billing::EntryKind::charge);
   CHECK(view.history[1].amount == price);
   CHECK(view.history[1].tier == "paid");
   CHECK(view.history[1].transaction_id);

@@ -90,7 +90,7 @@ inline std::vector<tiers::Tier> default_tiers() {
        .name = "Sats",
        .slug = "sats",
        .description = "",
-       .payment_method = "bitcoin",
+       .payment_method = tiers::PaymentMethod::bitcoin,
        .monthly_cost_points = {},
        .monthly_cost_sats = 5'000,
        .memory_limit_mb = 128,

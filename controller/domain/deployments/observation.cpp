@@ -28,7 +28,7 @@ std::optional<std::string> kept_message(const std::optional<std::string>& messag
 
 // Adds to the details who began a rollout and, at its end, how long it took.
 void add_rollout(nlohmann::json& details, const Revision& rollout, bool ends, Instant now) {
-  details["kind"] = rollout.kind;
+  details["kind"] = to_string(rollout.kind);
   details["image"] = rollout.container.image;
   if (ends)
     details["duration_seconds"] = std::chrono::duration<double>(now - rollout.started_at).count();

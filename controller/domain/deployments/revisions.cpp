@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 namespace berth::deployments {
 namespace {
@@ -16,9 +17,15 @@ const std::string select_revisions = R"(
     WHERE deployment_id = $1
 )";
 
+RolloutKind parse_kind(std::string_view text) {
+  const auto found = std::ranges::find(kind_names, text);
+  if (found == kind_names.end()) throw std::invalid_argument("no kind: " + std::string(text));
+  return RolloutKind(found - kind_names.begin());
+}
+
 Revision revision(const db::Query& row) {
   return {.generation = row.integer("generation"),
-          .kind = row.text("kind"),
+          .kind = parse_kind(row.text("kind")),
           .initiated_by = row.text_or_null("initiated_by"),
           .container = container_of(row),
           .secrets = sealed_secrets_of(row),

@@ -19,7 +19,7 @@ inline constexpr int max_revisions = 10;
 
 struct Revision {
   std::int64_t generation = 0;
-  std::string kind;
+  RolloutKind kind = RolloutKind::create;
   std::optional<std::string> initiated_by;
   ContainerSpec container;
   SealedSecrets secrets;

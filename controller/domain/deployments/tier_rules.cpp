@@ -8,7 +8,7 @@ tiers::Tier payable_tier(db::Tx& tx, const std::string& slug) {
   const auto tier = tiers::find_by_slug(tx, slug);
   if (!tier)
     throw Error(Code::unknown_tier, "there is no tier with this slug", {{"tier", {"is unknown"}}});
-  if (tier->payment_method != "service_points")
+  if (tier->payment_method != tiers::PaymentMethod::service_points)
     throw Error(Code::payment_method_unsupported,
                 "deployments can only be paid with service points");
   return *tier;

@@ -1,5 +1,7 @@
 #include "controller/domain/deployments/tiers.h"
 
+#include <stdexcept>
+
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/ads/campaigns.h"
@@ -20,7 +22,7 @@ Tier tier_of(const db::Query& row) {
                .name = row.text("name"),
                .slug = row.text("slug"),
                .description = row.text("description"),
-               .payment_method = row.text("payment_method"),
+               .payment_method = parse_payment_method(row.text("payment_method")),
                .monthly_cost_points = row.integer_or_null("monthly_cost_points"),
                .monthly_cost_sats = row.integer_or_null("monthly_cost_sats"),
                .memory_limit_mb = int(row.integer("memory_limit_mb")),
@@ -46,7 +48,7 @@ void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
          auto_approve, monthly_stipend_points, ad_reach_multiplier, position)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
               (SELECT coalesce(max(position), 0) + 1 FROM deploy_tiers)))",
-             id, tier.name, tier.slug, tier.description, tier.payment_method,
+             id, tier.name, tier.slug, tier.description, to_string(tier.payment_method),
              tier.monthly_cost_points, tier.monthly_cost_sats, tier.memory_limit_mb,
              tier.cpu_limit_millicores, tier.max_deployments, tier.custom_domain_allowed,
              tier.auto_approve, tier.monthly_stipend_points, tier.ad_reach_multiplier);
@@ -54,7 +56,7 @@ void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
 
 // Each payment method needs its own price, and must not have the other's.
 void check_price(const Tier& tier) {
-  const bool bitcoin = tier.payment_method == "bitcoin";
+  const bool bitcoin = tier.payment_method == PaymentMethod::bitcoin;
   const auto price = [](bool wanted, bool given, const char* field) {
     if (wanted != given)
       throw invalid_field(field, wanted ? "is required for this payment method"
@@ -65,6 +67,16 @@ void check_price(const Tier& tier) {
 }
 
 }  // namespace
+
+std::string_view to_string(PaymentMethod method) {
+  return method == PaymentMethod::bitcoin ? "bitcoin" : "service_points";
+}
+
+PaymentMethod parse_payment_method(std::string_view text) {
+  for (const PaymentMethod method : {PaymentMethod::service_points, PaymentMethod::bitcoin})
+    if (to_string(method) == text) return method;
+  throw std::invalid_argument("no payment method: " + std::string(text));
+}
 
 std::vector<Tier> list(db::Tx& tx) {
   static const std::string sql = select_tiers + R"(ORDER BY position)";
