@@ -90,8 +90,10 @@ class Year {
   void check_suspensions() {
     const auto found = world_.read([](db::Tx& tx) {
       std::map<std::string, std::vector<std::pair<std::string, Instant>>> logs;
-      auto rows =
-          tx.query("SELECT deployment_id, action, inserted_at FROM deploy_logs ORDER BY rowid");
+      auto rows = tx.query(R"(
+          SELECT deployment_id, action, inserted_at
+          FROM deploy_logs
+          ORDER BY inserted_at, number)");
       while (rows.next())
         logs[rows.text("deployment_id")].emplace_back(rows.text("action"),
                                                       rows.instant("inserted_at"));

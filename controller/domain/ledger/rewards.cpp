@@ -46,6 +46,12 @@ void count(db::Tx& tx, const std::vector<Cap>& all, std::int64_t amount) {
                cap.subject, utc_day(tx.now()), amount);
 }
 
+// Whether the user's balance can take the amount.
+bool has_room(db::Tx& tx, const Reward& reward) {
+  return reward.amount <=
+         ledger::max_points - ledger::balance(tx, ledger::user_account(reward.user_id));
+}
+
 void note_empty(const Reward& reward) {
   ++refused_when_empty;
   if (!is_empty.exchange(true))
@@ -72,7 +78,7 @@ std::string_view to_string(Refusal refusal) {
 }
 
 bool give(db::Tx& tx, const Reward& reward) {
-  if (reward.amount < 1) return false;
+  if (reward.amount < 1 || !has_room(tx, reward)) return false;
   const auto paid = ledger::post(tx, {.kind = to_string(reward.kind),
                                       .from = ledger::treasury(),
                                       .to = ledger::user_account(reward.user_id),
@@ -99,6 +105,7 @@ Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward) {
       WHERE id = $1 AND email_verified_at IS NOT NULL AND deleted_at IS NULL)",
                 reward.user_id) == 0)
     return {.refusal = Refusal::email_not_verified};
+  if (!has_room(tx, reward)) return {.refusal = Refusal::user_cap};
   const std::vector<Cap> all = caps(rules, reward);
   if (const Refusal refusal = refused_by_caps(tx, all, reward.amount); refusal != Refusal::none)
     return {.refusal = refusal};
