@@ -23,7 +23,8 @@ constexpr size_t hash_length = 32;
 // Appended to an object's name, gives the name of its TLS secret.
 constexpr const char* tls_suffix = "-tls";
 
-// Before the key of an operator's label, so that it can't be one of berth's or the cluster's own.
+// The prefix of the keys of operators' labels, so that none can be one of berth's or Kubernetes'
+// own labels.
 const std::string user_label_prefix = "label.berth/";
 
 // The ratio between a container's limit and its request, the amount that it is guaranteed. Web
@@ -81,8 +82,8 @@ json deployment_labels(const deployments::Deployment& deployment, const Settings
           {deployment_label, deployment.id}};
 }
 
-// The same and the operator's own. Objects whose hash is part of a pod don't have those, because a
-// label replaces no container.
+// Returns berth's labels and those that the operator has set. Objects whose hash is part of a pod
+// template don't get the operator's labels, because a changed label must not replace the container.
 json all_labels(const deployments::Deployment& deployment, const Settings& settings) {
   json labels = deployment_labels(deployment, settings);
   for (const auto& [key, value] : deployment.labels) labels[user_label_prefix + key] = value;

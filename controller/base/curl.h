@@ -6,15 +6,15 @@
 #include <stdexcept>
 #include <string>
 
-// What all users of libcurl have in common: it is initialised once, an option that can't be set is
-// an error, and everything is given back. Limits, protocols and certificates are up to each of
-// them, because they talk to different servers.
+// The part of libcurl that all HTTP clients of the project share: libcurl is initialised once, an
+// option that can't be set is an error, and all memory is freed. Each client sets limits, protocols
+// and certificates itself, because the clients talk to different servers.
 namespace berth::curl {
 
 // Initialises libcurl at the first call. Throws std::runtime_error if that fails. Thread-safe.
 void initialise();
 
-// A list of lines, such as header fields.
+// A list of lines for libcurl, such as header fields.
 class Lines {
  public:
   // Throws std::bad_alloc.
@@ -25,10 +25,11 @@ class Lines {
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> list_{nullptr, curl_slist_free_all};
 };
 
-// An easy handle. Only one thread may use it at a time.
+// One of libcurl's easy handles, which makes one transfer at a time. Only one thread may use it at
+// a time.
 class Easy {
  public:
-  // Initialises libcurl too. Throws std::runtime_error or std::bad_alloc.
+  // Initialises libcurl if that hasn't happened yet. Throws std::runtime_error or std::bad_alloc.
   Easy();
 
   CURL* get() const { return easy_.get(); }
@@ -45,9 +46,9 @@ class Easy {
   // Forgets all options, but keeps the connection open.
   void reset() { curl_easy_reset(easy_.get()); }
 
-  // Transfers. Returns what libcurl says of it.
+  // Sends the request and receives the response. Returns libcurl's result code.
   CURLcode perform() { return curl_easy_perform(easy_.get()); }
-  // The code of the response; 0 if none has come.
+  // Returns the HTTP status code of the last response; 0 if there was none.
   long status() const;
 
  private:

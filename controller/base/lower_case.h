@@ -6,8 +6,8 @@
 
 namespace berth {
 
-// Lower case for the letters of ASCII alone, whatever the locale: host names, names of headers and
-// the like. All other bytes stay as they are.
+// These functions change the letters of ASCII to lower case, whatever the locale is: they are for
+// host names, names of header fields and the like. All other bytes stay as they are.
 constexpr char lower_case(char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; }
 
 inline std::string lower_case(std::string_view text) {

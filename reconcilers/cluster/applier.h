@@ -23,11 +23,11 @@ class RepairBudget {
   // to wait for the next one.
   std::optional<std::chrono::milliseconds> wait_before(const std::string& key, TimePoint now);
 
-  // The most keys that are remembered. If more objects than that have to be repaired within the
-  // time in which a budget fills up again, all are forgotten: each may then be repaired ten times
-  // once more, which is little compared with rebuilding so many.
+  // The largest number of keys that are remembered. If more objects than that are repaired before
+  // their budgets are full again, all keys are forgotten. Each object may then be repaired another
+  // ten times at once, which is little compared with the work of repairing so many objects.
   static constexpr size_t max_keys = 10'000;
-  // How many are remembered.
+  // Returns how many keys are remembered.
   size_t keys();
 
  private:

@@ -25,7 +25,7 @@ class SubdomainCertificates {
   // cert-manager or the owner has no order left. In that case returns when to try again.
   std::optional<std::chrono::milliseconds> admit(const deployments::Deployment& row,
                                                  std::vector<Object>& desired);
-  // Forgets a deployment that is being removed.
+  // Removes the entry of a deployment whose objects are being deleted.
   void forget(const std::string& id);
 
  private:

@@ -13,7 +13,8 @@ namespace berth::deployments {
 extern const std::string select_deployments;
 Deployment deployment_of(const db::Query& row);
 
-// What a container's secrets are stored as, in the rows of deployments and of their revisions.
+// The stored form of a container's secrets, in the tables deployments and deployment_revisions.
+// "Sealed" values are encrypted with the data key.
 struct SealedSecrets {
   std::string env_keys;  // a JSON array, not sealed
   std::string env;
@@ -26,22 +27,22 @@ SealedSecrets seal(const Secrets& secrets, const std::string& deployment_id,
 Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
              const std::string& data_key);
 
-// Read the columns image, port and health_path, and env_keys, env_sealed and credentials_sealed, of
-// a row of deployments or of deployment_revisions.
+// These functions read a row of deployments or of deployment_revisions: the first one needs the
+// columns image, port and health_path, the second one env_keys, env_sealed and credentials_sealed.
 ContainerSpec container_of(const db::Query& row);
 SealedSecrets sealed_secrets_of(const db::Query& row);
 
 // Creates the row of a deployment, in status pending.
 void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
             const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key);
-// Stores what may change of an order: all of it but its name and tier. If the container differs, a
-// call of begin_generation has to follow.
+// Stores the parts of an order that may change: all but its name and tier. If the container
+// differs, the caller has to call begin_generation() afterwards.
 void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key);
 
 // Whether the next generation starts a new container even if its description stays the same.
 enum class Replace { if_it_differs, always };
 
-// What a generation begins with.
+// The values that a new generation of a deployment begins with.
 struct NewGeneration {
   Status status = Status::deploying;
   std::string request_id;  // of the HTTP request that asks for it, or what berthd does it for
@@ -49,7 +50,7 @@ struct NewGeneration {
   std::optional<Reason> reason = {};
   std::optional<std::string> message = {};
 };
-// Raises the deployment's generation, forgets what was seen of the one before, and wakes the
+// Raises the deployment's generation, clears the state observed of the previous one, and wakes the
 // reconcilers. Nothing else raises a generation. The times of stopping and deleting follow from the
 // status: a deployment that was stopped keeps its time.
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next);

@@ -136,7 +136,8 @@ inline constexpr size_t max_env_key_length = 128;
 // Sum of all keys and values; a Secret holds at most 1 MiB.
 inline constexpr size_t max_env_bytes = 256 * 1024;
 inline constexpr size_t max_labels = 20;
-// Of a label's key, and of its value (kubernetes.io, "Labels and Selectors").
+// The limit of a label's key, and that of its value, in characters (kubernetes.io, "Labels and
+// Selectors").
 inline constexpr size_t max_label_length = 63;
 inline constexpr size_t max_image_length = 512;
 inline constexpr size_t max_health_path_length = 256;

@@ -14,7 +14,7 @@ void check(const Order& order, const Rules& rules);
 // be after it.
 void check(const Change& change, const std::map<std::string, std::string>& env, const Rules& rules);
 
-// Returns the order that makes the deployment as it is.
+// Returns the order that would create the deployment as it is now.
 Order order_of(const Wish& wish);
 // Returns the order with the change applied. The tier stays, because a change of it is paid for
 // separately.

@@ -20,7 +20,7 @@ std::string with_largest(std::int64_t whole, std::int64_t step,
   return std::to_string(whole) + std::string(names[name]);
 }
 
-// Of a text that is a quantity.
+// Returns the format of the text, which must be a quantity.
 Quantity::Format format_of(std::string_view text) {
   if (text.ends_with('i')) return Quantity::Format::binary;
   const size_t exponent = text.find_first_of("eE");

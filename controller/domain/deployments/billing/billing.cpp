@@ -18,7 +18,7 @@ std::int64_t balance_of(db::Tx& tx, const Account& account) {
   return ledger::balance(tx, ledger::app_account(account.app_id));
 }
 
-// Whether the balance covers this renewal after those of the app's that come before it. A sum of
+// Returns whether the balance covers this renewal after the earlier ones of the same app. A sum of
 // prices may exceed 64 bits, so it is a floating-point number, which is exact up to the largest
 // balance.
 bool is_covered(db::Tx& tx, const Account& account) {
