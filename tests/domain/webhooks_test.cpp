@@ -238,7 +238,7 @@ TEST_CASE("a test goes to its webhook only, one at a time") {
   REQUIRE(f.due().size() == 1);
   CHECK(f.due()[0].webhook_id == webhook.id);
   CHECK_THROWS_WITH(f.world.write([&](db::Tx& tx) { return webhooks::test(tx, webhook); }),
-                    Catch::Contains("still waits"));
+                    Catch::Contains("still waiting"));
 }
 
 TEST_CASE("deleting a webhook, or its app, deletes its waiting deliveries") {
