@@ -1,4 +1,4 @@
-"""A PostgreSQL of our own, for what is measured beside it or on it."""
+"""Starts a temporary PostgreSQL server for benchmarks that compare with it or run on it."""
 import os
 import pathlib
 import pwd
@@ -12,7 +12,7 @@ from common import START_SECONDS, fail, free_port, output_of
 
 
 def postgresql_program(name):
-    """Debian keeps the server's programs out of PATH."""
+    """Returns the path of one of the server's programs, which Debian doesn't install in PATH."""
     found = shutil.which(name)
     if found:
         return found
@@ -21,10 +21,10 @@ def postgresql_program(name):
 
 
 class PostgreSQL:
-    """A server of our own, as it comes, in a directory that goes with it."""
+    """A server with default settings, in a temporary directory that is removed with it."""
 
     def __init__(self, listen="127.0.0.1"):
-        """`listen`: the address for TCP; empty means that only the socket in `directory` is there."""
+        """`listen` is the address for TCP; if it is empty, the server only listens on the socket in `directory`."""
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-bench-pg-"))
         self.user = {}
         if os.getuid() == 0:  # PostgreSQL refuses to run as root

@@ -1,4 +1,4 @@
-"""Reads Markdown as far as the tests of the documents need it: headings, links, blocks of code."""
+"""Parses as much of Markdown as the tests of the documents need: headings, links and code blocks."""
 import re
 import subprocess
 from pathlib import Path
@@ -53,7 +53,7 @@ class Section:
 
 
 class Page:
-    """`sections` are those of level 2; what stands above the first is one without a title."""
+    """A parsed page. `sections` are those of level 2; the text before the first one is a section without a title."""
 
     def __init__(self, file):
         self.file = file
@@ -82,7 +82,7 @@ class Page:
         self.text.append((number, re.sub(r"`[^`]*`", "`", line)))
 
     def anchors(self):
-        """The names by which GitHub and GitLab link to headings."""
+        """Returns the anchors that GitHub and GitLab give to the headings."""
         found = set()
         for heading in self.headings:
             text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()

@@ -1,4 +1,4 @@
-"""What users, operators and admins do over HTTP, as far as the drivers of the operations need it."""
+"""Actions of users, operators and admins over HTTP that the drivers of the operations need."""
 
 import base64
 import hashlib
@@ -60,7 +60,7 @@ class Opener(urllib.request.HTTPRedirectHandler):
 
 
 class Client:
-    """Somebody with a token, or headers of his own, or nothing."""
+    """An HTTP client with a token, with other headers, or without credentials."""
 
     opener = urllib.request.build_opener(Opener)
 
@@ -164,7 +164,8 @@ class App:
 
 
 class Scene:
-    """Lazily made: users, an app, tokens of each kind, and things that they work with."""
+    """Users, an app, tokens of each kind, and the objects that they work with. Each one is created when it is first
+    needed."""
 
     def __init__(self, base, internal_secret):
         self.base = base

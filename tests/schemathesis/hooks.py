@@ -1,8 +1,8 @@
-"""Who calls, and with which ids, where schemathesis has made up the rest of a request.
+"""Chooses the token and the ids of each request; schemathesis generates the rest.
 
-Every operation is asked with a token of a kind that it takes; those that end what they are asked
-with get users and apps of their own, so that the others go on. Ids in paths are mostly real ones:
-made up ones are refused long before there is anything to see."""
+Every operation is called with a token of a kind that it accepts. Operations that end their token, user or app get a new
+one, so that the others aren't affected. Ids in paths are mostly real ones, because generated ones would be refused
+before most of the code runs."""
 
 import os
 import random
@@ -57,7 +57,7 @@ MAKERS = {
 
 class World(scenes.Scene):
     def prepare(self):
-        """Everything that requests may name, before the first one is made up."""
+        """Creates everything that requests may refer to, before the first one is generated."""
         self.replace_victim()
         self.doomed = self.new_user()
         self.suspended = self.new_deployment().expect(201).id
@@ -100,7 +100,7 @@ class World(scenes.Scene):
         return (self.player_api if of_player else self.owner_api).headers
 
     def ids(self, operation, path, name):
-        """Ids that are in use, for the placeholder of a path."""
+        """Returns existing ids for a path's placeholder."""
         if name == "n":
             return ["1", "2"]
         for (prefix, placeholder), made in self.made_ids.items():
@@ -128,7 +128,7 @@ class World(scenes.Scene):
         return []
 
     def fields(self, operation):
-        """What bodies may name that is really there."""
+        """Returns existing values that bodies may refer to."""
         fields = {
             "to_user_id": self.other.id,
             "user_id": self.other.id,
@@ -148,7 +148,8 @@ def schemes_of(operation):
 
 
 def streams(operation):
-    """An answer without an end: such operations get made up ids alone, which are refused."""
+    """Returns whether the operation's response never ends. Such operations only get generated ids, which are
+    refused."""
     answers = operation.definition.raw["responses"].values()
     return any("text/event-stream" in answer.get("content", {}) for answer in answers)
 

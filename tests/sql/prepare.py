@@ -37,7 +37,7 @@ def sources():
 
 
 def script(statements):
-    """For psql: prepares each statement, and asks for the types of its parameters and its columns."""
+    """Returns a script for psql that prepares each statement and shows the types of its parameters and columns."""
     yield from schema.translated(ROOT / "controller/db/migrations")
     for number, statement in enumerate(statements):
         yield f"\\echo {MARK} {number}\n\\warn {MARK} {number}"
@@ -49,12 +49,12 @@ def script(statements):
 
 
 def parts(output):
-    """What stands between the marks; the first part stands before all of them."""
+    """Returns the parts of the output between the marks; the first part is the text before the first mark."""
     return re.split(rf"^.*{MARK} \w+$", output, flags=re.MULTILINE)
 
 
 def prepared(statements):
-    """For each statement what psql wrote to its output and what it complained of."""
+    """Returns for each statement psql's output and its error messages."""
     server = PostgreSQL(listen="")
     try:
         server.database("statements")

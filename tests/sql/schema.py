@@ -1,4 +1,4 @@
-"""The schema of controller/db/migrations as statements that PostgreSQL takes."""
+"""Translates the schema of controller/db/migrations to statements that PostgreSQL accepts."""
 import pathlib
 import sqlite3
 
@@ -6,7 +6,7 @@ TYPES = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
 
 
 def migrated(migrations):
-    """A SQLite database in memory with all of the migrations."""
+    """Returns a SQLite database in memory to which all migrations have been applied."""
     database = sqlite3.connect(":memory:")
     for file in sorted(pathlib.Path(migrations).glob("*.sql")):
         database.executescript(file.read_text())
@@ -25,7 +25,7 @@ def table(database, name):
 
 
 def indexes(database, name):
-    """Those that are unique: ON CONFLICT needs one."""
+    """Returns the unique indexes, which ON CONFLICT needs."""
     for _, index, is_unique, origin, _ in database.execute(f"PRAGMA index_list({name})").fetchall():
         if origin == "u":
             columns = [row[2] for row in database.execute(f"PRAGMA index_info({index})")]
@@ -35,8 +35,8 @@ def indexes(database, name):
 
 
 def translated(migrations):
-    """CREATE statements for all tables, their unique indexes and views. What only matters to
-    rows (constraints, defaults, triggers) is left out."""
+    """Returns CREATE statements for all tables, their unique indexes and the views. Constraints, defaults and triggers
+    are left out, because they only matter when rows are written."""
     database = migrated(migrations)
     names = [row[0] for row in database.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")]

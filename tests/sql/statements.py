@@ -66,7 +66,8 @@ class File:
         return self.tokens[at].kind == "sign" and self.tokens[at].text == text
 
     def operand_at(self, at):
-        """Parts, whether something can't be evaluated, and the index behind; None where no operand begins."""
+        """Returns the operand's parts, whether something in it can't be evaluated, and the index after it; None if no
+        operand begins here."""
         token = self.tokens[at]
         if token.kind in ("raw", "plain"):
             return [token], False, at + 1
@@ -98,7 +99,7 @@ class File:
             parts, opaque, at = parts + following[0], opaque or following[1], following[2]
 
     def defined_by(self, found):
-        """The name of the constant that the expression defines, if it does."""
+        """Returns the name of the constant that the expression defines; None if it defines none."""
         before = found.begin - 1
         is_whole = self.sign(found.end, ";") or (self.sign(found.end, "}") and self.sign(found.end + 1, ";"))
         if not is_whole or before < 1 or not (self.sign(before, "=") or self.sign(before, "{")):
@@ -106,13 +107,13 @@ class File:
         return self.tokens[before - 1].text if self.tokens[before - 1].kind == "name" else None
 
     def is_run(self, found):
-        """Whether the expression is the first argument of query(), execute() or number()."""
+        """Returns whether the expression is the first argument of query(), execute() or number()."""
         return self.sign(found.begin - 1, "(") and self.tokens[found.begin - 2].text in RUNS
 
 
 class Sources:
     def __init__(self, files):
-        """`files`: pairs of a name and the text of the file."""
+        """`files` contains pairs of a file's name and its text."""
         self.files = [File(name, source) for name, source in files]
         self.everywhere = collections.defaultdict(list)
         for file in self.files:
@@ -122,7 +123,8 @@ class Sources:
                          for constant in self.constants_in(file, found)}
 
     def constant(self, file, found, name):
-        """The last definition before the expression in its own file, else the only one elsewhere."""
+        """Returns the last definition before the expression in its own file, or otherwise the only one in other
+        files."""
         own = [one for one in file.definitions.get(name, []) if one.begin < found.begin]
         if own:
             return file, own[-1]
@@ -134,7 +136,7 @@ class Sources:
         return [one[1] for one in named if one]
 
     def text_of(self, file, found):
-        """The text, and whether all of it is known."""
+        """Returns the text, and whether all of it is known."""
         text, known = "", not found.opaque
         for part in found.parts:
             if part.kind != "name":
@@ -146,7 +148,7 @@ class Sources:
         return text, known
 
     def literals_in(self, file, found):
-        """The expression's own literals and those of the constants in it."""
+        """Returns the expression's own literals and those of the constants in it."""
         for part in found.parts:
             if part.kind != "name":
                 yield part
@@ -154,7 +156,7 @@ class Sources:
                 yield from self.literals_in(*constant)
 
     def statements(self):
-        """All statements, and the problems that keep others from being found."""
+        """Returns all statements, and the problems because of which others can't be found."""
         for file in self.files:
             for found in file.sums:
                 yield from self.look_at(file, found)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What statements.py finds in C++."""
+"""Tests of what statements.py finds in C++ sources."""
 import unittest
 
 from statements import Problem, Sources, Statement

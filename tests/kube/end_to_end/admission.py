@@ -1,4 +1,4 @@
-"""What the API server refuses: what berth does then, and what the deployment's owner is told."""
+"""Tests of objects that the API server refuses: what berth does then, and what the deployment's owner is told."""
 import base64
 import json
 
@@ -34,7 +34,8 @@ class Admission(World):
         return webhook
 
     def dry_run(self, *words):
-        """Without an effect, and whether or not it is refused; the output where it isn't."""
+        """Runs a kubectl command with the image as a dry run. Returns its output, or nothing if the API server refuses
+        it."""
         return self.cluster.kubectl(*words[:-1], f"--image={REGISTRY}/{words[-1]}", "--dry-run=server",
                                     "-n", self.ada.namespace, check=False)
 

@@ -1,4 +1,4 @@
-"""The tests of client and loops that hold on any cluster, run on this one."""
+"""Runs the C++ tests of the Kubernetes client and the reconcilers on this cluster."""
 import os
 import pathlib
 import unittest

@@ -1,4 +1,4 @@
-"""berth as the chart installs it: from the image that `make image` builds, with the rights of its own account."""
+"""Tests of the chart: it installs the image that `make image` builds, with the rights of its own service account."""
 import contextlib
 import json
 import os
@@ -38,7 +38,7 @@ VALUES = {
 
 
 class Installed(Berthd):
-    """berthd in its pod, as somebody beside the cluster reaches it."""
+    """A berthd in its pod, reached from outside of the cluster."""
 
     def __init__(self, cluster, data):  # pylint: disable=super-init-not-called
         self.cluster = cluster
@@ -48,7 +48,7 @@ class Installed(Berthd):
         return self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/services/{name}")["spec"]
 
     def find(self):
-        """The addresses of the Service, and of the pod, which is another one after an upgrade."""
+        """Finds the addresses of the Service and of the pod; an upgrade replaces the pod."""
         spec = self.service(RELEASE)
         self.url = f"http://{spec['clusterIP']}:{spec['ports'][0]['port']}"
         pod = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")
@@ -72,7 +72,7 @@ class Installed(Berthd):
         return self.rows("SELECT value FROM meta WHERE key = 'instance'")[0][0]
 
     def rows(self, sql, *values):
-        """Of the database in the volume, which lies on this machine."""
+        """Returns rows of the database in the volume, which is a folder of this machine."""
         with contextlib.closing(sqlite3.connect(self.data / "berth.db", timeout=PATIENCE)) as database, database:
             return database.execute(sql, values).fetchall()
 
@@ -85,7 +85,8 @@ class Installed(Berthd):
 
 
 class Owner(Operator):
-    """In production nobody verifies his own address, see Installed.ask(), and there are limits of rates."""
+    """An operator of the installed berthd. In production users can't verify their own email addresses (see
+    Installed.ask()), and rates are limited."""
 
     def register(self, name):
         account = {"email": f"{name}@example.org", "password": f"secret password of {name}"}
@@ -115,7 +116,7 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def remove(cls):
-        """All that a run leaves, also one that was killed."""
+        """Removes everything that earlier runs have left, including killed ones."""
         cls.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout", LIMIT)
         database = cls.volume / "data/berth.db"
         if database.exists():
@@ -128,7 +129,8 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def make_volume(cls):
-        """A folder of the node's. It belongs to root: that berthd may write there is the chart's matter (fsGroup)."""
+        """Makes a volume from a folder of the node. It belongs to root; the chart has to make it writable for berthd
+        (fsGroup)."""
         cls.volume.mkdir(parents=True)
         meta = {"metadata": {"name": NAMESPACE}}
         storage_class = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", **meta,
@@ -143,8 +145,8 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def push_probe(cls):
-        """An image for the chart's own test. The wget of a static busybox crashes, and its shell takes no other one: they
-        are this machine's shell and curl."""
+        """Pushes an image for the chart's own test. It contains this machine's shell and curl, because the wget of a
+        static busybox crashes, and its shell can't run another one."""
         folder = pathlib.Path(cls.folder.name) / "probe"
         libraries = [word for line in run("ldd", "/usr/bin/curl", "/bin/dash").splitlines() for word in line.split()
                      if word.startswith("/") and not word.endswith(":")]
@@ -169,7 +171,7 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def state_of_pod(cls):
-        """What helm's "not ready" doesn't say: why."""
+        """Returns why the pod isn't ready, which helm's message doesn't say."""
         said = [cls.cluster.kubectl("-n", NAMESPACE, *words, check=False) for words in (
             ("describe", "pod", f"{RELEASE}-0"), ("logs", INSTALLED, "--tail=20"), ("logs", INSTALLED, "--tail=20", "--previous"))]
         return "\n".join(said)

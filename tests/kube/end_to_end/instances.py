@@ -1,4 +1,4 @@
-"""Several berthds share a cluster and know nothing of each other; never a data directory."""
+"""Tests of several berthds that share a cluster without knowing of each other. A data directory can't be shared."""
 import subprocess
 import time
 
@@ -10,7 +10,8 @@ from .world import World
 
 class Instances(World):
     def versions(self, deployment):
-        """Of everything that belongs to the deployment: whatever touches it changes one."""
+        """Returns the resource versions of all objects of the deployment. Every write to an object changes its
+        version."""
         return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
                 for item in self.cluster.list(KINDS, "-l", f"berth/deployment={deployment}")}
 

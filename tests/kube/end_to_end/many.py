@@ -1,4 +1,4 @@
-"""Many deployments at once, on a node that only says that it runs its pods (kwok)."""
+"""Runs many deployments at once, on a simulated node (kwok) that only reports that its pods run."""
 import collections
 import concurrent.futures
 import http.client
@@ -22,13 +22,13 @@ MEMORY_GOAL_MB = 120
 
 
 def operators_of(berthd, count):
-    """Each with an account and an app; not measured."""
+    """Creates operators, each with an account and an app. This isn't measured."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return list(pool.map(lambda number: Operator(berthd, f"operator{number}"), range(count)))
 
 
 def order_all(berthd, operators, each):
-    """Over as many connections as the bare client has."""
+    """Orders all deployments, with as many connections as the bare client has."""
     orders = [(operator, f"scale-{number}-{i}") for i in range(each) for number, operator in enumerate(operators)]
     lock = threading.Lock()
 
@@ -52,7 +52,7 @@ def order_all(berthd, operators, each):
 
 
 def metric(berthd, name, **labels):
-    """The sum of a family's values whose labels are these."""
+    """Returns the sum of the metric's values with these labels."""
     total = 0.0
     for line in berthd.metrics().splitlines():
         family = line.split("{")[0].split(" ")[0]
@@ -62,7 +62,7 @@ def metric(berthd, name, **labels):
 
 
 def process_figure(berthd, name):
-    """In MB."""
+    """Returns a figure of the process in MB."""
     for line in pathlib.Path(f"/proc/{berthd.process.pid}/status").read_text().splitlines():
         if line.startswith(name + ":"):
             return int(line.split()[1]) / 1024
@@ -75,14 +75,14 @@ def cpu_seconds(berthd):
 
 
 def remove(cluster, instance):
-    """The instance's namespaces with all that is in them; returns when they are gone."""
+    """Removes the instance's namespaces with all that is in them, and waits until they are gone."""
     cluster.kubectl("delete", "namespaces", "--wait=false", "-l", f"berth/instance={instance}", limit=LIMIT)
     eventually(lambda: not cluster.names("namespaces", "-l", f"berth/instance={instance}"), "the namespaces are gone", LIMIT,
                pause=2)
 
 
 def settle(cluster):
-    """Waits until berthd's writes have stopped arriving at the API server; all that have."""
+    """Waits until berthd's writes have stopped arriving at the API server. Returns all that have arrived."""
     seen, since = cluster.writes(), time.monotonic()
     while time.monotonic() - since < SETTLE:
         time.sleep(0.5)
@@ -93,7 +93,7 @@ def settle(cluster):
 
 
 def measure(berthd, cluster, deployments, operators):
-    """Orders them, waits until all run, and starts berthd again; what that took."""
+    """Orders the deployments, waits until all of them run, and restarts berthd. Returns what that cost."""
     accounts = operators_of(berthd, operators)
     before, cpu_before = len(cluster.writes()), cpu_seconds(berthd)
     start = time.monotonic()

@@ -1,4 +1,4 @@
-"""What is as it should be is left alone; what isn't is put right."""
+"""Tests that berth leaves correct objects alone and repairs changed ones."""
 import time
 
 from .cluster import serves

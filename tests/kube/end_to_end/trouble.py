@@ -1,4 +1,4 @@
-"""Why isn't it running? Each reason, from real containers."""
+"""Tests of each reason why a deployment isn't running, with real containers."""
 from .cluster import REGISTRY
 from .waiting import eventually
 from .world import World

@@ -1,4 +1,4 @@
-"""Watches that die: berth notices, lists what it missed, and writes nothing that it needn't."""
+"""Tests of watches that break: berth notices, lists what it missed, and makes no unnecessary write."""
 import time
 
 from .cluster import serves

@@ -1,4 +1,4 @@
-"""An admission webhook (kubernetes.io, "Dynamic Admission Control") whose answers the test writes."""
+"""An admission webhook (kubernetes.io, "Dynamic Admission Control") whose responses the test provides."""
 import base64
 import http.server
 import json
@@ -10,9 +10,10 @@ TIMEOUT = 5  # seconds for which the API server waits for the webhook
 
 
 class Webhook:
-    """Asked about each creation and change of one kind in one instance's namespaces. Use as a context.
+    """The API server asks this webhook about each creation and change of one kind of object in one instance's
+    namespaces. Used in a `with` block.
 
-    `answer` gets the AdmissionReview's request and returns what is to stand in the response besides its uid.
+    `answer` gets the AdmissionReview's request and returns the fields of the response other than its uid.
     """
 
     def __init__(self, cluster, instance, kind, answer, mutating=False):

@@ -1,4 +1,4 @@
-"""Registration, sessions, passwords, the second factor; accounts below /api/internal/."""
+"""Drivers of registration, sessions, passwords and the second factor, and of accounts below /api/internal/."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Deployments and their tiers."""
+"""Drivers of deployments and their tiers."""
 
 import time
 
@@ -123,7 +123,7 @@ def deployment_metrics(scene):
 
 
 def running(scene):
-    """A deployment that runs."""
+    """Returns a deployment that is running."""
     made = scene.new_deployment().expect(201).id
     path = "/api/deploy/apps/" + made
     wait_until_running(scene, path)

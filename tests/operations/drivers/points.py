@@ -1,4 +1,4 @@
-"""Points: what users have, spend and give, and what apps get."""
+"""Drivers of points: users' balances, spends and transfers, and apps' revenue."""
 
 from . import driver
 
