@@ -47,7 +47,7 @@ class Refusing(unittest.TestCase):
         problems = [one for one in found(source) if isinstance(one, Problem)]
         self.assertTrue(problems, source)
 
-    def test_texts_that_only_a_run_can_tell(self):
+    def test_texts_that_are_only_known_at_run_time(self):
         for source in ('tx.query(R"(SELECT )" + what + R"( FROM t)");',
                        'tx.query(R"(SELECT * FROM t WHERE a IN )" + list(ids));',
                        'tx.query(R"(SELECT 1 )" + (all ? x : y));',

@@ -189,7 +189,7 @@ class Helm(unittest.TestCase):
         said = self.cluster.kubectl("auth", "can-i", verb, *what.split(), f"--as={ACCOUNT}", *words, check=False)
         return {"yes": True, "no": False}[said.strip().splitlines()[-1]]
 
-    def test_1_the_chart_is_one_that_an_api_server_takes(self):
+    def test_1_an_api_server_accepts_the_chart(self):
         for name in ("test", "everything"):
             values = CHART / f"ci/{name}-values.yaml"
             self.helm("lint", CHART, "--strict", "-f", values)
@@ -213,7 +213,7 @@ class Helm(unittest.TestCase):
                 self.helm("template", CHART, "-f", CHART / "ci/test-values.yaml", "--set", setting)
             self.assertIn(said, str(failure.exception))
 
-    def test_3_it_installs_and_says_that_it_is_well(self):
+    def test_3_it_installs_and_becomes_ready(self):
         notes = self.helm("install", RELEASE, CHART, "-f", self.values_file(), "--wait", "--timeout", LIMIT)
         self.assertIn(f"data-{RELEASE}-0", notes)
         self.berth.find()
@@ -256,7 +256,7 @@ class Helm(unittest.TestCase):
                                 self.values_file(config={**VALUES["config"], "log-level": "debug"}))
         self.assertIn('"level":"debug"', self.kubectl("logs", INSTALLED, "--tail=2000"))
 
-    def test_6_nor_does_a_rollback(self):
+    def test_6_a_rollback_under_load_loses_nothing(self):
         self.replace_under_load("rollback", RELEASE, "1")
 
     def replace_under_load(self, *words):

@@ -91,7 +91,7 @@ class Rollouts(World):
     def test_04_an_image_that_listens_elsewhere_takes_nothing_down(self):
         self.check_broken("deaf", "wrong-port:1", "port_not_listening")
 
-    def test_05_health_is_live(self):
+    def test_05_the_health_of_the_running_container_is_shown(self):
         shop = self.deployed("healthy")
         first = self.ada.status(shop)
         self.assertEqual(first["health_status"], "healthy")

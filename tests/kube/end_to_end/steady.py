@@ -50,7 +50,7 @@ class Steady(World):
         self.assertEqual(self.berthd.write_requests(), counted)
         self.assertEqual(self.cluster.writes()[arrived:], [])
 
-    def test_4_nor_does_a_restart(self):
+    def test_4_a_restart_writes_nothing(self):
         arrived = len(self.cluster.writes())
         self.assertEqual(self.berthd.terminate(), 0)
         self.berthd.start()

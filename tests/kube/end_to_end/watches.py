@@ -42,7 +42,7 @@ class Watches(World):
         self.assertEqual(self.berthd.health()["kubernetes"], "connected")
         self.assertEqual(self.ada.status(self.shop)["status"], "running")
 
-    def test_2_a_change_is_heard_of_afterwards(self):
+    def test_2_a_change_is_noticed_afterwards(self):
         before = self.service()["metadata"]["uid"]
         self.proxy.cut()
         self.delete_service()
