@@ -21,7 +21,7 @@ const std::vector<Param> authorize_params = {
     {.name = "code_challenge_method", .type = "string", .description = "S256.", .example = "S256"},
     {.name = "response_mode",
      .type = "string",
-     .description = "Only " query " is supported.",
+     .description = "Only `query` is supported.",
      .example = "query"},
     {.name = "state", .type = "string", .description = "Is returned unchanged.", .example = "xyz"}};
 
