@@ -48,7 +48,7 @@ TEST_CASE("the JWT is HS256 as other libraries make it") {
   CHECK(ours.substr(ours.rfind('.') + 1) == base64url(hmac_sha256(secret, signed_part)));
 }
 
-TEST_CASE("a JWT with another algorithm is refused, \"none\" above all") {
+TEST_CASE("a JWT with another algorithm is refused, above all one with none") {
   World world;
   const auto session = world.log_in(world.new_user("ada"));
   const std::string secret = world.keys.session[0].secret;
