@@ -13,6 +13,9 @@ namespace berth::deployments {
 extern const std::string select_deployments;
 Deployment deployment_of(const db::Query& row);
 
+// A reason as the columns reason and cause have it.
+std::optional<std::string> name_of(std::optional<Reason> reason);
+
 // What a container's secrets are stored as, in the rows of deployments and of their revisions.
 struct SealedSecrets {
   std::string env_keys;  // a JSON array, not sealed
