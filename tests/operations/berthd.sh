@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034 # who sources this reads the variables
 # start_berthd PROGRAM: a berthd of its own, on free ports, that ends with the script. Sets base,
 # secret and metrics.
 start_berthd() {
