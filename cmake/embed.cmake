@@ -1,6 +1,6 @@
-# berth_embed(TARGET NAMESPACE [RELATIVE_TO FOLDER] FILE…): the files' text as `const std::vector<berth::EmbeddedFile>&
-# NAMESPACE::files()`, sorted by name, compiled into TARGET. The text becomes raw string literals. A file's name is its
-# path below FOLDER, or without FOLDER the last part of its path.
+# berth_embed(TARGET NAMESPACE [RELATIVE_TO FOLDER] FILE…) compiles the text of the files into TARGET, as raw string
+# literals. `const std::vector<berth::EmbeddedFile>& NAMESPACE::files()` returns them, sorted by name. The name of a file
+# is its path below FOLDER; without FOLDER, it is the last part of its path.
 function(berth_embed target namespace)
   cmake_parse_arguments(EMBED "" "RELATIVE_TO" "" ${ARGN})
   get_target_property(type ${target} TYPE)

@@ -59,7 +59,7 @@ TEST_CASE("a deployment becomes a secret, a service, a deployment and an ingress
   CHECK(kinds == std::vector<std::string>{"Secret", "Service", "Deployment", "Ingress"});
 }
 
-TEST_CASE("every object and the pods carry our labels, and a hash of their own") {
+TEST_CASE("every object and the pods carry berth's labels and a hash") {
   auto objects = manifests::of_deployment(wish_of(), settings);
   const auto shared =
       manifests::of_namespace(wish_of().deployment.app_id, {1, 512, 500, 512, 500}, settings);
@@ -101,7 +101,7 @@ TEST_CASE("the container is confined") {
   CHECK(pod["volumes"][0]["emptyDir"].contains("sizeLimit"));
 }
 
-TEST_CASE("the container is ready when its port takes connections, or its health path answers") {
+TEST_CASE("the container is ready when its port accepts connections, or its health path answers") {
   auto wish = wish_of();
   const std::string probe = "/spec/template/spec/containers/0/readinessProbe";
   auto objects = manifests::of_deployment(wish, settings);
@@ -131,8 +131,7 @@ TEST_CASE("variables are in the secret, byte for byte, and nowhere else") {
   CHECK(!find(manifests::of_deployment(bare, settings), "Secret")->contains("data"));
 }
 
-TEST_CASE(
-    "pods are replaced by another rollout, other variables or another image, and by nothing else") {
+TEST_CASE("a new rollout, new variables or a new image replace pods, and nothing else does") {
   const auto of_template = [](const deployments::Wish& wish) {
     const auto objects = manifests::of_deployment(wish, settings);
     return text(*find(objects, "Deployment"),
@@ -187,7 +186,7 @@ TEST_CASE("the host name waits while another deployment holds it") {
   CHECK(find(manifests::of_deployment(wish, settings), "Ingress") == nullptr);
 }
 
-TEST_CASE("the ingress speaks TLS where there is a wildcard certificate") {
+TEST_CASE("the ingress uses TLS if there is a wildcard certificate") {
   auto with = settings;
   const auto tls = [&] {
     return find(manifests::of_deployment(wish_of(), with), "Ingress")
@@ -201,7 +200,7 @@ TEST_CASE("the ingress speaks TLS where there is a wildcard certificate") {
   CHECK(tls() == json::array({{{"hosts", {"shop.apps.example"}}}}));
 }
 
-TEST_CASE("the namespace holds five pods of each of the app's deployments") {
+TEST_CASE("the namespace has room for five pods of each of the app's deployments") {
   const deployments::AppSize size = {.deployments = 2,
                                      .memory_mb = 1536,
                                      .cpu_millicores = 1500,
@@ -240,9 +239,9 @@ TEST_CASE("the quota has room for the requests of all pods, however they are rou
         requested + 257);
 }
 
-TEST_CASE("names fit into what Kubernetes takes") {
+TEST_CASE("names have lengths that Kubernetes accepts") {
   const std::string uuid = "0190aaaa-0000-7000-8000-000000000001";
-  // A pod's name adds two hashes and two hyphens: at most 17 characters of 63 (RFC 1123).
+  // A pod's name has two more hashes and hyphens: at most 17 of 63 characters (RFC 1123).
   CHECK(manifests::object_name(uuid).size() + 17 <= 63);
   CHECK(manifests::namespace_of(uuid).size() <= 63);
   CHECK(manifests::selector(settings) ==

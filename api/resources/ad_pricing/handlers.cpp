@@ -8,7 +8,7 @@
 namespace berth::api {
 namespace {
 
-// A number that is stored in hundredths.
+// Returns a number that is stored in hundredths.
 double multiplier(std::int64_t hundredths) { return double(hundredths) / 100.0; }
 
 json encode(const ads::Rate& rate) {

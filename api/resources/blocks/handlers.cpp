@@ -27,7 +27,7 @@ Reply block_user(db::Tx& tx, const Call& call, const Services&) {
 
 Reply unblock_user(db::Tx& tx, const Call& call, const Services&) {
   blocks::remove(tx, call.user->id, call.id("user_id"));
-  return message_reply("the user is blocked no more");
+  return message_reply("the user isn't blocked any more");
 }
 
 }  // namespace berth::api

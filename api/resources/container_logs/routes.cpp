@@ -10,29 +10,30 @@ std::vector<Route> container_logs_routes() {
        .path = "/api/deploy/apps/{id}/container-logs",
        .name = "containerLogs",
        .tag = "Deployments",
-       .summary = "What the container writes: lines of text, or with Accept: text/event-stream "
-                  "server-sent events, of which Last-Event-ID goes on behind that line",
+       .summary =
+           "Read the container's output: as lines of text, or with Accept: text/event-stream as "
+           "server-sent events, where Last-Event-ID resumes after that line",
        .access = oauth_token({Scope::deploy_manage}),
        .rate = stream_openings,
-       .query = {{.name = "follow",
-                  .type = "string",
-                  .description = "true: goes on with what comes, also over restarts and rollouts.",
-                  .example = "true"},
-                 {.name = "tail",
-                  .type = "integer",
-                  .description =
-                      "So many of the newest lines at most: 0 to 10000; 1000 where it is "
-                      "left out.",
-                  .example = "100"},
-                 {.name = "since",
-                  .type = "string",
-                  .description =
-                      "A time (2026-01-31T12:00:00Z), or how long ago: 90, 90s, 15m, 2h.",
-                  .example = "15m"},
-                 {.name = "previous",
-                  .type = "string",
-                  .description = "true: of the run before the last crash.",
-                  .example = "true"}},
+       .query =
+           {{.name = "follow",
+             .type = "string",
+             .description = "true: keep sending new lines, also after restarts and rollouts.",
+             .example = "true"},
+            {.name = "tail",
+             .type = "integer",
+             .description =
+                 "The greatest number of existing lines to send, 0 to 10000. The default is 1000.",
+             .example = "100"},
+            {.name = "since",
+             .type = "string",
+             .description = "Only lines since a time (2026-01-31T12:00:00Z) or a duration ago (90, "
+                            "90s, 15m, 2h).",
+             .example = "15m"},
+            {.name = "previous",
+             .type = "string",
+             .description = "true: the output of the run before the last crash.",
+             .example = "true"}},
        .answer = {.status = 200,
                   .schema = "ContainerLog",
                   .content_type = "text/plain; charset=utf-8",

@@ -11,7 +11,7 @@ std::vector<Route> custom_domains_routes() {
        .path = "/api/deploy/apps/{id}/domain",
        .name = "deploymentDomain",
        .tag = "Deployments",
-       .summary = "How the custom domain is, and which DNS records have to be set for it",
+       .summary = "Show the custom domain's state and the DNS records that it needs",
        .access = deploy,
        .rate = deploy_reads,
        .answer = {200, "CustomDomain"},

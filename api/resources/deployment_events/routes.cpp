@@ -10,14 +10,14 @@ std::vector<Route> deployment_events_routes() {
        .path = "/api/deploy/apps/{id}/events",
        .name = "deploymentEvents",
        .tag = "Deployments",
-       .summary = "Changes of a deployment's status as server-sent events: one at once that says "
-                  "how it is, then each change; Last-Event-ID goes on behind that one",
+       .summary = "Follow a deployment's status as server-sent events: the first event has the "
+                  "present status, the others its changes; Last-Event-ID resumes after that event",
        .access = oauth_token({Scope::deploy_manage}),
        .rate = stream_openings,
        .answer = {.status = 200,
                   .schema = "DeploymentEventStream",
                   .content_type = "text/event-stream",
-                  .or_nothing = "It is deleted, and everything was sent."},
+                  .or_nothing = "The deployment was deleted, and all its events were sent."},
        .errors = {Code::deployment_not_found, Code::forbidden, Code::malformed_request},
        .run = ReadHandler{deployment_events}},
   };

@@ -19,7 +19,7 @@ std::string asked_user(db::Tx& tx, const json& body) {
   const auto id = text_or_nothing(body, "user_id");
   const auto username = text_or_nothing(body, "username");
   if (id.has_value() == username.has_value())
-    throw invalid_field("user_id", "or username is needed, and not both");
+    throw invalid_field("user_id", "is required, or username, but not both");
   if (id) return *id;
   const auto found = user_search::find(tx, *username);
   if (!found) throw Error(Code::user_not_found, "there is no such user");

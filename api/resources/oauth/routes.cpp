@@ -6,14 +6,14 @@ namespace berth::api {
 namespace {
 
 const std::vector<Param> authorize_params = {
-    {.name = "client_id", .type = "string", .description = "Of the app."},
+    {.name = "client_id", .type = "string", .description = "The app's client_id."},
     {.name = "redirect_uri",
      .type = "string",
-     .description = "Exactly one that the app has registered."},
+     .description = "Exactly one of the URIs that the app has registered."},
     {.name = "response_type", .type = "string", .description = "code.", .example = "code"},
     {.name = "scope",
      .type = "string",
-     .description = "Scopes, separated by spaces or pluses.",
+     .description = "The scopes to ask for, separated by spaces or pluses.",
      .example = "profile:read"},
     {.name = "code_challenge",
      .type = "string",
@@ -21,9 +21,9 @@ const std::vector<Param> authorize_params = {
     {.name = "code_challenge_method", .type = "string", .description = "S256.", .example = "S256"},
     {.name = "response_mode",
      .type = "string",
-     .description = "query, which is the only one.",
+     .description = "Only " query " is supported.",
      .example = "query"},
-    {.name = "state", .type = "string", .description = "Comes back unchanged.", .example = "xyz"}};
+    {.name = "state", .type = "string", .description = "Is returned unchanged.", .example = "xyz"}};
 
 // For one address, which may be a busy resource server; the client is authenticated.
 const Rate introspections = per_minute(1200);
@@ -36,7 +36,7 @@ std::vector<Route> oauth_routes() {
        .path = "/api/oauth/authorize",
        .name = "authorize",
        .tag = "OAuth",
-       .summary = "An authorization code (RFC 6749, section 4.1, with PKCE)",
+       .summary = "Get an authorization code (RFC 6749, section 4.1, with PKCE)",
        .access = session(),
        .rate = account_reads,
        .shape = Shape::oauth,
@@ -49,7 +49,7 @@ std::vector<Route> oauth_routes() {
        .path = "/api/oauth/token",
        .name = "token",
        .tag = "OAuth",
-       .summary = "Tokens for a code, a refresh token or the client's own credentials",
+       .summary = "Get tokens for a code, a refresh token or the client's own credentials",
        .rate = token_calls,
        .shape = Shape::oauth,
        .body_kind = Body::json_or_form,
@@ -62,8 +62,8 @@ std::vector<Route> oauth_routes() {
        .path = "/api/auth/refresh",
        .name = "refresh",
        .tag = "Account",
-       .summary = "New tokens for a refresh token; client authentication only where the app asks "
-                  "for it (refresh_requires_client)",
+       .summary = "Exchange a refresh token for new tokens; client authentication is required only "
+                  "for apps with refresh_requires_client",
        .rate = token_calls,
        .shape = Shape::oauth_and_message,
        .body_kind = Body::only_json,
@@ -75,7 +75,7 @@ std::vector<Route> oauth_routes() {
        .path = "/api/oauth/token/verify",
        .name = "verifyToken",
        .tag = "OAuth",
-       .summary = "What an access token may do right now",
+       .summary = "Show what an access token may be used for at present",
        .rate = token_calls,
        .shape = Shape::oauth,
        .body_kind = Body::json_or_form,
@@ -86,7 +86,8 @@ std::vector<Route> oauth_routes() {
        .path = "/api/oauth/introspect",
        .name = "introspect",
        .tag = "OAuth",
-       .summary = "What one of the client's own tokens is (RFC 7662), with client authentication",
+       .summary =
+           "Introspect one of the client's own tokens (RFC 7662), with client authentication",
        .rate = introspections,
        .shape = Shape::oauth,
        .body_kind = Body::json_or_form,
@@ -98,7 +99,7 @@ std::vector<Route> oauth_routes() {
        .path = "/api/oauth/revoke",
        .name = "revoke",
        .tag = "OAuth",
-       .summary = "End one of the client's own tokens (RFC 7009), with client authentication",
+       .summary = "Revoke one of the client's own tokens (RFC 7009), with client authentication",
        .rate = token_calls,
        .shape = Shape::oauth,
        .body_kind = Body::json_or_form,

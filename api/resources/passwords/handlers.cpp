@@ -19,18 +19,18 @@ Reply change_password(const Call& call, const Services& services) {
     throw Error(error.code, "new_" + std::string(error.what()),
                 {{"new_password", error.details.begin()->second}});
   }
-  return message_reply("the password is changed, and all other sessions have ended");
+  return message_reply("the password was changed, and all other sessions have ended");
 }
 
 Reply forgot_password(db::Tx& tx, const Call& call, const Services& services) {
   accounts::request_reset(tx, call.body.at("email"), services.keys, services.base_url);
-  return message_reply("if somebody has this address, a mail is on its way to it");
+  return message_reply("if an account has this address, a mail will be sent to it");
 }
 
 Reply reset_password(const Call& call, const Services& services) {
   reset_password(call.body.at("token").get<std::string>(),
                  call.body.at("password").get<std::string>(), services);
-  return message_reply("the password is changed, and all sessions have ended");
+  return message_reply("the password was changed, and all sessions have ended");
 }
 
 }  // namespace berth::api

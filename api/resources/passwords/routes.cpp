@@ -10,7 +10,7 @@ std::vector<Route> passwords_routes() {
        .path = "/api/auth/change-password",
        .name = "changePassword",
        .tag = "Account",
-       .summary = "Change the password; all other sessions end",
+       .summary = "Change the caller's password; all other sessions end",
        .access = session(),
        .rate = password_calls,
        .shape = Shape::simple,
@@ -23,8 +23,8 @@ std::vector<Route> passwords_routes() {
        .path = "/api/auth/forgot-password",
        .name = "forgotPassword",
        .tag = "Account",
-       .summary = "Mail a token for a new password; the answer is the same whether or not the "
-                  "address is known",
+       .summary =
+           "Mail a token for a new password; the answer doesn't tell whether the address is known",
        .rate = password_calls,
        .shape = Shape::simple,
        .body_kind = Body::only_json,
@@ -35,7 +35,7 @@ std::vector<Route> passwords_routes() {
        .path = "/api/auth/reset-password",
        .name = "resetPassword",
        .tag = "Account",
-       .summary = "Choose a new password with the mailed token; all sessions end",
+       .summary = "Set a new password with a mailed token; all sessions end",
        .rate = password_calls,
        .shape = Shape::simple,
        .body_kind = Body::only_json,

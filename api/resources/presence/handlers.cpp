@@ -35,7 +35,7 @@ presence::Going going(const json& body) {
 std::optional<std::string> line(const json& body, const char* field) {
   auto text = text_or_nothing(body, field);
   if (text && has_controls(*text, Lines::one))
-    throw invalid_field(field, "must be one line without control characters");
+    throw invalid_field(field, "must be a line without control characters");
   return text;
 }
 

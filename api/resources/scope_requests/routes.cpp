@@ -6,10 +6,13 @@ namespace berth::api {
 namespace {
 
 std::vector<Param> paged_by_status() {
-  return with(paged, {.name = "status",
-                      .type = "string",
-                      .description = "pending, approved, rejected or withdrawn.",
-                      .example = "pending"});
+  return with(
+      paged,
+      {.name = "status",
+       .type = "string",
+       .description =
+           "Returns only requests with this status: pending, approved, rejected or withdrawn.",
+       .example = "pending"});
 }
 
 }  // namespace
@@ -20,7 +23,7 @@ std::vector<Route> scope_requests_routes() {
        .path = "/api/oauth/my-apps/{app_id}/scope-request",
        .name = "requestScopes",
        .tag = "OAuth",
-       .summary = "Ask the admins for scopes",
+       .summary = "Ask the admins to approve scopes",
        .access = session(),
        .rate = account_writes,
        .body_kind = Body::only_json,
@@ -33,7 +36,7 @@ std::vector<Route> scope_requests_routes() {
        .path = "/api/oauth/my-apps/{app_id}/scope-requests",
        .name = "listScopeRequests",
        .tag = "OAuth",
-       .summary = "The app's scope requests",
+       .summary = "List the app's scope requests",
        .access = session(),
        .rate = account_reads,
        .query = paged_by_status(),
@@ -55,7 +58,7 @@ std::vector<Route> scope_requests_routes() {
        .path = "/api/internal/scope-requests",
        .name = "internalListScopeRequests",
        .tag = "Internal",
-       .summary = "Scope requests of all apps",
+       .summary = "List the scope requests of all apps",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,
@@ -90,7 +93,7 @@ std::vector<Route> scope_requests_routes() {
        .path = "/api/internal/apps/{id}/scopes/revoke",
        .name = "revokeScopes",
        .tag = "Internal",
-       .summary = "Withdraw approved scopes; tokens lose them at once",
+       .summary = "Take approved scopes away; tokens lose them at once",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,

@@ -11,7 +11,7 @@ std::vector<Route> tiers_routes() {
        .path = "/api/deploy/tiers",
        .name = "listTiers",
        .tag = "Deployments",
-       .summary = "The tiers",
+       .summary = "List the deploy tiers",
        .access = deploy,
        .rate = deploy_reads,
        .answer = {200, "TierList"},
@@ -20,7 +20,7 @@ std::vector<Route> tiers_routes() {
        .path = "/api/internal/deploy/tiers",
        .name = "internalListTiers",
        .tag = "Internal",
-       .summary = "The deploy tiers",
+       .summary = "List the deploy tiers",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,
@@ -30,7 +30,7 @@ std::vector<Route> tiers_routes() {
        .path = "/api/internal/deploy/tiers",
        .name = "createTier",
        .tag = "Internal",
-       .summary = "Offer another deploy tier",
+       .summary = "Add a deploy tier",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,
@@ -43,9 +43,8 @@ std::vector<Route> tiers_routes() {
        .path = "/api/internal/deploy/tiers/{id}",
        .name = "changeTier",
        .tag = "Internal",
-       .summary =
-           "Change a deploy tier; its price counts from each deployment's next period, its sizes "
-           "for deployments that come to it",
+       .summary = "Change a deploy tier; a new price applies from each deployment's next period, "
+                  "new sizes to deployments that move to the tier",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,

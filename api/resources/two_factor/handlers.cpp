@@ -27,7 +27,7 @@ Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply enable_totp(const Call& call, const Services& services) {
   require_proof(*call.user, call.session_id, proof_in(call), services);
-  return encode_codes("login now asks for a code; keep the recovery codes in a safe place",
+  return encode_codes("logging in now requires a code; keep the recovery codes in a safe place",
                       services.db.write([&](db::Tx& tx) {
                         return two_factor::enable(tx, *call.user, call.body.at("code"),
                                                   services.keys, services.base_url);
@@ -39,12 +39,12 @@ Reply disable_totp(const Call& call, const Services& services) {
       *call.user,
       {.password = call.body.at("password"), .code = call.body.at("code"), .address = call.address},
       services);
-  return message_reply("login no longer asks for a code");
+  return message_reply("logging in no longer requires a code");
 }
 
 Reply new_recovery_codes(const Call& call, const Services& services) {
   require_proof(*call.user, call.session_id, proof_in(call), services);
-  return encode_codes("these are the recovery codes from now on; the old ones don't work any more",
+  return encode_codes("these are the new recovery codes; the old ones don't work any more",
                       services.db.write([&](db::Tx& tx) {
                         return two_factor::new_recovery_codes(tx, *call.user, services.keys,
                                                               services.base_url);

@@ -8,7 +8,7 @@ namespace {
 std::vector<Param> paged_with_search() {
   return with(paged, {.name = "q",
                       .type = "string",
-                      .description = "A part of the address or the username.",
+                      .description = "A part of the address or of the username.",
                       .example = "ada"});
 }
 
@@ -20,7 +20,7 @@ std::vector<Route> user_admin_routes() {
        .path = "/api/internal/users",
        .name = "listUsers",
        .tag = "Internal",
-       .summary = "Accounts, newest first",
+       .summary = "List all accounts, newest first",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,
@@ -31,7 +31,7 @@ std::vector<Route> user_admin_routes() {
        .path = "/api/internal/users/{id}/promote",
        .name = "promoteUser",
        .tag = "Internal",
-       .summary = "Change the tier of an account, or whether it is an admin",
+       .summary = "Change an account's tier, or whether it belongs to an admin",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,
@@ -44,7 +44,7 @@ std::vector<Route> user_admin_routes() {
        .path = "/api/internal/users/{id}/suspend",
        .name = "suspendUser",
        .tag = "Internal",
-       .summary = "Suspend an account: its sessions and tokens stop working, and the campaigns of "
+       .summary = "Suspend an account: its sessions and tokens don't work, and the campaigns of "
                   "its apps aren't shown",
        .access = internal(),
        .rate = internal_calls,
@@ -56,7 +56,7 @@ std::vector<Route> user_admin_routes() {
        .path = "/api/internal/users/{id}/reactivate",
        .name = "reactivateUser",
        .tag = "Internal",
-       .summary = "End a suspension",
+       .summary = "Reactivate a suspended account",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,
@@ -67,7 +67,7 @@ std::vector<Route> user_admin_routes() {
        .path = "/api/internal/session-keys/rotate",
        .name = "rotateSessionKey",
        .tag = "Internal",
-       .summary = "Sign session JWTs with a new key; sessions go on",
+       .summary = "Sign session JWTs with a new key from now on; sessions stay valid",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::simple,

@@ -14,7 +14,7 @@ bool is_inside(std::string_view part, std::string_view whole) {
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-// Text made of the pieces that decide how a head is read.
+// Generates texts from the pieces that decide how a head is parsed.
 rc::Gen<std::string> almost_head() {
   const auto piece = rc::gen::element<std::string>(
       "GET", "POST", " ", "/", "/a?b=c", "*", "http://h", "HTTP/1.1", "HTTP/1.0", "\r\n", "\n",
@@ -30,7 +30,7 @@ rc::Gen<std::string> almost_head() {
 
 }  // namespace
 
-TEST_CASE("any text is either refused or read into parts of itself") {
+TEST_CASE("any text is either refused or parsed into parts of itself") {
   CHECK(rc::check([] {
     const std::string text = *almost_head();
     try {
@@ -57,7 +57,7 @@ TEST_CASE("any text is either refused or read into parts of itself") {
   }));
 }
 
-TEST_CASE("where a head ends doesn't depend on how it arrives") {
+TEST_CASE("the end of a head doesn't depend on how it arrives") {
   CHECK(rc::check([] {
     const std::string head = "GET / HTTP/1.1\r\nHost: h\r\nX: y\r\n\r\n";
     const std::string text = head + *rc::gen::arbitrary<std::string>();

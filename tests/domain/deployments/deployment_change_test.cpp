@@ -1,4 +1,4 @@
-// PATCH: another wish for a deployment that lives.
+// PATCH: changing what is wanted of a deployment.
 #include <catch2/catch.hpp>
 
 #include "tests/domain/deployments/custom_domains/custom_domains_world.h"
@@ -37,7 +37,7 @@ struct Fixture : DomainWorld {
   }
 };
 
-TEST_CASE("what is changed is rolled out, what isn't named stays") {
+TEST_CASE("changes are rolled out, and fields that aren't sent stay") {
   Fixture f;
   Change wanted;
   wanted.image = "ghcr.io/acme/web:2";
@@ -61,7 +61,7 @@ TEST_CASE("what is changed is rolled out, what isn't named stays") {
   CHECK(entry.details == R"({"fields":["image","port","env_vars"],"generation":2,"kind":"patch"})");
 }
 
-TEST_CASE("null takes away") {
+TEST_CASE("null removes a field") {
   Fixture f;
   Change wanted;
   wanted.health_path.emplace(std::nullopt);
@@ -72,7 +72,7 @@ TEST_CASE("null takes away") {
   CHECK(changed.generation == f.row.generation + 1);
 }
 
-TEST_CASE("what is there already changes nothing") {
+TEST_CASE("sending the present values changes nothing") {
   Fixture f;
   Change wanted;
   wanted.image = f.row.image;
@@ -87,7 +87,7 @@ TEST_CASE("what is there already changes nothing") {
   CHECK(f.logs(f.row.id).size() == logs);
 }
 
-TEST_CASE("a stopped deployment stays stopped, a pending one pending") {
+TEST_CASE("a stopped deployment stays stopped, and a pending one pending") {
   Fixture f;
   Change wanted;
   wanted.port = 8080;
@@ -108,7 +108,7 @@ TEST_CASE("a custom domain alone doesn't touch the container") {
   CHECK(f.logs(f.row.id).back().details == R"({"fields":["custom_domain"],"kind":"patch"})");
 }
 
-TEST_CASE("a change is refused for the same reasons as an order") {
+TEST_CASE("a change is refused for the same reasons as a new deployment") {
   Fixture f;
   Change wanted;
   const auto refused_for = [&](auto&& set) {
@@ -127,9 +127,9 @@ TEST_CASE("a change is refused for the same reasons as an order") {
   CHECK(refused_for([](Change& c) {
           for (int i = 0; i < int(deployments::max_env_keys); ++i)
             c.env["K" + std::to_string(i)] = "x";
-        }) == "422 validation_failed");  // with those that are there: too many
+        }) == "422 validation_failed");  // too many, together with the existing ones
   CHECK(f.find_deployment(f.row.id).generation == f.row.generation);
-  // A registry that was allowed before doesn't stop other changes.
+  // A registry that is no longer allowed doesn't prevent other changes.
   f.rules.registries = {"docker.io/library"};
   CHECK(refused_for([](Change& c) { c.port = 9000; }) == "");
   CHECK(refused_for([&](Change& c) { c.image = f.row.image; }) == "422 unsupported_registry");

@@ -1,4 +1,4 @@
-// What an order may say, before anybody looks into the database.
+// What an order may contain, as far as it can be checked without the database.
 #include <catch2/catch.hpp>
 #include <climits>
 
@@ -151,7 +151,7 @@ TEST_CASE("there are at most 50 variables") {
   CHECK(wrong_fields([](Order& o) { o.env = variables(51); }) == Fields{"env_vars"});
 }
 
-TEST_CASE("variables have the names of the shell, and not ours") {
+TEST_CASE("variables have names as in a shell, and not the platform's") {
   const std::string longest(deployments::max_env_key_length, 'K');
   for (const std::string& key :
        {std::string("A"), std::string("_"), std::string("a1"), std::string("Path_2"),
@@ -170,13 +170,13 @@ TEST_CASE("variables have the names of the shell, and not ours") {
         Fields{"env_vars." + longest});
 }
 
-TEST_CASE("the name of a refused variable stays UTF-8 where it is cut") {
+TEST_CASE("a refused variable's name stays UTF-8 if it is cut") {
   const std::string key = std::string(deployments::max_env_key_length - 1, 'K') + "🌱";
   CHECK(wrong_fields([&](Order& o) { o.env[key] = "x"; }) ==
         Fields{"env_vars." + std::string(deployments::max_env_key_length - 1, 'K')});
 }
 
-TEST_CASE("values hold anything but NUL, and not too much together") {
+TEST_CASE("values may contain anything but NUL, and are limited in total") {
   CHECK(with([](Order& o) { o.env["A"] = "line\nline\t=$(x) 🌱"; }) == "");
   CHECK(with([](Order& o) { o.env["A"] = ""; }) == "");
   CHECK(wrong_fields([](Order& o) { o.env["A"] = std::string("a\0b", 3); }) ==
@@ -245,7 +245,7 @@ TEST_CASE("a custom domain is a registrable host name of the operator's own") {
   }
 }
 
-TEST_CASE("everything that is wrong is said at once, and before the registry") {
+TEST_CASE("all errors are reported at once, and before the registry") {
   CHECK(wrong_fields([](Order& o) {
           o.name = "-";
           o.image = "quay.io/x";

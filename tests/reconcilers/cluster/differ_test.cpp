@@ -44,7 +44,7 @@ std::vector<json> all_objects() {
   return objects;
 }
 
-// What a server makes of an object: more fields everywhere, but in lists without keys.
+// Returns an object as a server completes it: more fields everywhere, except in lists without keys.
 json grown(json object) {
   if (object.is_object()) {
     for (auto& [key, value] : object.items())
@@ -56,7 +56,7 @@ json grown(json object) {
   return object;
 }
 
-// All scalars of an object, by pointer.
+// Collects all scalars of an object with their pointers.
 void collect_scalars(const json& node, const json::json_pointer& at,
                      std::vector<json::json_pointer>& out) {
   if (node.is_object())
@@ -69,7 +69,7 @@ void collect_scalars(const json& node, const json::json_pointer& at,
 
 }  // namespace
 
-TEST_CASE("desired has to be a subset of live") {
+TEST_CASE("desired must be a subset of live") {
   struct Case {
     const char* about;
     json desired, live;
@@ -162,7 +162,7 @@ TEST_CASE("milli quantities equal their decimals") {
   }));
 }
 
-TEST_CASE("fields that our manager holds and nobody wants any more are a difference") {
+TEST_CASE("fields that berth's manager owns and desired doesn't have are a difference") {
   const json desired = {
       {"metadata", {{"labels", {{"a", "1"}}}}},
       {"spec", {{"ports", {{{"port", 80}, {"protocol", "TCP"}}}}, {"list", {"x", 1}}}}};
@@ -189,7 +189,7 @@ TEST_CASE("fields that our manager holds and nobody wants any more are a differe
   CHECK(holds({{"f:spec", {{"f:list", {{"v:\"y\"", json::object()}}}}}}));
 }
 
-TEST_CASE("what other managers hold is theirs") {
+TEST_CASE("fields of other managers aren't a difference") {
   const json fields = {{"f:spec", {{"f:other", json::object()}}}};
   CHECK_FALSE(
       holds_unwanted_fields(json::object(), with_manager(json::object(), fields, "kubectl")));
@@ -199,7 +199,7 @@ TEST_CASE("what other managers hold is theirs") {
   CHECK(holds_unwanted_fields(json::object(), with_manager(json::object(), fields)));
 }
 
-TEST_CASE("what the server adds to our objects is no difference") {
+TEST_CASE("fields that the server adds aren't a difference") {
   for (const json& desired : all_objects()) {
     INFO(desired["kind"]);
     CHECK_FALSE(differs(desired, desired));
@@ -208,7 +208,7 @@ TEST_CASE("what the server adds to our objects is no difference") {
   }
 }
 
-TEST_CASE("whatever changes in one of our objects is a difference") {
+TEST_CASE("any change in one of berth's objects is a difference") {
   const auto objects = all_objects();
   CHECK(rc::check([&] {
     const json desired = *rc::gen::elementOf(objects);
