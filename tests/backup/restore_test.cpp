@@ -87,13 +87,13 @@ TEST_CASE("a directory with contents is refused and stays as it is") {
   const std::string archive = world.archive();
   fs::create_directory(world.target());
   world.write("restored/notes.txt", "mine");
-  CHECK_THAT(world.restore(archive), Contains("isn't empty (notes.txt)"));
+  CHECK_THAT(world.restore(archive), Contains("contains files (notes.txt)"));
   CHECK(world.read(world.target() / "notes.txt") == "mine");
   CHECK_FALSE(fs::exists(world.target() / "lock"));
   fs::remove(world.target() / "notes.txt");
   fs::create_directory(world.target() / "lost+found");  // as on a new disk
   CHECK(world.restore(archive) == "");
-  CHECK_THAT(world.restore(archive), Contains("isn't empty"));
+  CHECK_THAT(world.restore(archive), Contains("contains files"));
   CHECK_THROWS_AS(backup::restore(world.dir / "archive", passphrase, world.data.path(), silent),
                   DataDirError);
 }

@@ -161,4 +161,13 @@ TEST_CASE("percent-encoded text can't end a parameter, a URL or a header") {
   CHECK(percent_encode(std::string(1, '\0')) == "%00");
 }
 
+TEST_CASE("percent-decoding undoes encoding and refuses what isn't encoded") {
+  CHECK(percent_decode("a%2Fb+c", Plus::is_plus) == "a/b+c");
+  CHECK(percent_decode("a%2fb+c", Plus::is_blank) == "a/b c");
+  CHECK(percent_decode("%00", Plus::is_plus) == std::string(1, '\0'));
+  for (const std::string broken : {"%", "%4", "%4g", "a%", "%%41"}) {
+    CHECK_FALSE(percent_decode(broken, Plus::is_plus));
+  }
+}
+
 }  // namespace

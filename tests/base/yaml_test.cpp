@@ -102,7 +102,7 @@ TEST_CASE("counting documents ends for every text") {
 
 TEST_CASE("a key that occurs twice is refused") {
   CHECK_THROWS_WITH(parse_yaml("a: 1\nb: {c: 1, c: 2}\n", "test"),
-                    Catch::Contains("line 2") && Catch::Contains("c is there twice"));
+                    Catch::Contains("line 2") && Catch::Contains("c occurs twice"));
 }
 
 TEST_CASE("aliases can't make a document endless") {

@@ -165,8 +165,8 @@ Work work_for(const std::string& instance, const std::string& image, int apps, i
       wish.deployment.id = berth::new_uuid(clock.now());
       wish.deployment.app_id = app;
       wish.deployment.name = "bare-" + std::to_string(i) + "-" + std::to_string(j);
-      wish.deployment.image = image;
-      wish.deployment.port = berth::deployments::default_port;
+      wish.deployment.container.image = image;
+      wish.deployment.container.port = berth::deployments::default_port;
       wish.deployment.memory_limit_mb = memory_mb;
       wish.deployment.cpu_limit_millicores = cpu_millicores;
       work.deployments.push_back(berth::manifests::of_deployment(wish, settings));

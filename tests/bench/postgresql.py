@@ -27,7 +27,7 @@ class PostgreSQL:
         """`listen`: the address for TCP; empty means that only the socket in `directory` is there."""
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-bench-pg-"))
         self.user = {}
-        if os.getuid() == 0:  # which PostgreSQL refuses to run as
+        if os.getuid() == 0:  # PostgreSQL refuses to run as root
             account = pwd.getpwnam("postgres")
             os.chown(self.directory, account.pw_uid, account.pw_gid)
             self.user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}

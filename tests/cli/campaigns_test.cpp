@@ -29,7 +29,7 @@ TEST_CASE("a campaign's life: create, show, pause, resume, top up, cancel") {
   const std::string id = made.at("campaign").at("id");
   CHECK(ada.must({"campaigns", "list"}).out.find("Spring") != std::string::npos);
   CHECK(ada.must({"campaigns", "show", id}).out.find("Budget:") != std::string::npos);
-  CHECK(ada.must({"campaigns", "pause", "Spring"}).out == "It is paused.\n");
+  CHECK(ada.must({"campaigns", "pause", "Spring"}).out == "The campaign is paused.\n");
   CHECK(
       ada.must({"campaigns", "show", "Spring", "-o", "json"}).body().at("campaign").at("status") ==
       "paused");

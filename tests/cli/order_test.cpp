@@ -25,6 +25,7 @@ json live() {
           {"port", 3000},
           {"custom_domain", nullptr},
           {"health_path", nullptr},
+          {"labels", {{"team", "red"}}},
           {"env_keys", {"LOG_LEVEL", "OLD"}}};
 }
 
@@ -116,6 +117,20 @@ TEST_CASE("only what differs is sent") {
         "~ shop: change\n"
         "    ~ image: docker.io/library/shop:1 -> docker.io/library/shop:2\n"
         "    ~ health_path: none -> /healthz\n");
+}
+
+TEST_CASE("labels are the whole set, and texts") {
+  const auto of = [](const std::string& labels) {
+    return plan_for(
+        parse_orders("name: shop\nimage: docker.io/library/shop:1\n" + labels, "berth.yaml").at(0),
+        live());
+  };
+  CHECK(of("labels: {stage: test, version: 1.10}").body ==
+        json{{"labels", {{"stage", "test"}, {"version", "1.10"}}}});
+  CHECK(of("labels: {team: red}").kind == Plan::Kind::nothing);
+  CHECK(of("").kind == Plan::Kind::nothing);
+  CHECK(of("labels:").body == json{{"labels", json::object()}});
+  CHECK(describe(of("labels: {}")).find("labels") != std::string::npos);
 }
 
 TEST_CASE("fields that are left out stay, and null removes them") {

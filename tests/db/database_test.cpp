@@ -389,22 +389,24 @@ TEST_CASE("values are read as they were bound, whatever the order of the placeho
   Fixture f;
   const std::string bytes("nul\0\xff", 5);
   f.database().read([&](db::Tx& tx) {
-    auto row = tx.query("SELECT $2, $1, $3, $4, $5, $6, $1, $7, $8, $9, $11, $10", INT64_MIN, bytes,
-                        true, from_millis(7), std::optional<std::string>(), std::optional<int>(3),
-                        7, 8, 9, "ten", 11);
+    auto row = tx.query(
+        "SELECT $2 AS a, $1 AS b, $3 AS c, $4 AS d, $5 AS e, $6 AS f, $1 AS g, $7 AS h, $8 AS i, "
+        "$9 AS j, $11 AS k, $10 AS l",
+        INT64_MIN, bytes, true, from_millis(7), std::optional<std::string>(), std::optional<int>(3),
+        7, 8, 9, "ten", 11);
     REQUIRE(row.next());
-    CHECK(row.text(0) == bytes);
-    CHECK(row.integer(1) == INT64_MIN);
-    CHECK(row.flag(2));
-    CHECK(row.instant(3) == from_millis(7));
-    CHECK(row.null(4));
-    CHECK(row.text_or_null(4) == std::nullopt);
-    CHECK(row.instant_or_null(4) == std::nullopt);
-    CHECK(row.integer_or_null(5) == 3);
-    CHECK(row.integer(6) == INT64_MIN);
-    CHECK(row.integer(9) == 9);
-    CHECK(row.integer(10) == 11);
-    CHECK(row.text(11) == "ten");
+    CHECK(row.text("a") == bytes);
+    CHECK(row.integer("b") == INT64_MIN);
+    CHECK(row.flag("c"));
+    CHECK(row.instant("d") == from_millis(7));
+    CHECK(row.null("e"));
+    CHECK(row.text_or_null("e") == std::nullopt);
+    CHECK(row.instant_or_null("e") == std::nullopt);
+    CHECK(row.integer_or_null("f") == 3);
+    CHECK(row.integer("g") == INT64_MIN);
+    CHECK(row.integer("j") == 9);
+    CHECK(row.integer("k") == 11);
+    CHECK(row.text("l") == "ten");
     CHECK_FALSE(row.next());
   });
 }

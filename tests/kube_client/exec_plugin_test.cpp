@@ -88,12 +88,13 @@ TEST_CASE("errors of an exec plugin are reported without its output") {
       {"echo hunter2 >&2; kill -9 $$\n", "was ended by signal 9"},
       {"echo hunter2\n", "didn't print an ExecCredential"},
       {"echo '{\"token\":\"hunter2\"}'\n", "didn't print an ExecCredential"},
-      {credential(R"({"token":"hunter2"})", "client.authentication.k8s.io/v1alpha1"), "isn't of"},
+      {credential(R"({"token":"hunter2"})", "client.authentication.k8s.io/v1alpha1"),
+       "of another version"},
       {credential("3"), "without a status"},
       {credential(R"({"token":["hunter2"]})"), "status.token that isn't a string"},
       {credential("{}"), "neither a token nor a client certificate"},
       {credential(R"({"clientCertificateData":"hunter2"})"), "only one of"},
-      {credential(R"({"token":"hunter2","expirationTimestamp":"soon"})"), "no time"},
+      {credential(R"({"token":"hunter2","expirationTimestamp":"soon"})"), "isn't a time"},
       {"head -c 2000000 /dev/zero\n", "wrote more than"},
   }));
   const auto command = dir.script("plugin", text);

@@ -129,7 +129,7 @@ TEST_CASE("an invalid kubeconfig is reported with file and field, without its se
       {config_text("    token: 12345\n"), "users[u].user.token isn't a string; write it in quotes"},
       {config_text("    tokenFile: gone\n"), "users[u].user.tokenFile names a file"},
       {config_text("    client-certificate-data: hunter2!\n"),
-       "users[u].user.client-certificate-data is not base64"},
+       "users[u].user.client-certificate-data isn't base64"},
       {config_text("    client-key-data: " + base64(secret) + "\n"),
        "users[u].user.client-key-data contains no PEM PRIVATE KEY"},
       {config_text("    client-certificate-data: " + base64(pem_certificate) + "\n"),

@@ -21,8 +21,8 @@ deployments::Wish shop() {
   wish.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
   wish.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
   wish.deployment.name = "shop";
-  wish.deployment.image = "ghcr.io/acme/shop:1";
-  wish.deployment.port = 3000;
+  wish.deployment.container.image = "ghcr.io/acme/shop:1";
+  wish.deployment.container.port = 3000;
   wish.deployment.memory_limit_mb = 512;
   wish.deployment.cpu_limit_millicores = 500;
   return wish;

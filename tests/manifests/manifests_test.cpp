@@ -23,13 +23,13 @@ deployments::Wish wish_of(Status status = Status::pending) {
   wish.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
   wish.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
   wish.deployment.name = "shop";
-  wish.deployment.image = "ghcr.io/acme/shop:1";
-  wish.deployment.port = 3000;
+  wish.deployment.container.image = "ghcr.io/acme/shop:1";
+  wish.deployment.container.port = 3000;
   wish.deployment.memory_limit_mb = 512;
   wish.deployment.cpu_limit_millicores = 500;
   wish.deployment.rollout = 4;
   wish.deployment.status = status;
-  wish.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
+  wish.secrets.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
   return wish;
 }
 
@@ -80,6 +80,23 @@ TEST_CASE("every object and the pods carry berth's labels and a hash") {
   }
 }
 
+TEST_CASE("an operator's labels are on what they look at, and replace no pod") {
+  const auto before = manifests::of_deployment(wish_of(), settings);
+  auto wish = wish_of();
+  wish.deployment.labels = {{"stage", "test"}, {"app", "mine"}};
+  const auto objects = manifests::of_deployment(wish, settings);
+  for (const char* kind : {"Deployment", "Service", "Ingress"}) {
+    const json labels = find(objects, kind)->at("metadata").at("labels");
+    CHECK(labels["label.berth/stage"] == "test");
+    CHECK(labels["label.berth/app"] == "mine");
+    CHECK(labels["berth/app"] == wish.deployment.app_id);
+  }
+  CHECK(*find(objects, "Secret") == *find(before, "Secret"));
+  CHECK(get(*find(objects, "Deployment"), "/spec") == get(*find(before, "Deployment"), "/spec"));
+  CHECK(manifests::hash_of(*find(objects, "Deployment")) !=
+        manifests::hash_of(*find(before, "Deployment")));
+}
+
 TEST_CASE("the container is confined") {
   const auto objects = manifests::of_deployment(wish_of(), settings);
   const json pod = get(*find(objects, "Deployment"), "/spec/template/spec");
@@ -106,7 +123,7 @@ TEST_CASE("the container is ready when its port accepts connections, or its heal
   const std::string probe = "/spec/template/spec/containers/0/readinessProbe";
   auto objects = manifests::of_deployment(wish, settings);
   CHECK(text(*find(objects, "Deployment"), probe + "/tcpSocket/port") == "http");
-  wish.deployment.health_path = "/healthz?full=1";
+  wish.deployment.container.health_path = "/healthz?full=1";
   objects = manifests::of_deployment(wish, settings);
   CHECK(text(*find(objects, "Deployment"), probe + "/httpGet/path") == "/healthz?full=1");
   CHECK(!get(*find(objects, "Deployment"), probe).contains("tcpSocket"));
@@ -127,7 +144,7 @@ TEST_CASE("variables are in the secret, byte for byte, and nowhere else") {
   CHECK(parse_base64(data["QUOTE"].get<std::string>()) == "a: \"b\"\n- $(name)");
   for (const Object& object : objects) CHECK(object.dump().find("blue") == std::string::npos);
   auto bare = wish_of();
-  bare.env.clear();
+  bare.secrets.env.clear();
   CHECK(!find(manifests::of_deployment(bare, settings), "Secret")->contains("data"));
 }
 
@@ -146,18 +163,18 @@ TEST_CASE("a new rollout, new variables or a new image replace pods, and nothing
   wish.deployment.rollout = 5;
   CHECK(of_template(wish) != before);
   wish = wish_of();
-  wish.env["COLOR"] = "red";
+  wish.secrets.env["COLOR"] = "red";
   CHECK(of_template(wish) != before);
   wish = wish_of();
-  wish.deployment.image = "ghcr.io/acme/shop:2";
+  wish.deployment.container.image = "ghcr.io/acme/shop:2";
   CHECK(of_template(wish) != before);
 }
 
 TEST_CASE("registry credentials become a pull secret for the image's host") {
   auto wish = wish_of();
-  wish.registry_credentials = {"robot", "s3cret"};
+  wish.secrets.registry_credentials = {"robot", "s3cret"};
   const auto host_of = [&](const std::string& image) {
-    wish.deployment.image = image;
+    wish.deployment.container.image = image;
     const auto objects = manifests::of_deployment(wish, settings);
     const Object& secret = *find(objects, "Secret", "-registry");
     CHECK(secret["type"] == "kubernetes.io/dockerconfigjson");

@@ -291,12 +291,10 @@ void Economy::deploy() {
   if (all.empty()) return;
   const std::string app = pick(all);
   const deployments::Order order = {.name = "app" + std::to_string(++named_),
-                                    .image = "ghcr.io/acme/web:1",
                                     .tier = "paid",
                                     .custom_domain = {},
-                                    .health_path = {},
-                                    .env = {},
-                                    .registry_credentials = {}};
+                                    .container = {.image = "ghcr.io/acme/web:1"},
+                                    .secrets = {}};
   Model after = model_;
   const Ending expected = after.deploy(app);
   std::string id;

@@ -30,7 +30,11 @@ std::vector<Route> deployments_routes() {
        .summary = "List the app's deployments",
        .access = deploy,
        .rate = deploy_reads,
-       .query = paged,
+       .query =
+           with(paged, {.name = "label",
+                        .type = "string",
+                        .description = "Only those with this label: its key, `=`, and its value.",
+                        .example = "stage=test"}),
        .answer = {200, "DeploymentList"},
        .run = ReadHandler{list_deployments}},
       {.method = "GET",

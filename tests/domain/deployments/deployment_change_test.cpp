@@ -13,9 +13,9 @@ using deployments::Status;
 struct Fixture : DomainWorld {
   deployments::Deployment row = [this] {
     deployments::Order wanted = order();
-    wanted.env = {{"KEEP", "1"}, {"OLD", "2"}};
-    wanted.health_path = "/health";
-    wanted.registry_credentials = {.username = "robot", .password = "s3cret"};
+    wanted.secrets.env = {{"KEEP", "1"}, {"OLD", "2"}};
+    wanted.container.health_path = "/health";
+    wanted.secrets.registry_credentials = {.username = "robot", .password = "s3cret"};
     const auto made = deploy(adas, wanted);
     record(made.id, 1,
            {.status = Status::running,
@@ -44,16 +44,16 @@ TEST_CASE("changes are rolled out, and fields that aren't sent stay") {
   wanted.port = 8080;
   wanted.env = {{"NEW", "3"}, {"OLD", std::nullopt}, {"NEVER", std::nullopt}};
   const auto changed = f.change(f.adas, f.row.id, wanted);
-  CHECK(changed.image == "ghcr.io/acme/web:2");
-  CHECK(changed.port == 8080);
+  CHECK(changed.container.image == "ghcr.io/acme/web:2");
+  CHECK(changed.container.port == 8080);
   CHECK(changed.env_keys == std::vector<std::string>{"KEEP", "NEW"});
-  CHECK(changed.health_path == "/health");
+  CHECK(changed.container.health_path == "/health");
   CHECK(changed.status == Status::deploying);
   CHECK(changed.generation == f.row.generation + 1);
   CHECK(changed.rollout == f.row.rollout);
   CHECK_FALSE(changed.health_status);
-  CHECK(f.wish().env == std::map<std::string, std::string>{{"KEEP", "1"}, {"NEW", "3"}});
-  CHECK(f.wish().registry_credentials->password == "s3cret");
+  CHECK(f.wish().secrets.env == std::map<std::string, std::string>{{"KEEP", "1"}, {"NEW", "3"}});
+  CHECK(f.wish().secrets.registry_credentials->password == "s3cret");
   const auto entry = f.logs(f.row.id).back();
   CHECK(entry.action == "deploy");
   CHECK(entry.status == "started");
@@ -67,16 +67,16 @@ TEST_CASE("null removes a field") {
   wanted.health_path.emplace(std::nullopt);
   wanted.registry_credentials.emplace(std::nullopt);
   const auto changed = f.change(f.adas, f.row.id, wanted);
-  CHECK_FALSE(changed.health_path);
-  CHECK_FALSE(f.wish().registry_credentials);
+  CHECK_FALSE(changed.container.health_path);
+  CHECK_FALSE(f.wish().secrets.registry_credentials);
   CHECK(changed.generation == f.row.generation + 1);
 }
 
 TEST_CASE("sending the present values changes nothing") {
   Fixture f;
   Change wanted;
-  wanted.image = f.row.image;
-  wanted.port = f.row.port;
+  wanted.image = f.row.container.image;
+  wanted.port = f.row.container.port;
   wanted.env = {{"KEEP", "1"}};
   wanted.registry_credentials = {{.username = "robot", .password = "s3cret"}};
   wanted.tier = "wide";
@@ -132,7 +132,8 @@ TEST_CASE("a change is refused for the same reasons as a new deployment") {
   // A registry that is no longer allowed doesn't prevent other changes.
   f.rules.registries = {"docker.io/library"};
   CHECK(refused_for([](Change& c) { c.port = 9000; }) == "");
-  CHECK(refused_for([&](Change& c) { c.image = f.row.image; }) == "422 unsupported_registry");
+  CHECK(refused_for([&](Change& c) { c.image = f.row.container.image; }) ==
+        "422 unsupported_registry");
 }
 
 TEST_CASE("who may change what") {

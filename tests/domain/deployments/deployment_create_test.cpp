@@ -29,18 +29,18 @@ TEST_CASE("a new deployment is pending, with what was ordered and its tier's siz
   std::vector<std::string> heard;
   f.world.db.subscribe([&](db::Topic, const std::string& id) { heard.push_back(id); });
   Order wanted = order("shop", "free");
-  wanted.port = 8080;
-  wanted.health_path = "/health";
-  wanted.env = {{"B", "2"}, {"A", "1"}};
+  wanted.container.port = 8080;
+  wanted.container.health_path = "/health";
+  wanted.secrets.env = {{"B", "2"}, {"A", "1"}};
   const auto row = f.world.deploy(f.app, wanted);
   CHECK(is_uuid(row.id));
   CHECK(row.app_id == f.app.id);
   CHECK(row.owner_id == f.ada.id);
   CHECK(row.tier_slug == "free");
   CHECK(row.name == "shop");
-  CHECK(row.image == wanted.image);
-  CHECK(row.port == 8080);
-  CHECK(row.health_path == "/health");
+  CHECK(row.container.image == wanted.container.image);
+  CHECK(row.container.port == 8080);
+  CHECK(row.container.health_path == "/health");
   CHECK(row.env_keys == std::vector<std::string>{"A", "B"});
   CHECK(row.memory_limit_mb == 512);
   CHECK(row.cpu_limit_millicores == 500);
@@ -61,14 +61,14 @@ TEST_CASE(
     "variables and credentials are stored encrypted, and decrypted only for the reconcilers") {
   Fixture f;
   Order wanted = order();
-  wanted.env = {{"PASSWORD", "hunter2"}, {"EMPTY", ""}};
-  wanted.registry_credentials = {.username = "robot", .password = "s3cret"};
+  wanted.secrets.env = {{"PASSWORD", "hunter2"}, {"EMPTY", ""}};
+  wanted.secrets.registry_credentials = {.username = "robot", .password = "s3cret"};
   const auto row = f.world.deploy(f.app, wanted);
   f.world.read([&](db::Tx& tx) {
     const auto wish = deployments::wish(tx, row.id, f.world.keys.data);
-    CHECK(wish->env == wanted.env);
-    CHECK(wish->registry_credentials->username == "robot");
-    CHECK(wish->registry_credentials->password == "s3cret");
+    CHECK(wish->secrets.env == wanted.secrets.env);
+    CHECK(wish->secrets.registry_credentials->username == "robot");
+    CHECK(wish->secrets.registry_credentials->password == "s3cret");
     CHECK(wish->deployment.id == row.id);
     CHECK_THROWS_AS(deployments::wish(tx, row.id, std::string(32, 'x')), std::runtime_error);
     CHECK_FALSE(deployments::wish(tx, "unknown", f.world.keys.data));
@@ -85,8 +85,8 @@ TEST_CASE(
 TEST_CASE("an encrypted value can't be moved to another deployment or column") {
   Fixture f;
   Order wanted = order("one");
-  wanted.env = {{"A", "1"}};
-  wanted.registry_credentials = {.username = "robot", .password = "s3cret"};
+  wanted.secrets.env = {{"A", "1"}};
+  wanted.secrets.registry_credentials = {.username = "robot", .password = "s3cret"};
   const auto one = f.world.deploy(f.app, wanted), two = f.world.deploy(f.app, order("two"));
   const auto opens = [&](const std::string& id) {
     try {
@@ -121,12 +121,12 @@ TEST_CASE("refusals have the documented order of precedence, and leave no row") 
 
   // Everything is wrong at first. Each line fixes what was refused before.
   Order wanted = order("shop", "gold");
-  wanted.image = "quay.io/acme/web";
-  wanted.port = 0;
+  wanted.container.image = "quay.io/acme/web";
+  wanted.container.port = 0;
   CHECK(f.create(wanted) == "422 validation_failed");
-  wanted.port = 3000;
+  wanted.container.port = 3000;
   CHECK(f.create(wanted) == "422 unsupported_registry");
-  wanted.image = "ghcr.io/acme/web";
+  wanted.container.image = "ghcr.io/acme/web";
   CHECK(f.create(wanted) == "422 unknown_tier");
   wanted.tier = "basic";
   CHECK(f.create(wanted) == "403 tier_not_allowed");

@@ -63,6 +63,15 @@ TEST_CASE("nobody is rewarded before the address is verified") {
   CHECK(f.has(eve) == 0);
 }
 
+TEST_CASE("a reward that no balance can take is refused, and doesn't fail") {
+  Fixture f;
+  f.rules = {.user_daily = INT64_MAX, .owner_daily = INT64_MAX, .total_daily = INT64_MAX};
+  CHECK(f.pay(f.ada, ledger::max_points + 1).refusal == Refusal::user_cap);
+  CHECK(f.pay(f.ada, 10).points == 10);
+  CHECK(f.pay(f.ada, ledger::max_points - 9).refusal == Refusal::user_cap);
+  CHECK(f.has(f.ada) == 10);
+}
+
 TEST_CASE("an empty treasury ends rewards, and nothing else") {
   Fixture f;
   f.rules = {};

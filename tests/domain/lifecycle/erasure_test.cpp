@@ -121,7 +121,7 @@ TEST_CASE("deployments keep their names until they are off the cluster") {
   while (f.is_due()) REQUIRE(f.erase_some(1) > 0);
   const auto left = f.world.find_deployment(stays.id);
   CHECK(left.name.empty());
-  CHECK(left.image.empty());
+  CHECK(left.container.image.empty());
   CHECK(left.request_id.empty());
   CHECK(f.number("SELECT count(*) FROM erasures") == 0);
 }

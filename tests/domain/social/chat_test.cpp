@@ -227,10 +227,10 @@ TEST_CASE("the original text is stored encrypted") {
   f.world.read([&](db::Tx& tx) {
     auto rows = tx.query("SELECT sealed_body, filtered_body, message_id FROM chat_entries");
     REQUIRE(rows.next());
-    CHECK(rows.text(0).find("plums") == std::string::npos);
-    CHECK(rows.text(1) == "**** those plums");
-    CHECK(open_sealed(f.world.keys.data, *parse_base64(rows.text(0)), rows.text(2)) ==
-          "darn those plums");
+    CHECK(rows.text("sealed_body").find("plums") == std::string::npos);
+    CHECK(rows.text("filtered_body") == "**** those plums");
+    CHECK(open_sealed(f.world.keys.data, *parse_base64(rows.text("sealed_body")),
+                      rows.text("message_id")) == "darn those plums");
   });
 }
 

@@ -27,13 +27,13 @@ std::vector<json> all_objects() {
   wish.deployment.id = "d-1";
   wish.deployment.app_id = "a-1";
   wish.deployment.name = "shop";
-  wish.deployment.image = "ghcr.io/acme/shop:1";
-  wish.deployment.port = 8080;
-  wish.deployment.health_path = "/";
+  wish.deployment.container.image = "ghcr.io/acme/shop:1";
+  wish.deployment.container.port = 8080;
+  wish.deployment.container.health_path = "/";
   wish.deployment.memory_limit_mb = 1024;
   wish.deployment.cpu_limit_millicores = 1000;
-  wish.env = {{"A", "1"}};
-  wish.registry_credentials = {"robot", "secret"};
+  wish.secrets.env = {{"A", "1"}};
+  wish.secrets.registry_credentials = {"robot", "secret"};
   const manifests::Settings settings = {.instance = "i",
                                         .apps_domain = "apps.example",
                                         .ingress_class = "traefik",
@@ -140,26 +140,6 @@ TEST_CASE("desired must be a subset of live") {
     INFO(one.about);
     CHECK(is_subset(one.desired, one.live) == one.subset);
   }
-}
-
-TEST_CASE("quantities are read as Kubernetes writes them") {
-  CHECK(parse_quantity("0.7") == parse_quantity("700m"));
-  CHECK(parse_quantity("1e3") == parse_quantity("1k"));
-  CHECK(parse_quantity("2E") == 2e18);
-  CHECK(parse_quantity("1.5Gi") == parse_quantity("1536Mi"));
-  CHECK(parse_quantity("1Gi") != parse_quantity("1G"));
-  CHECK(parse_quantity("100u") == parse_quantity("0.1m"));
-  for (const char* none : {"", "m", "Gi", "1x", "1 Gi", "nan", "inf", "0x10", "--1", "1GiB"})
-    CHECK_FALSE(parse_quantity(none).has_value());
-}
-
-TEST_CASE("milli quantities equal their decimals") {
-  CHECK(rc::check([] {
-    const int milli = *rc::gen::inRange(0, 1'000'000);
-    char decimal[32];
-    std::snprintf(decimal, sizeof decimal, "%d.%03d", milli / 1000, milli % 1000);
-    RC_ASSERT(parse_quantity(std::to_string(milli) + "m") == parse_quantity(decimal));
-  }));
 }
 
 TEST_CASE("fields that berth's manager owns and desired doesn't have are a difference") {

@@ -44,7 +44,8 @@ TEST_CASE(
   CHECK(claim.state == State::waiting_for_dns);
   CHECK(claim.message ==
         "a CNAME record www.shop.example that leads to shop.apps.example is missing: there is no "
-        "name www.shop.example");
+        "such "
+        "name: www.shop.example");
   REQUIRE(shop.world.is(shop.id, Status::running));
   CHECK(eventually(
       [&] { return shop.world.row(shop.id).reason == deployments::Reason::dns_not_pointing; }));

@@ -18,7 +18,7 @@ std::string ago(Duration time) { return to_iso8601(now - time); }
 Deployment row_in(Status status) {
   Deployment row;
   row.id = "d-1";
-  row.port = 3000;
+  row.container.port = 3000;
   row.memory_limit_mb = 512;
   row.status = status;
   return row;
@@ -257,7 +257,7 @@ TEST_CASE("a container that doesn't listen on its port") {
                 "port 3000: Readiness probe failed");
   Live live{.deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {}};
   auto row = row_in(Status::deploying);
-  row.health_path = "/healthz";
+  row.container.health_path = "/healthz";
   check_errored(observe(row, live, Patience(), now), Reason::port_not_listening,
                 "GET /healthz on port 3000");
 }

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/domain/deployments/rollback.h"
-#include "reconcilers/cluster/quantity.h"
 #include "tests/reconcilers/cluster/cluster.h"
 #include "tests/reconcilers/cluster/world.h"
 
@@ -124,7 +123,8 @@ TEST_CASE("quick successive changes don't end a container that has just started 
   REQUIRE(eventually([&] {
     gone += tenant.cluster.page("shop.apps.example").status == 200 ? 0 : 1;
     const auto row = tenant.world.row(tenant.id);
-    return row.status == Status::running && row.image == "ghcr.io/acme/web:3" && pods() == 1;
+    return row.status == Status::running && row.container.image == "ghcr.io/acme/web:3" &&
+           pods() == 1;
   }));
   CHECK(gone == 0);
 }
@@ -202,18 +202,6 @@ TEST_CASE("the measured use of all containers is added up") {
   add_measured(unknown, json::parse(R"({"items": []})"));
   add_measured(unknown, nullptr);
   CHECK_FALSE(unknown.cpu_millicores);
-}
-
-TEST_CASE("quantities of the API server") {
-  CHECK(quantity("0") == 0.0);
-  CHECK(quantity("250m") == 0.25);
-  CHECK(quantity("1e3") == 1000.0);
-  CHECK(quantity("16Ki") == 16384.0);
-  CHECK(quantity("1.5Gi") == 1.5 * 1024 * 1024 * 1024);
-  CHECK(quantity("2E") == 2e18);
-  CHECK_FALSE(quantity(""));
-  CHECK_FALSE(quantity("lots"));
-  CHECK_FALSE(quantity("1x"));
 }
 
 TEST_CASE("Traefik's requests are counted by service") {

@@ -130,6 +130,14 @@ TEST_CASE("the numbers of a quota don't count as a change") {
   CHECK(store.put(quota));
 }
 
+TEST_CASE("the budget of repairs remembers a limited number of objects") {
+  RepairBudget budget;
+  const auto start = RepairBudget::TimePoint{} + 1h;
+  for (size_t i = 0; i < 3 * RepairBudget::max_keys; ++i)
+    CHECK_FALSE(budget.wait_before(std::to_string(i), start).has_value());
+  CHECK(budget.keys() <= RepairBudget::max_keys);
+}
+
 TEST_CASE("repairs of one object are limited and recover") {
   RepairBudget budget;
   const auto start = RepairBudget::TimePoint{} + 1h;

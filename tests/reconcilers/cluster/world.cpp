@@ -137,11 +137,11 @@ std::string World::new_app() {
 std::string World::deploy(const std::string& app, const Wanted& wanted) {
   deployments::Order order;
   order.name = wanted.name;
-  order.image = wanted.image;
+  order.container.image = wanted.image;
   order.tier = wanted.tier;
-  order.health_path = wanted.health_path;
-  order.env = wanted.env;
-  order.registry_credentials = wanted.registry_credentials;
+  order.container.health_path = wanted.health_path;
+  order.secrets.env = wanted.env;
+  order.secrets.registry_credentials = wanted.registry_credentials;
   std::string id;
   act([&](db::Tx& tx) {
     id = deployments::create(tx, {app, app, "request-1"}, order, rules, data_key).id;

@@ -101,6 +101,34 @@ TEST_CASE("each kind of domain that isn't allowed is refused by its field") {
   CHECK(f.patch(id, {{"custom_domain", "www.example.com"}}).error() == "409 domain_taken");
 }
 
+TEST_CASE("labels are ordered, changed, shown and asked for") {
+  Fixture f;
+  const auto created = f.g.ask("POST", apps_path, {f.token},
+                               json{{"name", "shop"},
+                                    {"image", "ghcr.io/acme/web:1"},
+                                    {"tier", "wide"},
+                                    {"labels", {{"stage", "test"}}}}
+                                   .dump());
+  REQUIRE(created.status == 201);
+  CHECK(created.body["deployment"]["labels"] == json{{"stage", "test"}});
+  const std::string id = created.body["id"];
+  CHECK(f.get(f.create("other", nullptr).body["id"]).body["labels"] == json::object());
+  const auto list = [&](const std::string& query) {
+    return f.g.ask("GET", apps_path + query, {f.token});
+  };
+  CHECK(list("?label=stage=test").body["total"] == 1);
+  CHECK(list("?label=stage%3Dtest").body["deployments"][0]["labels"] == json{{"stage", "test"}});
+  CHECK(list("?label=stage=none").body["deployments"].empty());
+  CHECK(list("").body["total"] == 2);
+  CHECK(list("?label=stage").error() == "422 validation_failed");
+  CHECK(f.patch(id, {{"labels", {{"team", "red"}}}}).body["labels"] == json{{"team", "red"}});
+  CHECK(f.patch(id, {{"port", 8080}}).body["labels"] == json{{"team", "red"}});
+  CHECK(f.patch(id, {{"labels", nullptr}}).body["deployment"]["labels"] == json::object());
+  for (const json& wrong :
+       {json{{"a/b", "c"}}, json{{"a", "-"}}, json{{"a", 1}}, json{{"a", nullptr}}})
+    CHECK(f.patch(id, {{"labels", wrong}}).error() == "422 validation_failed");
+}
+
 TEST_CASE("PATCH merges variables, null removes them, and the answer has both forms") {
   Fixture f;
   const std::string id = f.create("shop", nullptr).body["id"];

@@ -76,7 +76,7 @@ TEST_CASE("the refusal says what is missing, without suggesting a scope") {
       p.g.ask("POST", "/api/social/blocks", {p.token}, json{{"user_id", p.owner.id}}.dump());
   CHECK(refused.error() == "403 insufficient_scope");
   CHECK_THAT(refused.body["error"]["message"].get<std::string>(),
-             Catch::Contains("only read with its session token"));
+             Catch::Contains("only to read with its session token"));
   CHECK_THAT(refused.header("WWW-Authenticate"),
              Catch::Contains("error=\"insufficient_scope\"") && !Catch::Contains("scope=\"\""));
 }

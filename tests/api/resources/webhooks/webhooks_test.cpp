@@ -43,7 +43,7 @@ TEST_CASE("a webhook's secret is shown once, and never stored as it is") {
   const auto stored = f.op.g.world.read([](db::Tx& tx) {
     auto rows = tx.query("SELECT secret_sealed FROM webhooks");
     rows.next();
-    return rows.text(0);
+    return rows.text("secret_sealed");
   });
   CHECK(stored.find(secret) == std::string::npos);
   CHECK(f.op.g.ask("DELETE", one, {f.jwt}).status == 200);

@@ -38,7 +38,7 @@ TEST_CASE("a larger tier costs the difference for the rest of the period, rounde
   const auto view = f.view(f.id);
   CHECK(view.price == 3 * price);
   REQUIRE(view.history.size() == 2);
-  CHECK(view.history[0].kind == "tier_change");
+  CHECK(view.history[0].kind == billing::EntryKind::tier_change);
   CHECK(view.history[0].from_tier == "paid");
   CHECK(view.history[0].amount == 1'334);
   CHECK(f.logs(f.id).back().details->find(R"("to":"large")") != std::string::npos);

@@ -244,7 +244,7 @@ TEST_CASE("restarting or changing a suspended deployment charges its period") {
   wanted.port = 8080;
   CHECK(refusal([&] { f.restart(f.app, f.id); }) == "422 insufficient_balance");
   CHECK(refusal([&] { f.change(f.id, wanted); }) == "422 insufficient_balance");
-  CHECK(f.find_deployment(f.id).port == 3000);
+  CHECK(f.find_deployment(f.id).container.port == 3000);
   f.give(price);
   SECTION("restart") { f.restart(f.app, f.id); }
   SECTION("PATCH") { f.change(f.id, wanted); }
@@ -325,7 +325,7 @@ TEST_CASE("what is shown of a deployment's billing") {
   REQUIRE(view.history.size() == 2);
   CHECK(view.history[0].period_start == f.start + month);
   CHECK(view.history[0].at == f.start + month);
-  CHECK(view.history[1].kind == "charge");
+  CHECK(view.history[1].kind == billing::EntryKind::charge);
   CHECK(view.history[1].amount == price);
   CHECK(view.history[1].tier == "paid");
   CHECK(view.history[1].transaction_id);

@@ -126,7 +126,8 @@ struct BillingWorld : World {
           "d.id = c.deployment_id WHERE d.id = $1 ORDER BY c.period_start",
           id);
       while (rows.next())
-        days.push_back((rows.instant(0) - rows.instant(1)) / std::chrono::hours(24));
+        days.push_back((rows.instant("period_start") - rows.instant("inserted_at")) /
+                       std::chrono::hours(24));
     });
     return days;
   }
@@ -135,8 +136,8 @@ struct BillingWorld : World {
     read([&](db::Tx& tx) {
       auto rows = tx.query(
           "SELECT subject FROM outbox WHERE subject LIKE 'Your deployment%' ORDER BY created_at, "
-          "rowid");
-      while (rows.next()) subjects.push_back(rows.text(0));
+          "id");
+      while (rows.next()) subjects.push_back(rows.text("subject"));
     });
     return subjects;
   }
