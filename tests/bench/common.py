@@ -77,7 +77,7 @@ class Berthd:
             return json.load(answer)
 
     def register(self, name, scope):
-        """A user's session, and his app that may do this."""
+        """A user's session, and an app of theirs that may do this."""
         account = {"email": f"{name}@example.org", "username": name,
                    "password": f"{name} of a benchmark"}
         self.call("POST", "/api/auth/register", account)

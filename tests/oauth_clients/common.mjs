@@ -8,7 +8,7 @@ globalThis.crypto ??= webcrypto
 export const base = process.env.BERTH_BASE
 export const app = JSON.parse(readFileSync(process.env.BERTH_APP, 'utf8'))
 
-// The user's part: he is logged in and consents. Returns the URL that his browser would be sent to.
+// The user's part: they are logged in and consent. Returns the URL that their browser would be sent to.
 export async function consent(url) {
   const answer = await fetch(url, { headers: { authorization: `Bearer ${app.jwt}` } })
   const body = await answer.json()

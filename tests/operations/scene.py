@@ -60,7 +60,7 @@ class Opener(urllib.request.HTTPRedirectHandler):
 
 
 class Client:
-    """Somebody with a token, or headers of his own, or nothing."""
+    """Somebody with a token, or headers of their own, or nothing."""
 
     opener = urllib.request.build_opener(Opener)
 

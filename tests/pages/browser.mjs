@@ -30,7 +30,7 @@ after(async () => {
   await platform?.stop();
 });
 
-// A visitor with a browser of his own.
+// A visitor with their own browser.
 async function visitor(options = {}) {
   const context = await browser.newContext({ viewport: sizes.desktop, ...options });
   const page = await context.newPage();

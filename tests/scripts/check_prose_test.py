@@ -24,7 +24,6 @@ class CheckProse(unittest.TestCase):
             ("charged at the tier's price of now", "of now"),
             ("the oldest of each subject, at most so many", "at most so many"),
             ("ends with the reason where it doesn't become well", "become well"),
-            ("constexpr Duration told_for = hours(1);", "told_for"),
         ]:
             result = check(f"A good line.\n{sentence}\n")
             self.assertEqual(result.returncode, 1, sentence)

@@ -102,7 +102,7 @@ TEST_CASE("limits, an unverified address and an empty treasury end the points, a
     f.rules.user_daily = 7;
     CHECK(f.play(10min, 30s).points_earned == 6);
   }
-  SECTION("the owner's day, over his apps") {
+  SECTION("the owner's day, over all of their apps") {
     f.rules.owner_daily = 3;
     CHECK(f.play(2min, 30s).points_earned == 3);
     const auto eve = f.world.verified_user("eve");

@@ -153,8 +153,8 @@ TEST_CASE("owners take turns, and each has a share") {
   for (int i = 0; i < 3; ++i) f.emit("s" + std::to_string(i), i);
   const accounts::User eve = f.world.verified_user("eve");
   f.app = f.world.new_app(eve).app;
-  const webhooks::Webhook hers = f.add();
-  f.emit("hers", 1);
+  const webhooks::Webhook others = f.add();
+  f.emit("others", 1);
   const auto of = [&](const webhooks::Shares& most) {
     return f.world.read([&](db::Tx& tx) { return webhooks::due(tx, most); });
   };
@@ -163,7 +163,7 @@ TEST_CASE("owners take turns, and each has a share") {
   CHECK(std::ranges::count(all, eve.id, &webhooks::Due::owner_id) == 1);
   const auto two = of({.of_all = 2, .of_owner = 5, .of_webhook = 2});
   REQUIRE(two.size() == 2);
-  CHECK(std::ranges::count(two, hers.id, &webhooks::Due::webhook_id) == 1);
+  CHECK(std::ranges::count(two, others.id, &webhooks::Due::webhook_id) == 1);
 }
 
 TEST_CASE(

@@ -85,7 +85,7 @@ class Installed(Berthd):
 
 
 class Owner(Operator):
-    """In production nobody verifies his own address, see Installed.ask(), and there are limits of rates."""
+    """In production nobody verifies their own address, see Installed.ask(), and there are limits of rates."""
 
     def register(self, name):
         account = {"email": f"{name}@example.org", "password": f"secret password of {name}"}

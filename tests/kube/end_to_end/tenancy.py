@@ -66,7 +66,7 @@ class Tenancy(World):
     def test_network_policies(self):
         ben = Operator(self.berthd, "ben")
         other = ben.deploy("neighbour")
-        eventually(lambda: self.cluster.of_deployment(other, "deployments.apps"), "his namespace is there", 60)
+        eventually(lambda: self.cluster.of_deployment(other, "deployments.apps"), "the other one's namespace is there", 60)
         path = f"/apis/networking.k8s.io/v1/namespaces/{self.ada.namespace}/networkpolicies"
         rules = Rules(self.ada.namespace, self.cluster.get(path)["items"])
         own, tenant = self.namespace(self.ada.namespace), self.namespace(ben.namespace)

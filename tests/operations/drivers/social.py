@@ -4,7 +4,7 @@ from . import driver
 
 
 def asked(scene):
-    """A user, another one whom he has asked, and the friendship."""
+    """A user, another one whom they have asked, and the friendship."""
     one, other = scene.new_user(), scene.new_user()
     made = one.post("/api/social/friends/requests", {"user_id": other.id})
     return one, other, made

@@ -271,9 +271,9 @@ TEST_CASE("an owner with only slow receivers doesn't hold up other owners") {
   slow.hold(true);
   const accounts::User eve = f.world.verified_user("eve");
   for (int app = 0; app < 2; ++app) {
-    const apps::App hers = f.world.new_app(eve).app;
-    for (int i = 0; i < 3; ++i) f.add(hers, slow.url());
-    for (int i = 0; i < 4; ++i) f.emit(hers, "of eve " + std::to_string(4 * app + i), i);
+    const apps::App of_eve = f.world.new_app(eve).app;
+    for (int i = 0; i < 3; ++i) f.add(of_eve, slow.url());
+    for (int i = 0; i < 4; ++i) f.emit(of_eve, "of eve " + std::to_string(4 * app + i), i);
   }
   f.add(well.url());
   f.start(patience);

@@ -188,7 +188,7 @@ TEST_CASE("what its owner stopped stays stopped and isn't renewed") {
   CHECK(f.status() == Status::stopped);
   CHECK(f.charges(f.id) == Days{0});
   CHECK(f.mails().empty());
-  SECTION("restart charges the period of now, counted from creation") {
+  SECTION("restart charges the current period, counted from creation") {
     CHECK(f.restart(f.app, f.id).status == Status::deploying);
     CHECK(f.charges(f.id) == Days{0, 60});
     f.restart(f.app, f.id);

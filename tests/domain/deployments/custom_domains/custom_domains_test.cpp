@@ -133,7 +133,7 @@ TEST_CASE("a domain that another owner ever used needs the TXT record, even year
 
 TEST_CASE("a name that another owner ever used gives no domain through a forgotten CNAME") {
   DomainWorld w;
-  // Ada's CNAME www.example.com -> shop.apps.example.org stays after her deployment is deleted.
+  // Ada's CNAME www.example.com -> shop.apps.example.org stays after the deployment is deleted.
   const auto first = w.deploy(w.adas, order("shop"));
   w.destroy(w.adas, first.id);
   w.clock.advance(31 * day);
