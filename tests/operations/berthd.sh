@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034 # the scripts that source this file read the variables
 # start_berthd PROGRAM: starts a berthd on free ports that ends with the script. Sets base, secret and metrics.
 start_berthd() {
   data=$(mktemp -d)

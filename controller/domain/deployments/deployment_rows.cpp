@@ -26,10 +26,6 @@ std::optional<Reason> reason_or_null(const db::Query& row, std::string_view colu
   return text ? parse_reason(*text) : std::nullopt;
 }
 
-std::optional<std::string> name_or_null(std::optional<Reason> reason) {
-  return reason ? std::optional(std::string(to_string(*reason))) : std::nullopt;
-}
-
 // AES contexts: a sealed value can't be moved to another row or column.
 std::string env_context(const std::string& deployment_id) { return "env:" + deployment_id; }
 std::string credentials_context(const std::string& deployment_id) {
@@ -65,6 +61,10 @@ std::optional<Reason> parse_reason(std::string_view text) {
   for (size_t i = 0; i < reason_names.size(); ++i)
     if (reason_names[i] == text) return static_cast<Reason>(i);
   return std::nullopt;
+}
+
+std::optional<std::string> name_of(std::optional<Reason> reason) {
+  return reason ? std::optional(std::string(to_string(*reason))) : std::nullopt;
 }
 
 const std::string select_deployments = R"(
@@ -235,7 +235,7 @@ void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& ne
           updated_at = $7
       WHERE id = $1)",
              id, to_string(next.status), next.replace == Replace::always ? 1 : 0,
-             name_or_null(next.reason), next.message, next.request_id, tx.now());
+             name_of(next.reason), next.message, next.request_id, tx.now());
   tx.notify(db::Topic::deployment, id);
 }
 

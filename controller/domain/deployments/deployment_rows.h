@@ -13,6 +13,9 @@ namespace berth::deployments {
 extern const std::string select_deployments;
 Deployment deployment_of(const db::Query& row);
 
+// Returns a reason as the columns `reason` and `cause` store it.
+std::optional<std::string> name_of(std::optional<Reason> reason);
+
 // The stored form of a container's secrets, in the tables deployments and deployment_revisions.
 // "Sealed" values are encrypted with the data key.
 struct SealedSecrets {

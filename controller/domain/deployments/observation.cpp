@@ -18,10 +18,6 @@ bool leaving_holds_name(db::Tx& tx, const Deployment& deployment) {
              deployment.name, deployment.id) > 0;
 }
 
-std::optional<std::string> name_of(std::optional<Reason> reason) {
-  return reason ? std::optional(std::string(to_string(*reason))) : std::nullopt;
-}
-
 std::optional<std::string> kept_message(const std::optional<std::string>& message) {
   return message ? std::optional(cut(*message, max_message_length)) : std::nullopt;
 }
