@@ -31,7 +31,7 @@ def tracked():
 
 
 def findings(text):
-    """(number of the line, the words, advice) for each place of `text` that isn't allowed."""
+    """Yields (number of the line, the words, advice) for each place of `text` that isn't allowed."""
     for number, line in enumerate(text.splitlines(), 1):
         for pattern, advice in BANNED:
             # A part of an identifier isn't a word.

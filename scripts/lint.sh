@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The linters, over all of the tree: clang-format, shellcheck, the checks of scripts/, and clang-tidy. Prints what they
-# find and ends with 1 if that is anything.
+# Runs the linters over the whole tree: clang-format, shellcheck, the checks of scripts/, and clang-tidy. Prints their
+# findings and ends with 1 if there are any.
 #   lint.sh             everything; clang-tidy takes most of an hour of CPU time
-#   lint.sh --changed   everything, but clang-tidy looks only at what differs from the commit BASE, for two minutes at most
-# BASE is by default the commit at which the branch left main, or on main itself the commit before. Where the history
-# doesn't hold it, as in a shallow clone, clang-tidy looks at nothing.
+#   lint.sh --changed   everything, but clang-tidy only checks files that differ from the commit BASE, for two minutes
+# BASE is by default the commit at which the branch left main, or on main itself the previous commit. If the history
+# doesn't contain it, as in a shallow clone, clang-tidy checks nothing.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 failed=()

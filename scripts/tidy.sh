@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# clang-tidy, by the compile commands of the preset dev. Prints what it finds and ends with 1 if that is anything.
+# Runs clang-tidy with the compile commands of the preset dev. Prints its findings and ends with 1 if there are any.
 #   tidy.sh [--seconds N] FILE…
-# A header is looked at through the source file of its name. After N seconds the rest isn't looked at, which is said and
-# is no failure.
+# A header is checked with the source file of the same name. After N seconds the remaining files are skipped; the script
+# says so, and this is no failure.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 limit=()
@@ -20,8 +20,8 @@ done
 [ ${#sources[@]} -gt 0 ] || { echo "clang-tidy: no source file to look at"; exit 0; }
 
 cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache -DBERTH_TESTS=ON >/dev/null || exit 1
-# clang 14 calls the standard by its working name, doesn't know GCC's warnings or its precompiled headers, and doesn't
-# announce all of its concepts, without which there is no std::expected.
+# clang 14 knows C++23 as c++2b and doesn't know GCC's warnings and precompiled headers. It doesn't announce all of its
+# concepts, and without that libstdc++ doesn't offer std::expected.
 mkdir -p build/lint
 sed 's/-std=c++23/-std=c++2b -Wno-builtin-macro-redefined -D__cpp_concepts=202002L/; s/-Wno-restrict\|-Wno-maybe-uninitialized\|-Wno-stringop-overflow//g; s/-Winvalid-pch -include [^ ]*//' \
   build/dev/compile_commands.json >build/lint/compile_commands.json

@@ -321,7 +321,8 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
   }
   response.add_header("X-Request-Id", passage.request_id);
   for (const auto& [name, value] : reply.headers) response.add_header(name, value);
-  // For tokens and codes (RFC 6749, section 5.1), and for all else that belongs to somebody.
+  // Responses with tokens or codes must not be cached (RFC 6749, section 5.1); neither must any
+  // that are meant for one caller.
   if (is_oauth(passage.shape) || passage.request.path.starts_with(api_prefix))
     response.add_header("Cache-Control", "no-store");
   response.caller_is_known = passage.caller_is_known;

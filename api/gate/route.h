@@ -99,7 +99,8 @@ struct Call {
   std::optional<play::Session> play;    // of an app's session token, if one was presented
   std::string admin;                    // the header X-Admin-Actor, or "internal"
 
-  // The value of the path's placeholder `name`. Throws std::logic_error if the route has none.
+  // Returns the value of the path's placeholder `name`. Throws std::logic_error if the route has
+  // none.
   const std::string& id(std::string_view name = "id") const;
   std::optional<std::string> query(std::string_view name) const;
   PageRequest page() const;  // throws validation_failed
@@ -120,7 +121,7 @@ struct Reply {
   std::optional<Error> refusal = {};
 };
 
-// An answer that says what was done (the schema `Message`).
+// Returns a response with a message that says what was done (the schema `Message`).
 inline Reply message_reply(std::string text) { return {.body = {{"message", std::move(text)}}}; }
 
 using Read = Reply (*)(db::Tx&, const Call&, const Services&);  // runs on a snapshot

@@ -4,7 +4,7 @@
 
 #include "api/gate/route.h"
 
-// The parts of the table of routes, and what their rows have in common.
+// The parts of the table of routes, and the parameters and rate limits that several rows share.
 namespace berth::api {
 
 inline const std::vector<Param> paged = {
@@ -17,7 +17,7 @@ inline const std::vector<Param> paged = {
      .description = "How many items a page has, 1 to 100. The default is 20.",
      .example = "20"}};
 
-// `params` and one more.
+// Returns `params` with one more parameter.
 inline std::vector<Param> with(std::vector<Param> params, const Param& more) {
   params.push_back(more);
   return params;
@@ -25,10 +25,10 @@ inline std::vector<Param> with(std::vector<Param> params, const Param& more) {
 
 inline constexpr Rate account_reads = per_minute(120);
 inline constexpr Rate account_writes = per_minute(30);
-// For one address; passwords can be guessed here.
+// Is counted for each address, and is low because these operations allow guessing passwords.
 inline constexpr Rate logins = per_minute(20);
 inline constexpr Rate registrations = per_minute(20);
-// For one address, which may be the server of a busy app.
+// Is counted for each address, which may be the server of a busy app.
 inline constexpr Rate token_calls = per_minute(300);
 // A stream that breaks is resumed within seconds. The number of open streams is limited by
 // EventHub.
@@ -37,7 +37,8 @@ inline constexpr Rate internal_calls = per_minute(600);
 inline constexpr Rate password_calls = per_minute(10);  // each costs a hash, or a mail to somebody
 inline constexpr Rate ad_reads = per_minute(60);
 inline constexpr Rate ad_writes = per_minute(30);
-// From the specification's "Limits"; where it gives none, we chose one.
+// These limits come from the section "Limits" of the specification, or are our choice if it has
+// none.
 inline constexpr Rate deploy_reads = per_minute(30);
 inline constexpr Rate deploy_writes = per_minute(10);
 

@@ -46,7 +46,7 @@ TEST_CASE("the specification's number of requests per minute is allowed, and not
   const Berthd berthd;
   Operator ada = operator_with_token(berthd, "ada");
   Operator ben = operator_with_token(berthd, "ben");
-  // Ben created it, so that ada's ten creations are left; ada is told that it isn't ada's.
+  // Ben creates the object, so that Ada still has ten creations; Ada is told that it isn't Ada's.
   const std::string id = deploy(ben.api, order("hello"));
   for (const auto& [ask, limit] : specified(id)) {
     INFO(ask.method << " " << ask.path);

@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// Accounts: registration, login, sessions, and what users read and change of themselves.
+// Handlers of accounts: registration, login, sessions, and the user's own account.
 namespace berth::api {
 
 Reply register_account(const Call& call, const Services& services);

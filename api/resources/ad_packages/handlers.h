@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// Packages of the ad market, and operators' purchases of them.
+// Handlers of the ad market's packages and of operators' purchases.
 namespace berth::api {
 
 Reply market_packages(db::Tx& tx, const Call& call, const Services& services);

@@ -2,7 +2,8 @@
 
 #include "api/gate/route.h"
 
-// The places in apps where ads are shown: for operators to read, for administrators to change.
+// Handlers of placements, the places in apps where ads are shown. Operators read them,
+// administrators change them.
 namespace berth::api {
 
 Reply market_placements(db::Tx& tx, const Call& call, const Services& services);

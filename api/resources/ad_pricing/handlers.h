@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// What ads cost: rates by surface and by placement.
+// Handlers of the prices of ads, for each surface type and each placement.
 namespace berth::api {
 
 Reply market_rates(db::Tx& tx, const Call& call, const Services& services);

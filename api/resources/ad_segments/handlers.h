@@ -2,7 +2,8 @@
 
 #include "api/gate/route.h"
 
-// Audience segments, which campaigns are aimed at: those of the platform and those of an app.
+// Handlers of audience segments, by which campaigns restrict who sees their ads. Segments belong to
+// the platform or to an app.
 namespace berth::api {
 
 Reply market_segments(db::Tx& tx, const Call& call, const Services& services);

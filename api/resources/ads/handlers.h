@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// Ads that apps show, and what they report of them.
+// Handlers with which apps get ads to show and report their impressions and clicks.
 namespace berth::api {
 
 Reply serve_ad(const Call& call, const Services& services);

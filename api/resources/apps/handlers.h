@@ -2,7 +2,8 @@
 
 #include "api/gate/route.h"
 
-// Operators' OAuth apps: registration, secrets, and what administrators decide about an app.
+// Handlers of operators' OAuth apps: registration, secrets, and administrators' decisions about an
+// app.
 namespace berth::api {
 
 Reply create_app(db::Tx& tx, const Call& call, const Services& services);

@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// Avatars, which show users in every app.
+// Handlers of avatars, the pictures that represent users in all apps.
 namespace berth::api {
 
 Reply my_avatar(const Call& call, const Services& services);

@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// What deployments cost, and their suspension by administrators.
+// Handlers of deployments' costs and of their suspension by administrators.
 namespace berth::api {
 
 Reply deployment_billing(db::Tx& tx, const Call& call, const Services& services);

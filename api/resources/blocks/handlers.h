@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// Blocks, by which a user keeps another one away.
+// Handlers of blocks: two users of whom one has blocked the other can't see or reach each other.
 namespace berth::api {
 
 Reply list_blocks(db::Tx& tx, const Call& call, const Services& services);

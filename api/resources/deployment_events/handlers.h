@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// The changes of a deployment's status, as a stream.
+// Handler of the event stream of a deployment's status.
 namespace berth::api {
 
 Reply deployment_events(db::Tx& tx, const Call& call, const Services& services);

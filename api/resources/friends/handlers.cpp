@@ -14,7 +14,7 @@ Reply friendship(const friends::Friendship& friendship, int status = 200) {
                    {"status", friends::to_string(friendship.status)}}};
 }
 
-// The user that the body names by id or by name; it must have exactly one of the two.
+// Returns the user that the body names by id or by name; it must have exactly one of the two.
 std::string asked_user(db::Tx& tx, const json& body) {
   const auto id = text_or_nothing(body, "user_id");
   const auto username = text_or_nothing(body, "username");

@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// What administrators see and do of berthd itself: the audit log, the outbox, the clock, a backup.
+// Handlers of berthd itself, for administrators: the audit log, the outbox, the clock and backups.
 namespace berth::api {
 
 Reply audit_log(db::Tx& tx, const Call& call, const Services& services);

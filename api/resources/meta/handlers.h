@@ -2,8 +2,8 @@
 
 #include "api/gate/route.h"
 
-// What anybody may know of berthd: its health, its OpenAPI document, and the metadata of RFC 8414
-// and RFC 9728.
+// Handlers of public information about berthd: its health, its OpenAPI document, and the metadata
+// of RFC 8414 and RFC 9728.
 namespace berth::api {
 
 Reply health(const Call& call, const Services& services);

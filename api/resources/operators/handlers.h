@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// An operator's apps as their owner manages them, and the public list of operators.
+// Handlers with which owners manage their apps, and of the public list of operators.
 namespace berth::api {
 
 Reply list_operator_apps(db::Tx& tx, const Call& call, const Services& services);

@@ -2,7 +2,8 @@
 
 #include "api/gate/route.h"
 
-// Presence: who is online, and who sits at a table.
+// Handlers of presence: which users are online, and which users are at a table (users who play
+// together in an app).
 namespace berth::api {
 
 Reply set_presence(db::Tx& tx, const Call& call, const Services& services);

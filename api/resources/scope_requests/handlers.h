@@ -2,8 +2,8 @@
 
 #include "api/gate/route.h"
 
-// Requests for scopes: what an app's owner asks for, and what administrators approve, reject and
-// withdraw.
+// Handlers of scope requests: owners request scopes for an app, and administrators approve, reject
+// and withdraw them.
 namespace berth::api {
 
 Reply request_scopes(db::Tx& tx, const Call& call, const Services& services);

@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// Users as others see them.
+// Handlers of users' public profiles and of the search for users.
 namespace berth::api {
 
 Reply search_users(db::Tx& tx, const Call& call, const Services& services);
