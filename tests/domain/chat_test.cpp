@@ -225,11 +225,14 @@ TEST_CASE("the text as it was written is stored sealed") {
   f.set_words({"darn"});
   f.send(f.ada, "darn those plums");
   f.world.read([&](db::Tx& tx) {
-    auto rows = tx.query("SELECT sealed_body, filtered_body, message_id FROM chat_entries");
+    auto rows = tx.query(R"(
+        SELECT sealed_body, filtered_body, message_id
+        FROM chat_entries)");
     REQUIRE(rows.next());
-    CHECK(rows.text(0).find("plums") == std::string::npos);
-    CHECK(rows.text(1) == "**** those plums");
-    CHECK(open_sealed(f.world.keys.data, *parse_base64(rows.text(0)), rows.text(2)) ==
+    const std::string sealed = rows.text("sealed_body");
+    CHECK(sealed.find("plums") == std::string::npos);
+    CHECK(rows.text("filtered_body") == "**** those plums");
+    CHECK(open_sealed(f.world.keys.data, *parse_base64(sealed), rows.text("message_id")) ==
           "darn those plums");
   });
 }
