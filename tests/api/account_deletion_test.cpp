@@ -387,7 +387,7 @@ TEST_CASE("a deleted account leaves nothing that the person wrote") {
   CHECK(places_of(life.g.world, word) == expected);
 
   life.leave_cluster(leaving);
-  life.g.world.clock.advance(expiry::unsent_mail_kept_for + 24h);
+  life.g.world.clock.advance(outbox::unsent_kept_for + 24h);
   life.run_loops();
   CHECK(places_of(life.g.world, word) == for_good);
   CHECK(life.g.world.read([](db::Tx& tx) {
