@@ -33,9 +33,13 @@ struct Who {
 };
 
 Who who(db::Tx& tx) {
-  auto rows = tx.query("SELECT user_id, app_id, id FROM grants WHERE scopes <> '' LIMIT 1");
+  auto rows = tx.query(R"(
+      SELECT user_id, app_id, id
+      FROM grants
+      WHERE scopes <> ''
+      LIMIT 1)");
   if (!rows.next()) throw std::runtime_error("nobody has connected an app");
-  return {.user = rows.text(0), .app = rows.text(1), .grant = rows.text(2)};
+  return {.user = rows.text("user_id"), .app = rows.text("app_id"), .grant = rows.text("id")};
 }
 
 void keep_answer(db::Tx& tx, const Who& who, const std::string& key) {

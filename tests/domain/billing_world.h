@@ -122,21 +122,28 @@ struct BillingWorld : World {
     std::vector<std::int64_t> days;
     read([&](db::Tx& tx) {
       auto rows = tx.query(
-          "SELECT c.period_start, d.inserted_at FROM deployment_charges c JOIN deployments d ON "
-          "d.id = c.deployment_id WHERE d.id = $1 ORDER BY c.period_start",
+          R"(
+          SELECT c.period_start, d.inserted_at
+          FROM deployment_charges c
+          JOIN deployments d ON d.id = c.deployment_id
+          WHERE d.id = $1
+          ORDER BY c.period_start)",
           id);
       while (rows.next())
-        days.push_back((rows.instant(0) - rows.instant(1)) / std::chrono::hours(24));
+        days.push_back((rows.instant("period_start") - rows.instant("inserted_at")) /
+                       std::chrono::hours(24));
     });
     return days;
   }
   std::vector<std::string> mails() {
     std::vector<std::string> subjects;
     read([&](db::Tx& tx) {
-      auto rows = tx.query(
-          "SELECT subject FROM outbox WHERE subject LIKE 'Your deployment%' ORDER BY created_at, "
-          "rowid");
-      while (rows.next()) subjects.push_back(rows.text(0));
+      auto rows = tx.query(R"(
+          SELECT subject
+          FROM outbox
+          WHERE subject LIKE 'Your deployment%'
+          ORDER BY created_at, rowid)");
+      while (rows.next()) subjects.push_back(rows.text("subject"));
     });
     return subjects;
   }

@@ -87,9 +87,13 @@ class Year {
   void check_suspensions() {
     const auto found = world_.read([](db::Tx& tx) {
       std::map<std::string, std::vector<std::pair<std::string, Instant>>> logs;
-      auto rows =
-          tx.query("SELECT deployment_id, action, inserted_at FROM deploy_logs ORDER BY rowid");
-      while (rows.next()) logs[rows.text(0)].emplace_back(rows.text(1), rows.instant(2));
+      auto rows = tx.query(R"(
+          SELECT deployment_id, action, inserted_at
+          FROM deploy_logs
+          ORDER BY rowid)");
+      while (rows.next())
+        logs[rows.text("deployment_id")].emplace_back(rows.text("action"),
+                                                      rows.instant("inserted_at"));
       return logs;
     });
     for (const auto& [id, log] : found) {
@@ -234,20 +238,26 @@ class Year {
   // What holds whenever the loop has looked.
   void check_now() {
     world_.read([&](db::Tx& tx) {
-      auto rows = tx.query(
-          "SELECT d.id, d.status, d.billing_status, d.suspended_at, t.monthly_cost_points, "
-          "a.balance, b.paid_until, b.warned_at FROM deployments d JOIN deploy_tiers t ON t.id = "
-          "d.tier_id JOIN ledger_accounts a ON a.id = 'app:' || d.app_id JOIN deployment_billing b "
-          "ON b.deployment_id = d.id WHERE d.status <> 'destroyed'");
+      auto rows = tx.query(R"(
+          SELECT d.id, d.status, d.billing_status, d.suspended_at,
+                 a.balance, t.monthly_cost_points AS cost, b.paid_until, b.warned_at
+          FROM deployments d
+          JOIN deploy_tiers t ON t.id = d.tier_id
+          JOIN ledger_accounts a ON a.id = 'app:' || d.app_id
+          JOIN deployment_billing b ON b.deployment_id = d.id
+          WHERE d.status <> 'destroyed')");
       while (rows.next()) {
-        const std::string id = rows.text(0);
-        const bool runs = rows.text(1) != "stopped", waits = rows.text(2) == "suspended";
-        if (waits && rows.null(3) && rows.integer(5) >= rows.integer(4))
+        const std::string id = rows.text("id");
+        const bool runs = rows.text("status") != "stopped",
+                   waits = rows.text("billing_status") == "suspended";
+        const std::int64_t cost = rows.integer("cost");
+        if (waits && rows.null("suspended_at") && rows.integer("balance") >= cost)
           FAIL(id << " has its points again and isn't reactivated");
         if (runs && resting_.contains(id)) FAIL(id << " runs though its owner stopped it");
         if (runs && waits) FAIL(id << " runs though it is suspended");
-        const bool unpaid = rows.integer(4) > 0 && rows.instant(6) <= tx.now();
-        if (runs && unpaid && (rows.null(7) || rows.instant(7) + 24h <= tx.now()))
+        const bool unpaid = cost > 0 && rows.instant("paid_until") <= tx.now();
+        if (runs && unpaid &&
+            (rows.null("warned_at") || rows.instant("warned_at") + 24h <= tx.now()))
           FAIL(id << " runs, isn't paid, and its time is over");
         if (waits) waiting_.insert(id);
         if (runs && waiting_.erase(id) > 0) ++reactivations_;

@@ -188,18 +188,25 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
   }
   const auto lines = [&](std::string_view sql) {
     std::string all;
-    for (auto rows = tx.query(sql); rows.next();) all += rows.text(0) + ", ";
+    for (auto rows = tx.query(sql); rows.next();) all += rows.text("line") + ", ";
     return all;
   };
-  if (const auto there =
-          lines("SELECT id || iif(email_verified_at IS NULL, '', ' verified') FROM users "
-                "WHERE deleted_at IS NULL ORDER BY id");
+  if (const auto there = lines(R"(
+      SELECT id || CASE WHEN email_verified_at IS NULL THEN '' ELSE ' verified' END AS line
+      FROM users
+      WHERE deleted_at IS NULL
+      ORDER BY id)");
       there != users)
     return "the users are " + there + "and by the model " + users;
-  if (const auto there =
-          lines("SELECT id FROM apps WHERE deleted_at IS NULL UNION ALL "
-                "SELECT app_id || ' ' || id FROM deployments WHERE status <> 'destroyed' "
-                "ORDER BY 1");
+  if (const auto there = lines(R"(
+      SELECT id AS line
+      FROM apps
+      WHERE deleted_at IS NULL
+      UNION ALL
+      SELECT app_id || ' ' || id
+      FROM deployments
+      WHERE status <> 'destroyed'
+      ORDER BY 1)");
       there != apps)
     return "the apps and deployments are " + there + "and by the model " + apps;
   return "";
