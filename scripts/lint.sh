@@ -10,6 +10,7 @@ mapfile -t scripts < <(git ls-files '*.sh' .ci/run tests/kube/cluster tests/kube
 shellcheck "${scripts[@]}" || failed=1
 scripts/check-httplib.sh || failed=1
 scripts/check_modules.py || failed=1
+scripts/check_tables.py || failed=1
 cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DBERTH_TESTS=ON >/dev/null || exit 1
 cmake --build --preset dev --target berthd >/dev/null || exit 1  # makes the generated sources
 # clang 14 calls the standard by its working name, doesn't know GCC's warnings or its precompiled headers, and doesn't
