@@ -26,8 +26,7 @@ std::uint32_t next_count(std::uint64_t millis, const std::string& random) {
   if (millis != counted_millis) {
     counted_millis = millis;
     count = 0;
-    for (const size_t i : {6, 7, 8, 9})
-      count = count << 8 | static_cast<unsigned char>(random[i]);
+    for (const size_t i : {6, 7, 8, 9}) count = count << 8 | static_cast<unsigned char>(random[i]);
     count &= 0x1ff'ffff;
   }
   return ++count;

@@ -54,7 +54,7 @@ TEST_CASE("ids made in one millisecond by several threads are all different") {
   CHECK(all.size() == size_t(threads * each));
 }
 
-TEST_CASE("is_uuid takes both cases and nothing else") {
+TEST_CASE("is_uuid accepts both cases and nothing else") {
   CHECK(is_uuid("01936f5e-7c1a-7000-8000-000000000001"));
   CHECK(is_uuid("01936F5E-7C1A-7000-8000-00000000000A"));
   for (const char* text :

@@ -122,12 +122,8 @@ struct BillingWorld : World {
     std::vector<std::int64_t> days;
     read([&](db::Tx& tx) {
       auto rows = tx.query(
-          R"(
-          SELECT c.period_start, d.inserted_at
-          FROM deployment_charges c
-          JOIN deployments d ON d.id = c.deployment_id
-          WHERE d.id = $1
-          ORDER BY c.period_start)",
+          "SELECT c.period_start, d.inserted_at FROM deployment_charges c JOIN deployments d ON "
+          "d.id = c.deployment_id WHERE d.id = $1 ORDER BY c.period_start",
           id);
       while (rows.next())
         days.push_back((rows.instant("period_start") - rows.instant("inserted_at")) /
@@ -138,11 +134,9 @@ struct BillingWorld : World {
   std::vector<std::string> mails() {
     std::vector<std::string> subjects;
     read([&](db::Tx& tx) {
-      auto rows = tx.query(R"(
-          SELECT subject
-          FROM outbox
-          WHERE subject LIKE 'Your deployment%'
-          ORDER BY created_at, rowid)");
+      auto rows = tx.query(
+          "SELECT subject FROM outbox WHERE subject LIKE 'Your deployment%' ORDER BY created_at, "
+          "id");
       while (rows.next()) subjects.push_back(rows.text("subject"));
     });
     return subjects;

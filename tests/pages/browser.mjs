@@ -229,7 +229,7 @@ test('TOTP is enrolled, asked for, and replaced by a recovery code', async () =>
   assert.equal(await heading(page), 'The second factor is off');
 });
 
-test('a forgotten password is replaced by mail, and other sessions end', async () => {
+test('a forgotten password is reset by mail, and other sessions end', async () => {
   const elsewhere = await visitor();
   await logIn(elsewhere);
   const page = await visitor();

@@ -105,7 +105,8 @@ Page<Progress> list(db::Tx& tx, const std::string& user_id, const PageRequest& p
 }
 
 Progress find(db::Tx& tx, const std::string& user_id, std::int64_t number) {
-  static const std::string sql = select_progress + " AND m.number = $2";
+  static const std::string sql = select_progress + R"(
+        AND m.number = $2)";
   auto rows = tx.query(sql, user_id, number);
   if (!rows.next()) throw Error(Code::module_not_found, "there is no such module");
   return progress_of(rows);

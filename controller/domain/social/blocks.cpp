@@ -21,7 +21,8 @@ Block block_of(const db::Query& row) {
 }
 
 Block get(db::Tx& tx, const std::string& user_id, const std::string& blocked_id) {
-  static const std::string sql = select_blocks + " AND b.blocked_id = $2";
+  static const std::string sql = select_blocks + R"(
+        AND b.blocked_id = $2)";
   auto rows = tx.query(sql, user_id, blocked_id);
   if (!rows.next()) throw Error(Code::user_not_found, "you haven't blocked this user");
   return block_of(rows);
