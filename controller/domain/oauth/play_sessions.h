@@ -22,6 +22,9 @@ std::optional<SessionAccess> parse_session_access(std::string_view text);
 inline constexpr Duration token_lifetime = std::chrono::hours(24);
 // Like presence: nobody is there who wasn't heard of for so long.
 inline constexpr Duration alive_for = std::chrono::seconds(60);
+// The time between two heartbeats counts as live up to this: a timer of a minute runs late, and so
+// does the network. More heartbeats don't earn more, since only the time between them counts.
+inline constexpr Duration counted_gap = alive_for + std::chrono::seconds(15);
 // A session without a heartbeat for so long ends by itself: longer than a telephone stays in a
 // pocket between two looks at a game.
 inline constexpr Duration ends_after = std::chrono::minutes(30);
@@ -58,8 +61,8 @@ Session check(db::Tx& tx, const std::string& token);
 // The session of the token in whatever state.
 std::optional<Session> find(db::Tx& tx, const std::string& token);
 
-// The user is still there. The time since the heartbeat before counts as live where that was less
-// than alive_for ago, by our clock, and as far as it hasn't counted in another app; each whole
+// The user is still there. The time since the heartbeat before counts as live where that was
+// counted_gap ago at most, by our clock, and as far as it hasn't counted in another app; each whole
 // minute of it earns the session's reward from the treasury. A minute that isn't paid (rewards.h)
 // is gone. Throws invalid_state where the session has ended.
 Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rules);
