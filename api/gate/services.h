@@ -75,6 +75,7 @@ struct Services {
   std::vector<AddressRange> trusted_proxies;  // whose X-Forwarded-For counts
   Duration session_lifetime = std::chrono::hours(24);
   ReservedNames reserved_names = {};
+  bool password_blocklist = true;  // new passwords that are guessed first are refused
   // Without use, a login by the API and one in a browser end after this; nothing: they don't.
   std::optional<Duration> jwt_idle_timeout = {};
   std::optional<Duration> browser_idle_timeout = {};

@@ -18,11 +18,14 @@ namespace berth::accounts {
 inline constexpr size_t min_password_length = 8;
 inline constexpr size_t max_password_length = 256;
 
+// Whether passwords that are guessed first are refused.
+enum class Blocklist { on, off };
 // Throws validation_failed where the length is wrong, or where it is one of the passwords that are
 // tried first: by zxcvbn's estimate below 1,000 guesses, or nothing but one word of its lists, one
-// row of keys, one sequence or one repetition. `own` are words that belong to the user (name,
-// address): those are tried first, too.
-void check_password(std::string_view password, const std::vector<std::string>& own = {});
+// row of keys, one sequence or one repetition. The message says which of these it is. `own` are
+// words that belong to the user (name, address): those are tried first, too.
+void check_password(std::string_view password, const std::vector<std::string>& own = {},
+                    Blocklist blocklist = Blocklist::on);
 // The words that belong to this user.
 std::vector<std::string> own_words(const std::string& username, const std::string& email);
 
