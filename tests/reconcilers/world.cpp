@@ -140,6 +140,7 @@ std::string World::deploy(const std::string& app, const Wanted& wanted) {
   order.image = wanted.image;
   order.tier = wanted.tier;
   order.health_path = wanted.health_path;
+  order.port = wanted.port;
   order.env = wanted.env;
   order.registry_credentials = wanted.registry_credentials;
   std::string id;
