@@ -16,7 +16,8 @@ inline constexpr size_t max_json_values = 10'000;
 
 // Reads a JSON text (RFC 8259). Throws Error invalid_json where it isn't JSON, isn't UTF-8, holds a
 // number that no double can hold, has a name twice in one object, is nested deeper than
-// max_json_depth or has more than max_json_values values; reading ends where that is seen.
+// max_json_depth or has more than max_json_values values; reading ends where that is seen. A number
+// without a fraction is an integer in the result, as far as a double holds it exactly: 1.0, 1e2.
 nlohmann::json parse_body(std::string_view text);
 
 // Reads a form (application/x-www-form-urlencoded) as an object of strings. Throws Error

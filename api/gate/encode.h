@@ -18,7 +18,8 @@ inline nlohmann::json or_null(const std::optional<Instant>& value) {
   return value ? nlohmann::json(to_iso8601(*value)) : nlohmann::json(nullptr);
 }
 
-// Encodes a page of a list: {<plural>: […], page, page_size, total}.
+// Encodes a page of a list: {<plural>: […], page, page_size, total, next_page}. The gate makes the
+// Link header of next_page.
 template <typename T, typename Encode>
 nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& encode) {
   nlohmann::json items = nlohmann::json::array();
@@ -26,7 +27,8 @@ nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& enc
   return {{plural, std::move(items)},
           {"page", page.page},
           {"page_size", page.page_size},
-          {"total", page.total}};
+          {"total", page.total},
+          {"next_page", page.is_last() ? nlohmann::json(nullptr) : nlohmann::json(page.page + 1)}};
 }
 
 // The fields of an object, and beside them the object itself under its name.

@@ -57,15 +57,19 @@ inline Access jwt_or_oauth(std::vector<Scope> any_of) {
 }
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
-// The form of errors (specification, "Errors"). `simple`: 401 and 403 have the simple form, all
-// others the nested one. `oauth_and_message`: the operation is an OAuth one among those of the
+// The form of errors (specification, "Errors"), which is one for all that an operation refuses.
+// `simple`: the simple form, with `details` beside it where there are some. `nested_but_secret`:
+// the nested form, but for the refusal of a request without the internal secret, which is simple
+// and comes before routing. `oauth_and_message`: the operation is an OAuth one among those of the
 // account, whose clients look for `message`.
-enum class Shape { nested, oauth, oauth_and_message, simple };
+enum class Shape { nested, oauth, oauth_and_message, simple, nested_but_secret };
 inline bool is_oauth(Shape shape) {
   return shape == Shape::oauth || shape == Shape::oauth_and_message;
 }
 
 enum class Body { none, only_json, optional_json, json_or_form };
+// From which web origins browsers may read the answers (gate/cors.h).
+enum class Cors { none, origins_of_apps, any_origin };
 enum class Availability { always, development_only };
 enum class Idempotency { ignored, kept };
 // by_handler: the specification demands other codes than validation_failed, so the schema is only
@@ -78,6 +82,7 @@ struct Param {  // a parameter of the query
   std::string_view description;
   bool required = false;
   std::string_view example = {};
+  Code if_missing = Code::validation_failed;  // where it is required
 };
 
 struct Route;
@@ -99,6 +104,7 @@ struct Call {
   std::string admin;                    // the header X-Admin-Actor, or "internal"
 
   const std::string& id(std::string_view name = "id") const { return path.find(name)->second; }
+  // The value of a parameter of the query; an id is in lower case.
   std::optional<std::string> query(std::string_view name) const;
   PageRequest page() const;  // throws validation_failed
 };
@@ -159,6 +165,7 @@ struct Route {
   std::vector<Code> errors = {};  // in addition to those that follow from access, rate and body
   Idempotency idempotency = Idempotency::ignored;
   Availability availability = Availability::always;
+  Cors cors = Cors::none;  // set for all rows of the table by their paths
   AnyHandler run;
 };
 

@@ -26,9 +26,19 @@ class Validator {
   // one that is too large isn't looked into. Thread-safe.
   Details check(const nlohmann::json& value) const;
 
+  // Brings what clients write in several ways into the one that handlers read, before check():
+  // - A field that isn't required and is null, or "" where the schema takes no empty text, is
+  //   removed, or is null where the schema takes null. So null, "" and a missing field are alike.
+  // - A UUID gets lower-case letters (RFC 9562, section 4).
+  // - A one-time code (the format one-time-code) that is a number becomes its digits, with the
+  //   zeros in front that a number can't have.
+  // Thread-safe.
+  void normalize(nlohmann::json& value) const;
+
  private:
   struct Rule;
   class Run;
+  static void normalize(nlohmann::json& value, const Rule& rule);
   std::unique_ptr<const Rule> rule_;
 };
 

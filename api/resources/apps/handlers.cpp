@@ -28,7 +28,7 @@ std::optional<std::string> status_filter(const Call& call) {
 
 }  // namespace
 
-json encode(const apps::App& app) {
+json encode(db::Tx& tx, const apps::App& app) {
   return {{"id", app.id},
           {"app_name", app.app_name},
           {"app_description", app.app_description},
@@ -37,11 +37,23 @@ json encode(const apps::App& app) {
           {"allowed_scopes", app.allowed_scopes.names()},
           {"approved_scopes", app.approved_scopes.names()},
           {"is_approved", app.is_approved()},
+          {"allowed_origins", apps::allowed_origins(tx, app.id)},
           {"logo_url", or_null(app.logo_url)},
           {"website_url", or_null(app.website_url)},
           {"session_tokens", app.session_tokens},
           {"refresh_requires_client", app.refresh_requires_client},
           {"inserted_at", to_iso8601(app.inserted_at)}};
+}
+
+json request_or_null(const std::optional<apps::ScopeRequest>& request) {
+  return request ? encode_request(*request) : json(nullptr);
+}
+
+json warnings_about(const apps::App& app) {
+  json warnings = json::array();
+  for (const std::string& uri : app.redirect_uris)
+    if (auto warning = apps::warn_of_redirect_uri(uri)) warnings.push_back(*std::move(warning));
+  return warnings;
 }
 
 ScopeSet decode_scopes(const json& body, const char* field) {
@@ -58,19 +70,26 @@ Reply create_app(db::Tx& tx, const Call& call, const Services&) {
       .logo_url = text_or_nothing(body, "logo_url"),
       .website_url = text_or_nothing(body, "website_url"),
       .redirect_uris = body.at("redirect_uris"),
-      .allowed_scopes = body.contains("allowed_scopes") ? decode_scopes(body, "allowed_scopes")
-                                                        : ScopeSet{Scope::profile_read},
+      // An empty list is as good as none.
+      .allowed_scopes = body.value("allowed_scopes", json::array()).empty()
+                            ? ScopeSet{Scope::profile_read}
+                            : decode_scopes(body, "allowed_scopes"),
       .session_tokens = body.value("session_tokens", true),
-      .refresh_requires_client = body.value("refresh_requires_client", false)};
+      .refresh_requires_client = body.value("refresh_requires_client", false),
+      .allowed_origins = body.value("allowed_origins", std::vector<std::string>())};
   const apps::AppWithSecret created = apps::create(tx, call.user->id, wanted);
-  json app = encode(created.app);
+  json app = encode(tx, created.app);
   app["client_secret"] = created.client_secret;
-  return {
-      .status = 201, .body = {{"app", std::move(app)}}, .headers = {{"Cache-Control", "no-store"}}};
+  return {.status = 201,
+          .body = {{"app", std::move(app)},
+                   {"scope_request", request_or_null(created.scope_request)},
+                   {"warnings", warnings_about(created.app)}},
+          .headers = {{"Cache-Control", "no-store"}}};
 }
 
 Reply my_apps(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = encode_page("apps", apps::list_owned(tx, call.user->id, call.page()), encode)};
+  return {.body = encode_page("apps", apps::list_owned(tx, call.user->id, call.page()),
+                              [&](const apps::App& app) { return encode(tx, app); })};
 }
 
 Reply public_app(db::Tx& tx, const Call& call, const Services&) {
@@ -120,21 +139,22 @@ Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& service
 }
 
 Reply revoke_scopes(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(apps::revoke_scopes(
-                               tx, call.id(), decode_scopes(call.body, "scopes"), call.admin))}}};
+  return {.body = {{"app", encode(tx, apps::revoke_scopes(tx, call.id(),
+                                                          decode_scopes(call.body, "scopes"),
+                                                          call.admin))}}};
 }
 
 Reply promote_app(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(apps::promote(tx, call.id("app_id"), call.body.at("tier"),
-                                                call.admin))}}};
+  return {.body = {{"app", encode(tx, apps::promote(tx, call.id("app_id"), call.body.at("tier"),
+                                                    call.admin))}}};
 }
 
 Reply suspend_app(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(apps::suspend(tx, call.id(), call.admin))}}};
+  return {.body = {{"app", encode(tx, apps::suspend(tx, call.id(), call.admin))}}};
 }
 
 Reply reactivate_app(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(apps::reactivate(tx, call.id(), call.admin))}}};
+  return {.body = {{"app", encode(tx, apps::reactivate(tx, call.id(), call.admin))}}};
 }
 
 }  // namespace berth::api

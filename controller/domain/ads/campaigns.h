@@ -68,7 +68,8 @@ struct Order {
   std::optional<std::string> purchase_id = {};
 };
 
-// floor(0.9 × payment), so that small payments can't dodge the rake.
+// floor(0.9 × payment), so that small payments can't dodge the rake. `payment` is the sum of what a
+// campaign was paid.
 std::int64_t budget_of(std::int64_t payment);
 
 // Takes the payment from the app's account. Throws validation_failed (also where the budget is
@@ -82,8 +83,9 @@ Page<Campaign> list(db::Tx& tx, const Actor& actor, const PageRequest& page);
 // active or paused; the state that it has is no change. Throws invalid_state where it has ended.
 Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id,
                     const std::string& status);
-// Rake and budget of the payment as at the creation. Throws invalid_state, insufficient_balance,
-// validation_failed where the budget would exceed max_points.
+// Budget and rake are afterwards what one payment of the sum would have given. Throws invalid_state,
+// insufficient_balance; validation_failed where the payment would add nothing to the budget, or take
+// the payments beyond max_points.
 Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int64_t payment);
 struct Cancelled {
   Campaign campaign;

@@ -2,6 +2,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/domain/apps/apps.h"
 #include "controller/domain/ledger/holds.h"
 
 namespace berth::ads {
@@ -112,7 +113,7 @@ Place place_of(db::Tx& tx, const ServeRequest& request) {
   if (rows.text(0) != request.surface_type)
     throw invalid_field("surface_type", "must be that of the placement, " + rows.text(0));
   if (const auto app = rows.text_or_null(1); app && *app != request.app_id)
-    throw Error(Code::forbidden, "the placement belongs to another operator");
+    throw apps::foreign(tx, "the placement", *app, request.app_id);
   place.least_payout = tx.number(
       "SELECT min_rate FROM ad_pricing WHERE ad_placement_id = $1 AND effective_from <= $2 AND "
       "(effective_until IS NULL OR effective_until > $2) ORDER BY effective_from DESC LIMIT 1",

@@ -16,6 +16,9 @@ inline constexpr int after_app = 17;
 App app_of(const db::Query& row);
 std::string stored_uris(const std::vector<std::string>& uris);  // a JSON array
 
+// Replaces the app's origins. They have passed check_profile().
+void store_origins(db::Tx& tx, const std::string& app_id, const std::vector<std::string>& origins);
+
 // Throws validation_failed with every field that is wrong.
 void check_profile(const Profile& profile);
 

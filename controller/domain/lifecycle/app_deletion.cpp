@@ -40,6 +40,7 @@ void remove(db::Tx& tx, const App& app) {
       "UPDATE scope_requests SET status = 'withdrawn', decided_by = $2, decided_at = $3 "
       "WHERE app_id = $1 AND status = 'pending'",
       app.id, app.owner_id, tx.now());
+  tx.execute("DELETE FROM app_origins WHERE app_id = $1", app.id);
   tx.execute(
       "UPDATE apps SET deleted_at = $2, updated_at = $2, listed = 0, client_secret_hash = '', "
       "previous_secret_hash = NULL WHERE id = $1",
