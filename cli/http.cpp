@@ -131,7 +131,7 @@ std::string HttpResponse::header(std::string_view name) const {
 HttpResponse perform(const HttpRequest& request) {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, CurlEnd> curl(started == CURLE_OK ? curl_easy_init() : nullptr);
-  if (!curl) throw std::runtime_error("libcurl doesn't start");
+  if (!curl) throw std::runtime_error("libcurl can't be initialised");
   curl_slist* list = curl_slist_append(nullptr, "Expect:");
   for (const std::string& header : request.headers) list = curl_slist_append(list, header.c_str());
   // libcurl would declare an empty body to be a form.
@@ -145,7 +145,7 @@ HttpResponse perform(const HttpRequest& request) {
   exchange.response.status = int(status);
   if (exchange.thrown) std::rethrow_exception(exchange.thrown);
   if (exchange.too_large)
-    throw NoAnswer("the answer is larger than any of berth's", NoAnswer::Why::broken);
+    throw NoAnswer("the answer is larger than any answer of berth", NoAnswer::Why::broken);
   const bool stream_ended = request.sink && status == 200;
   if (code != CURLE_OK && !exchange.ended_by_sink && !stream_ended)
     throw NoAnswer(exchange.error[0] == '\0' ? curl_easy_strerror(code) : exchange.error,

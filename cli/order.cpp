@@ -60,12 +60,12 @@ std::string interpolated(const std::string& text, const std::string& where) {
 
 std::string scalar(const json& value, const std::string& where) {
   if (value.is_string()) return interpolated(value.get<std::string>(), where);
-  throw Failure(Exit::usage, where + " has to be a text");
+  throw Failure(Exit::usage, where + " must be text");
 }
 
 json texts_in(const json& object, const std::string& where) {
   if (object.is_null()) return nullptr;
-  if (!object.is_object()) throw Failure(Exit::usage, where + " has to hold keys and values");
+  if (!object.is_object()) throw Failure(Exit::usage, where + " must contain keys and values");
   json result = json::object();
   for (const auto& [key, value] : object.items()) result[key] = scalar(value, where + "." + key);
   return result;
@@ -80,7 +80,7 @@ bool is_known(const std::string& key) {
 // isn't the same as 1.1.
 json parse_order(const json& entry, const json& texts, const std::string& where) {
   if (!entry.is_object())
-    throw Failure(Exit::usage, where + " holds no deployment",
+    throw Failure(Exit::usage, where + " contains no deployment",
                   "It needs a name and an image; `berth man` shows an example.");
   json order = json::object();
   for (const auto& [given, value] : entry.items()) {
@@ -88,7 +88,7 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
     if (!is_known(key) || order.contains(key))
       throw Failure(
           Exit::usage,
-          where + ": " + given + (order.contains(key) ? " is there twice" : " isn't known"),
+          where + ": " + given + (order.contains(key) ? " occurs twice" : " isn't known"),
           "The keys are name, image, tier, port, custom_domain, health_path, env_vars and "
           "registry_credentials.");
     const bool holds_texts = key == "env_vars" || key == "registry_credentials";
@@ -96,7 +96,7 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
   }
   for (const char* needed : {"name", "image"})
     if (!order.contains(needed) || !order.at(needed).is_string())
-      throw Failure(Exit::usage, where + ": " + needed + " is missing or no text");
+      throw Failure(Exit::usage, where + ": " + needed + " is missing or isn't text");
   return order;
 }
 
@@ -152,13 +152,13 @@ Plan creation(const json& order) {
 std::pair<std::string, std::string> parse_env(const std::string& text) {
   const size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
-  if (!is_name(name)) throw Failure(Exit::usage, "\"" + name + "\" is no name of a variable");
+  if (!is_name(name)) throw Failure(Exit::usage, "\"" + name + "\" isn't the name of a variable");
   if (equals != std::string::npos) return {name, text.substr(equals + 1)};
   const char* value = std::getenv(name.c_str());
   if (value == nullptr)
-    throw Failure(Exit::usage, "the variable " + name + " isn't set here",
-                  "--env " + name + " takes its value from the environment; --env " + name +
-                      "=VALUE gives one.");
+    throw Failure(Exit::usage, "the variable " + name + " isn't set in your environment",
+                  "--env " + name + " uses the value from your environment; write --env " + name +
+                      "=VALUE to give a value.");
   return {name, value};
 }
 
@@ -189,8 +189,8 @@ std::vector<json> parse_orders(const std::string& text, const std::string& sourc
     content = parse_yaml(text, source);
     texts = parse_yaml(text, source, Scalars::texts);
     if (yaml_documents(text, source) > 1)
-      throw Failure(Exit::usage, source + " holds several documents",
-                    "Several deployments stand in one, in a list under `deployments`.");
+      throw Failure(Exit::usage, source + " contains several documents",
+                    "Put several deployments into one document, as a list under `deployments`.");
   } catch (const Failure&) {
     throw;
   } catch (const std::runtime_error& error) {
@@ -200,14 +200,14 @@ std::vector<json> parse_orders(const std::string& text, const std::string& sourc
   if (!is_list) return {parse_order(content, texts, source)};
   if (content.size() != 1 || !content.at("deployments").is_array() ||
       content.at("deployments").empty())
-    throw Failure(Exit::usage, source + ": deployments has to be a list, and stand alone");
+    throw Failure(Exit::usage, source + ": deployments must be a list and the only key");
   std::vector<json> orders;
   for (const json& entry : content.at("deployments")) {
     orders.push_back(parse_order(entry, texts.at("deployments").at(orders.size()),
                                  source + ", deployment " + std::to_string(orders.size() + 1)));
     for (size_t i = 0; i + 1 < orders.size(); ++i)
       if (orders[i].at("name") == orders.back().at("name"))
-        throw Failure(Exit::usage, source + ": " + shown(orders[i].at("name")) + " is there twice");
+        throw Failure(Exit::usage, source + ": " + shown(orders[i].at("name")) + " occurs twice");
   }
   return orders;
 }
@@ -246,7 +246,7 @@ std::string describe(const Plan& plan) {
       text += "    ~ " + change.field + ": " + change.from + " -> " + change.to + "\n";
   }
   for (const std::string& field : plan.unseen)
-    text += "    = " + field + ": sent again, changed only if it differs\n";
+    text += "    = " + field + ": is sent again, but changes only if it differs\n";
   return text;
 }
 

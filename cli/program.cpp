@@ -34,7 +34,7 @@ bool lacks_command(const CLI::App& program) {
     names += (names.empty() ? "" : ", ") + command->get_name();
   report(Failure(Exit::usage,
                  path + " has no " + (words[0].starts_with('-') ? "flag " : "command ") + words[0],
-                 "There are " + names + "; `" + path + " --help` says more."));
+                 "There are " + names + "; `" + path + " --help` shows more."));
   return true;
 }
 
@@ -61,15 +61,15 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
       std::make_unique<CLI::App>("the client of berth, a container-hosting platform", "berth");
   program->set_version_flag("--version", "berth " BERTH_VERSION, "Print the version");
   program->fallthrough();
-  program->footer("-o, --server, --app and --client-id are for every command: `berth --help`.");
+  program->footer(
+      "Every command also accepts -o, --server, --app and --client-id; see `berth --help`.");
   program->require_subcommand(1);
-  program->add_option("--output,-o", run.flags.output, "Form of the result")
+  program->add_option("--output,-o", run.flags.output, "Format of the result")
       ->check(CLI::IsMember({"table", "json", "yaml"}));
   program->add_option("--server", run.flags.server, "Address of the server");
-  program->add_option("--app", run.flags.app, "Act for this app: name, id or client id");
+  program->add_option("--app", run.flags.app, "App to act for: name, id or client id");
   program->add_option("--client-id", run.flags.client_id,
-                      "Act as this app by client credentials; its secret is in "
-                      "BERTH_CLIENT_SECRET");
+                      "App to act as, by client credentials; its secret is in BERTH_CLIENT_SECRET");
   add_login_commands(*program, run);
   add_app_commands(*program, run);
   add_scope_commands(*program, run);
@@ -88,7 +88,7 @@ int run_program(int argc, char** argv) {
   } catch (const json::exception& error) {
     // The answer lacks something that the API promises, so it comes from another program or
     // version.
-    report(Failure(Exit::failed, "the server's answer can't be understood", error.what()));
+    report(Failure(Exit::failed, "the server's answer can't be read", error.what()));
   } catch (const std::exception& error) {
     report(Failure(Exit::failed, error.what()));
   }

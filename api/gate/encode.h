@@ -31,7 +31,7 @@ nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& enc
           {"next_page", page.is_last() ? nlohmann::json(nullptr) : nlohmann::json(page.page + 1)}};
 }
 
-// The fields of an object, and beside them the object itself under its name.
+// Returns the fields of an object, and in addition the object itself under the name `name`.
 inline nlohmann::json enveloped(const char* name, const nlohmann::json& object) {
   nlohmann::json body = object;
   body[name] = object;

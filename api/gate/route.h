@@ -20,8 +20,8 @@
 #include "controller/domain/kernel/scopes.h"
 #include "controller/domain/oauth/oauth.h"
 
-// One row of the table of routes: everything that the gate needs to serve it, and that openapi.json
-// says about it.
+// A row of the table of routes: everything that the gate needs to serve a route and that
+// openapi.json says about it.
 namespace berth::api {
 
 using nlohmann::json;
@@ -37,7 +37,8 @@ struct Access {
     session_or_oauth,
     internal
   } kind = Kind::open;
-  std::vector<Scope> any_of;  // scopes of which an OAuth token needs one; empty: any token will do
+  // Scopes of which an OAuth token needs one; if empty, any token will do.
+  std::vector<Scope> any_of;
 };
 inline Access open_to_all() { return {}; }
 inline Access session() { return {Access::Kind::session, {}}; }
@@ -57,7 +58,7 @@ inline Access jwt_or_oauth(std::vector<Scope> any_of) {
 }
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
-// The form of errors (specification, "Errors"), which is one for all that an operation refuses.
+// The form of errors (specification, section "Errors"). An operation has one form for all errors.
 // `simple`: the simple form, with `details` beside it where there are some. `nested_but_secret`:
 // the nested form, but for the refusal of a request without the internal secret, which is simple
 // and comes before routing. `oauth_and_message`: the operation is an OAuth one among those of the

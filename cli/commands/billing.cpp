@@ -44,7 +44,7 @@ void domain(Run& run, const DomainFlags& flags) {
     const json answer =
         run.api().call({.method = "PATCH", .path = path, .body = {{"custom_domain", wanted}}});
     if (flags.remove) {
-      run.out().done(answer, flags.name + " has no domain of its own any more.");
+      run.out().done(answer, flags.name + " has no custom domain any more.");
       return;
     }
   } else if (flags.check) {
@@ -103,7 +103,7 @@ void open_page(Run& run, const std::string& name, bool print_only) {
 }  // namespace
 
 void add_tier_commands(CLI::App& root, Run& run) {
-  add_command(root, "tiers", "List the tiers: sizes, caps and prices", [&run] {
+  add_command(root, "tiers", "List the tiers with their sizes, limits and prices", [&run] {
     const json body = run.api().get("/api/deploy/tiers");
     run.out().list(body, body.at("tiers"),
                    {{"TIER", "slug"},
@@ -120,13 +120,13 @@ void add_tier_commands(CLI::App& root, Run& run) {
 
 void add_billing_commands(CLI::App& deploy, Run& run) {
   const auto flags = std::make_shared<DomainFlags>();
-  CLI::App* command = add_command(deploy, "domain",
-                                  "Claim a host name of your own, and show the DNS records to set",
-                                  [&run, flags] { domain(run, *flags); });
+  CLI::App* command =
+      add_command(deploy, "domain", "Claim a custom domain, and show the DNS records that it needs",
+                  [&run, flags] { domain(run, *flags); });
   command->add_option("NAME", flags->name, "Name or id of the deployment")->required();
   CLI::Option* set = command->add_option("--set", flags->set, "Claim this host name");
   CLI::Option* remove =
-      command->add_flag("--remove", flags->remove, "Give the custom domain up")->excludes(set);
+      command->add_flag("--remove", flags->remove, "Release the custom domain")->excludes(set);
   command->add_flag("--check", flags->check, "Check the DNS now")->excludes(set)->excludes(remove);
 
   const auto add_named = [&](const char* name, const char* description,
@@ -136,15 +136,15 @@ void add_billing_commands(CLI::App& deploy, Run& run) {
         ->add_option("NAME", *deployment, "Name or id of the deployment")
         ->required();
   };
-  add_named("billing", "Show what a deployment costs, when, and what was charged", billing);
-  add_named("metrics", "Show what a deployment uses: CPU, memory, restarts, requests", metrics);
+  add_named("billing", "Show a deployment's price, its next renewal and its charges", billing);
+  add_named("metrics", "Show what a deployment uses: CPU, memory, restarts and requests", metrics);
 
   const auto page = std::make_shared<std::string>();
   const auto print_only = std::make_shared<bool>(false);
   CLI::App* open = add_command(deploy, "open", "Open a deployment's page in a browser",
                                [&run, page, print_only] { open_page(run, *page, *print_only); });
   open->add_option("NAME", *page, "Name or id of the deployment")->required();
-  open->add_flag("--print", *print_only, "Print the address and open nothing");
+  open->add_flag("--print", *print_only, "Only print the address");
 }
 
 }  // namespace berth::cli

@@ -33,7 +33,7 @@ std::string deployment_id(Api& api, const std::string& name_or_id) {
   for (const json& row : all.at("deployments"))
     if (row.at("subdomain") == name_or_id) return row.at("id");
   throw Failure(Exit::not_found, "there is no deployment " + name_or_id,
-                "`berth deploy list` shows those of the app in use.");
+                "`berth deploy list` shows the current app's deployments.");
 }
 
 std::string deployment_path(Api& api, const std::string& name_or_id, const std::string& behind) {
@@ -46,11 +46,12 @@ std::string app_id(Run& run, const std::string& app) {
   const std::string& wanted = app.empty() ? run.settings().app : app;
   if (const StoredApp* stored = account.find(wanted)) return stored->id;
   if (wanted.empty())
-    throw Failure(Exit::usage, "no app is in use", "Name one: `berth apps list` shows them.");
+    throw Failure(Exit::usage, "there is no current app",
+                  "Name one; `berth apps list` shows your apps.");
   const json mine = run.api().all("/api/oauth/my-apps", "apps", As::account);
   for (const json& entry : mine.at("apps"))
     if (entry.at("client_id") == wanted || entry.at("app_name") == wanted) return entry.at("id");
-  throw Failure(Exit::not_found, "you have no app " + wanted, "`berth apps list` shows them.");
+  throw Failure(Exit::not_found, "you have no app " + wanted, "`berth apps list` shows your apps.");
 }
 
 std::vector<std::string> split(const std::vector<std::string>& texts) {

@@ -54,7 +54,7 @@ const std::vector<Column> fields = {{"Name", "name"},
 
 void add_wait(CLI::App& command, WaitFlags& flags) {
   command.add_flag("--wait,-w", flags.wait, "Wait until the deployment runs, and print each step");
-  command.add_option("--timeout", flags.timeout, "Seconds to wait at most")
+  command.add_option("--timeout", flags.timeout, "Greatest number of seconds to wait")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
 }
@@ -64,19 +64,20 @@ CLI::Option* add_name(CLI::App& command, DeployFlags& flags) {
 }
 
 void add_wishes(CLI::App& command, DeployFlags& flags) {
-  command
-      .add_option("--port", flags.port, "Port on which the container listens; 3000 if never given")
+  command.add_option("--port", flags.port, "Port on which the container listens; 3000 by default")
       ->check(CLI::Range(1, 65'535));
   command
       .add_option(
           "--env,-e", flags.env,
-          "Variable: KEY=VALUE, or KEY to take the value from your environment; may be repeated")
+          "Variable: KEY=VALUE, or KEY to use the value from your environment; may be repeated")
       ->allow_extra_args(false);
-  command.add_option("--env-file", flags.env_file, "File of variables, one KEY=VALUE a line")
+  command
+      .add_option("--env-file", flags.env_file,
+                  "File of variables, with one KEY=VALUE in each line")
       ->check(CLI::ExistingFile);
-  command.add_option("--domain", flags.domain, "Custom domain; the tier has to allow it");
+  command.add_option("--domain", flags.domain, "Custom domain, if the tier allows it");
   command.add_option("--health-path", flags.health_path,
-                     "Path that answers 200 to 399 when the container is ready");
+                     "Path that answers with a status from 200 to 399 when the container is ready");
   CLI::Option* user = command.add_option("--registry-username", flags.registry_username,
                                          "User name for the image's registry");
   command
@@ -130,8 +131,8 @@ void create(Run& run, const DeployFlags& flags) {
   body["name"] = flags.name;
   const json answer = run.api().post("/api/deploy/apps", body);
   show(run, answer, flags.waiting,
-       flags.name + " is on its way to " + answer.at("url").get<std::string>() +
-           "; `berth deploy status " + flags.name + "` follows it.");
+       flags.name + " will be served at " + answer.at("url").get<std::string>() +
+           "; follow it with `berth deploy status " + flags.name + "`.");
 }
 
 void update(Run& run, const DeployFlags& flags) {
@@ -141,7 +142,7 @@ void update(Run& run, const DeployFlags& flags) {
     if (body.value(field, json()) == "none") body[field] = nullptr;
   if (body.empty())
     throw Failure(Exit::usage, "nothing to change",
-                  "`berth deploy update --help` lists what can be.");
+                  "`berth deploy update --help` lists what can be changed.");
   const json answer = run.api().call(
       {.method = "PATCH", .path = deployment_path(run.api(), flags.name), .body = body});
   show(run, answer, flags.waiting, flags.name + " is " + cell(answer, "status") + ".");
@@ -157,7 +158,7 @@ void remove(Run& run, const DeployFlags& flags) {
   const std::string id = deployment_id(run.api(), flags.name);
   confirm("Delete " + flags.name + " for good?", flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = "/api/deploy/apps/" + id});
-  run.out().done(answer, flags.name + " is deleted; its name is free.");
+  run.out().done(answer, flags.name + " was deleted; its name is free.");
 }
 
 void status(Run& run, const DeployFlags& flags) {
@@ -208,7 +209,7 @@ void add_update(CLI::App& deploy, Run& run) {
 }
 
 void add_looks(CLI::App& deploy, Run& run) {
-  add_command(deploy, "list", "List the deployments of the app in use", [&run] {
+  add_command(deploy, "list", "List the deployments of the current app", [&run] {
     const json body = run.api().all("/api/deploy/apps", "deployments");
     run.out().list(body, body.at("deployments"),
                    {{"NAME", "name"},
@@ -232,7 +233,7 @@ void add_looks(CLI::App& deploy, Run& run) {
   add_name(*command, *looked);
   add_wait(*command, looked->waiting);
   const Flags past = std::make_shared<DeployFlags>();
-  add_name(*add_command(deploy, "history", "List what was done with a deployment, and the results",
+  add_name(*add_command(deploy, "history", "List what was done with a deployment, with the results",
                         [&run, past] {
                           const json body =
                               run.api().get(deployment_path(run.api(), past->name, "/logs"));
@@ -258,8 +259,8 @@ void add_actions(CLI::App& deploy, Run& run) {
   add_name(*restart, *restarted);
   add_wait(*restart, restarted->waiting);
   const Flags back = std::make_shared<DeployFlags>();
-  CLI::App* rollback =
-      add_command(deploy, "rollback", "Roll a deployment back to an earlier rollout", [&run, back] {
+  CLI::App* rollback = add_command(
+      deploy, "rollback", "Return a deployment to what an earlier rollout ran", [&run, back] {
         const json body = back->to_log.empty() ? json::object() : json{{"to_log_id", back->to_log}};
         act(run, *back, "rollback", body);
       });
@@ -270,13 +271,14 @@ void add_actions(CLI::App& deploy, Run& run) {
   CLI::App* end = add_command(deploy, "delete", "Delete a deployment for good",
                               [&run, gone] { remove(run, *gone); });
   add_name(*end, *gone);
-  end->add_flag("--yes,-y", gone->yes, "Don't ask");
+  end->add_flag("--yes,-y", gone->yes, "Don't ask for confirmation");
 }
 
 }  // namespace
 
 void add_deploy_commands(CLI::App& root, Run& run) {
-  CLI::App* deploy = add_group(root, "deploy", "Deployments: containers on a sub-domain each");
+  CLI::App* deploy =
+      add_group(root, "deploy", "Deployments: containers, each on a sub-domain of its own");
   add_creation(*deploy, run);
   add_up_command(*deploy, run);
   add_looks(*deploy, run);

@@ -78,17 +78,17 @@ void events(Run& run, const std::string& name, bool until_running) {
 
 void add_follow_commands(CLI::App& deploy, Run& run) {
   const auto flags = std::make_shared<LogFlags>();
-  CLI::App* command = add_command(deploy, "logs", "Show what a deployment's container writes",
+  CLI::App* command = add_command(deploy, "logs", "Show the output of a deployment's container",
                                   [&run, flags] { logs(run, *flags); });
   command->add_option("NAME", flags->name, "Name or id of the deployment")->required();
-  CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Continue as lines come");
-  command->add_option("--tail", flags->tail, "Only show this many of the last lines")
+  CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Keep printing new lines");
+  command->add_option("--tail", flags->tail, "Print at most this many of the last lines")
       ->check(CLI::Range(0, most_lines));
   command->add_option("--since", flags->since,
-                      "Only show lines since this time, or of the last 10m or 2h");
+                      "Print only lines since this time, or of the last 10m or 2h");
   command
       ->add_flag("--previous,-p", flags->previous,
-                 "Show the log of the container before, as after a crash")
+                 "Print the output of the run before, for example after a crash")
       ->excludes(follows);
 
   const auto name = std::make_shared<std::string>();

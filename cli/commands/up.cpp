@@ -28,7 +28,7 @@ std::vector<Plan> plans_for(Run& run, const UpFlags& flags) {
   const auto text = flags.file == "-" ? std::optional(all_of_stdin()) : read_file(flags.file);
   if (!text)
     throw Failure(Exit::usage, "there is no file " + flags.file,
-                  "--file names another one; `man berth` shows an example.");
+                  "Name another one with --file; `man berth` shows an example.");
   const std::vector<json> orders = parse_orders(*text, flags.file);
   const json live = run.api().all("/api/deploy/apps", "deployments");
   std::vector<Plan> plans;
@@ -61,7 +61,7 @@ json apply(Api& api, const Plan& plan) {
 json applied(Api& api, const Plan& plan) {
   try {
     json row = apply(api, plan);
-    say(plan.name + (plan.kind == Plan::Kind::create ? " is created" : " is changed"));
+    say(plan.name + (plan.kind == Plan::Kind::create ? " will be created" : " will be changed"));
     return row;
   } catch (const Failure& failure) {
     Failure named(failure.exit, plan.name + ": " + failure.what(), failure.advice,
@@ -103,7 +103,7 @@ void up(Run& run, const UpFlags& flags) {
     return;
   }
   std::cerr << all_described(plans);
-  confirm("Go on?", flags.yes);
+  confirm("Continue?", flags.yes);
   json rows = json::array();
   for (const Plan& plan : plans)
     if (plan.kind != Plan::Kind::nothing) rows.push_back(applied(run.api(), plan));
@@ -123,14 +123,17 @@ void up(Run& run, const UpFlags& flags) {
 
 void add_up_command(CLI::App& deploy, Run& run) {
   const auto flags = std::make_shared<UpFlags>();
-  CLI::App* command =
-      add_command(deploy, "up", "Apply a berth.yaml: show the difference, then create or change",
-                  [&run, flags] { up(run, *flags); });
-  command->add_option("--file,-f", flags->file, "File; - reads stdin")->capture_default_str();
-  command->add_flag("--dry-run,-n", flags->dry_run, "Only show the difference");
-  command->add_flag("--yes,-y", flags->yes, "Don't ask");
+  CLI::App* command = add_command(
+      deploy, "up", "Apply a berth.yaml: show the differences, then create or change deployments",
+      [&run, flags] { up(run, *flags); });
+  command->add_option("--file,-f", flags->file, "File to apply; - reads stdin")
+      ->capture_default_str();
+  command->add_flag("--dry-run,-n", flags->dry_run, "Only show the differences");
+  command->add_flag("--yes,-y", flags->yes, "Don't ask for confirmation");
   command->add_flag("--wait,-w", flags->wait, "Wait until all of them run, and print each step");
-  command->add_option("--timeout", flags->timeout, "Seconds to wait for each at most")
+  command
+      ->add_option("--timeout", flags->timeout,
+                   "Greatest number of seconds to wait for each deployment")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
 }

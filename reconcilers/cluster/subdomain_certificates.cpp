@@ -61,7 +61,7 @@ SubdomainCertificates::Answer SubdomainCertificates::order(const deployments::De
     granted_.insert(row.id);
     return Answer::granted;
   }
-  log::warning("no certificate is ordered for a sub-domain",
+  log::warning("no certificate was ordered for a sub-domain",
                {{"deployment", row.id}, {"domain", purchase.domain}, {"error", refusal->message}});
   std::erase_if(refused_until_,
                 [](const auto& entry) { return entry.second < SteadyClock::now(); });

@@ -47,7 +47,7 @@ std::optional<std::string> page_of(const std::string& url) {
   curl_easy_setopt(easy.get(), CURLOPT_WRITEDATA, &page);
   const CURLcode result = curl_easy_perform(easy.get());
   if (result == CURLE_OK) return page;
-  log::warning("Traefik's metrics can't be read", {{"error", curl_easy_strerror(result)}});
+  log::warning("Traefik's metrics couldn't be read", {{"error", curl_easy_strerror(result)}});
   return std::nullopt;
 }
 

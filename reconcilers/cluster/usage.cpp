@@ -65,7 +65,8 @@ Usage UsageReader::of(const deployments::Deployment& row) {
       add_measured(usage, Object::parse(client_.raw(path)));
     } catch (const std::exception& error) {
       // A cluster needn't have a metrics server; without one the API answers 404 or 503.
-      log::debug("no metrics of pods", {{"deployment", row.id}, {"error", error.what()}});
+      log::debug("a deployment's pod metrics couldn't be read",
+                 {{"deployment", row.id}, {"error", error.what()}});
     }
   }
   usage.requests = traefik_.requests(name_space, manifests::object_name(row.id), service_port);

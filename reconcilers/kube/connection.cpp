@@ -188,7 +188,8 @@ void Connection::drive(const HttpRequest& request, const AnswerReader& reader, T
     }
     if (running == 0) break;
     if (request.silence.count() > 0 && now - last_heard >= request.silence) {
-      transfer.silent = "nothing came for " + std::to_string(request.silence.count()) + " ms";
+      transfer.silent =
+          "nothing was received for " + std::to_string(request.silence.count()) + " ms";
       return;
     }
     curl_multi_poll(multi_.get(), nullptr, 0, int(longest_poll.count()), nullptr);
@@ -233,7 +234,7 @@ HttpAnswer Connection::run(const Endpoint& endpoint, const Access& access, bool 
     ~Added() { curl_multi_remove_handle(multi, easy); }
   };
   if (curl_multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK)
-    throw std::runtime_error("libcurl: a handle can't be added");
+    throw std::runtime_error("libcurl can't add a handle");
   const Added added{multi_.get(), easy_.get()};
   const std::stop_callback wake(stop, [this] { curl_multi_wakeup(multi_.get()); });
   drive(request, reader, transfer, stop);

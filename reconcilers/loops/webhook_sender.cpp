@@ -44,7 +44,7 @@ struct WebhookSender::Transfer {
     // us.
     if (closed_address) return "its host has no public address";
     if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
-      return "its answer is no HTTP/1.1";
+      return "its answer isn't HTTP/1.1";
     return curl_easy_strerror(code);
   }
 
@@ -127,7 +127,7 @@ void WebhookSender::send(WebhookRequest request) {
   prepare(*transfer);
   CURL* const easy = transfer->easy.get();
   if (curl_multi_add_handle(multi_.get(), easy) != CURLM_OK)
-    throw std::runtime_error("libcurl: a handle can't be added");
+    throw std::runtime_error("libcurl can't add a handle");
   transfers_.emplace(easy, std::move(transfer));
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("the second factor is enabled within ten minutes of the login without 
   const std::string secret = a.set_up();
   a.g.world.clock.advance(10min - 1ms);
   CHECK(a.post("/api/auth/totp/enable", {{"code", a.code(secret)}}).status == 200);
-  CHECK_THAT(a.newest_mail(), Catch::Contains("login now asks for a second factor"));
+  CHECK_THAT(a.newest_mail(), Catch::Contains("logging in now requires a second factor"));
 }
 
 TEST_CASE("later, a session that somebody took can't enable a second factor of theirs") {
@@ -90,7 +90,7 @@ TEST_CASE("new recovery codes ask for a fresh proof, and are told by mail") {
   Account a;
   const auto [secret, old_codes] = a.enabled();
   CHECK(a.post("/api/auth/totp/recovery-codes").status == 200);
-  CHECK_THAT(a.newest_mail(), Catch::Contains("new recovery codes were made"));
+  CHECK_THAT(a.newest_mail(), Catch::Contains("new recovery codes were created"));
   a.wait();
   CHECK(a.post("/api/auth/totp/recovery-codes").error() == stale);
   CHECK(a.post("/api/auth/totp/recovery-codes", json::object()).error() == stale);
@@ -155,7 +155,7 @@ TEST_CASE("changes of the account's safety are told by mail") {
   SECTION("the second factor goes") {
     CHECK(a.post("/api/auth/totp/disable", {{"password", password}, {"code", codes[0]}}).status ==
           200);
-    CHECK_THAT(a.newest_mail(), Catch::Contains("no longer asks for a second factor"));
+    CHECK_THAT(a.newest_mail(), Catch::Contains("no longer requires a second factor"));
   }
   SECTION("the password") {
     const json change = {{"current_password", password}, {"new_password", "staple battery horse"}};

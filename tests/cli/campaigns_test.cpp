@@ -39,7 +39,7 @@ TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
   CHECK(ada.must({"apps", "balance"}).out == "3000 points\n");
   CHECK(ada.berth({"campaigns", "cancel", "Spring"}).code == 2);
   CHECK(ada.must({"campaigns", "cancel", "Spring", "--yes"}).out ==
-        "Cancelled; 1800 points came back.\n");
+        "Cancelled; 1800 points were refunded.\n");
   const std::string end = ada.must({"campaigns", "show", id}).out;
   CHECK(end.find("Refunded:   1800\n") != std::string::npos);
   CHECK(end.find("Ended by:   cancelled\n") != std::string::npos);
@@ -79,7 +79,7 @@ TEST_CASE("stats draw a chart of the days") {
   CHECK(body.at("summary").at("total_impressions") == 3);
   const std::string table = ada.must({"campaigns", "stats", id}).out;
   CHECK(table.find("Impressions:  3") != std::string::npos);
-  CHECK(table.find("Impressions a day (UTC)") != std::string::npos);
+  CHECK(table.find("Impressions by day (UTC)") != std::string::npos);
   CHECK(table.find("█  3  0 clicks, 30 points") != std::string::npos);
   CHECK(ada.must({"campaigns", "stats", "Spring"}, "", {{"LC_ALL", "C"}}).out.find("#  3") !=
         std::string::npos);

@@ -63,7 +63,7 @@ TEST_CASE("an answer that isn't berth's is no empty list") {
   }
 }
 
-TEST_CASE("a server that sends its callers elsewhere is told, and isn't followed") {
+TEST_CASE("a server that redirects to another address is told, and isn't followed") {
   const Odd odd([](const httplib::Request&, httplib::Response& response) {
     response.set_redirect("https://berth.example.org/x", 301);
   });

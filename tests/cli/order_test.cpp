@@ -142,7 +142,7 @@ TEST_CASE("variables are the whole set, and their values can't be compared") {
         "~ shop: change\n"
         "    + env_vars.NEW: (set)\n"
         "    - env_vars.OLD\n"
-        "    = env_vars.LOG_LEVEL: sent again, changed only if it differs\n");
+        "    = env_vars.LOG_LEVEL: is sent again, but changes only if it differs\n");
 }
 
 TEST_CASE("credentials for a registry are sent and never shown") {

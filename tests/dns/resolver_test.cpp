@@ -75,7 +75,7 @@ TEST_CASE("no such name and no such record are told apart, at the end of a chain
   const Answer dangling = resolver.look_up("old.example", Type::a);
   CHECK(dangling.kind == Kind::no_such_name);
   CHECK(dangling.chain == Texts{"gone.example"});
-  CHECK(dangling.problem == "there is no name gone.example");
+  CHECK(dangling.problem == "there is no such name: gone.example");
   CHECK(resolver.look_up("bare.example", Type::aaaa).kind == Kind::no_data);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("circles and endless chains end") {
     Server server(zone({alias("a.example", "b.example"), alias("b.example", "a.example")}));
     const Answer answer = Resolver(quick(server)).look_up("a.example", Type::a);
     CHECK(answer.kind == Kind::no_data);
-    CHECK(answer.problem == "its CNAME records lead in a circle");
+    CHECK(answer.problem == "its CNAME records form a loop");
     CHECK(server.questions() == 2);
   }
   SECTION("a name that is its own alias") {

@@ -188,7 +188,7 @@ TEST_CASE("a watch that is silent for too long is dead") {
     CHECK(std::chrono::steady_clock::now() - start >= 1s);
     CHECK(result.events.size() == 1);
     CHECK(result.error.unreachable());
-    CHECK_THAT(result.error.what(), Catch::Contains("nothing came for"));
+    CHECK_THAT(result.error.what(), Catch::Contains("nothing was received for"));
   }
   SECTION("not while something comes") {
     const auto start = std::chrono::steady_clock::now();

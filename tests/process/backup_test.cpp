@@ -273,7 +273,7 @@ TEST_CASE("a backup is on the record, and its secrets are in no log") {
   Berthd berthd({"--log-level", "debug"});
   const Desk desk;
   check_works(desk.backup(berthd));
-  CHECK_THAT(berthd.log_text(), Contains("a backup was asked for"));
+  CHECK_THAT(berthd.log_text(), Contains("a backup was requested"));
   CHECK_THAT(berthd.log_text(), !Contains("correct horse"));
   CHECK_THAT(berthd.log_text(), !Contains(berthd.internal_secret()));
   // Whatever lies in the data directory is for its owner alone.

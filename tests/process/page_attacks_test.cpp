@@ -304,8 +304,9 @@ TEST_CASE("the consent page names what a session is for, and the user can keep i
   };
   const std::string ticked = "value=\"full\" checked", box = "name=\"session_access\"";
   const Answer page = expect(200, p.browser.open(p.authorization_path()));
-  CHECK_THAT(page.text, Contains("Let it act as you") && Contains("chat") && Contains("friends") &&
-                            Contains("block people") && Contains("avatar") && Contains(ticked));
+  CHECK_THAT(page.text, Contains("Let the app act as you") && Contains("chat") &&
+                            Contains("friends") && Contains("block people") && Contains("avatar") &&
+                            Contains(ticked));
 
   // Without the box that isn't ticked, as browsers send it.
   const std::string reads = session_token_of(p, p.browser.send("/consent", form));
@@ -325,7 +326,7 @@ TEST_CASE("the consent page names what a session is for, and the user can keep i
   CHECK_THAT(expect(200, change("read")).text, Contains("can’t act as you"));
   CHECK_FALSE(may_act(reads));
   CHECK_THAT(expect(422, change("everything")).text, Contains("must be full or read"));
-  CHECK_THAT(expect(200, change("full")).text, Contains("It can act as you"));
+  CHECK_THAT(expect(200, change("full")).text, Contains("The app can act as you"));
   CHECK(may_act(reads));
 }
 
@@ -352,7 +353,8 @@ TEST_CASE("an app that takes no session tokens isn't asked about, and can't get 
   expect(200, p.browser.open(p.authorization_path()));
   take_session_tokens(true);
   const Answer again = expect(409, p.browser.send("/consent", form));
-  CHECK_THAT(again.text, Contains("Let it act as you") && Contains("changed what it asks for"));
+  CHECK_THAT(again.text,
+             Contains("Let the app act as you") && Contains("changed what it asks for"));
 }
 
 TEST_CASE("consent can't be forged") {

@@ -162,7 +162,7 @@ TEST_CASE("a cluster without cert-manager says so, runs its deployments, and may
   REQUIRE(shop.world.is(shop.id, Status::running));
   REQUIRE(shop.world.is_refused(shop.id, Reason::certificate_failed));
   CHECK(shop.world.claim(shop.id).message ==
-        "the cluster has no cert-manager that would issue a certificate");
+        "the cluster has no cert-manager, which would issue certificates");
   CHECK(shop.world.engine().cluster_state().connected);
   const size_t asked = shop.cluster.count("list", "certificates");
   REQUIRE(shop.world.settles());

@@ -92,7 +92,7 @@ const json& env_of(const json& body) {
   const json& env_vars = field_or_null(body, "env_vars");
   const json& env = field_or_null(body, "env");
   if (!env_vars.is_null() && !env.is_null())
-    throw invalid_field("env", "and env_vars are the same: send one of them");
+    throw invalid_field("env", "and env_vars have the same meaning; send only one of them");
   return env_vars.is_null() ? env : env_vars;
 }
 
@@ -166,8 +166,8 @@ Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) 
                    {"name", row.name},
                    {"status", deployments::to_string(row.status)},
                    {"url", url_of(row, services)},
-                   {"message", "the deployment is on its way; GET /api/deploy/apps/" + row.id +
-                                   "/status follows it"}}};
+                   {"message", "the deployment was accepted; follow it at GET /api/deploy/apps/" +
+                                   row.id + "/status"}}};
 }
 
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
@@ -262,7 +262,7 @@ Reply deployment_metrics(const Call& call, const Services& services) {
 
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services&) {
   const Deployment row = deployments::destroy(tx, actor_of(call), call.id());
-  return {.body = {{"message", "the deployment is deleted; its name is free"}, {"id", row.id}}};
+  return {.body = {{"message", "the deployment was deleted; its name is free"}, {"id", row.id}}};
 }
 
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {

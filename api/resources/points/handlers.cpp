@@ -18,7 +18,7 @@ std::int64_t decode_spent_amount(const json& body) {
   const bool too_large = amount != body.end() && amount->is_number() &&
                          std::abs(amount->get<double>()) > double(ledger::max_points);
   if (amount == body.end() || !(amount->is_number_integer() || too_large))
-    throw Error(Code::malformed_request, "amount must be there and a whole number");
+    throw Error(Code::malformed_request, "amount must be a whole number");
   if (too_large || amount->get<std::int64_t>() < 1)
     throw invalid_field("amount", "must be an integer from 1 to 9007199254740991");
   return amount->get<std::int64_t>();
@@ -132,7 +132,7 @@ Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply award_points(db::Tx&, const Call&, const Services&) {
-  throw Error(Code::forbidden, "points:award is deprecated: admins alone award points");
+  throw Error(Code::forbidden, "points:award is deprecated: only admins can award points");
 }
 
 Reply app_balance(db::Tx& tx, const Call& call, const Services&) {
@@ -146,7 +146,7 @@ Reply operator_analytics(db::Tx& tx, const Call& call, const Services&) {
   if (!app) throw Error(Code::app_not_found, "the app was deleted");
   if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
     throw Error(Code::insufficient_scope,
-                "the token must be of the app's owner, or have the scope app:balance:read");
+                "the token must belong to the app's owner or have the scope app:balance:read");
   const int window = window_of(call);
   const points::Analytics figures = points::analytics(tx, app_id, window);
   return {.body = {{"total_users", figures.total_users},

@@ -20,19 +20,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr long connect_timeout_s = 10;
-// berthd copies and checks the whole database before the first byte comes.
+// berthd copies and checks the whole database before it sends the first byte.
 constexpr long longest_silence_s = 15 * 60;
 constexpr long longest_s = 6 * 60 * 60;
 constexpr size_t most_of_a_refusal = 4 * 1024;
 constexpr const char* size_header = "x-archive-size:";
 
-// The file while it isn't complete: beside its place, with a name that the next try uses again.
+// The incomplete archive: a file beside its final place, whose name the next attempt uses again.
 class Partial {
  public:
   explicit Partial(const fs::path& file)
       : place_(file), path_(file.string() + ".partial"), file_(path_, O_WRONLY | O_CREAT) {
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
-      throw std::runtime_error(path_.string() + ": another backup writes it right now");
+      throw std::runtime_error(path_.string() + ": another backup is writing this file");
     if (::ftruncate(file_.get(), 0) != 0)
       throw std::runtime_error(path_.string() + ": " + std::strerror(errno));
   }
@@ -56,7 +56,7 @@ class Partial {
   bool complete_ = false;
 };
 
-// What comes in: an archive, or a refusal.
+// The answer that arrives: an archive or an error.
 class Arrival {
  public:
   Arrival(CURL* easy, Partial& partial, const sealed_file::Opening& opening,
@@ -76,7 +76,7 @@ class Arrival {
           std::strtoull(line.c_str() + std::strlen(size_header), nullptr, 10);
     return size;
   }
-  // libcurl is C: no exception may pass through it.
+  // libcurl is written in C, so exceptions must not pass through it.
   static size_t on_body(const char* data, size_t, size_t size, void* self) {
     auto& arrival = *static_cast<Arrival*>(self);
     try {
@@ -92,7 +92,7 @@ class Arrival {
     if (failure_) std::rethrow_exception(failure_);
     if (code != CURLE_OK)
       throw std::runtime_error(url + ": " + curl_easy_strerror(code) +
-                               (code == CURLE_PARTIAL_FILE ? "; berthd's log says more" : ""));
+                               (code == CURLE_PARTIAL_FILE ? "; berthd's log has the reason" : ""));
     if (status() != 200) throw std::runtime_error(url + " refuses: " + refusal());
     opener_.finish();
   }
@@ -113,7 +113,7 @@ class Arrival {
     got_ += bytes.size();
     progress_(got_, expected_);
   }
-  // The message of an error in any of the API's shapes.
+  // Returns the message of an error in any of the forms of the API.
   std::string refusal() const {
     const auto body = nlohmann::json::parse(refusal_, nullptr, false);
     for (const char* place : {"/error/message", "/message", "/errors/detail"}) {

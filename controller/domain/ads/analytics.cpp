@@ -25,7 +25,7 @@ std::vector<DayRow> days(db::Tx& tx, const std::string& campaign_id, std::int64_
 
 std::vector<DayRow> recounted(db::Tx& tx, const std::string& campaign_id, std::int64_t first,
                               std::int64_t last) {
-  // Milliseconds of a day; times are after 1970.
+  // A day has 86,400,000 milliseconds. All times are after 1970.
   return read(
       tx.query("SELECT inserted_at / 86400000 AS day, sum(event_type = 'impression'), "
                "sum(event_type = 'click'), sum(CASE event_type WHEN 'impression' THEN "

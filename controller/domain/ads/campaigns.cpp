@@ -47,13 +47,13 @@ Campaign campaign_of(const db::Query& row) {
 }
 
 Error has_ended(const Campaign& campaign) {
-  // One whose ends_at has come is over before the loop comes by.
+  // A campaign whose ends_at has come counts as ended even before the loop ends it.
   return Error(Code::invalid_state, campaign.is_live() ? "the campaign has ended"
                                                        : "the campaign is " + campaign.status);
 }
 
-// The app's points to the campaign (`budget`) and the treasury (the rest of `payment`): one
-// transaction of the ledger.
+// Moves the app's points to the campaign (`budget`) and the treasury (the rest of `payment`), in
+// one transaction of the ledger.
 void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment, std::int64_t budget) {
   ledger::Transaction transaction = {
       .kind = "campaign_payment", .legs = {}, .memo = "campaign " + campaign.id};
@@ -66,13 +66,13 @@ void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment, std::int64_
 }
 
 void check(const Order& order, Instant now) {
-  // Apps that show the ad are given it.
+  // The name is sent to apps that show the ad.
   if (is_blank(order.name) || has_controls(order.name, Lines::one))
-    throw invalid_field("name", "must be one line that can be seen, without control characters");
+    throw invalid_field("name", "must be a visible line without control characters");
   if (!is_surface_type(order.surface_type))
     throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
   if (budget_of(order.total_payment) < order.payout_rate)
-    throw invalid_field("total_payment", "must be large enough for one impression: its budget of " +
+    throw invalid_field("total_payment", "must pay for at least one impression: its budget of " +
                                              std::to_string(budget_of(order.total_payment)) +
                                              " is below payout_rate");
   if (order.ends_at && *order.ends_at <= now)
@@ -82,7 +82,7 @@ void check(const Order& order, Instant now) {
   if (order.targeting_metadata) ads::parse_targeting(*order.targeting_metadata);
 }
 
-// A purchase is refunded once all of its campaigns were cancelled.
+// Marks a purchase as refunded if all of its campaigns were cancelled.
 void note_purchase(db::Tx& tx, const Campaign& campaign) {
   if (!campaign.purchase_id) return;
   tx.execute(
@@ -92,8 +92,8 @@ void note_purchase(db::Tx& tx, const Campaign& campaign) {
       *campaign.purchase_id, tx.now());
 }
 
-// The one place where campaigns end: whatever follows from an end belongs here. Returns what went
-// back to the app.
+// All campaigns end here, so everything that follows from an end belongs here. Returns how many
+// points went back to the app.
 std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason) {
   const char* status = reason == "exhausted" ? "exhausted" : "cancelled";
   const int rows = tx.execute(
@@ -215,7 +215,7 @@ Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int6
 
 Cancelled cancel(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Campaign campaign = get_owned(tx, actor, id);
-  // What the clock has ended is ended, whether or not the loop has come by.
+  // A campaign whose time is over is recorded as ended even if the loop hasn't ended it yet.
   const bool ended = campaign.is_live() && campaign.is_over(tx.now());
   const std::int64_t refunded = end(tx, campaign, ended ? "ended" : "cancelled");
   return {.campaign = *find(tx, id), .refunded = refunded};

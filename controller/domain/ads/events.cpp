@@ -10,7 +10,8 @@
 namespace berth::ads {
 namespace {
 
-constexpr int looked_back = 32;  // impressions that a click without a token may be of
+// How many impressions are searched for the one of a click without a token.
+constexpr int looked_back = 32;
 
 struct Impression {  // a row of ad_impressions
   std::string id;
@@ -41,9 +42,9 @@ std::optional<Impression> first(db::Query rows) {
                     .is_used = rows.flag(6)};
 }
 
-// What a report comes to, before its row is written.
+// The result of a report, before its row is written.
 struct Outcome {
-  std::optional<std::string> unpaid_reason = {};  // empty: it counts
+  std::optional<std::string> unpaid_reason = {};  // empty if the report counts
   std::optional<Impression> impression = {};
   std::optional<std::string> clicked_event_id = {};
   std::int64_t viewer_reward = 0;
@@ -115,7 +116,8 @@ class Recording {
                campaign_.id) >= rules_.viewer_daily_impressions;
   }
 
-  // An operator that shows his own campaign without having been served pays himself.
+  // Records an impression that wasn't served. It is paid only if the reporting app has the same
+  // owner as the campaign, who then pays themselves.
   Outcome unserved() {
     if (campaign_.status != "active" || campaign_.is_over(tx_.now()))
       return unpaid("campaign_not_active");
@@ -126,7 +128,7 @@ class Recording {
                                           .to = ledger::app_account(report_.app_id),
                                           .amount = campaign_.payout_rate,
                                           .memo = "campaign " + campaign_.id});
-    // All that is left is reserved for those that were served.
+    // Everything that is left is reserved for impressions that were served.
     if (!moved) return unpaid("not_served");
     tx_.notify(db::Topic::campaign, campaign_.id);
     spend();
@@ -152,7 +154,8 @@ class Recording {
     campaigns::exhaust_if_spent(tx_, campaign_.id);
   }
 
-  // Of a campaign of one's own, too: whoever looks at one of the apps has a token that reports.
+  // Counts the view, also for an owner's own campaign, because everybody who uses one of the
+  // owner's apps has a token that can report views.
   void count_view() {
     tx_.execute(
         "INSERT INTO ad_views (user_id, day, campaign_id, impressions) VALUES ($1, $2, $3, 1) "
@@ -191,7 +194,7 @@ class Recording {
     return paid.points;
   }
 
-  // The paid impression's event of this reservation.
+  // Returns the event of the paid impression that this reservation belongs to.
   std::optional<std::string> seen_of(const std::string& impression_id) {
     auto rows = tx_.query(
         "SELECT id FROM ad_events WHERE impression_id = $1 AND event_type = 'impression' AND "
@@ -199,7 +202,7 @@ class Recording {
         impression_id);
     return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
   }
-  // The newest one without a click, or the newest one.
+  // Returns the newest impression without a click or, if all have one, the newest.
   std::optional<std::string> newest_seen() {
     auto rows = tx_.query(
         "SELECT id FROM (SELECT id FROM ad_events WHERE campaign_id = $1 AND app_id = $2 AND "
@@ -218,7 +221,7 @@ class Recording {
   const rewards::Rules& reward_rules_;
   const Report& report_;
   const campaigns::Campaign& campaign_;
-  std::string owner_id_;  // of the app that reports
+  std::string owner_id_;  // the owner of the app that reports
 };
 
 void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign,

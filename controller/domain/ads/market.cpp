@@ -45,7 +45,7 @@ Pricing pricing_of(const db::Query& row) {
           .demand = row.integer(9)};
 }
 
-// The same figures as the columns of ad_rates have, from the events of the window.
+// Computes the figures that ad_rates stores from the events of the window.
 std::vector<Rate> measured(db::Tx& tx) {
   std::vector<Rate> all = rates(tx);
   std::vector<std::int64_t> counts;
@@ -66,7 +66,7 @@ std::vector<Rate> measured(db::Tx& tx) {
 
 void check(db::Tx& tx, const Pricing& pricing) {
   if (!find_placement(tx, pricing.ad_placement_id))
-    throw invalid_field("ad_placement_id", "must be that of a placement");
+    throw invalid_field("ad_placement_id", "must be the id of a placement");
   if (pricing.min_rate > pricing.base_rate || pricing.base_rate > pricing.max_rate)
     throw invalid_field("base_rate", "must be from min_rate to max_rate");
   if (pricing.effective_until && *pricing.effective_until <= pricing.effective_from)
@@ -77,7 +77,9 @@ void check(db::Tx& tx, const Pricing& pricing) {
           "(effective_until IS NULL OR effective_until > $3) AND ($4 IS NULL OR effective_from < "
           "$4)",
           pricing.ad_placement_id, pricing.id, pricing.effective_from, pricing.effective_until) > 0;
-  if (meets) throw invalid_field("effective_from", "meets another pricing of this placement");
+  if (meets)
+    throw invalid_field("effective_from",
+                        "must not overlap with another pricing of this placement");
 }
 
 }  // namespace
@@ -88,7 +90,7 @@ Placement create_placement(db::Tx& tx, const Placement& placement) {
   if (placement.app_id &&
       tx.number("SELECT count(*) FROM apps WHERE id = $1 AND deleted_at IS NULL",
                 *placement.app_id) == 0)
-    throw invalid_field("app_id", "must be that of an app");
+    throw invalid_field("app_id", "must be the id of an app");
   const std::string id = new_uuid(tx.now());
   tx.execute(
       "INSERT INTO ad_placements (id, name, surface_type, app_id, description, is_active, "
@@ -210,7 +212,8 @@ Pricing current_pricing(db::Tx& tx, const std::string& ad_placement_id) {
       "AND p.ad_placement_id = $2 ORDER BY p.effective_from DESC LIMIT 1";
   auto rows = tx.query(sql, tx.now(), ad_placement_id);
   if (!rows.next())
-    throw Error(Code::pricing_not_found, "the placement has no pricing, or there is none");
+    throw Error(Code::pricing_not_found,
+                "the placement has no pricing at present, or there is no such placement");
   return pricing_of(rows);
 }
 

@@ -71,31 +71,34 @@ Purchase purchase_of(const db::Query& row) {
 }
 
 void check(const Package& package, const PurchaseOrder& order) {
-  if (!package.is_active) throw invalid_field("ad_package_id", "isn't offered any more");
+  if (!package.is_active) throw invalid_field("ad_package_id", "is no longer offered");
   std::set<std::string> types;
   std::int64_t impressions = 0;
   for (const WantedSurface& surface : order.surfaces) {
     if (!types.insert(surface.surface_type).second)
-      throw invalid_field("surfaces", "must name each surface type once");
+      throw invalid_field("surfaces", "must name each surface type only once");
     impressions += surface.impressions;
   }
   if (std::int64_t(types.size()) < package.min_surfaces)
-    throw invalid_field("surfaces", "must be " + std::to_string(package.min_surfaces) + " or more");
+    throw invalid_field("surfaces",
+                        "must have at least " + std::to_string(package.min_surfaces) + " entries");
   if (impressions < package.min_impressions)
-    throw invalid_field("surfaces", "must have " + std::to_string(package.min_impressions) +
-                                        " impressions or more");
+    throw invalid_field(
+        "surfaces",
+        "must have at least " + std::to_string(package.min_impressions) + " impressions in total");
 }
 
 BoughtSurface priced(db::Tx& tx, const Package& package, const WantedSurface& wanted) {
   const std::int64_t rate = rate_of(tx, wanted.surface_type).effective_rate();
-  // Of which a hundredfold fits into 64 bits.
+  // Keeps a hundred times the price within 64 bits.
   if (wanted.impressions < 1 || wanted.impressions > ledger::max_points / rate)
-    throw invalid_field("surfaces", "must have impressions from 1 to 2^53-1 points' worth");
+    throw invalid_field(
+        "surfaces", "must have at least 1 impression each, and not cost more than 2^53-1 points");
   const std::int64_t subtotal = rate * wanted.impressions;
   const std::int64_t discount = subtotal * package.discount_percentage / 100;
   const std::int64_t charged = subtotal - discount;
   if (campaigns::budget_of(charged) < wanted.impressions)
-    throw invalid_field("surfaces", "would pay less than a point for an impression");
+    throw invalid_field("surfaces", "would pay less than one point for an impression");
   return {.surface_type = wanted.surface_type,
           .impressions = wanted.impressions,
           .rate = rate,
@@ -106,7 +109,7 @@ BoughtSurface priced(db::Tx& tx, const Package& package, const WantedSurface& wa
 
 void add(Purchase& purchase, const BoughtSurface& surface) {
   if (surface.charged > ledger::max_points - purchase.total_charged)
-    throw invalid_field("surfaces", "must cost 2^53-1 points at most");
+    throw invalid_field("surfaces", "must not cost more than 2^53-1 points");
   purchase.subtotal += surface.charged + surface.discount;
   purchase.discount_amount += surface.discount;
   purchase.total_charged += surface.charged;
@@ -184,8 +187,7 @@ Purchase get_owned_purchase(db::Tx& tx, const std::string& app_id, const std::st
   auto rows = tx.query(sql, id);
   if (!rows.next()) throw Error(Code::purchase_not_found, "there is no such purchase");
   Purchase purchase = purchase_of(rows);
-  if (purchase.app_id != app_id)
-    throw apps::foreign(tx, "the purchase", purchase.app_id, app_id);
+  if (purchase.app_id != app_id) throw apps::foreign(tx, "the purchase", purchase.app_id, app_id);
   return purchase;
 }
 

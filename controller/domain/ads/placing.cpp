@@ -57,26 +57,27 @@ campaigns::Campaign get_living(db::Tx& tx, const campaigns::Actor& actor, const 
   return campaign;
 }
 
-// Looks at the allocation of `placed`, which is stored already or will be.
+// Checks the allocation of `placed`, which is or will be stored.
 void check_allocation(db::Tx& tx, const campaigns::Campaign& campaign,
                       const CampaignPlacement& placed) {
   if (placed.allocated_budget < campaign.payout_rate)
-    throw invalid_field("allocated_budget", "must pay one impression at least");
+    throw invalid_field("allocated_budget", "must pay for at least one impression");
   const std::int64_t others = tx.number(
       "SELECT coalesce(sum(allocated_budget), 0) FROM campaign_placements WHERE campaign_id = $1 "
       "AND id <> $2 AND removed_at IS NULL",
       campaign.id, placed.id);
   if (placed.allocated_budget > campaign.budget - others)
-    throw invalid_field("allocated_budget", "must be within what the budget has left for it, " +
-                                                std::to_string(campaign.budget - others));
+    throw invalid_field("allocated_budget",
+                        "must not exceed what the campaign's budget has left for it, " +
+                            std::to_string(campaign.budget - others));
   if (placed.impressions_target < 1 ||
       placed.impressions_target > placed.allocated_budget / campaign.payout_rate)
     throw invalid_field("impressions_target",
-                        "must be from 1 to what the allocation pays, " +
+                        "must be from 1 to the number that the allocation pays for, " +
                             std::to_string(placed.allocated_budget / campaign.payout_rate));
 }
 
-// What doesn't fit into the choice would never be served.
+// Audiences beyond the limit would never be served, so they are refused.
 void check_audiences(const campaigns::Campaign& campaign, const CampaignPlacement& placed,
                      const Segment& added) {
   std::vector<Segment> segments = {added};
@@ -106,10 +107,10 @@ AudienceSegment audience_of(const db::Query& row) {
 
 void check(const AudienceSegment& segment) {
   if (!segment.game_type && !segment.play_tier && !segment.geography)
-    throw invalid_field("game_type", "or play_tier or geography is required");
+    throw invalid_field("game_type", "is required, or play_tier or geography");
   if (segment.metadata && segment.metadata->size() > max_metadata_bytes)
     throw invalid_field("metadata",
-                        "must be of " + std::to_string(max_metadata_bytes) + " bytes at most");
+                        "must have at most " + std::to_string(max_metadata_bytes) + " bytes");
 }
 
 }  // namespace
@@ -137,16 +138,17 @@ CampaignPlacement place(db::Tx& tx, const campaigns::Actor& actor, const std::st
   if (!placement || !placement->is_active)
     throw Error(Code::placement_not_found, "there is no such placement");
   if (placement->surface_type != campaign.surface_type)
-    throw invalid_field("ad_placement_id", "must be of the campaign's surface type");
+    throw invalid_field("ad_placement_id", "must have the campaign's surface type");
   const std::int64_t count = tx.number(
       "SELECT count(*) FROM campaign_placements WHERE campaign_id = $1 AND removed_at IS NULL",
       campaign_id);
   if (count >= max_campaign_placements)
-    throw invalid_field("ad_placement_id", "would be one placement too many");
+    throw invalid_field("ad_placement_id",
+                        "would exceed the number of placements that a campaign may have");
   if (tx.number("SELECT count(*) FROM campaign_placements WHERE campaign_id = $1 AND "
                 "ad_placement_id = $2 AND removed_at IS NULL",
                 campaign_id, placement->id) > 0)
-    throw Error(Code::invalid_state, "the campaign has this placement already");
+    throw Error(Code::invalid_state, "the campaign already has this placement");
   const CampaignPlacement placed = {.id = new_uuid(tx.now()),
                                     .campaign_id = campaign_id,
                                     .ad_placement_id = placement->id,
@@ -208,7 +210,8 @@ PlacementSegment add_segment(db::Tx& tx, const campaigns::Actor& actor,
   if (segment.value.empty() && segment.match_mode != "any")
     throw invalid_field("segment_value", "is required");
   if (std::int64_t(placed.segments.size()) >= max_placement_segments)
-    throw invalid_field("segment_type", "would be one segment too many");
+    throw invalid_field("segment_type",
+                        "would exceed the number of segments that a placement may have");
   check_audiences(campaign, placed, segment);
   const PlacementSegment added = {.id = new_uuid(tx.now()),
                                   .campaign_placement_id = placed.id,

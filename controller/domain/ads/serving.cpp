@@ -8,15 +8,17 @@
 namespace berth::ads {
 namespace {
 
-// From so many refusals in one choice on, they are remembered: a handful costs less than being
-// wrong for a moment.
+// If a choice meets this many refusals, they are remembered. A handful costs less than a moment of
+// wrong answers.
 constexpr size_t many_refusals = 16;
-constexpr std::int64_t owners_part = 4;  // a quarter of what a campaign can still pay
-constexpr int max_rounds = 4;            // of as many offers as a choice makes
+constexpr std::int64_t owners_part = 4;  // at most a quarter of what a campaign can still pay
+constexpr int max_rounds = 4;            // each makes as many offers as one choice can
 constexpr Duration full_for = std::chrono::seconds(1);
-constexpr size_t most_full = 10'000;  // apps, and campaigns of an app, that are remembered
+// How many apps, and how many campaigns of an app, are remembered.
+constexpr size_t most_full = 10'000;
 
-// Of the tier that the app was promoted to, else of the first one that anybody gets.
+// Reads the multiplier of the tier that the app was promoted to or, if there is none, of the first
+// tier that needs no approval.
 constexpr std::string_view advertiser_sql =
     "SELECT coalesce(t.ad_reach_multiplier, '1'), "
     "a.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL "
@@ -26,7 +28,7 @@ constexpr std::string_view advertiser_sql =
 
 struct Advertiser {  // an app with campaigns
   double reach = 1;
-  bool is_suspended = false;  // or its owner is
+  bool is_suspended = false;  // whether the app or its owner is suspended
 };
 
 double reach_of(const std::string& multiplier) {
@@ -53,7 +55,7 @@ std::vector<Segment> segments_of(db::Tx& tx, const std::string& campaign_placeme
   return segments;
 }
 
-// Where the campaign may be shown: everywhere, unless it has placements.
+// Returns where the campaign may be shown: everywhere, unless it has placements.
 std::vector<Choice::Slot> slots_of(db::Tx& tx, const std::string& campaign_id,
                                    const Targeting& targeting) {
   std::vector<Choice::Slot> slots;
@@ -87,7 +89,8 @@ Choice::Campaign candidate_of(db::Tx& tx, const campaigns::Campaign& campaign, d
           .reach = reach,
           .impressions = campaign.budget / campaign.payout_rate,
           .used = gone / campaign.payout_rate,
-          // A start in the past would be time that the plan is behind, and so weight for nothing.
+          // If the start were before the creation, the campaign would be behind its plan at once,
+          // and its weight too high.
           .starts_at =
               std::max(campaign.starts_at.value_or(campaign.inserted_at), campaign.inserted_at),
           .ends_at = campaign.ends_at,
@@ -95,8 +98,8 @@ Choice::Campaign candidate_of(db::Tx& tx, const campaigns::Campaign& campaign, d
 }
 
 struct Place {
-  std::string owner_id;           // of the app that asks
-  std::int64_t least_payout = 0;  // the placement's, by its pricing of now
+  std::string owner_id;           // the owner of the app that asks
+  std::int64_t least_payout = 0;  // from the placement's present pricing
 };
 
 Place place_of(db::Tx& tx, const ServeRequest& request) {
@@ -111,7 +114,7 @@ Place place_of(db::Tx& tx, const ServeRequest& request) {
                *request.ad_placement_id);
   if (!rows.next()) throw Error(Code::placement_not_found, "there is no such placement");
   if (rows.text(0) != request.surface_type)
-    throw invalid_field("surface_type", "must be that of the placement, " + rows.text(0));
+    throw invalid_field("surface_type", "must be the placement's, " + rows.text(0));
   if (const auto app = rows.text_or_null(1); app && *app != request.app_id)
     throw apps::foreign(tx, "the placement", *app, request.app_id);
   place.least_payout = tx.number(
@@ -142,7 +145,8 @@ bool has_room(db::Tx& tx, const Rules& rules, const campaigns::Campaign& campaig
   if (of_app >= rules.open_per_app) return false;
   const std::int64_t payable = (campaign.remaining + campaign.reserved) / campaign.payout_rate;
   const std::int64_t share = std::max<std::int64_t>(1, payable / owners_part);
-  // Of all apps of its owner; where all that is open is less, there is nothing to count.
+  // Counts the reservations of all apps of the owner. If all open ones together are fewer than the
+  // share, there is no need to count.
   return open < share ||
          tx.number(
              "SELECT count(*) FROM ad_impressions WHERE campaign_id = $1 AND app_id IN (SELECT id "
@@ -160,7 +164,8 @@ bool placement_has_room(db::Tx& tx, const std::string& campaign_placement_id) {
              campaign_placement_id, tx.now()) > 0;
 }
 
-// Nothing, and no change, where the tables say that the offer can't be taken.
+// Reserves the payout. Returns nothing, and changes nothing, if the tables say that the offer can't
+// be taken.
 std::optional<Served> reserve(db::Tx& tx, const Rules& rules, const ServeRequest& request,
                               const Choice::Offer& offer) {
   auto campaign = campaigns::find(tx, offer.campaign_id);
@@ -200,7 +205,7 @@ void CampaignIndex::refresh(db::Database& database) {
     return is_fresh_;
   };
   if (is_fresh()) return;
-  // Whoever comes while another one reads waits for what that one finds.
+  // A thread that comes while another one is reading waits for its result.
   const std::lock_guard one_at_a_time(refresh_mutex_);
   if (is_fresh()) return;
   std::unordered_set<std::string> ids;
@@ -212,7 +217,7 @@ void CampaignIndex::refresh(db::Database& database) {
     ids.swap(changed_);
   }
   try {
-    // Behind that, so that the snapshot has everything that was noted.
+    // The snapshot begins after the changes were taken, so that it contains all of them.
     database.read([&](db::Tx& tx) {
       if (all) load_all(tx);
       for (const std::string& id : ids) load(tx, id);
@@ -316,7 +321,8 @@ Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRe
                  return served.has_value();
                });
   if (!served)
-    throw Error(Code::no_ad_available, "there is no " + request.surface_type + " ad to show now");
+    throw Error(Code::no_ad_available,
+                "there is no " + request.surface_type + " ad to show at the moment");
   return *std::move(served);
 }
 

@@ -47,7 +47,8 @@ void check_web_url(Details& wrong, const std::string& field,
   const bool plain = url->find_first_of("\"<>") == std::string::npos;
   if (!read || !read->is_web() || read->has_user() || !plain || url->size() > max_url_length)
     wrong[field].push_back(
-        "must be an http or https URL with a host, without a user, of at most 2048 characters");
+        "must be an http or https URL with a host, without a user name, of at most 2048 "
+        "characters");
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ void check_profile(const Profile& profile) {
   if (characters(profile.app_description) > max_description_length)
     wrong["app_description"].push_back("must have at most 1000 characters");
   if (profile.redirect_uris.empty() || profile.redirect_uris.size() > max_redirect_uris)
-    wrong["redirect_uris"].push_back("must hold 1 to 10 URIs");
+    wrong["redirect_uris"].push_back("must have 1 to 10 URIs");
   for (const std::string& uri : profile.redirect_uris)
     if (const auto refusal = refuse_redirect_uri(uri)) wrong["redirect_uris"].push_back(*refusal);
   if (profile.allowed_origins.size() > max_origins)
@@ -72,9 +73,9 @@ void check_profile(const Profile& profile) {
   check_web_url(wrong, "logo_url", profile.logo_url);
   check_web_url(wrong, "website_url", profile.website_url);
   if (profile.allowed_scopes.empty())
-    wrong["allowed_scopes"].push_back("must hold at least one scope");
+    wrong["allowed_scopes"].push_back("must have at least one scope");
   if (!wrong.empty())
-    throw Error(Code::validation_failed, "the app can't be registered like this", wrong);
+    throw Error(Code::validation_failed, "some fields of the app are missing or wrong", wrong);
 }
 
 }  // namespace berth::apps

@@ -24,13 +24,13 @@ constexpr const char* request_columns =
     "SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at FROM "
     "scope_requests WHERE id = $1";
 
-// `app_id` empty: of any app.
+// Returns the pending request; of any app if `app_id` is empty.
 ScopeRequest get_pending(db::Tx& tx, const std::string& id, const std::string& app_id = "") {
   auto rows = tx.query(request_columns, id);
   if (!rows.next() || (!app_id.empty() && rows.text(1) != app_id))
     throw Error(Code::scope_request_not_found, "there is no such scope request");
   if (rows.text(3) != "pending")
-    throw Error(Code::invalid_state, "the scope request is " + rows.text(3) + " already");
+    throw Error(Code::invalid_state, "the scope request is already " + rows.text(3));
   return request_of(rows);
 }
 
@@ -52,7 +52,7 @@ ScopeRequest decide(db::Tx& tx, const std::string& id, const std::string& status
   auto rows = tx.query(request_columns, id);
   rows.next();
   const ScopeRequest decided = request_of(rows);
-  // Its owner knows of what he withdrew.
+  // The owner knows of a request that they withdrew themselves.
   if (status != "withdrawn")
     webhooks::emit(tx, decided.app_id, "scope_request.decided", id,
                    {{"id", id},
@@ -119,7 +119,8 @@ ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id)
 
 ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor) {
   const ScopeRequest request = get_pending(tx, request_id);
-  App app = find(tx, request.app_id).value();  // deleting an app withdraws its requests
+  // Exists, because deleting an app withdraws its requests.
+  App app = find(tx, request.app_id).value();
   app.allowed_scopes = app.allowed_scopes | request.requested;
   app.approved_scopes = app.approved_scopes | request.requested;
   store_scopes(tx, app);

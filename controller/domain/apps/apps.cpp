@@ -17,7 +17,7 @@ void check_owner(db::Tx& tx, const std::string& owner_id) {
     throw Error(Code::email_not_verified, "verify your email address before you register an app");
   if (tx.number("SELECT count(*) FROM apps WHERE owner_id = $1 AND deleted_at IS NULL", owner_id) >=
       max_apps_per_account)
-    throw Error(Code::app_limit_reached, "an account has at most 10 apps");
+    throw Error(Code::app_limit_reached, "an account may have at most 10 apps");
 }
 
 // Asks the admins for what the app registered for and can't have yet, if it didn't register for all
@@ -133,7 +133,7 @@ App authenticate(db::Tx& tx, const std::string& client_id, const std::string& cl
                            rows.instant(after_app + 2) > tx.now() &&
                            equal_in_constant_time(rows.text(after_app + 1), hash);
   if (!is_current && !is_previous)
-    throw Error(Code::invalid_client, "client_id or client_secret are wrong");
+    throw Error(Code::invalid_client, "client_id or client_secret is wrong");
   return app_of(rows);
 }
 
@@ -152,7 +152,8 @@ AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {
 
 UpdatedApp update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) {
   check_profile(profile);
-  // What it no longer asks for it no longer may have; to have it again is for an admin to decide.
+  // A scope that the app no longer registers loses its approval. If it registers it again, an admin
+  // has to approve it again.
   const ScopeSet approved = app.approved_scopes & (profile.allowed_scopes | ScopeSet::automatic());
   const int rows = tx.execute(
       "UPDATE apps SET app_name = $2, app_description = $3, logo_url = $4, website_url = $5, "

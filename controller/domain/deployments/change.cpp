@@ -1,4 +1,4 @@
-// PATCH: another wish for a deployment that lives.
+// PATCH: changes what is wanted of a deployment.
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
@@ -12,7 +12,7 @@
 namespace berth::deployments {
 namespace {
 
-// What a change leads to, and the names of the fields that differ by it.
+// The result of a change, and the names of the fields that it changes.
 struct Next {
   std::string image;
   int port = 0;
@@ -20,11 +20,11 @@ struct Next {
   std::optional<std::string> health_path;
   std::map<std::string, std::string> env;
   std::optional<RegistryCredentials> credentials;
-  std::vector<std::string> container;  // fields for which the container is replaced
+  std::vector<std::string> container;  // changed fields for which the container has to be replaced
   bool other_domain = false;
-  std::string old_tier;             // its slug
-  std::optional<tiers::Tier> tier;  // another one
-  std::int64_t price = 0;           // of that for the rest of the period; below 0: credited
+  std::string old_tier;             // the old tier's slug
+  std::optional<tiers::Tier> tier;  // the new tier, if it changes
+  std::int64_t price = 0;           // for the rest of the period; negative for a credit
 };
 
 bool same(const std::optional<RegistryCredentials>& a,
@@ -110,14 +110,16 @@ void change_domain(db::Tx& tx, const Deployment& row, const std::optional<std::s
              domain, tx.now());
 }
 
-// Whether it may be on that tier; what that costs comes last (api.md, order of refusals).
+// Checks whether the deployment may be on that tier. What that costs is checked last, because the
+// order of refusals is part of the API.
 void set_tier(db::Tx& tx, const Deployment& row, const std::string& slug, Next& next) {
   next.tier = payable_tier(tx, slug);
   check_tier_allowed(*apps::find(tx, row.app_id), *next.tier);
   next.container.emplace_back("tier");
 }
 
-// The row as it is afterwards: one that waited for points is deploying.
+// Returns the deployment as it is afterwards; one that was suspended for lack of points is
+// deploying.
 Deployment pay_for(db::Tx& tx, const Deployment& row, const Actor& actor, Next& next) {
   if (next.tier) {
     check_tier_cap(tx, row.owner_id, *next.tier);

@@ -32,7 +32,7 @@ std::string_view to_string(Reason reason) { return reason_names.at(size_t(reason
 Status parse_status(std::string_view text) {
   for (size_t i = 0; i < status_names.size(); ++i)
     if (status_names[i] == text) return static_cast<Status>(i);
-  throw std::invalid_argument("no deployment status: " + std::string(text));
+  throw std::invalid_argument("not a deployment status: " + std::string(text));
 }
 
 std::optional<Reason> parse_reason(std::string_view text) {
@@ -122,7 +122,7 @@ nlohmann::json open_json(const std::string& sealed, const std::string& data_key,
   const auto bytes = parse_base64(sealed);
   const auto plain = bytes ? open_sealed(data_key, *bytes, context) : std::nullopt;
   if (!plain)
-    throw std::runtime_error("a sealed value can't be opened with this data key: " + context);
+    throw std::runtime_error("a stored value can't be decrypted with this data key: " + context);
   return nlohmann::json::parse(*plain);
 }
 

@@ -39,7 +39,7 @@ void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& 
       actor.request_id, tx.now());
 }
 
-// A new wish: the next generation in `status`. What was seen of the old one is forgotten.
+// Begins the next generation with the status `status`, and clears what was observed of the old one.
 Deployment change_wish(db::Tx& tx, const Deployment& deployment, const Actor& actor,
                        Status status) {
   tx.execute(
@@ -67,7 +67,7 @@ LogEntry log_of(const db::Query& row) {
           .inserted_at = row.instant(5)};
 }
 
-// The checks of a create request, in the order of api.md.
+// The checks of a create request, in the order of precedence that the API documents.
 tiers::Tier check_order(db::Tx& tx, const custom_domains::Claimant& claimant, const Order& order) {
   const tiers::Tier tier = payable_tier(tx, order.tier);
   if (order.custom_domain) check_has_domains(tier);

@@ -24,7 +24,7 @@ std::optional<std::string> kept_message(const std::optional<std::string>& messag
   return message ? std::optional(cut(*message, max_message_length)) : std::nullopt;
 }
 
-// Of a rollout that is on its way: who began it and, at its end, how long it took.
+// Adds to the details who began a rollout and, at its end, how long it took.
 void add_rollout(nlohmann::json& details, const Revision& rollout, bool ends, Instant now) {
   details["kind"] = rollout.kind;
   details["image"] = rollout.image;
@@ -32,13 +32,13 @@ void add_rollout(nlohmann::json& details, const Revision& rollout, bool ends, In
     details["duration_seconds"] = std::chrono::duration<double>(now - rollout.started_at).count();
 }
 
-// The log entry for a move of status, where the move has one. What happens to a container after it
-// ran is berth's own to tell: nobody's rollout.
+// Writes the log entry for a change of status, if it has one. What happens to a container after it
+// has run isn't part of a rollout, so berth itself is its initiator.
 void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
   auto rollout = revision_of(tx, row.id, row.generation);
   if (rollout && rollout->succeeded) rollout.reset();
   nlohmann::json details = {{"generation", row.generation}};
-  // Where the new container fails, what was seen is the old one, which serves on.
+  // If the new container fails, what was observed is the old one, which keeps serving.
   const bool serves_on = seen.reason == Reason::rollout_failed;
   if (seen.image_digest)
     details[serves_on ? "serving_image_digest" : "image_digest"] = *seen.image_digest;

@@ -29,7 +29,8 @@ Revision revision(const db::Query& row) {
           .succeeded = !row.null(11)};
 }
 
-// Without tag and digest; a colon before the last slash belongs to the registry's port.
+// Returns the image without tag and digest. A colon before the last slash belongs to the registry's
+// port.
 std::string repository_of(const std::string& image) {
   const std::string named = image.substr(0, image.find('@'));
   const size_t slash = named.rfind('/');
@@ -95,7 +96,7 @@ void forget_revisions(db::Tx& tx, const std::string& deployment_id) {
 }
 
 std::string pinned(const std::string& image, const std::optional<std::string>& image_digest) {
-  constexpr std::string_view docker = "docker-pullable://";  // Docker's own way to write it
+  constexpr std::string_view docker = "docker-pullable://";  // the form that Docker itself uses
   if (!image_digest || image.find('@') != std::string::npos) return image;
   const std::string pulled =
       image_digest->starts_with(docker) ? image_digest->substr(docker.size()) : *image_digest;

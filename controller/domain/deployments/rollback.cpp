@@ -11,7 +11,7 @@
 namespace berth::deployments {
 namespace {
 
-// Of a log entry: nothing where it is of no rollout.
+// Returns the generation of a log entry; nothing if the entry doesn't belong to a rollout.
 std::optional<std::int64_t> generation_of(db::Tx& tx, const std::string& id,
                                           const std::string& log_id) {
   auto rows =
@@ -31,15 +31,15 @@ Revision of_entry(db::Tx& tx, const Deployment& row, const std::string& log_id,
   const auto revision = generation ? revision_of(tx, row.id, *generation) : std::nullopt;
   if (!revision || !revision->succeeded)
     throw Error(Code::invalid_state,
-                "nothing can be gone back to here: this entry is of no rollout that came to run, "
-                "or of one that is older than the last " +
+                "a rollback to this entry isn't possible: it doesn't belong to a rollout that ran, "
+                "or is older than the last " +
                     std::to_string(max_revisions));
   if (revision->generation == newest)
-    throw Error(Code::invalid_state, "this entry is of what is deployed already");
+    throw Error(Code::invalid_state, "this log entry describes what is deployed now");
   return *revision;
 }
 
-// What of a wish makes its container, with its secrets opened.
+// The part of a revision that makes its container, with its secrets decrypted.
 struct Container {
   std::string image;
   int port = 0;
@@ -71,10 +71,11 @@ Container container_of(const Wish& wish) {
                                      : nlohmann::json()};
 }
 
-// The last one that ran and was something else; where all were the same, the last one that ran.
+// Returns the last revision that ran and differs; if all are the same, the last one that ran.
 Revision last_good(const std::vector<Revision>& all, const std::string& id,
                    const std::string& data_key) {
-  if (all.empty()) throw Error(Code::invalid_state, "there is nothing to go back to");
+  if (all.empty())
+    throw Error(Code::invalid_state, "no earlier rollout ran, so a rollback isn't possible");
   const Container now = container_of(all.front(), id, data_key);
   const Revision* newest = nullptr;
   for (const Revision& revision : all) {
@@ -84,12 +85,11 @@ Revision last_good(const std::vector<Revision>& all, const std::string& id,
   }
   if (!newest)
     throw Error(Code::invalid_state,
-                "nothing ran before what is deployed now: there is nothing to "
-                "go back to");
+                "no rollout ran before the present one, so a rollback isn't possible");
   return *newest;
 }
 
-// Where nothing differs, the container is replaced all the same.
+// With by_order, the container is replaced even if nothing differs.
 enum class Replace { by_difference, by_order };
 
 void go_back(db::Tx& tx, const Deployment& row, const Actor& actor, const Revision& to,
@@ -120,7 +120,7 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                           : last_good(all, id, data_key);
   Change change;
   change.image = pinned(to.image, to.image_digest);
-  check(change, {}, rules);  // the registry may not be allowed any more
+  check(change, {}, rules);  // the registry may no longer be allowed
   const bool same = container_of(to, id, data_key) == container_of(*wish(tx, id, data_key));
   go_back(tx, row, actor, to, *change.image, same ? Replace::by_order : Replace::by_difference);
   nlohmann::json details = {{"kind", to_string(RolloutKind::rollback)},

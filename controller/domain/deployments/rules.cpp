@@ -25,18 +25,19 @@ void check_env(const std::map<std::string, std::string>& env, Details& wrong) {
     const std::string field = "env_vars." + cut(key, max_env_key_length);
     if (!is_env_key(key))
       wrong[field].push_back(
-          "is no variable name: letters, digits and '_', no digit first, at most 128 characters");
+          "isn't a variable name: letters, digits and '_', not beginning with a digit, at most 128 "
+          "characters");
     else if (key.starts_with(reserved_env_prefix))
-      wrong[field].push_back("is reserved: names that start with BERTH_ are the platform's own");
+      wrong[field].push_back("is reserved: names that begin with BERTH_ belong to the platform");
     if (value.find('\0') != std::string::npos)
-      wrong[field].push_back("must not hold a NUL character");
+      wrong[field].push_back("must not contain a NUL character");
   }
   if (bytes > max_env_bytes)
-    wrong["env_vars"].push_back("must have at most 256 KiB of keys and values");
+    wrong["env_vars"].push_back("must not have more than 256 KiB of keys and values");
 }
 
-// A reference of the distribution project (distribution/reference, grammar): a registry, path
-// components, then a tag, a digest, or both.
+// An image reference by the grammar of the distribution project (distribution/reference): a
+// registry, path components, and a tag, a digest, or both.
 bool is_image(const std::string& image) {
   static const std::regex grammar(
       "[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]+)?(/[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*)+"
@@ -55,7 +56,7 @@ void check_name(const std::string& name, const Rules& rules, Details& wrong) {
         "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
         "ends");
   else if (rules.reserved_names.forbids_subdomain(name))
-    wrong["name"].push_back("is reserved for the platform: choose another");
+    wrong["name"].push_back("is reserved for the platform; choose another");
 }
 
 void check_port(int port, Details& wrong) {
@@ -67,7 +68,7 @@ void check_health_path(const std::string& path, Details& wrong) {
       std::ranges::all_of(path, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   if (!path.starts_with('/') || path.size() > max_health_path_length || !plain)
     wrong["health_path"].push_back(
-        "must start with '/' and have at most 256 printable ASCII characters");
+        "must begin with '/' and have at most 256 printable ASCII characters");
 }
 
 bool is_allowed(const std::string& image, const Rules& rules) {
@@ -79,8 +80,8 @@ bool is_allowed(const std::string& image, const Rules& rules) {
 
 void check_image(const std::string& image, const Rules& rules, Details& wrong) {
   const bool named = !image.empty() && image.size() <= max_image_length;
-  // Whether the registry is allowed is asked first: its answer helps more than one about the
-  // grammar.
+  // Whether the registry is allowed is checked first, because that answer helps more than one about
+  // the grammar.
   if (!named || (is_allowed(image, rules) && !is_image(image)))
     wrong["image"].push_back("must be an image reference such as docker.io/library/nginx:1.27");
 }
@@ -90,8 +91,8 @@ void check_registry(const std::string& image, const Rules& rules) {
   std::string list;
   for (const std::string& prefix : rules.registries)
     list.append(list.empty() ? "" : ", ").append(prefix).append("/");
-  throw Error(Code::unsupported_registry, "the image must start with one of: " + list,
-              {{"image", {"must start with one of: " + list}}});
+  throw Error(Code::unsupported_registry, "the image must begin with one of: " + list,
+              {{"image", {"must begin with one of: " + list}}});
 }
 
 }  // namespace
@@ -106,7 +107,8 @@ void check(const Order& order, const Rules& rules) {
   if (order.custom_domain) check_domain(*order.custom_domain, rules, wrong);
   if (order.health_path) check_health_path(*order.health_path, wrong);
   if (!wrong.empty())
-    throw Error(Code::validation_failed, "the deployment can't be created like this", wrong);
+    throw Error(Code::validation_failed, "some fields of the deployment are missing or wrong",
+                wrong);
   check_registry(order.image, rules);
 }
 
@@ -120,7 +122,7 @@ void check(const Change& change, const std::map<std::string, std::string>& env,
     check_domain(**domain, rules, wrong);
   if (const auto& path = change.health_path; path && *path) check_health_path(**path, wrong);
   if (!wrong.empty())
-    throw Error(Code::validation_failed, "the deployment can't be changed like this", wrong);
+    throw Error(Code::validation_failed, "some fields of the change are wrong", wrong);
   if (change.image) check_registry(*change.image, rules);
 }
 

@@ -25,7 +25,7 @@ Instant pay_if_due(db::Tx& tx, const std::string& owner_id) {
                                              .amount = best.integer(2),
                                              .memo = "stipend of the tier " + best.text(1)});
   if (!transaction) {
-    log::warning("a stipend waits: the treasury has too few points",
+    log::warning("a stipend wasn't paid yet, because the treasury has too few points",
                  {{"user", owner_id}, {"points", best.integer(2)}});
     return now + retry;
   }

@@ -1,4 +1,4 @@
-// An admin stops a deployment, and lets it go again.
+// Suspending a deployment as an admin, and reactivating it.
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"

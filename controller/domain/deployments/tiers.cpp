@@ -50,13 +50,13 @@ void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
       tier.ad_reach_multiplier);
 }
 
-// Each payment method has its price and not the other's.
+// Each payment method needs its own price, and must not have the other's.
 void check_price(const Tier& tier) {
   const bool bitcoin = tier.payment_method == "bitcoin";
   const auto price = [](bool wanted, bool given, const char* field) {
     if (wanted != given)
       throw invalid_field(field, wanted ? "is required for this payment method"
-                                        : "isn't the price of this payment method");
+                                        : "must not be set for this payment method");
   };
   price(!bitcoin, tier.monthly_cost_points.has_value(), "monthly_cost_points");
   price(bitcoin, tier.monthly_cost_sats.has_value(), "monthly_cost_sats");
@@ -84,7 +84,7 @@ std::optional<Tier> find(db::Tx& tx, const std::string& id) {
 
 Tier create(db::Tx& tx, const Tier& tier) {
   check_price(tier);
-  if (find_by_slug(tx, tier.slug)) throw invalid_field("slug", "is that of another tier");
+  if (find_by_slug(tx, tier.slug)) throw invalid_field("slug", "is already used by another tier");
   const std::string id = new_uuid(tx.now());
   insert(tx, id, tier);
   return *find(tx, id);

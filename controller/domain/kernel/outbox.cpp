@@ -52,7 +52,7 @@ std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, co
   rows.next();
   const auto content = opened(data_key, rows.text(2), id);
   if (!content) {
-    failed(tx, id, "it can't be opened with this data key");
+    failed(tx, id, "the mail can't be decrypted with this data key");
     return std::nullopt;
   }
   return Attempt{.id = id,
@@ -97,7 +97,7 @@ std::vector<Mail> list(db::Tx& tx, const std::string& data_key) {
       max_listed);
   while (rows.next()) {
     const auto content = opened(data_key, rows.text(3), rows.text(0));
-    if (!content) throw std::runtime_error("a mail can't be opened with this data key");
+    if (!content) throw std::runtime_error("a mail can't be decrypted with this data key");
     mails.push_back({{.to = rows.text(1),
                       .subject = rows.text(2),
                       .body = content->at("body"),

@@ -29,7 +29,7 @@ std::vector<Hold> select(db::Query rows) {
 
 ledger::Account account_of(db::Tx& tx, const std::string& id) {
   auto rows = tx.query("SELECT kind, owner FROM ledger_accounts WHERE id = $1", id);
-  if (!rows.next()) throw std::logic_error("a hold on no account");
+  if (!rows.next()) throw std::logic_error("a hold's account doesn't exist");
   return {.kind = rows.text(0), .owner = rows.text(1)};
 }
 
@@ -40,14 +40,14 @@ bool close(db::Tx& tx, const std::string& id, std::string_view state) {
 }
 
 void give_back(db::Tx& tx, const Hold& hold, std::string_view state) {
-  if (!close(tx, hold.id, state)) throw std::logic_error("a hold that isn't open");
+  if (!close(tx, hold.id, state)) throw std::logic_error("a hold isn't open any more");
   const ledger::Account source = account_of(tx, hold.source_id);
   const auto moved = ledger::post(tx, {.kind = "hold_released",
                                        .from = ledger::reservation_account(source),
                                        .to = source,
                                        .amount = hold.amount,
                                        .memo = hold.purpose});
-  if (!moved) throw std::logic_error("a hold without its points");
+  if (!moved) throw std::logic_error("a hold's points are missing");
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger:
                         .to = to,
                         .amount = hold->amount,
                         .memo = memo});
-  if (!moved) throw std::logic_error("a hold without its points");
+  if (!moved) throw std::logic_error("a hold's points are missing");
   return moved;
 }
 

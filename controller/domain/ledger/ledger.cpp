@@ -27,17 +27,18 @@ bool give(db::Tx& tx, const Account& account, std::int64_t amount) {
 // Returns false, and changes nothing, if `from` has too few points.
 bool move(db::Tx& tx, const Leg& leg) {
   if (leg.amount < 1 || leg.amount > max_points)
-    throw std::logic_error("a movement of no or too many points");
-  if (leg.from.id() == leg.to.id()) throw std::logic_error("a movement to where it came from");
+    throw std::logic_error("a movement must have from 1 to max_points points");
+  if (leg.from.id() == leg.to.id())
+    throw std::logic_error("a movement must have two different accounts");
   if (!take(tx, leg.from, leg.amount)) return false;
   if (!give(tx, leg.to, leg.amount))
-    throw invalid_field("amount", "would take the balance beyond 2^53-1");
+    throw invalid_field("amount", "would make the balance exceed 2^53-1");
   return true;
 }
 
 void take_back(db::Tx& tx, const Leg& leg) {
   if (!take(tx, leg.to, leg.amount) || !give(tx, leg.from, leg.amount))
-    throw std::logic_error("a movement that can't be taken back");
+    throw std::logic_error("a movement couldn't be reverted");
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ std::optional<std::string> post(db::Tx& tx, const Movement& movement) {
 
 std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
   if (transaction.legs.empty() || transaction.legs.size() > max_legs)
-    throw std::logic_error("a transaction of no or too many movements");
+    throw std::logic_error("a transaction has no or too many movements");
   for (size_t i = 0; i < transaction.legs.size(); ++i) {
     if (move(tx, transaction.legs[i])) continue;
     while (i > 0) take_back(tx, transaction.legs[--i]);
@@ -95,7 +96,7 @@ std::string mint(db::Tx& tx, const Account& to, std::int64_t amount, const std::
   open_account(tx, to);
   const auto id =
       post(tx, {.kind = "mint", .from = issuance(), .to = to, .amount = amount, .memo = reason});
-  if (!id) throw invalid_field("amount", "would take what was ever minted beyond 2^53-1");
+  if (!id) throw invalid_field("amount", "would make the total of minted points exceed 2^53-1");
   return *id;
 }
 

@@ -46,7 +46,7 @@ void count(db::Tx& tx, const std::vector<Cap>& all, std::int64_t amount) {
 void note_empty(const Reward& reward) {
   ++refused_when_empty;
   if (!is_empty.exchange(true))
-    log::warning("the treasury is empty: no rewards until points are minted to it",
+    log::warning("the treasury is empty: no rewards are paid until it receives points",
                  {{"reward", to_string(reward.kind)}, {"points", reward.amount}});
 }
 

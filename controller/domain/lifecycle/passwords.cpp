@@ -14,9 +14,10 @@
 namespace berth::accounts {
 namespace {
 
-// zxcvbn's lowest class, "too guessable".
+// zxcvbn's lowest score, "too guessable".
 constexpr double guesses_of_commonest = 1'000;
-// What is common is short, and zxcvbn's time grows with the square of the length (1 ms for 64).
+// Common passwords are short, and zxcvbn's time grows with the square of the length (1 ms for 64
+// bytes).
 constexpr size_t looked_at_bytes = 64;
 
 // What a password is made of, for its user.
@@ -60,9 +61,9 @@ std::optional<std::string> commonness(std::string_view password,
   return kind;
 }
 
-// Nobody has shown so far that the address was his own: who registered it may be another than who
-// reads its mail now, and keeps no way back in (Sudhodanan and Paverd, "Pre-hijacked accounts",
-// USENIX Security 2022).
+// Nobody has proven yet that the address belongs to the user. Whoever registered it may not be the
+// person who reads its mail now, and must not keep a way in (Sudhodanan and Paverd, "Pre-hijacked
+// accounts", USENIX Security 2022).
 void forget_who_registered(db::Tx& tx, const User& user) {
   two_factor::forget(tx, user.id);
   connections::disconnect_all(tx, user.id);
@@ -80,8 +81,8 @@ void check_password(std::string_view password, const std::vector<std::string>& o
   if (blocklist == Blocklist::off) return;
   if (const auto kind = commonness(password, own))
     throw invalid_field("password", "is " + *kind +
-                                        ", and such passwords are guessed first; a longer phrase "
-                                        "of several words that don't belong together is safe");
+                                        ", which is easy to guess; choose a longer phrase of "
+                                        "several words that don't belong together");
 }
 
 std::vector<std::string> own_words(const std::string& username, const std::string& email) {
@@ -108,7 +109,8 @@ void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
 
 void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
                    const std::string& base_url) {
-  if (email.size() > max_email_length) return;  // as everybody knows, nobody has it
+  // No account can have such an address, which is no secret.
+  if (email.size() > max_email_length) return;
   const auto account = credentials(tx, email);
   const std::string user_id = account ? account->user_id : std::string();
   const bool enough =
@@ -120,7 +122,8 @@ void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
     send(tx, user, keys, reset_letter(user.email, base_url, token));
     return;
   }
-  // A letter is written, sealed and stored for nobody, so that the time says nothing.
+  // A letter to nobody is written and encrypted, so that the time doesn't tell whether the account
+  // exists.
   const std::string id =
       outbox::put(tx, keys.data, reset_letter(email, base_url, std::string(46, '-')));
   tx.execute("DELETE FROM outbox WHERE id = $1", id);
@@ -128,7 +131,7 @@ void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
 
 User check_reset_token(db::Tx& tx, const std::string& token) {
   const auto user = find(tx, check_email_token(tx, token, EmailPurpose::reset_password));
-  if (!user) throw invalid_field("token", "is unknown or was used");
+  if (!user) throw invalid_field("token", "is unknown or was used before");
   return *user;
 }
 
@@ -144,7 +147,8 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
              new_hash, tx.now());
   end_sessions(tx, user.id);
   if (!user.email_verified) forget_who_registered(tx, user);
-  send(tx, user, keys, notice_letter(user, "a new password was chosen by mail", base_url));
+  send(tx, user, keys,
+       notice_letter(user, "a new password was set by means of a mailed link", base_url));
 }
 
 }  // namespace berth::accounts

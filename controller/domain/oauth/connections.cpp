@@ -107,8 +107,9 @@ void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount
       "CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 <= daily_spend_limit)",
       grant_id, utc_day(tx.now()), amount, ledger::max_points);
   if (counted == 0)
-    throw Error(Code::spend_limit_reached,
-                "the user lets this app spend no more today; the day ends at midnight UTC");
+    throw Error(
+        Code::spend_limit_reached,
+        "the app has reached the user's limit of spending for today; the day ends at midnight UTC");
 }
 
 }  // namespace berth::connections

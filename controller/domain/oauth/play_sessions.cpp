@@ -21,7 +21,7 @@ db::Query find_row(db::Tx& tx, const std::string& token) {
   return tx.query(sql, token_hash(token));
 }
 
-// When a session ends by itself.
+// Returns when a session ends by itself.
 Instant end_without_heartbeat(Instant started_at, std::optional<Instant> last_heartbeat_at) {
   return last_heartbeat_at.value_or(started_at) + ends_after;
 }
@@ -60,7 +60,8 @@ struct LiveTime {
   std::int64_t points_earned = 0;
 };
 
-// As it is in this transaction: `session` was read before it, and another heartbeat may have come.
+// Reads the state in this transaction, because `session` was read before it and another heartbeat
+// may have arrived since.
 LiveTime live_time(db::Tx& tx, const Session& session) {
   auto rows = tx.query(
       "SELECT last_heartbeat_at, unpaid_ms, points_earned, started_at FROM play_sessions "
@@ -69,13 +70,13 @@ LiveTime live_time(db::Tx& tx, const Session& session) {
   if (!rows.next()) throw Error(Code::invalid_state, "the session has ended");
   const auto last_heartbeat_at = rows.instant_or_null(0);
   if (end_without_heartbeat(rows.instant(3), last_heartbeat_at) <= tx.now())
-    throw Error(Code::invalid_state, "the session has ended for want of a heartbeat");
+    throw Error(Code::invalid_state, "the session has ended because it had no heartbeat");
   return {.last_heartbeat_at = last_heartbeat_at,
           .unpaid = Duration(rows.integer(1)),
           .points_earned = rows.integer(2)};
 }
 
-// The time that this heartbeat proves and that hasn't counted yet, in whichever app.
+// Returns the time that this heartbeat proves and that no heartbeat in any app has counted yet.
 Duration lived(db::Tx& tx, const Session& session, const LiveTime& before) {
   const Instant now = tx.now();
   Instant since = before.last_heartbeat_at.value_or(now);
@@ -123,7 +124,7 @@ Session check(db::Tx& tx, const std::string& token) {
   Session session = session_of(rows, tx.now());
   oauth::check_holder(rows, session.expires_at, tx.now());
   if (!is_wanted_by_app(rows))
-    throw Error(Code::token_revoked, "the app takes no session tokens any more");
+    throw Error(Code::token_revoked, "the app doesn't take session tokens any more");
   return session;
 }
 
@@ -161,7 +162,7 @@ Token refresh(db::Tx& tx, const Session& session) {
       tx.execute("UPDATE play_sessions SET token_hash = $2, expires_at = $3 "
                  "WHERE id = $1 AND token_hash = $4 AND ended_at IS NULL",
                  session.id, token_hash(token.token), token.expires_at, session.token_hash) == 0)
-    throw Error(Code::invalid_state, "the session has ended, or its token was refreshed already");
+    throw Error(Code::invalid_state, "the session has ended, or its token was already refreshed");
   return token;
 }
 

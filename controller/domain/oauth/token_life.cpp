@@ -1,4 +1,4 @@
-// Tokens after they were given: refreshed, checked, revoked.
+// Refreshing, checking and revoking tokens.
 #include <algorithm>
 
 #include "controller/base/crypto.h"
@@ -16,8 +16,8 @@ std::unexpected<Error> bad_refresh(const char* why, std::string_view reason,
       {.kind = kind, .reason = reason, .user_id = user_id, .token_kind = "refresh_token"}));
 }
 
-// Where a refresh token stands, and whose it is. Columns behind the holder's: family_id,
-// expires_at, consumed_at, refresh_requires_client.
+// Finds the state of a refresh token and its holder. The columns after the holder's are family_id,
+// expires_at, consumed_at and refresh_requires_client.
 db::Query find_refresh_token(db::Tx& tx, const std::string& hash) {
   static const std::string sql =
       "SELECT " + holder_columns +
@@ -27,7 +27,7 @@ db::Query find_refresh_token(db::Tx& tx, const std::string& hash) {
   return tx.query(sql, hash);
 }
 
-// Columns behind the holder's: expires_at, scopes, revoked_at.
+// The columns after the holder's are expires_at, scopes and revoked_at.
 db::Query find_access_token(db::Tx& tx, const std::string& hash) {
   static const std::string sql = "SELECT " + holder_columns +
                                  ", t.expires_at, t.scopes, t.revoked_at FROM access_tokens t " +
@@ -48,7 +48,7 @@ Caller caller_of(const db::Query& row, Instant now) {
           .expires_at = std::min(expires_at, holder.family_end)};
 }
 
-// A refusal that a token deserves is nothing to its inspector.
+// Introspection reports a refused token as inactive: returns nothing if `look` throws an Error.
 template <typename Look>
 std::optional<TokenFacts> unless_refused(Look&& look) {
   try {
@@ -74,7 +74,7 @@ std::optional<TokenFacts> access_facts(db::Tx& tx, const apps::App& client,
 std::optional<TokenFacts> refresh_facts(db::Tx& tx, const apps::App& client,
                                         const std::string& hash) {
   auto rows = find_refresh_token(tx, hash);
-  const bool is_usable = rows.next() && rows.null(after_holder + 2);  // it wasn't consumed
+  const bool is_usable = rows.next() && rows.null(after_holder + 2);  // not consumed
   if (!is_usable || !is_held_by(rows, client.id)) return std::nullopt;
   const Holder holder = holder_of(rows);
   return unless_refused([&] {
@@ -113,14 +113,14 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   const Holder holder = holder_of(rows);
   if (client && holder.app_id != client->id)
     return bad_refresh("the refresh token is unknown", "of_another_client", holder.user_id);
-  // Before anything else: whoever tries this without the client's secret changes nothing.
+  // This is checked first, so that a caller without the client's secret can't change anything.
   if (!client && rows.flag(after_holder + 3))
     return std::unexpected(
-        Error(Code::invalid_client, "this app refreshes with its client_id and client_secret"));
+        Error(Code::invalid_client, "this app must refresh with its client_id and client_secret"));
   const Family family = {.id = rows.text(after_holder), .end = holder.family_end};
   if (const auto consumed = rows.instant_or_null(after_holder + 2)) {
-    // A client that lost the answer tries again within the grace; anybody later is a thief or was
-    // robbed, and both lose the family.
+    // A client that lost the answer tries again within the grace. After that, either the caller or
+    // the earlier one is a thief, so all tokens of the family are revoked.
     const bool is_replay = tx.now() - *consumed >= policy.refresh_reuse_grace;
     if (is_replay) revoke_family(tx, family.id);
     return bad_refresh("the refresh token was used before",
@@ -130,7 +130,7 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   try {
     check_holder(rows, rows.instant(after_holder + 1), tx.now());
   } catch (const Error& refusal) {
-    // What the others are told, to refresh, is what failed here.
+    // Callers who get this error elsewhere are told to refresh, which is what failed here.
     return bad_refresh(refusal.code == Code::token_expired
                            ? "the refresh token has expired; ask the user again"
                            : refusal.what(),
@@ -141,11 +141,11 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
     const auto asked = parse_scopes(*scope);
     if (!asked || !asked->within(holder.scopes))
       return std::unexpected(
-          Error(Code::invalid_scope, "scope must hold some of: " + holder.scopes.text()));
+          Error(Code::invalid_scope, "scope must contain some of: " + holder.scopes.text()));
     scopes = *asked;
   }
   if (scopes.empty())
-    return bad_refresh("its scopes were withdrawn from the app", "scopes_withdrawn",
+    return bad_refresh("the app has lost the scopes of this token", "scopes_withdrawn",
                        holder.user_id);
   tx.execute("UPDATE refresh_tokens SET consumed_at = $2 WHERE token_hash = $1", hash, tx.now());
   const Instant expires_at = std::min(tx.now() + access_token_lifetime, family.end);

@@ -78,7 +78,7 @@ bool is_held_by(const db::Query& row, const std::string& app_id) { return row.te
 void check_holder(const db::Query& row, Instant expires_at, Instant now) {
   if (!row.null(0) || !row.null(1) || !row.null(2))
     throw Error(Code::token_revoked, "the token was revoked");
-  // A family's end is absolute: tokens that it gave shortly before go with it.
+  // A family's end is absolute, so tokens that it gave shortly before expire with it.
   if (expires_at <= now || row.instant(3) <= now)
     throw Error(Code::token_expired, "the token has expired; refresh it");
   if (!row.null(4) || !row.null(5))

@@ -32,12 +32,13 @@ void consider_referral(db::Tx& tx, const Spending& spending, const rewards::Rule
     if (!rows.next()) return;
     referrer = rows.text(0);
   }
-  const rewards::Outcome outcome = rewards::pay(tx, rules,
-                                                {.kind = rewards::Kind::referral,
-                                                 .user_id = referrer,
-                                                 .app_owner_id = {},
-                                                 .amount = rules.referral,
-                                                 .memo = "somebody you brought uses the service"});
+  const rewards::Outcome outcome =
+      rewards::pay(tx, rules,
+                   {.kind = rewards::Kind::referral,
+                    .user_id = referrer,
+                    .app_owner_id = {},
+                    .amount = rules.referral,
+                    .memo = "somebody whom you referred uses the service"});
   if (outcome.points > 0)
     tx.execute("UPDATE users SET referral_rewarded_at = $2 WHERE id = $1", spending.user_id,
                tx.now());
@@ -45,8 +46,8 @@ void consider_referral(db::Tx& tx, const Spending& spending, const rewards::Rule
 
 std::string find_recipient(db::Tx& tx, const std::string& from_user_id, const Recipient& to) {
   if (to.user_id.has_value() == to.username.has_value())
-    throw Error(Code::validation_failed, "one of to_user_id and to_username is needed",
-                {{"to_user_id", {"or to_username is needed, not both"}}});
+    throw Error(Code::validation_failed, "either to_user_id or to_username is required",
+                {{"to_user_id", {"is required, or to_username, but not both"}}});
   const auto named = to.username ? user_search::find(tx, *to.username) : std::nullopt;
   if (to.username && !named) throw Error(Code::user_not_found, "there is no such user");
   const std::string id = named ? named->id : *to.user_id;
@@ -73,7 +74,7 @@ std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipie
                       std::int64_t amount, const std::string& description) {
   const std::string recipient = find_recipient(tx, from_user_id, to);
   if (recipient == from_user_id)
-    throw invalid_field(to.user_id ? "to_user_id" : "to_username", "must be somebody else");
+    throw invalid_field(to.user_id ? "to_user_id" : "to_username", "must be another user's");
   const ledger::Account from = ledger::user_account(from_user_id);
   if (!ledger::post(tx, {.kind = "transfer",
                          .from = from,

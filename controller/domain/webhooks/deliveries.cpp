@@ -65,7 +65,7 @@ Delivery test(db::Tx& tx, const Webhook& webhook) {
   if (tx.number("SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE webhook_id = $1 AND "
                 "subject = $2 AND state = 'waiting')",
                 webhook.id, subject) != 0)
-    throw Error(Code::invalid_state, "the last test still waits to be delivered");
+    throw Error(Code::invalid_state, "the last test is still waiting to be delivered");
   // No webhook subscribes to this type, so its delivery is created here.
   emit(tx, webhook.app_id, test_type, subject, {{"webhook_id", webhook.id}});
   tx.execute(
@@ -123,7 +123,7 @@ std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, st
       sealed ? open_sealed(data_key, *sealed, "webhook:" + rows.text(1)) : std::nullopt;
   if (!secret) {
     finish(tx, id, "failed",
-           {.status = {}, .error = "its secret can't be opened with this data key"});
+           {.status = {}, .error = "the webhook's secret can't be decrypted with this data key"});
     return std::nullopt;
   }
   return Attempt{.id = id,

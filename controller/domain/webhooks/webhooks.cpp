@@ -50,15 +50,16 @@ std::optional<std::string> refuse_url(const std::string& url, Schemes schemes) {
     return "must have at most " + std::to_string(max_url_length) + " characters";
   const bool printable =
       std::ranges::all_of(url, [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '\\'; });
-  if (!printable) return "must be ASCII, without blanks";
+  if (!printable) return "must be ASCII without blanks";
   const bool https = url.starts_with("https://");
   if (!https && !(schemes == Schemes::http_too && url.starts_with("http://")))
     return schemes == Schemes::http_too ? "must begin with https:// or http://"
                                         : "must begin with https://";
   if (url.find('#') != std::string::npos) return "must not have a fragment";
   const auto read = parse_url(url);
-  if (!read) return "must have a host (a name or an address), and no port or one from 1 to 65535";
-  if (read->has_user()) return "must not have a user";
+  if (!read)
+    return "must have a host (a name or an address); a port, if any, must be from 1 to 65535";
+  if (read->has_user()) return "must not contain a user name";
   return std::nullopt;
 }
 
@@ -69,7 +70,7 @@ WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::strin
   check_events(events);
   if (tx.number("SELECT count(*) FROM webhooks WHERE app_id = $1", app_id) >= max_per_app)
     throw Error(Code::invalid_state,
-                "an app has at most " + std::to_string(max_per_app) + " webhooks");
+                "an app may have at most " + std::to_string(max_per_app) + " webhooks");
   const std::string id = new_uuid(tx.now());
   const std::string secret = new_secret();
   tx.execute(

@@ -1,4 +1,4 @@
-// What the loop does: each look brings one deployment to where it has to be now.
+// What the billing loop does: each look brings one deployment to the state that it should have now.
 #include "controller/domain/deployments/billing/billing.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ std::int64_t balance_of(db::Tx& tx, const Account& account) {
   return ledger::balance(tx, ledger::app_account(account.app_id));
 }
 
-// Whether the balance, as it is now, is left over for this renewal by those that the app has before
-// it. total(), because a sum of prices may exceed 64 bits.
+// Whether the balance covers this renewal after those of the app's that come before it. It uses
+// total(), because a sum of prices may exceed 64 bits.
 bool is_covered(db::Tx& tx, const Account& account) {
   const std::int64_t before = tx.number(
       "SELECT total(t.monthly_cost_points) FROM deployment_billing b JOIN deployments d ON d.id = "
@@ -85,7 +85,7 @@ void suspend(db::Tx& tx, Account& account, const std::string& data_key) {
   tell_failure(tx, account, data_key);
 }
 
-// It is paid for; the end of that may be near.
+// The period is paid. Warns if the next one can't be.
 void announce(db::Tx& tx, Account& account, const std::string& data_key) {
   account.due_at = account.paid_until;
   if (tx.now() < account.paid_until - notice) {
@@ -98,7 +98,7 @@ void announce(db::Tx& tx, Account& account, const std::string& data_key) {
   }
 }
 
-// It isn't paid for, and can't be now.
+// The period isn't paid, and can't be paid now.
 void overdue(db::Tx& tx, Account& account, const std::string& data_key) {
   warn(tx, account, data_key);
   if (tx.now() >= stop_time(account))

@@ -24,7 +24,7 @@ bool is_charged(db::Tx& tx, const Account& account, const Period& period) {
              account.id, period.start) > 0;
 }
 
-// False, and no change, where the app has too little.
+// Returns false, and changes nothing, if the app has too few points.
 bool charge(db::Tx& tx, const Account& account, const Period& period) {
   ledger::open_account(tx, ledger::treasury());
   const auto transaction =
@@ -48,7 +48,7 @@ std::string_view to_string(Status status) { return status_names.at(size_t(status
 Status parse_status(std::string_view text) {
   for (size_t i = 0; i < status_names.size(); ++i)
     if (status_names[i] == text) return static_cast<Status>(i);
-  throw std::invalid_argument("no billing status: " + std::string(text));
+  throw std::invalid_argument("not a billing status: " + std::string(text));
 }
 
 std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id) {
@@ -111,7 +111,8 @@ bool rests(const Account& account) {
 
 void follow_price(Account& account, Instant now) {
   if (account.price == 0) {
-    if (account.status == Status::suspended) return;  // pay() ends that, by nothing
+    // pay() ends the suspension, and charges nothing.
+    if (account.status == Status::suspended) return;
     account.status = Status::exempt;
     account.warned_at.reset();
   } else if (account.status == Status::exempt) {

@@ -1,4 +1,4 @@
-// What owners and admins do, as far as it touches what a deployment has paid for.
+// What owners and admins do, as far as it concerns what a deployment has paid for.
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
@@ -10,10 +10,10 @@ namespace {
 [[noreturn]] void refuse_payment(const Account& account) {
   throw Error(Code::insufficient_balance,
               "the app's balance is lower than the price of " + std::to_string(account.price) +
-                  " points for 30 days of the tier " + account.tier_slug);
+                  " points for 30 days on the tier " + account.tier_slug);
 }
 
-// The loop looks at it at once: it knows what is due when.
+// Makes the deployment due at once, so that the billing loop determines what is due when.
 void have_looked_at(Account& account, Instant now) {
   if (account.price > 0 || account.stipend > 0) account.due_at = now;
 }
@@ -44,10 +44,10 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
     throw Error(Code::insufficient_balance,
                 "the app's balance is lower than the " + std::to_string(amount) +
                     " points that the tier costs for the rest of the period");
-  throw Error(Code::unavailable, "the treasury can't pay the credit right now");
+  throw Error(Code::unavailable, "the treasury can't pay the credit at the moment");
 }
 
-// The rest of a period that is paid for, or free, at another price.
+// Settles the rest of a paid or free period at another price.
 std::int64_t settle_rest(db::Tx& tx, Account& account, const std::string& from_tier) {
   const Period period = period_at(account.created_at, tx.now());
   const std::int64_t amount = price_of_change(account.rate, account.price, period.end - tx.now());
@@ -63,7 +63,7 @@ std::int64_t settle_rest(db::Tx& tx, Account& account, const std::string& from_t
   return amount;
 }
 
-// Pays and ends a suspension for want of points.
+// Pays, and ends a suspension for lack of points.
 void pay_and_go_on(db::Tx& tx, Account& account, const deployments::Actor& actor) {
   const bool was_suspended = account.status == Status::suspended;
   if (!pay(tx, account)) refuse_payment(account);
@@ -101,7 +101,8 @@ bool rest(db::Tx& tx, const std::string& deployment_id) {
                account.id);
   account.resumes = false;
   account.due_at.reset();
-  // Nothing is due while it rests. What it was warned of counts when it runs again.
+  // Nothing is due while only the owner can start the deployment. The warning is decided anew when
+  // it runs again.
   if (account.status != Status::exempt) account.status = Status::current;
   store(tx, account);
   return would_start;

@@ -1,4 +1,4 @@
-// What an operator is shown of a deployment's billing.
+// The billing of a deployment as its operator sees it.
 #include <algorithm>
 
 #include "controller/domain/deployments/billing/billing_rows.h"

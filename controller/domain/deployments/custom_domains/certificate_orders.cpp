@@ -6,8 +6,8 @@
 namespace berth::certificate_orders {
 namespace {
 
-// Each query gives the instants of the orders that count, the newest first, and skips $3 of them:
-// the row that is left, if any, has to leave the window before there is an order again.
+// Each query returns the times of the orders that count, newest first, and skips $3 of them. If a
+// row is left, its order has to leave the window before another order is possible.
 std::optional<Refusal> spent(db::Query rows, Duration window, const std::string& what) {
   if (!rows.next()) return std::nullopt;
   return Refusal{.message = what, .again_at = rows.instant(0) + window};
@@ -20,7 +20,7 @@ std::optional<Refusal> owner_spent(db::Tx& tx, const Purchase& purchase) {
                         purchase.owner_id, tx.now() - week, per_owner_and_week - 1),
                week,
                "the account has ordered " + std::to_string(per_owner_and_week) +
-                   " certificates within a week, as many as it may");
+                   " certificates within a week, which is the limit");
 }
 
 std::optional<Refusal> platform_spent(db::Tx& tx) {
@@ -28,7 +28,7 @@ std::optional<Refusal> platform_spent(db::Tx& tx) {
                         "ORDER BY ordered_at DESC LIMIT 1 OFFSET $2",
                         tx.now() - on_platform_window, on_platform - 1),
                on_platform_window,
-               "the platform has ordered as many certificates as it may within 3 hours");
+               "the platform has ordered as many certificates within 3 hours as it may");
 }
 
 std::optional<Refusal> registered_domain_spent(db::Tx& tx, const std::string& registered) {
@@ -38,7 +38,7 @@ std::optional<Refusal> registered_domain_spent(db::Tx& tx, const std::string& re
                week,
                std::to_string(per_registered_domain_and_week) +
                    " certificates were ordered below " + registered +
-                   " within a week, as many as may be");
+                   " within a week, which is the limit");
 }
 
 std::optional<Refusal> domain_spent(db::Tx& tx, const std::string& domain) {
@@ -47,7 +47,7 @@ std::optional<Refusal> domain_spent(db::Tx& tx, const std::string& domain) {
                         domain, tx.now() - week, per_domain_and_week - 1),
                week,
                std::to_string(per_domain_and_week) + " certificates were ordered for " + domain +
-                   " within a week, as many as may be");
+                   " within a week, which is the limit");
 }
 
 std::optional<Refusal> failed_too_often(db::Tx& tx, const std::string& domain) {

@@ -1,4 +1,4 @@
-// What the loop records of a claim.
+// What the custom domain loop records about a claim.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -8,7 +8,7 @@
 namespace berth::custom_domains {
 namespace {
 
-// The claim of this id, where what was seen is still about it.
+// Returns the claim if it still has the generation that was acted on.
 std::optional<Claim> current(db::Tx& tx, const std::string& id, std::int64_t generation) {
   auto claim = find(tx, id);
   if (!claim || claim->released_at || claim->generation != generation) return std::nullopt;
@@ -19,7 +19,7 @@ bool says_the_same(const Claim& a, const Claim& b) {
   return a.state == b.state && a.reason == b.reason && a.message == b.message;
 }
 
-// Writes what the loop may change. The deployment's log hears of another state or reason.
+// Writes what the loop may change, and an entry to the deployment's log if state or reason changed.
 Claim store(db::Tx& tx, const Claim& before, Claim claim) {
   if (claim.message) claim.message = cut(*claim.message, max_message_length);
   tx.execute(
@@ -51,7 +51,7 @@ Duration retry_interval(int failures) {
   return std::min(interval, slowest_retry);
 }
 
-// An active one is looked at once a day, and when its renewal comes near.
+// An active claim is checked once a day, and shortly before its renewal.
 Instant next_look_at_active(const Claim& claim, Instant now) {
   Instant next = now + (claim.reason ? doubtful_pace : active_pace);
   if (!claim.renews_at) return next;
@@ -89,7 +89,7 @@ bool is_of_dns(std::optional<Reason> reason) {
          reason == Reason::dns_unreachable;
 }
 
-// Whether the claim has to wait for the DNS (again) after this check.
+// Whether, after this check, the claim has to wait for the DNS.
 bool has_to_wait(const Claim& claim, const Check& check, Instant now) {
   if (check.outcome == Outcome::proven) return false;
   switch (claim.state) {

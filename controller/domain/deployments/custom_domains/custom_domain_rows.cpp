@@ -67,7 +67,7 @@ std::string_view to_string(Reason reason) { return reason_names.at(size_t(reason
 State parse_state(std::string_view text) {
   for (size_t i = 0; i < state_names.size(); ++i)
     if (state_names[i] == text) return static_cast<State>(i);
-  throw std::invalid_argument("no state of a domain: " + std::string(text));
+  throw std::invalid_argument("not a state of a domain: " + std::string(text));
 }
 
 std::optional<Reason> parse_reason(std::string_view text) {

@@ -51,7 +51,7 @@ void displace(db::Tx& tx, const Claim& old, const Claimant& by) {
       "UPDATE custom_domains SET released_at = $2, state = 'failed', reason = 'domain_taken', "
       "message = $3 WHERE id = $1",
       old.id, tx.now(),
-      "the DNS didn't point to us for a week, and another operator claimed the domain");
+      "the DNS didn't point to the platform for a week, and another operator claimed the domain");
   log_state(tx, *find(tx, old.id));
   note(tx, by.owner_id, "domain.displace", old);
   tx.notify(db::Topic::custom_domain, old.deployment_id);

@@ -35,11 +35,12 @@ std::string refusal(std::string_view domain, std::string_view apps_domain,
                     std::string_view base_host) {
   if (!std::ranges::all_of(domain, is_ascii)) return "must be in its xn-- form (punycode)";
   if (!domain.contains('.') || !is_host_name(domain))
-    return "must be a host name such as shop.example.com: no wildcard, no address, no port";
+    return "must be a host name such as shop.example.com, without a wildcard or port, and not an "
+           "address";
   if (is_at_or_below(domain, apps_domain) || is_at_or_below(domain, base_host))
-    return "must not be a name of this platform";
+    return "must not be a name of the platform";
   if (psl_is_public_suffix(suffix_list::list(), std::string(domain).c_str()) == 1)
-    return "is a public suffix, under which others register their names";
+    return "is a public suffix, below which others register their names";
   return "";
 }
 
