@@ -8,7 +8,7 @@
 namespace berth::api {
 namespace {
 
-// What an app's pages call. The token endpoint is a path, the others are prefixes.
+// The pages of an app call what is below these prefixes, and the token endpoint.
 constexpr std::string_view token_path = "/api/oauth/token";
 constexpr std::array<std::string_view, 6> prefixes_for_apps = {
     "/api/external/ads/", "/api/external/points/", "/api/points/",
@@ -19,10 +19,10 @@ constexpr const char* allowed_headers =
     "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id";
 constexpr const char* exposed_headers =
     "Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id";
-// For how long browsers keep the answer to a preflight request.
+// Browsers keep the answer to a preflight request for this long.
 constexpr const char* preflight_seconds = "600";
 
-// Empty where there is none, or more than one.
+// Returns an empty text if the request has no Origin field or several.
 std::string_view origin_of(const Request& request) {
   return request.headers.count("Origin") == 1 ? request.headers.get("Origin") : "";
 }
@@ -57,7 +57,7 @@ void add_cors(db::Database& db, const Request& request, Cors cors, const CorsCal
     fields.emplace_back("Access-Control-Expose-Headers", exposed_headers);
     return;
   }
-  // For caches: also where the request named no origin.
+  // Caches need to know this even if the request has no origin.
   fields.emplace_back("Vary", "Origin");
   const std::string_view origin = origin_of(request);
   if (origin.empty()) return;

@@ -11,25 +11,26 @@
 // that a browser adds by itself are never allowed: no answer has Access-Control-Allow-Credentials.
 namespace berth::api {
 
-// By the path of a row of the table.
+// Returns which origins may read the answers of the route with this path.
 Cors cors_of(std::string_view path);
 
-// Whom the gate knows behind a request.
+// Who sent a request, as far as the gate knows.
 struct CorsCaller {
-  std::string app_id = {};     // of the token
-  std::string client_id = {};  // that the request names, where it has no token
-  bool is_other = false;       // a user without an app, or an admin
+  std::string app_id = {};     // the app of the token
+  std::string client_id = {};  // if there is no token: the client that the request names
+  bool is_other = false;       // a user who calls without an app
 };
 
-// Adds the fields of an answer to `fields`. The origin is allowed where it is one of the caller's
-// app; while nobody has shown who they are, where it is one of any app, so that its page can read
-// why it was refused.
+// Adds the CORS fields of an answer to `fields`. The origin is allowed if it belongs to the
+// caller's app. If nobody has shown who they are, it is allowed if it belongs to any app, so that a
+// page can read why it was refused.
 void add_cors(db::Database& db, const Request& request, Cors cors, const CorsCaller& caller,
               Fields& fields);
 
-// The answer to a preflight request for a route: `allow` are the methods of its path. Origins of
-// all apps get leave to ask; the request itself is held against its own app.
-Reply preflight(db::Database& db, const Request& request, Cors cors, const std::string& allow);
+// Answers a preflight request for a route whose path has these methods. The origins of all apps are
+// allowed, because a preflight request has no token; the request that follows is checked by its own
+// app.
+Reply preflight(db::Database& db, const Request& request, Cors cors, const std::string& methods);
 // Whether it is a preflight request, which names an origin and the method that it is for.
 bool is_preflight(const Request& request);
 

@@ -147,7 +147,7 @@ Reply Gate::answer_to_preflight(const Request& request, const std::string& allow
   return preflight(services_.db, request, wanted == nullptr ? Cors::none : wanted->cors, allow);
 }
 
-// Of a page that isn't the last (encode_page()).
+// Adds a Link header if the answer is a page of a list (encode_page()) and not the last one.
 void Gate::add_next_link(Reply& reply, const Call& call) const {
   const auto next = reply.body.find("next_page");
   if (next == reply.body.end() || !next->is_number_integer()) return;
@@ -336,8 +336,8 @@ void Gate::note(const Passage& passage, SecurityEvent event) const {
                                   .request_id = passage.request_id});
 }
 
-// Without the fields, a browser doesn't show the answer to the page that asked: where the database
-// can't say whether it may.
+// If the database can't say whether the origin is allowed, the fields are left out, and the browser
+// keeps the answer from the page.
 void Gate::add_cors_fields(const Passage& passage, Response& response) const {
   try {
     add_cors(services_.db, passage.request, passage.route->cors, passage.cors, response.headers);

@@ -34,7 +34,7 @@ class Gate {
   void add_next_link(Reply& reply, const Call& call) const;
   void take_rate(Passage& passage, const Call& call);
   json body_of(const Passage& passage) const;
-  // Normalizes the body, too.
+  // Normalizes the body before it checks it.
   void check_body(const Passage& passage, json& body) const;
   Reply write(const Passage& passage, const Call& call) const;
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,

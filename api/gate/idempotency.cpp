@@ -12,10 +12,10 @@ std::string principal_of(const Call& call) {
   return call.user ? "user:" + call.user->id : "internal";
 }
 
-// The hash of a path that somebody made longer than any of ours.
+// Returns the path, or its hash if somebody made it longer than any of berth's own.
 std::string kept_path(const Call& call) {
   constexpr size_t longest = 255;
-  const std::string path = canonical_path(call, Values::plain);
+  const std::string path = canonical_path(call);
   return path.size() <= longest ? path : "sha256:" + hex(sha256(path));
 }
 

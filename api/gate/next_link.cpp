@@ -4,12 +4,12 @@
 
 namespace berth::api {
 
-std::string canonical_path(const Call& call, Values values) {
+std::string canonical_path(const Call& call) {
   std::string path(call.route->path);
   for (size_t open = path.find('{'); open != std::string::npos; open = path.find('{', open)) {
     const size_t end = path.find('}', open) + 1;
-    const std::string& plain = call.id(std::string_view(path).substr(open + 1, end - open - 2));
-    const std::string value = values == Values::encoded ? percent_encode(plain) : plain;
+    const std::string value =
+        percent_encode(call.id(std::string_view(path).substr(open + 1, end - open - 2)));
     path.replace(open, end - open, value);
     open += value.size();
   }
@@ -18,7 +18,7 @@ std::string canonical_path(const Call& call, Values values) {
 
 std::optional<std::string> next_link(const Call& call, const std::string& base_url,
                                      std::string_view name, const std::string& value) {
-  std::string url = base_url + canonical_path(call, Values::encoded) + "?";
+  std::string url = base_url + canonical_path(call) + "?";
   for (const Param& param : call.route->query)
     if (const auto kept = param.name == name ? std::nullopt : call.query(param.name))
       url += std::string(param.name) + "=" + percent_encode(*kept) + "&";

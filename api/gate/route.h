@@ -59,17 +59,16 @@ inline Access jwt_or_oauth(std::vector<Scope> any_of) {
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
 // The form of errors (specification, section "Errors"). An operation has one form for all errors.
-// `simple`: the simple form, with `details` beside it where there are some. `nested_but_secret`:
-// the nested form, but for the refusal of a request without the internal secret, which is simple
-// and comes before routing. `oauth_and_message`: the operation is an OAuth one among those of the
-// account, whose clients look for `message`.
+// `simple`: the simple form, with `details` for validation_failed. `nested_but_secret`: the nested
+// form; a request without the internal secret is refused in the simple form before it is routed.
+// `oauth_and_message`: for OAuth operations below /api/auth, whose clients read `message`.
 enum class Shape { nested, oauth, oauth_and_message, simple, nested_but_secret };
 inline bool is_oauth(Shape shape) {
   return shape == Shape::oauth || shape == Shape::oauth_and_message;
 }
 
 enum class Body { none, only_json, optional_json, json_or_form };
-// From which web origins browsers may read the answers (gate/cors.h).
+// The web origins whose pages may read the answers in browsers (gate/cors.h).
 enum class Cors { none, origins_of_apps, any_origin };
 enum class Availability { always, development_only };
 enum class Idempotency { ignored, kept };
@@ -83,7 +82,7 @@ struct Param {  // a parameter of the query
   std::string_view description;
   bool required = false;
   std::string_view example = {};
-  Code if_missing = Code::validation_failed;  // where it is required
+  Code if_missing = Code::validation_failed;  // the error if it is required and missing
 };
 
 struct Route;
@@ -105,7 +104,7 @@ struct Call {
   std::string admin;                    // the header X-Admin-Actor, or "internal"
 
   const std::string& id(std::string_view name = "id") const { return path.find(name)->second; }
-  // The value of a parameter of the query; an id is in lower case.
+  // Returns the value of a query parameter. An id is in lower case.
   std::optional<std::string> query(std::string_view name) const;
   PageRequest page() const;  // throws validation_failed
 };

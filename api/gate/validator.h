@@ -26,9 +26,10 @@ class Validator {
   // object is checked first, and one that is too large isn't examined further. Thread-safe.
   Details check(const nlohmann::json& value) const;
 
-  // Brings what clients write in several ways into the one that handlers read, before check():
-  // - A field that isn't required and is null, or "" where the schema takes no empty text, is
-  //   removed, or is null where the schema takes null. So null, "" and a missing field are alike.
+  // Brings values that clients write in several ways into the form that handlers read. Call it
+  // before check():
+  // - An optional field that is null, or "" although the schema takes no empty text, is removed; if
+  //   the schema takes null, it becomes null. So null, "" and a missing field mean the same.
   // - A UUID gets lower-case letters (RFC 9562, section 4).
   // - A one-time code (the format one-time-code) that is a number becomes its digits, with the
   //   zeros in front that a number can't have.

@@ -74,8 +74,8 @@ void store_scopes(db::Tx& tx, const App& app) {
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) {
   const bool can_be_had = scopes.within(app.approved_scopes);
   if (const auto pending = can_be_had ? std::nullopt : pending_of(tx, app.id)) {
-    // Automatic scopes need no approval, so they make no other request of it. Approved ones count:
-    // they may be revoked before this request is decided.
+    // Automatic scopes need no approval, so they make no difference. Approved ones do: they may be
+    // revoked before the request is decided.
     const ScopeSet automatic = ScopeSet::automatic();
     if (pending->requested - automatic == scopes - automatic) {
       tx.execute("UPDATE scope_requests SET requested_scopes = $2 WHERE id = $1", pending->id,

@@ -20,8 +20,8 @@ void check_owner(db::Tx& tx, const std::string& owner_id) {
     throw Error(Code::app_limit_reached, "an account may have at most 10 apps");
 }
 
-// Asks the admins for what the app registered for and can't have yet, if it didn't register for all
-// of that before.
+// Asks the admins to approve the scopes that the app registered for and can't have yet, unless it
+// had registered for all of them before.
 std::optional<ScopeRequest> ask_for_new_scopes(db::Tx& tx, const App& app, const ScopeSet& before) {
   const ScopeSet missing = app.allowed_scopes - app.approved_scopes;
   if (missing.within(before)) return std::nullopt;

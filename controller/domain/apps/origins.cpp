@@ -5,7 +5,7 @@
 namespace berth::apps {
 namespace {
 
-// No origin that parse_origin() gives is longer: a scheme, a host name and a port.
+// No origin that parse_origin() returns is longer: a scheme, a host name and a port.
 constexpr size_t max_origin_length = 300;
 
 int port_of_scheme(const std::string& scheme) { return scheme == "https" ? 443 : 80; }
