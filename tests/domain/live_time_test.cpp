@@ -71,17 +71,14 @@ TEST_CASE("no minute without heartbeats close enough") {
 }
 
 TEST_CASE("a heartbeat a minute by a timer that runs late earns a point a minute, and no more") {
-  CHECK(rc::check([] {
-    const auto late = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 15'001));
-    Fixture f;
-    f.beat();
-    Duration passed(0);
-    for (const int millis : late) {
-      const Duration gap = 60s + Duration(millis);
-      f.world.clock.advance(gap);
-      passed += gap;
-      RC_ASSERT(f.beat().points_earned == 3 * (passed / 1min));
-    }
+  Fixture f;
+  f.beat();
+  Duration passed(0);
+  CHECK(rc::check([&] {
+    const Duration gap = 60s + Duration(*rc::gen::inRange(0, 15'001));
+    f.world.clock.advance(gap);
+    passed += gap;
+    RC_ASSERT(f.beat().points_earned == 3 * (passed / 1min));
   }));
 }
 

@@ -22,7 +22,8 @@ constexpr size_t looked_at_bytes = 64;
 
 // What a password is made of, for its user.
 std::string kind_of(int match_type) {
-  switch (match_type % MULTIPLE_MATCH) {
+  if (match_type >= MULTIPLE_MATCH) return "a repetition";
+  switch (match_type) {
     case DICTIONARY_MATCH:
     case DICT_LEET_MATCH:
       return "a common password or word";
