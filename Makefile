@@ -11,7 +11,7 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate adversarial fuzz bench bench-points bench-oauth reference lint format clean cluster cluster-down run-on-cluster e2e scale image yaml
+.PHONY: help build run test test-asan test-tsan simulate adversarial fuzz bench bench-points bench-oauth reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,9 +100,13 @@ reference: build ## write the pages of docs/reference that the programs make
 	@scripts/install-deps.sh test
 	@scripts/reference $(BUILD)/berthd $(BUILD)/berth
 
-lint: ## clang-format, clang-tidy and shellcheck
+lint: ## clang-format, clang-tidy, shellcheck, and the checks of includes and of words, over all of the tree
 	@scripts/install-deps.sh lint
 	@scripts/lint.sh
+
+lint-changed: ## the same, with clang-tidy on what differs from main, for two minutes at most (BASE=COMMIT)
+	@scripts/install-deps.sh lint
+	@scripts/lint.sh --changed
 
 format: ## let clang-format rewrite the sources
 	@scripts/install-deps.sh lint

@@ -6,6 +6,7 @@
 
 #include "cli/config.h"
 #include "cli/failure.h"
+#include "controller/base/lower_case.h"
 #include "controller/base/yaml.h"
 
 namespace berth::cli {
@@ -20,7 +21,8 @@ constexpr std::array fields = std::to_array<Field>({{"image", "container_image"}
                                                     {"tier", "tier"},
                                                     {"port", "port"},
                                                     {"custom_domain", "custom_domain"},
-                                                    {"health_path", "health_path"}});
+                                                    {"health_path", "health_path"},
+                                                    {"labels", "labels"}});
 
 std::string shown(const json& value) {
   if (value.is_null()) return "none";
@@ -89,10 +91,11 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
       throw Failure(
           Exit::usage,
           where + ": " + given + (order.contains(key) ? " occurs twice" : " isn't known"),
-          "The keys are name, image, tier, port, custom_domain, health_path, env_vars and "
+          "The keys are name, image, tier, port, custom_domain, health_path, labels, env_vars and "
           "registry_credentials.");
-    const bool holds_texts = key == "env_vars" || key == "registry_credentials";
+    const bool holds_texts = key == "env_vars" || key == "registry_credentials" || key == "labels";
     order[key] = holds_texts ? texts_in(texts.at(given), where + "." + key) : value;
+    if (key == "labels" && order[key].is_null()) order[key] = json::object();
   }
   for (const char* needed : {"name", "image"})
     if (!order.contains(needed) || !order.at(needed).is_string())
@@ -104,9 +107,7 @@ bool is_same(const Field& field, const json& wanted, const json& there) {
   if (std::string_view(field.order) != "custom_domain" || !wanted.is_string() || !there.is_string())
     return wanted == there;
   // Host names are case-insensitive; the server stores them in lower case.
-  return std::ranges::equal(
-      wanted.get<std::string>(), there.get<std::string>(),
-      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+  return equal_in_lower_case(wanted.get<std::string>(), there.get<std::string>());
 }
 
 std::vector<std::string> keys_of(const json& live) {

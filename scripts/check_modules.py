@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks that each folder of the sources includes only what the folder may use.
 
-The linker holds most of this (see berth_layer in cmake/layers.cmake), but it can't see an include of a header that
-defines everything inline. Run by `make lint` and by ctest. Prints a sentence for each include that isn't allowed and
+The linker enforces most of this (see berth_layer in cmake/layers.cmake), but it doesn't notice the include of a header
+that defines everything
+inline. Run by `make lint` and by ctest. Prints a sentence for each include that isn't allowed and
 ends with 1 if there is one.
 """
 import pathlib
@@ -38,7 +39,7 @@ WHY = {
 
 
 def domain_modules():
-    """The USES lists of controller/domain/CMakeLists.txt: folder -> folders."""
+    """Returns the USES lists of controller/domain/CMakeLists.txt: folder -> the folders that it may use."""
     text = (ROOT / DOMAIN / "CMakeLists.txt").read_text()
     for name, uses in re.findall(r"^berth_module\((\w+)\s+USES\s+([^)]*)\)", text, re.M):
         modules = re.findall(r"berth_(\w+)", uses)

@@ -13,11 +13,11 @@ build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-http
   libsqlite3-dev libyaml-cpp-dev libspdlog-dev prometheus-cpp-dev libcli11-dev
   libargon2-dev libcurl4-openssl-dev libc-ares-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev
   libicu-dev liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev)
-test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chromium)
+test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chromium postgresql-15)
 image=(buildah binutils curl ca-certificates publicsuffix tzdata)
 # An existing Node.js stays, wherever it comes from.
 command -v npm >/dev/null || test+=(nodejs npm)
-bench_oauth=(wrk postgresql)
+bench_oauth=(wrk postgresql-15)
 command -v npm >/dev/null || bench_oauth+=(nodejs npm)
 command -v go >/dev/null || bench_oauth+=(golang-go)
 lint=(clang-format clang-tidy shellcheck)

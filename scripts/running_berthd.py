@@ -1,4 +1,4 @@
-"""Starts a berthd of its own on free ports, for scripts and tests that look at a running one."""
+"""Starts a new berthd on free ports, for scripts and tests that need a running one."""
 import os
 import subprocess
 import time
@@ -8,9 +8,9 @@ START_LIMIT_SECONDS = 60
 
 
 class Berthd:
-    """Serves from the folder's `data` directory while the `with` block runs.
+    """A berthd that runs during the `with` block, with its data in the folder's `data` directory.
 
-    `listen` names the port of an earlier run, where clients know its address already."""
+    `listen` is the port of an earlier run; it is needed if clients already know that address."""
 
     def __init__(self, program, folder, *flags, listen="127.0.0.1:0"):
         self._data = Path(folder) / "data"

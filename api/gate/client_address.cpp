@@ -1,7 +1,7 @@
 #include "api/gate/client_address.h"
 
 #include <algorithm>
-#include <ranges>
+#include <iterator>
 
 namespace berth::api {
 namespace {
@@ -49,9 +49,12 @@ std::string client_address(const Request& request,
   auto address = parse_ip_address(request.remote_address);
   if (!address) return std::string(request.remote_address);
   int passed = 0;
-  for (const auto& [name, value] : std::views::reverse(request.headers)) {
-    if (!same_name(name, "X-Forwarded-For")) continue;
-    std::string_view list = value;
+  // The newest entry is the last of the last field.
+  const auto newest = std::make_reverse_iterator(request.headers.end());
+  const auto oldest = std::make_reverse_iterator(request.headers.begin());
+  for (auto field = newest; field != oldest; ++field) {
+    if (!same_name(field->name, "X-Forwarded-For")) continue;
+    std::string_view list = field->value;
     while (true) {
       if (!trusted(*address) || ++passed > max_forwarding_proxies) return to_string(*address);
       const std::size_t comma = list.rfind(',');

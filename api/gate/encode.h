@@ -18,6 +18,11 @@ inline nlohmann::json or_null(const std::optional<Instant>& value) {
   return value ? nlohmann::json(to_iso8601(*value)) : nlohmann::json(nullptr);
 }
 
+// The object that is stored as JSON text; null if there is none.
+inline nlohmann::json or_null_object(const std::optional<std::string>& text) {
+  return text ? nlohmann::json::parse(*text) : nlohmann::json(nullptr);
+}
+
 // Encodes a page of a list: {<plural>: […], page, page_size, total, next_page}. The gate makes the
 // Link header of next_page.
 template <typename T, typename Encode>
@@ -43,6 +48,18 @@ inline std::optional<std::string> text_or_nothing(const nlohmann::json& body, co
   const auto value = body.find(field);
   return value == body.end() || value->is_null() ? std::nullopt
                                                  : std::optional(value->get<std::string>());
+}
+
+// The time of a field whose format the schema has checked; nothing if it is missing or null.
+inline std::optional<Instant> instant_or_nothing(const nlohmann::json& body, const char* field) {
+  const auto text = text_or_nothing(body, field);
+  return text ? parse_iso8601(*text) : std::nullopt;
+}
+
+// The object of a field as JSON text; nothing if it is missing or null.
+inline std::optional<std::string> object_or_nothing(const nlohmann::json& body, const char* field) {
+  const auto value = body.find(field);
+  return value == body.end() || value->is_null() ? std::nullopt : std::optional(value->dump());
 }
 
 }  // namespace berth::api

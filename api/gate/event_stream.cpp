@@ -183,7 +183,7 @@ Reply event_reply(Stream stream) {
   reply.content_type = "text/event-stream";
   // X-Accel-Buffering is for nginx, which would otherwise buffer the answer (ngx_http_proxy_module,
   // proxy_buffering).
-  reply.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
+  reply.headers = {{"X-Accel-Buffering", "no"}};
   return reply;
 }
 

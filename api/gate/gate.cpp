@@ -1,6 +1,7 @@
 #include "api/gate/gate.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "api/gate/authenticate.h"
 #include "api/gate/body.h"
@@ -62,6 +63,13 @@ void check_query(const Route& route, const Call& call) {
 }
 
 }  // namespace
+
+const std::string& Call::id(std::string_view name) const {
+  const auto value = path.find(name);
+  if (value == path.end())
+    throw std::logic_error("the route's path has no placeholder " + std::string(name));
+  return value->second;
+}
 
 std::optional<std::string> Call::query(std::string_view name) const {
   const auto found = http.query.find(name);
@@ -364,13 +372,8 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
   if (passage.route != nullptr && passage.route->cors != Cors::none)
     add_cors_fields(passage, response);
   for (const auto& [name, value] : reply.headers) response.add_header(name, value);
-  // Tokens and codes (RFC 6749, section 5.1), and what belongs to somebody. A handler may know
-  // better.
-  const bool is_personal = is_oauth(passage.shape) || passage.request.path.starts_with(api_prefix);
-  const auto is_cache_control = [](const auto& field) {
-    return same_name(field.first, "Cache-Control");
-  };
-  if (is_personal && std::ranges::none_of(reply.headers, is_cache_control))
+  // For tokens and codes (RFC 6749, section 5.1), and for all else that belongs to somebody.
+  if (is_oauth(passage.shape) || passage.request.path.starts_with(api_prefix))
     response.add_header("Cache-Control", "no-store");
   response.caller_is_known = passage.caller_is_known;
   if (passage.rate) {

@@ -7,6 +7,7 @@
 #include "api/gate/errors.h"
 #include "api/gate/schema.h"
 #include "api/gate/version.h"
+#include "controller/base/lower_case.h"
 
 namespace berth::api {
 namespace {
@@ -255,9 +256,7 @@ json openapi(const std::vector<Route>& table, Environment environment,
     if (route.availability == Availability::development_only &&
         environment != Environment::development)
       continue;
-    std::string method(route.method);
-    for (char& c : method) c = char(std::tolower(static_cast<unsigned char>(c)));
-    paths[std::string(route.path)][method] = operation(route);
+    paths[std::string(route.path)][lower_case(route.method)] = operation(route);
   }
   return {{"openapi", "3.1.0"},
           {"info",

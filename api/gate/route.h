@@ -103,7 +103,8 @@ struct Call {
   std::optional<play::Session> play;    // of an app's session token, if one was presented
   std::string admin;                    // the header X-Admin-Actor, or "internal"
 
-  const std::string& id(std::string_view name = "id") const { return path.find(name)->second; }
+  // The value of the path's placeholder `name`. Throws std::logic_error if the route has none.
+  const std::string& id(std::string_view name = "id") const;
   // Returns the value of a query parameter. An id is in lower case.
   std::optional<std::string> query(std::string_view name) const;
   PageRequest page() const;  // throws validation_failed
@@ -124,6 +125,9 @@ struct Reply {
   std::optional<Error> refusal = {};
 };
 
+// An answer that says what was done (the schema `Message`).
+inline Reply message_reply(std::string text) { return {.body = {{"message", std::move(text)}}}; }
+
 using Read = Reply (*)(db::Tx&, const Call&, const Services&);  // runs on a snapshot
 // Answered once the transaction is on disk.
 using Write = Reply (*)(db::Tx&, const Call&, const Services&);
@@ -142,7 +146,7 @@ using AnyHandler = std::variant<ReadHandler, WriteHandler, FreeHandler>;
 
 struct Answer {
   int status = 200;
-  std::string_view schema;  // the name of a schema in schemas/*.yaml
+  std::string_view schema;  // the name of a schema: resources/*/schema.yaml
   std::string_view content_type = "application/json";
   std::string_view by_accept = {};   // another content type, used if the Accept header names it
   std::string_view or_nothing = {};  // describes when the answer is 204 instead
@@ -169,7 +173,7 @@ struct Route {
   AnyHandler run;
 };
 
-// The table of routes; see resources/routes.cpp.
+// The table of routes, which api/resources/routes.cpp composes.
 const std::vector<Route>& routes();
 
 }  // namespace berth::api

@@ -9,7 +9,7 @@
 namespace berth::api {
 
 namespace schemas {
-const std::vector<EmbeddedFile>& files();  // schemas/*.yaml
+const std::vector<EmbeddedFile>& files();  // gate/errors.yaml and resources/*/schema.yaml
 }
 
 namespace {

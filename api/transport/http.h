@@ -49,13 +49,6 @@ bool same_name(std::string_view a, std::string_view b);
 // Decoded names and values. A name that was sent twice occurs twice, in the order of the values.
 using Query = std::multimap<std::string, std::string, std::less<>>;
 
-// The meaning of '+': a blank in a query or a form, or itself, as in a path.
-enum class Plus { is_blank, is_plus };
-
-// Decodes percent-encoding (RFC 3986, section 2.1). Returns nothing if a '%' isn't followed by two
-// hexadecimal digits. The result may contain any byte, including NUL and invalid UTF-8.
-std::optional<std::string> percent_decode(std::string_view text, Plus plus);
-
 // How many fields a query or a form may have. No route uses more than ten.
 inline constexpr std::size_t max_form_fields = 256;
 

@@ -55,4 +55,11 @@ bool is_loopback(std::string_view host);
 // The result can't end the part of a URL, the URL, or the header that it is put into.
 std::string percent_encode(std::string_view text);
 
+// The meaning of '+': a blank in a query or a form, or itself, as in a path.
+enum class Plus { is_blank, is_plus };
+
+// Decodes percent-encoding (RFC 3986, section 2.1). Returns nothing if a '%' isn't followed by two
+// hexadecimal digits. The result may contain any byte, including NUL and invalid UTF-8.
+std::optional<std::string> percent_decode(std::string_view text, Plus plus);
+
 }  // namespace berth

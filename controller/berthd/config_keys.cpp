@@ -163,22 +163,23 @@ T field(const json& entry, const char* name) {
 
 tiers::Tier tier_of(const json& entry) {
   const auto sats = optional_field<std::int64_t>(entry, "monthly-cost-sats");
-  return {.id = {},
-          .name = field<std::string>(entry, "name"),
-          .slug = field<std::string>(entry, "slug"),
-          .description = optional_field<std::string>(entry, "description").value_or(""),
-          .payment_method = sats ? "bitcoin" : "service_points",
-          .monthly_cost_points = optional_field<std::int64_t>(entry, "monthly-cost-points"),
-          .monthly_cost_sats = sats,
-          .memory_limit_mb = field<int>(entry, "memory-mb"),
-          .cpu_limit_millicores = field<int>(entry, "cpu-millicores"),
-          .max_deployments = optional_field<int>(entry, "max-deployments"),
-          .custom_domain_allowed = optional_field<bool>(entry, "custom-domain").value_or(false),
-          .auto_approve = optional_field<bool>(entry, "auto-approve").value_or(false),
-          .monthly_stipend_points =
-              optional_field<std::int64_t>(entry, "monthly-stipend-points").value_or(0),
-          .ad_reach_multiplier =
-              optional_field<std::string>(entry, "ad-reach-multiplier").value_or("1.0")};
+  return {
+      .id = {},
+      .name = field<std::string>(entry, "name"),
+      .slug = field<std::string>(entry, "slug"),
+      .description = optional_field<std::string>(entry, "description").value_or(""),
+      .payment_method = sats ? tiers::PaymentMethod::bitcoin : tiers::PaymentMethod::service_points,
+      .monthly_cost_points = optional_field<std::int64_t>(entry, "monthly-cost-points"),
+      .monthly_cost_sats = sats,
+      .memory_limit_mb = field<int>(entry, "memory-mb"),
+      .cpu_limit_millicores = field<int>(entry, "cpu-millicores"),
+      .max_deployments = optional_field<int>(entry, "max-deployments"),
+      .custom_domain_allowed = optional_field<bool>(entry, "custom-domain").value_or(false),
+      .auto_approve = optional_field<bool>(entry, "auto-approve").value_or(false),
+      .monthly_stipend_points =
+          optional_field<std::int64_t>(entry, "monthly-stipend-points").value_or(0),
+      .ad_reach_multiplier =
+          optional_field<std::string>(entry, "ad-reach-multiplier").value_or("1.0")};
 }
 
 void take_tiers(Config& config, const std::string& text) {

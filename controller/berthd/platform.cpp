@@ -13,6 +13,7 @@
 #include "api/pages/pages.h"
 #include "api/transport/server.h"
 #include "controller/base/id.h"
+#include "controller/base/lower_case.h"
 #include "controller/base/url.h"
 #include "controller/berthd/backup/maker.h"
 #include "controller/berthd/data_dir.h"
@@ -131,8 +132,7 @@ std::string state_of(const reconcilers::Engine& engine, bool simulated) {
 // With the simulated cluster, berthd itself answers requests for hosts below apps-domain.
 bool answer_page(const simulated::Cluster& cluster, const std::string& apps_domain,
                  const api::Request& request, api::Response& response) {
-  std::string host(request.host.substr(0, request.host.rfind(':')));
-  for (char& c : host) c = char(std::tolower(static_cast<unsigned char>(c)));
+  const std::string host = lower_case(request.host.substr(0, request.host.rfind(':')));
   if (!host.ends_with("." + apps_domain)) return false;
   const simulated::Page page = cluster.page(host);
   response.status = page.status;

@@ -23,8 +23,14 @@ class RepairBudget {
   // to wait for the next one.
   std::optional<std::chrono::milliseconds> wait_before(const std::string& key, TimePoint now);
 
- private:
+  // The largest number of keys that are remembered. If more objects than that are repaired before
+  // their budgets are full again, all keys are forgotten. Each object may then be repaired another
+  // ten times at once, which is little compared with the work of repairing so many objects.
   static constexpr size_t max_keys = 10'000;
+  // Returns how many keys are remembered.
+  size_t keys();
+
+ private:
   struct Left {
     double repairs = most;
     TimePoint at;

@@ -59,9 +59,16 @@ std::optional<DomainLoop::View> DomainLoop::view_of(const std::string& deploymen
   });
 }
 
+// Tells what a pass is about, also if it ends early or fails.
+void DomainLoop::name(Subject& subject, const View& view) {
+  if (view.claim)
+    subject = {view.claim->domain, std::string(custom_domains::to_string(view.claim->state))};
+}
+
 Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject) {
   auto view = view_of(deployment_id);
   if (!view) return {};
+  name(subject, *view);
   if (!parts_.cache.synced()) return Outcome::waiting("the cluster", look_again);
   Proof proof = Proof::none;
   if (view->claim && !obstacle(*view) && has_to_look(*view) && !look(*view, proof)) {
@@ -79,8 +86,7 @@ Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject
   latest->is_news = view->is_news;
   Outcome outcome = act(*latest, proof);
   outcome.recorded = outcome.recorded || latest->is_news;
-  if (latest->claim)
-    subject = {latest->claim->domain, std::string(custom_domains::to_string(latest->claim->state))};
+  name(subject, *latest);
   return outcome;
 }
 

@@ -102,6 +102,7 @@ Outcome DeploymentLoop::stand_by(const std::string& id, Subject& subject) {
 }
 
 Outcome DeploymentLoop::remove(const Deployment& row) {
+  certificates_.forget(row.id);
   Outcome outcome = removal_.step(row);
   if (outcome.kind == Outcome::Kind::waiting) {
     const std::lock_guard lock(mutex_);

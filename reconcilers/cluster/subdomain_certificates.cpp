@@ -31,6 +31,12 @@ std::optional<std::chrono::milliseconds> SubdomainCertificates::admit(
   return longest_wait;
 }
 
+void SubdomainCertificates::forget(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  granted_.erase(id);
+  refused_until_.erase(id);
+}
+
 // If the Certificate exists, nothing is ordered any more; if its secret exists, cert-manager uses
 // that without an order.
 bool SubdomainCertificates::is_there(const Object& certificate) const {

@@ -25,6 +25,8 @@ class SubdomainCertificates {
   // cert-manager or the owner has no order left. In that case returns when to try again.
   std::optional<std::chrono::milliseconds> admit(const deployments::Deployment& row,
                                                  std::vector<Object>& desired);
+  // Removes the entry of a deployment whose objects are being deleted.
+  void forget(const std::string& id);
 
  private:
   using SteadyClock = std::chrono::steady_clock;

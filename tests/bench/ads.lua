@@ -1,4 +1,4 @@
--- For wrk: an ad is served, and then reported, again and again.
+-- A script for wrk: it serves an ad and then reports it, again and again.
 local serve = "/api/external/ads/serve?surface_type=banner"
 local open = {}
 local threads = {}

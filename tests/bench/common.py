@@ -1,4 +1,5 @@
-"""What the benchmarks of this folder share: berthd as it is measured, wrk, and what it ran on."""
+"""The parts that the benchmarks of this folder share: a berthd set up for measuring, wrk, and the description of the
+machine."""
 import base64
 import hashlib
 import json
@@ -17,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 START_SECONDS = 30
 
-VERIFIER = "v" * 43  # of PKCE
+VERIFIER = "v" * 43  # the PKCE verifier
 CHALLENGE = base64.urlsafe_b64encode(
     hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
 
@@ -38,7 +39,7 @@ def free_port():
 
 
 class Berthd:
-    """berthd with a user and an app. `session`: the user's JWT; `app`: with its secret."""
+    """A berthd with a user and an app. `session` is the user's JWT; `app` includes the client secret."""
 
     REDIRECT = "https://bench.example.org/callback"
 
@@ -77,7 +78,7 @@ class Berthd:
             return json.load(answer)
 
     def register(self, name, scope):
-        """A user's session, and his app that may do this."""
+        """Returns a new user's session, and that user's app with these scopes."""
         account = {"email": f"{name}@example.org", "username": name,
                    "password": f"{name} of a benchmark"}
         self.call("POST", "/api/auth/register", account)

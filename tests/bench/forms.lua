@@ -1,7 +1,8 @@
--- For wrk -t1: POSTs the form bodies that stand in the file BODIES, one a line.
--- MODE cycle: over and over. once: each one time, until they are used up. chain: each one time, and
--- then with the refresh_token of the answer in the place of its own, so that the tokens rotate.
--- Prints how many were answered with 200, and in how many seconds, as JSON.
+-- A script for wrk -t1: it POSTs the form bodies in the file BODIES, which has one on each line.
+-- MODE is one of three. cycle: sends all bodies over and over. once: sends each body once, until all
+-- have been sent. chain: sends each body once, and then again with the refresh_token of the response
+-- in place of its own, so that the tokens rotate.
+-- Prints as JSON how many responses had the status 200, and in how many seconds.
 local ffi = require("ffi")
 ffi.cdef("typedef struct { long seconds, nanos; } moment; int clock_gettime(int, moment *);")
 

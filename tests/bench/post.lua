@@ -1,4 +1,4 @@
--- For wrk: POST of the JSON in BODY.
+-- A script for wrk: it POSTs the JSON in BODY.
 wrk.method = "POST"
 wrk.body = os.getenv("BODY")
 wrk.headers["Content-Type"] = "application/json"

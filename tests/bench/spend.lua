@@ -1,5 +1,5 @@
--- For wrk: POST of the JSON in BODY, each with an Idempotency-Key of its own. The rest of the request is made once:
--- the machine is to be busy with answering.
+-- A script for wrk: it POSTs the JSON in BODY, with a new Idempotency-Key each time. The rest of the request is built
+-- once, so that wrk uses as little of the machine as possible.
 local prefix = os.getenv("KEYS")
 local mark = "@key@"
 local before, after

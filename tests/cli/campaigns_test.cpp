@@ -8,7 +8,7 @@ using berth::process::Berthd;
 
 namespace {
 
-// Somebody whose app may have campaigns, and has the points for them.
+// Sets up a user whose app may have campaigns and has the points for them.
 void settle_in_with_points(const Berthd& berthd, const Person& person) {
   person.settle_in("ada", "campaigns:manage,app:balance:read");
   person.must({"admin", "mint", "5000", "--reason", "a test"}, "",
@@ -17,7 +17,7 @@ void settle_in_with_points(const Berthd& berthd, const Person& person) {
 
 }  // namespace
 
-TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
+TEST_CASE("a campaign's life: create, show, pause, resume, top up, cancel") {
   const Berthd berthd;
   const Person ada(berthd);
   settle_in_with_points(berthd, ada);
@@ -29,7 +29,7 @@ TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
   const std::string id = made.at("campaign").at("id");
   CHECK(ada.must({"campaigns", "list"}).out.find("Spring") != std::string::npos);
   CHECK(ada.must({"campaigns", "show", id}).out.find("Budget:") != std::string::npos);
-  CHECK(ada.must({"campaigns", "pause", "Spring"}).out == "It is paused.\n");
+  CHECK(ada.must({"campaigns", "pause", "Spring"}).out == "The campaign is paused.\n");
   CHECK(
       ada.must({"campaigns", "show", "Spring", "-o", "json"}).body().at("campaign").at("status") ==
       "paused");
@@ -46,7 +46,7 @@ TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
   CHECK(ada.berth({"campaigns", "pause", id}).code == 6);
 }
 
-TEST_CASE("all five surfaces are taken, three are offered, others aren't sent") {
+TEST_CASE("all five surface types are accepted, three are offered, others aren't sent") {
   const Berthd berthd;
   const Person ada(berthd);
   settle_in_with_points(berthd, ada);

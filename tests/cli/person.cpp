@@ -30,7 +30,7 @@ std::string text_of(const Words& words) {
 
 }  // namespace
 
-// Nothing of our own environment: what is set for us must not steer it.
+// The client gets none of the test's own environment, which must not influence it.
 Running::Running(const Words& words, const std::string& input,
                  const process::Variables& variables) {
   std::vector<std::string> arguments = {BERTH};
@@ -74,7 +74,7 @@ Ran Running::wait() {
 }
 
 process::Variables Person::variables_with(const process::Variables& more) const {
-  // The first of two counts.
+  // If a variable is given twice, the first one counts.
   process::Variables all = more;
   all.insert(all.end(), {{"HOME", home().string()}, {"BERTH_URL", berthd_.base_url()}});
   return all;

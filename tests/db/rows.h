@@ -26,7 +26,7 @@ inline bool has(db::Tx& tx, const std::string& key) {
 inline Rows all(db::Tx& tx) {
   Rows rows;
   auto query = tx.query("SELECT key, value FROM meta WHERE key <> 'write_probe'");
-  while (query.next()) rows[query.text(0)] = query.text(1);
+  while (query.next()) rows[query.text("key")] = query.text("value");
   return rows;
 }
 // Returns the rows that another process would see, through a connection of its own.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every relative link and anchor in the Markdown files leads somewhere, every shell block is either run by a test or
-says why not, every document can be reached from README.md, every Python block compiles, and the test cases exist that
-docs/security.md names."""
+"""Checks the Markdown files: the target of every relative link and anchor exists, every shell block is either run by a
+test or says why it isn't, every document can be reached from README.md, every Python block compiles, and the test cases
+that docs/security.md names exist."""
 import re
 import sys
 
@@ -21,7 +21,7 @@ def link_problems(page, pages):
 
 
 def is_pasted(file):
-    """Whether a test pastes the page's commands (tests/CMakeLists.txt)."""
+    """Returns whether a test runs the page's commands (tests/CMakeLists.txt)."""
     return file == ROOT / "README.md" or ROOT / "docs" in file.parents
 
 
@@ -41,9 +41,9 @@ def block_problems(page):
 
 
 def test_problems(page):
-    """docs/security.md names the test cases that show what it says."""
+    """Returns an error message for each test case that docs/security.md names but that doesn't exist."""
     sources = "".join(file.read_text() for file in sorted((ROOT / "tests").rglob("*.cpp")))
-    names = re.sub(r'"\s*\n\s*"', "", sources)  # a name may go on in the next line
+    names = re.sub(r'"\s*\n\s*"', "", sources)  # a name may continue in the next line
     for line, text in page.text:
         for name in re.findall(r'"([^"]+)"', text) if text.startswith("|") else []:
             if f'TEST_CASE("{name}"' not in re.sub(r'TEST_CASE\(\s+', "TEST_CASE(", names):
@@ -51,7 +51,7 @@ def test_problems(page):
 
 
 def unreachable(pages):
-    """The pages of docs/ that no chain of links leads to from README.md."""
+    """Returns the pages of docs/ that can't be reached by links from README.md."""
     reached, waiting = set(), [ROOT / "README.md"]
     while waiting:
         file = waiting.pop()

@@ -1,11 +1,11 @@
-"""Reads Markdown as far as the tests of the documents need it: headings, links, blocks of code."""
+"""Parses as much of Markdown as the tests of the documents need: headings, links and code blocks."""
 import re
 import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# Why a shell block isn't run, by the word behind `sh`.
+# The reasons why a shell block isn't run, by the word behind `sh`.
 NOT_RUN = {
     "build": "it compiles for minutes; the continuous integration runs these commands themselves",
     "cluster": "it needs a real Kubernetes cluster",
@@ -13,7 +13,7 @@ NOT_RUN = {
     "browser": "it needs a person with a browser",
     "elsewhere": "it needs a host, a mail server or a domain of the reader's own",
 }
-# Runs until something is printed, because it follows a stream and doesn't end by itself.
+# Runs until something is printed, because the command follows a stream and doesn't end by itself.
 ENDLESS = "endless"
 
 
@@ -53,13 +53,13 @@ class Section:
 
 
 class Page:
-    """`sections` are those of level 2; what stands above the first is one without a title."""
+    """A parsed page. `sections` are those of level 2; the text before the first one is a section without a title."""
 
     def __init__(self, file):
         self.file = file
         self.sections = [Section("")]
         self.headings = []
-        self.text = []  # (line, text without code)
+        self.text = []  # pairs of a line number and the text of the line without code
         block = None
         for number, line in enumerate(file.read_text().splitlines(), 1):
             fence = re.match(r"\s*```\s*(.*)$", line)
@@ -82,7 +82,7 @@ class Page:
         self.text.append((number, re.sub(r"`[^`]*`", "`", line)))
 
     def anchors(self):
-        """The names by which GitHub and GitLab link to headings."""
+        """Returns the anchors that GitHub and GitLab give to the headings."""
         found = set()
         for heading in self.headings:
             text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()

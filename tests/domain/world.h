@@ -90,7 +90,7 @@ inline std::vector<tiers::Tier> default_tiers() {
        .name = "Sats",
        .slug = "sats",
        .description = "",
-       .payment_method = "bitcoin",
+       .payment_method = tiers::PaymentMethod::bitcoin,
        .monthly_cost_points = {},
        .monthly_cost_sats = 5'000,
        .memory_limit_mb = 128,
@@ -262,12 +262,10 @@ class World {
 inline deployments::Order order(const std::string& name = "shop",
                                 const std::string& tier = "wide") {
   return {.name = name,
-          .image = "ghcr.io/acme/web:1",
           .tier = tier,
           .custom_domain = {},
-          .health_path = {},
-          .env = {},
-          .registry_credentials = {}};
+          .container = {.image = "ghcr.io/acme/web:1"},
+          .secrets = {}};
 }
 
 }  // namespace berth::test

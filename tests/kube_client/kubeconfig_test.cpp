@@ -41,7 +41,7 @@ std::string load_error(const TempDir& dir, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the current context is chosen, or the one that is asked for") {
+TEST_CASE("the current or the requested context is used") {
   const TempDir dir;
   const std::string text = config_text("    token: abc\n");
   const Kubeconfig here = load(dir, text);
@@ -112,7 +112,7 @@ TEST_CASE("each kind of credential is read, and paths are relative to the file")
   }
 }
 
-TEST_CASE("what is wrong with a kubeconfig is named by file and field, without its secrets") {
+TEST_CASE("an invalid kubeconfig is reported with file and field, without its secrets") {
   const TempDir dir;
   const std::string secret = "hunter2";
   const auto [text, expected] = GENERATE_COPY(table<std::string, std::string>({
@@ -129,7 +129,7 @@ TEST_CASE("what is wrong with a kubeconfig is named by file and field, without i
       {config_text("    token: 12345\n"), "users[u].user.token isn't a string; write it in quotes"},
       {config_text("    tokenFile: gone\n"), "users[u].user.tokenFile names a file"},
       {config_text("    client-certificate-data: hunter2!\n"),
-       "users[u].user.client-certificate-data is not base64"},
+       "users[u].user.client-certificate-data isn't base64"},
       {config_text("    client-key-data: " + base64(secret) + "\n"),
        "users[u].user.client-key-data contains no PEM PRIVATE KEY"},
       {config_text("    client-certificate-data: " + base64(pem_certificate) + "\n"),
@@ -171,7 +171,7 @@ TEST_CASE("what is wrong with a kubeconfig is named by file and field, without i
   CHECK_THAT(message, !Catch::Contains(base64(secret)));
 }
 
-TEST_CASE("a file that is gone, a folder or too large is refused by its name") {
+TEST_CASE("a missing file, a directory, or a file that is too large is refused by its name") {
   const TempDir dir;
   CHECK_THROWS_WITH(load_kubeconfig(dir / "gone"), Catch::Contains("gone: No such file"));
   CHECK_THROWS_WITH(load_kubeconfig(dir / ""), Catch::Contains("isn't a regular file"));
@@ -179,7 +179,7 @@ TEST_CASE("a file that is gone, a folder or too large is refused by its name") {
   CHECK_THROWS_WITH(load_kubeconfig(large), Catch::Contains("is larger than"));
 }
 
-TEST_CASE("credentials go out in the clear to loopback only") {
+TEST_CASE("credentials are sent unencrypted to loopback only") {
   const TempDir dir;
   const auto [server, expected] = GENERATE(table<std::string, std::string>({
       {"http://127.0.0.1:8080", "loaded"},

@@ -25,7 +25,7 @@ url.search = new URLSearchParams({
   code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
   code_challenge_method: 'S256',
 })
-// Checks state and iss (RFC 9207).
+// The library checks state and iss (RFC 9207).
 const callback = await consent(url)
 const parameters = oauth.validateAuthResponse(as, client, callback, state)
 const mixed = new URL(callback)
@@ -57,7 +57,7 @@ const own = await oauth.processClientCredentialsResponse(as, client,
   await oauth.clientCredentialsGrantRequest(as, client, authentication, { scope: 'deploy:manage' }, plain))
 assert.equal(own.scope, 'deploy:manage')
 
-// A 401 says where to get a token (RFC 9728, section 5.1).
+// A response with 401 says where to get a token (RFC 9728, section 5.1).
 await assert.rejects(
   oauth.protectedResourceRequest(
     fresh.access_token, 'GET', new URL('/api/deploy/apps', base), undefined, undefined, plain),

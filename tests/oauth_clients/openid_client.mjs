@@ -52,7 +52,7 @@ for (const authentication of [client.ClientSecretBasic, client.ClientSecretPost]
   assert.equal(own.refresh_token, undefined)
   assert.equal((await client.tokenIntrospection(config, own.access_token)).scope, 'deploy:manage')
 
-  // A code that comes twice revokes what it gave.
+  // A code that is used twice revokes the tokens that it gave.
   await assert.rejects(
     client.authorizationCodeGrant(config, callback, { pkceCodeVerifier, expectedState }),
     { error: 'invalid_grant' },

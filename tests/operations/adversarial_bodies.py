@@ -1,14 +1,14 @@
-"""Sends each operation of the published document the most expensive bodies that its schema suggests
-and measures what they cost berthd: CPU time, and memory while they are handled.
+"""Sends each operation of the published OpenAPI document the most expensive bodies that its schema allows, and measures
+the CPU time and the memory that berthd needs to handle them.
 
     adversarial_bodies.py BASE INTERNAL_SECRET PID [--bytes N] [--cpu-ms N] [--memory-mb N]
                           [--health-ms N] [--total-mb N] [--only REGEX] [--worst N]
 
-Each request has the credentials, path and body with which the operation's driver (drivers/) would
-have succeeded, so that a body gets as far as it can. The limits hold for each request by itself;
-operations that hash a password get what hashing costs besides. Above a limit a request is repeated,
-and the cheapest try counts: what else berthd does at that moment isn't the request's. At last many
-send at once, while somebody asks for /health; berthd's memory is then read, too."""
+Each request has the credentials, path and body with which the operation's driver (drivers/) would have succeeded, so
+that the body is processed as far as possible. The limits apply to each request by itself; operations that hash a
+password may use the cost of hashing in addition. A request above a limit is repeated, and the cheapest attempt counts,
+because berthd may have done other work at the same time. Finally many clients send at once while /health is requested,
+and berthd's memory is measured again."""
 
 import argparse
 import dataclasses
@@ -31,14 +31,14 @@ SHARED = ("user", "other", "app", "owner_api", "player_api", "deployment", "item
 CROWDS = (8, 64)
 HEALTH_ASKED = 30
 MAX_ANSWER_BYTES = 64 * 1024  # of a refusal: it doesn't repeat what was sent
-STALE = {401, 403, 404, 409}  # the request before may have used up what the driver made
+STALE = {401, 403, 404, 409}  # the request before may have used up what the driver created
 REFUSED_TOKENS = (b"invalid_token", b"token_expired", b"token_revoked", b"wrong_token_type")
-NEVER_RIGHT = {"backup"}  # a right body costs a copy of the whole database, whatever its size
+NEVER_RIGHT = {"backup"}  # a valid body costs a copy of the whole database, whatever its size
 TIME_OUT = 120  # seconds
 
 
 class Captured(Exception):
-    """A driver's request to its operation, which isn't sent."""
+    """Raised instead of sending a driver's request to its operation."""
 
     def __init__(self, headers, path, body):
         super().__init__("captured")
@@ -64,7 +64,7 @@ class Cost:
 
 
 class Process:
-    """A process of this machine, and what it has used."""
+    """A process of this machine, and the CPU time and memory that it has used."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -73,12 +73,12 @@ class Process:
     def cpu_ms(self):
         return time.clock_gettime_ns(self.clock) / 1e6
 
-    def memory_mb(self, name):  # VmRSS, VmHWM
+    def memory_mb(self, name):  # VmRSS and VmHWM
         with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
             kilobytes = next(line.split()[1] for line in status if line.startswith(name + ":"))
         return int(kilobytes) / 1024
 
-    def forget_peak(self):  # VmHWM begins again at VmRSS: proc(5), clear_refs
+    def forget_peak(self):  # resets VmHWM to VmRSS: proc(5), clear_refs
         with open(f"/proc/{self.pid}/clear_refs", "w", encoding="ascii") as file:
             file.write("5")
 
@@ -90,7 +90,7 @@ class Process:
 
 
 class Wire:
-    """Bytes to berthd on one connection, as they are."""
+    """A connection to berthd that sends bytes unchanged."""
 
     def __init__(self, base):
         self.address = urllib.parse.urlsplit(base).netloc
@@ -119,7 +119,7 @@ def matches(template, path):
 
 
 def capture(scene, run, method, template):
-    """What the driver was about to send to its operation."""
+    """Returns the request that the driver would have sent to its operation."""
     send = scenes.Client.ask
 
     def ask(client, asked, path, body=None, **headers):
@@ -149,7 +149,7 @@ class Attack:
         self.costs, self.failures = [], []
 
     def hashing(self):
-        """What it costs at most to check one password and to hash another."""
+        """Returns the largest cost of checking one password and hashing another."""
         user = self.scene.new_user().account
         body = json.dumps({**user, "password": "a wrong password"}).encode()
         headers = {"Content-Type": "application/json"}
@@ -163,7 +163,7 @@ class Attack:
         return worst + worst
 
     def measure(self, name, kind, limit, send):
-        """Records what `send()` costs; returns its first answer."""
+        """Records the cost of `send()`. Returns its first response."""
         best, answers = Cost(float("inf"), float("inf")), []
         for _ in range(TRIES):
             best = best.least(self.berthd.cost_of(lambda: answers.append(send())))
@@ -183,7 +183,7 @@ class Attack:
         method, template = where.split(" ", 1)
         name = operation["operationId"]
         run = self.drivers[name][0]
-        self.scene = self.new_scene()  # the operation before may have used up points, or a limit
+        self.scene = self.new_scene()  # the operation before may have used up points or a limit
         content = operation["requestBody"]["content"]
         schema = bodies.inlined(content["application/json"]["schema"], self.document)
         captured = capture(self.scene, run, method, template)
@@ -211,7 +211,7 @@ class Attack:
                 self.failures.append(f"{name}: {kind} had no valid credentials")
 
     def heads(self):
-        """Tokens, queries and fields of any length that a head may have."""
+        """Sends request heads with tokens, queries and fields as long as a head may be."""
         for kind, method, path, headers in bodies.heads():
             self.measure(
                 f"{method} {path[:24]}",
@@ -234,7 +234,7 @@ class Attack:
                 )
 
     def new_scene(self):
-        """A scene with what drivers share: it is made before their requests are captured."""
+        """Makes a scene with the objects that the drivers share, before their requests are captured."""
         scene = scenes.Scene(self.arguments.base, self.arguments.secret)
         scene.numbers = self.names
         for name in SHARED:
@@ -242,7 +242,7 @@ class Attack:
         return scene
 
     def crowd(self, senders):
-        """How long /health takes while so many send large bodies; in ms, at most."""
+        """Returns the longest time in ms that /health takes while that many clients send large bodies."""
         over = threading.Event()
         headers = {"Content-Type": bodies.JSON, **self.scene.operator.headers}
         sent = list(bodies.of_crowd(self.arguments.bytes))
@@ -285,7 +285,7 @@ class Attack:
         for where, operation in chosen:
             try:
                 self.operation(where, operation, hashing)
-            except Exception as failure:  # the next one may still be measured
+            except Exception as failure:  # the next operation can still be measured
                 self.failures.append(f"{where}: {type(failure).__name__}: {failure}")
         if not self.arguments.only:
             self.heads()

@@ -1,5 +1,5 @@
-# start_berthd PROGRAM: a berthd of its own, on free ports, that ends with the script. Sets base,
-# secret and metrics.
+# shellcheck shell=bash disable=SC2034 # the scripts that source this file read the variables
+# start_berthd PROGRAM: starts a berthd on free ports that ends with the script. Sets base, secret and metrics.
 start_berthd() {
   data=$(mktemp -d)
   "$1" --data-dir "$data" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --rate-limits off \

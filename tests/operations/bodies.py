@@ -1,4 +1,4 @@
-"""Expensive bodies and heads: made from a schema and from a body that is right."""
+"""Makes expensive bodies and heads from a schema and a valid body."""
 
 import copy
 import functools
@@ -8,14 +8,14 @@ import urllib.parse
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-ROOM = 4096  # bytes of a body for what stands around a field
-MANY_VALUES = 9_000  # what a body may have, next to that of the valid one
+ROOM = 4096  # bytes of a body for what surrounds a field
+MANY_VALUES = 9_000  # values in a body in addition to those of the valid one
 HEAD_BYTES = 60_000
 QUERY_BYTES = 7_000
-GAP = "@gap@"  # stands where the expensive value goes
+GAP = "@gap@"  # marks the place of the expensive value
 
-# Letters that make different code slow: escapes, look-alikes, characters of several bytes, what
-# patterns and grammars repeat.
+# Characters that make different code slow: escapes, look-alikes, characters of several bytes, and what patterns and
+# grammars repeat.
 LETTERS = {
     "letters": "a",
     "digits": "7",
@@ -32,11 +32,11 @@ LETTERS = {
     "right to left": "\u05d0",
 }
 
-PARSED = ("letters", "escapes", "unicode escapes", "emoji")  # what differs for a parser
+PARSED = ("letters", "escapes", "unicode escapes", "emoji")  # the ones that matter to a parser
 
 
 def inlined(schema, document):
-    """The schema with each $ref replaced by what it names."""
+    """Returns the schema with each $ref replaced by its target."""
     if isinstance(schema, list):
         return [inlined(item, document) for item in schema]
     if not isinstance(schema, dict):
@@ -57,7 +57,7 @@ def types_of(schema):
 
 
 def fields_of(schema, path=()):
-    """Each field, at any depth, with the names that lead to it; items have the number 0."""
+    """Yields each field, at any depth, with its path; the path of an array's items has the number 0."""
     for name, field in schema.get("properties", {}).items():
         yield (*path, name), field
         yield from fields_of(field, (*path, name))
@@ -67,7 +67,7 @@ def fields_of(schema, path=()):
 
 
 def with_value(valid, path, text):
-    """The valid body as JSON, with `text` at the path."""
+    """Returns the valid body as JSON, with `text` in place of the value at the path."""
     body = copy.deepcopy(valid)
     at = body
     for step, following in zip(path, path[1:]):
@@ -93,7 +93,8 @@ def filled(unit, size):
 
 @functools.cache
 def numbered(form, size, most=None):
-    """`form` with 0, 1, 2, … in it, with commas, up to `size` bytes or `most` of them."""
+    """Returns copies of `form` with the numbers 0, 1, 2, … filled in, separated by commas: up to `size` bytes or `most`
+    copies."""
     parts, length, number = [], 0, 0
     while length < size and (most is None or number < most):
         part = form % number
@@ -223,7 +224,8 @@ def of_form(schema, valid, size):
 
 
 def of_crowd(size):
-    """What many send at once to make an app: three bodies are read to their end, one isn't."""
+    """Yields bodies that many clients send at once to create an app: berthd reads three of them to the end, and one
+    not."""
     room = size - ROOM
     name = "b" * (room // 50)
     for text in (
@@ -236,7 +238,7 @@ def of_crowd(size):
 
 
 def heads():
-    """Requests without a body: kind, method, path, headers."""
+    """Yields requests without a body: kind, method, path, headers."""
     me, verify = "/api/auth/me", "/api/auth/register"
     for kind, token in {
         "a long token": "a" * HEAD_BYTES,

@@ -1,9 +1,9 @@
-"""Calls every operation of the published document, and fails for those that nobody calls.
+"""Calls every operation of the published OpenAPI document, and fails if an operation has not been called.
 
     every_operation.py BASE INTERNAL_SECRET METRICS
 
-Each operation has a driver in drivers/, which makes it succeed. That it was called, and by its own
-route, is read from berthd's metrics afterwards: a driver that calls something else doesn't count."""
+Each operation has a driver in drivers/, which makes it succeed. Afterwards the script reads from berthd's metrics which
+routes were called, so a driver that calls another operation doesn't count."""
 
 import re
 import sys
@@ -43,7 +43,7 @@ def check_answer(answer, status, operation, document):
 
 
 def calls_in(metrics):
-    """The pairs of route and status that berthd has counted."""
+    """Returns the pairs of route and status that berthd has counted."""
     with urllib.request.urlopen(metrics + "/metrics", timeout=60) as answer:
         series = (dict(LABEL.findall(labels)) for labels in SERIES.findall(answer.read().decode()))
         return {(labels["route"], int(labels["code"])) for labels in series}
@@ -65,7 +65,7 @@ def main():
             continue
         try:
             wrong = check_answer(run(scene), status, operation, document)
-        except Exception as failure:  # the next one may still do
+        except Exception as failure:  # the next operation can still be called
             wrong = [f"{type(failure).__name__}: {failure}"]
         failures += [f"{where} ({name}): {each}" for each in wrong]
     for name in known:

@@ -1,4 +1,4 @@
-"""What users, operators and admins do over HTTP, as far as the drivers of the operations need it."""
+"""Actions of users, operators and admins over HTTP that the drivers of the operations need."""
 
 import base64
 import hashlib
@@ -39,7 +39,7 @@ class Answer:
         return json.loads(self.data)
 
     @property
-    def id(self):  # of what it is about, wrapped or not
+    def id(self):  # the id of the object, wrapped or not
         body = self.body
         if "id" in body:
             return body["id"]
@@ -56,11 +56,11 @@ class Answer:
 
 class Opener(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_):
-        return None  # an answer like any other
+        return None  # an ordinary answer
 
 
 class Client:
-    """Somebody with a token, or headers of his own, or nothing."""
+    """An HTTP client with a token, with other headers, or without credentials."""
 
     opener = urllib.request.build_opener(Opener)
 
@@ -164,7 +164,8 @@ class App:
 
 
 class Scene:
-    """Lazily made: users, an app, tokens of each kind, and things that they work with."""
+    """Users, an app, tokens of each kind, and the objects that they work with. Each one is created when it is first
+    needed."""
 
     def __init__(self, base, internal_secret):
         self.base = base
@@ -185,7 +186,7 @@ class Scene:
         return User(self, self.new_name("user"), verified)
 
     @property
-    def user(self):  # with points
+    def user(self):  # a user with points
         return self.once("user", lambda: self.rich(self.new_user()))
 
     @property
@@ -229,7 +230,7 @@ class Scene:
         return Client(self.base, token["access_token"])
 
     @property
-    def playing(self):  # the same by his session token
+    def playing(self):  # the same user, by their session token
         token = self.once("player", lambda: self.new_tokens(self.user, PLAYER_SCOPES))
         return Client(self.base, token["session_token"])
 

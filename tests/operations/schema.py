@@ -1,4 +1,4 @@
-"""As much of JSON Schema as the published document needs to look at an answer."""
+"""Checks responses against the part of JSON Schema that the published OpenAPI document uses."""
 
 TYPES = {
     "object": dict,
@@ -18,7 +18,7 @@ def is_of(value, name):
 
 
 def mistakes(value, schema, document, where="answer"):
-    """What of `value` the schema doesn't allow, as sentences."""
+    """Yields a sentence for each part of `value` that the schema doesn't allow."""
     if "$ref" in schema:
         target = document
         for step in schema["$ref"].removeprefix("#/").split("/"):

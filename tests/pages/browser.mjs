@@ -1,4 +1,4 @@
-// The hosted pages, as a person meets them: node --test browser.mjs -- BERTHD
+// Tests of the hosted pages in a browser: node --test browser.mjs -- BERTHD
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -30,7 +30,7 @@ after(async () => {
   await platform?.stop();
 });
 
-// A visitor with a browser of his own.
+// Opens a browser context with separate cookies for a visitor.
 async function visitor(options = {}) {
   const context = await browser.newContext({ viewport: sizes.desktop, ...options });
   const page = await context.newPage();
@@ -38,7 +38,7 @@ async function visitor(options = {}) {
   return page;
 }
 
-// Looks at the page in both sizes: no serious finding of axe-core, nothing wider than the screen.
+// Checks the page in both sizes: axe-core has no serious finding, and nothing is wider than the screen.
 async function look(page, name) {
   for (const [size, viewport] of Object.entries(sizes)) {
     await page.setViewportSize(viewport);
@@ -55,7 +55,7 @@ async function look(page, name) {
 
 const heading = (page) => page.locator('h1').innerText();
 const startingWith = (text) => new RegExp('^' + text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-// By the beginning of its name: "Allow" and not "Don’t allow".
+// Finds a button by the beginning of its name: "Allow" and not "Don’t allow".
 const press = (page, name) =>
   page.getByRole('button', { name: startingWith(name) }).click();
 
@@ -229,7 +229,7 @@ test('TOTP is enrolled, asked for, and replaced by a recovery code', async () =>
   assert.equal(await heading(page), 'The second factor is off');
 });
 
-test('a forgotten password is replaced by mail, and other sessions end', async () => {
+test('a forgotten password is reset by mail, and other sessions end', async () => {
   const elsewhere = await visitor();
   await logIn(elsewhere);
   const page = await visitor();
@@ -398,7 +398,7 @@ test('a session that somebody planted isn’t taken over, and its forms end with
     assert.equal(cookie.httpOnly, true);
     assert.equal(cookie.sameSite, 'Lax');
   }
-  // The cookie is for pages: the API doesn't take it.
+  // The cookie is for pages only; the API doesn't accept it.
   const answer = await fetch(`${platform.base}/api/auth/me`, {
     headers: { Cookie: `berth_session=${value(cookies, 'berth_session')}` },
   });
@@ -415,7 +415,7 @@ test('nobody is led away by the login', async () => {
   }
 });
 
-// It moves the clock, so it stands behind the others.
+// This test comes last because it moves the clock.
 test('the second factor asks for the password again where the login is a while ago', async () => {
   const late = await platform.operator('lara', {
     app_name: 'Late', redirect_uris: [app.redirectUri], allowed_scopes: ['profile:read'],

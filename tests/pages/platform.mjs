@@ -1,4 +1,4 @@
-// berthd as a child process, what its admin and programs do over the API, and an authenticator.
+// Runs berthd as a child process; has the API calls of admins and programs, and an authenticator (TOTP).
 import { spawn } from 'node:child_process';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, existsSync, openSync } from 'node:fs';
@@ -58,7 +58,7 @@ export class Platform {
     return this.call(method, path, { body, headers: { 'x-internal-secret': this.secret } });
   }
 
-  // The newest mail to the address whose token has this prefix.
+  // Returns the newest mail to the address with a token that has this prefix.
   async mail(to, prefix) {
     const { messages } = await this.admin('GET', '/api/internal/outbox');
     const mail = messages.find((m) => m.to === to && m.token.startsWith(prefix));
@@ -66,7 +66,7 @@ export class Platform {
     return { ...mail, link: /https?:\S+/.exec(mail.body)[0] };
   }
 
-  // A verified account with an app.
+  // Creates a verified account with an app.
   async operator(name, app) {
     const account = { email: `${name}@example.org`, password: `a long secret of ${name}` };
     await this.call('POST', '/api/auth/register', { body: { ...account, username: name } });
@@ -78,7 +78,7 @@ export class Platform {
   }
 }
 
-// The app's side of the authorization: it listens for the browser to come back.
+// The app's side of the authorization: it listens for the redirect of the browser.
 export class App {
   static async start() {
     const app = new App();
@@ -115,7 +115,7 @@ export class App {
   }
 }
 
-// RFC 6238.
+// Returns the code of RFC 6238 (TOTP).
 export function totp(base32, seconds = Date.now() / 1000) {
   const bits = [...base32].map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0')).join('');
   const key = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)));

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/api/event_text.h"
+#include "tests/api/gate/event_text.h"
 #include "tests/process/client.h"
 
 // A client of server-sent events that resumes with Last-Event-ID until it is destroyed, as an

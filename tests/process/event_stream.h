@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/api/event_text.h"
+#include "tests/api/gate/event_text.h"
 #include "tests/process/client.h"
 
 namespace httplib {

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""A real SMTP server (Debian's python3-aiosmtpd) on a port of its own, for the tests of mail.
+"""A real SMTP server (Debian's python3-aiosmtpd) on a free port, for the tests of mail.
 
-What it takes is appended to messages.jsonl in its directory, as Python's email package reads it; the port is in the file
-port as soon as it listens. What it does with a mail, the receiver's name says:
-  refused…      550, for good
-  later-N…      451 the first N times, then it is taken
-  unwanted…     taken as a receiver, and 554 after the content
-  slow…         no answer after the content
-  lost-N…       the first N times the content is taken and kept, and the connection dropped without an answer
+It appends each accepted mail, parsed by Python's email package, to messages.jsonl in its directory. It writes its port
+to the file `port` as soon as it listens. The recipient's name decides how it treats a mail:
+  refused…      550, permanently
+  later-N…      451 the first N times, then the mail is accepted
+  unwanted…     the recipient is accepted, and 554 follows after the content
+  slow…         no reply after the content
+  lost-N…       the first N times the content is accepted and stored, and the connection is closed without a reply
 """
 import argparse
 import asyncio

@@ -1,8 +1,8 @@
-"""Who calls, and with which ids, where schemathesis has made up the rest of a request.
+"""Chooses the token and the ids of each request; schemathesis generates the rest.
 
-Every operation is asked with a token of a kind that it takes; those that end what they are asked
-with get users and apps of their own, so that the others go on. Ids in paths are mostly real ones:
-made up ones are refused long before there is anything to see."""
+Every operation is called with a token of a kind that it accepts. Operations that end their token, user or app get a new
+one, so that the others aren't affected. Ids in paths are mostly real ones, because generated ones would be refused
+before most of the code runs."""
 
 import os
 import random
@@ -16,14 +16,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import drivers  # noqa: E402
 import scene as scenes  # noqa: E402
 
-# Of the requests.
+# Shares of the requests:
 REAL_IDS = 0.8
 REAL_CLIENTS = 0.8
-PLAYERS = 0.3  # whose tokens have less scopes than those of operators
-OTHER_TOKENS = 0.1  # of a kind that the operation may not take, or none
+PLAYERS = 0.3  # their tokens have fewer scopes than those of operators
+OTHER_TOKENS = 0.1  # of a kind that the operation may not accept, or none
 RANDOM = random.Random(1)
 
-# What ends a session, an account or an app: for those who are there for it.
+# Operations that end a session, an account or an app use one that exists for that purpose.
 ENDS_SESSION = {"logout", "endSession", "deleteMe", "changePassword", "updateMe", "disableTotp"}
 ENDS_APP = {
     "deleteOperatorApp",
@@ -34,13 +34,13 @@ ENDS_APP = {
     "updateOperatorApp",
 }
 ENDS_PLAY = {"endPlaySession", "refreshSession"}
-# Clients say in the body who they are.
+# In these operations, clients identify themselves in the body.
 OF_CLIENTS = {"token", "refresh", "introspect", "revoke"}
 
 
 UUID = re.compile("[0-9a-fA-F-]{36}")
 OF_OPERATORS = re.compile("/api/operator/|/api/oauth/(my-)?apps")
-# Whose driver makes what a path's placeholder may name.
+# The drivers that create what a path's placeholder can name.
 MAKERS = {
     ("/api/external/campaigns/", "id"): "createCampaign",
     ("/api/v1/ads/campaigns/", "id"): "createCampaign",
@@ -57,7 +57,7 @@ MAKERS = {
 
 class World(scenes.Scene):
     def prepare(self):
-        """Everything that requests may name, before the first one is made up."""
+        """Creates everything that requests may refer to, before the first one is generated."""
         self.replace_victim()
         self.doomed = self.new_user()
         self.suspended = self.new_deployment().expect(201).id
@@ -100,7 +100,7 @@ class World(scenes.Scene):
         return (self.player_api if of_player else self.owner_api).headers
 
     def ids(self, operation, path, name):
-        """Ids that are in use, for the placeholder of a path."""
+        """Returns existing ids for a path's placeholder."""
         if name == "n":
             return ["1", "2"]
         for (prefix, placeholder), made in self.made_ids.items():
@@ -128,7 +128,7 @@ class World(scenes.Scene):
         return []
 
     def fields(self, operation):
-        """What bodies may name that is really there."""
+        """Returns existing values that bodies may refer to."""
         fields = {
             "to_user_id": self.other.id,
             "user_id": self.other.id,
@@ -148,7 +148,8 @@ def schemes_of(operation):
 
 
 def streams(operation):
-    """An answer without an end: such operations get made up ids alone, which are refused."""
+    """Returns whether the operation's response never ends. Such operations only get generated ids, which are
+    refused."""
     answers = operation.definition.raw["responses"].values()
     return any("text/event-stream" in answer.get("content", {}) for answer in answers)
 
@@ -161,7 +162,7 @@ def before_call(context, case, kwargs):
         case.headers = {**(case.headers or {}), **WORLD.credentials(name, case.operation.path, schemes)}
     parameters = case.path_parameters or {}
     for placeholder in parameters:
-        # It also uses ids that it has seen in answers.
+        # Schemathesis also uses ids that it has seen in answers.
         if streams(case.operation) and UUID.fullmatch(str(parameters[placeholder])):
             parameters[placeholder] = str(uuid.UUID(int=RANDOM.getrandbits(128), version=4))
         known = WORLD.ids(name, case.operation.path, placeholder)
@@ -171,7 +172,7 @@ def before_call(context, case, kwargs):
         case.body.update({key: value for key, value in WORLD.fields(name).items() if key in case.body})
     if name in OF_CLIENTS and isinstance(case.body, dict) and RANDOM.random() < REAL_CLIENTS:
         case.body.update(WORLD.app.credentials())
-    # Ten years later no token would work any more.
+    # After ten years no token would work any more.
     if name == "advanceClock" and isinstance(case.body, dict):
         seconds = case.body.get("advance_seconds")
         if isinstance(seconds, int) and seconds > 0:

@@ -1,18 +1,16 @@
 // Accounts and sessions.
-#include "api/resources/handlers.h"
+#include "api/resources/accounts/handlers.h"
 
 #include "api/gate/encode.h"
 #include "api/resources/accounts/deletion.h"
-#include "api/resources/accounts/encode_profile.h"
 #include "api/resources/accounts/encode_user.h"
 #include "api/resources/accounts/new_password.h"
 #include "api/resources/accounts/sign_in.h"
+#include "api/resources/users/encode_profile.h"
 #include "controller/domain/accounts/sessions.h"
 
 namespace berth::api {
 namespace {
-
-Reply message(const char* text) { return {.body = {{"message", text}}}; }
 
 json encode_me(db::Tx& tx, const accounts::User& user) {
   const accounts::Stats stats = accounts::stats(tx, user.id);
@@ -64,28 +62,27 @@ Reply login(const Call& call, const Services& services) {
         new_network_of(result.user),
         {.address = call.address, .route = call.route->name, .request_id = call.request_id});
   return {.body = {{"token", accounts::session_jwt(result.session, services.keys)},
-                   {"user", encode_user(result.user)}},
-          .headers = {{"Cache-Control", "no-store"}}};
+                   {"user", encode_user(result.user)}}};
 }
 
 Reply verify_email(db::Tx& tx, const Call& call, const Services& services) {
   accounts::verify_email(tx, call.body.at("token"), services.signup_bonus);
-  return message("the email address is now verified");
+  return message_reply("the email address is now verified");
 }
 
 Reply self_verify_email(db::Tx& tx, const Call& call, const Services& services) {
   accounts::mark_verified(tx, call.user->id, services.signup_bonus);
-  return message("the email address is now verified");
+  return message_reply("the email address is now verified");
 }
 
 Reply resend_verification(db::Tx& tx, const Call& call, const Services& services) {
   accounts::resend_verification(tx, *call.user, services.keys, services.base_url);
-  return message("a mail with a new token will be sent");
+  return message_reply("a mail with a new token will be sent");
 }
 
 Reply logout(db::Tx& tx, const Call& call, const Services&) {
   accounts::end_session(tx, call.user->id, call.session_id);
-  return message("the session has ended");
+  return message_reply("the session has ended");
 }
 
 Reply list_sessions(db::Tx& tx, const Call& call, const Services&) {
@@ -102,7 +99,7 @@ Reply list_sessions(db::Tx& tx, const Call& call, const Services&) {
 
 Reply end_session(db::Tx& tx, const Call& call, const Services&) {
   accounts::end_session(tx, call.user->id, call.id());
-  return message("the session has ended");
+  return message_reply("the session has ended");
 }
 
 Reply me(db::Tx& tx, const Call& call, const Services&) {
@@ -116,7 +113,7 @@ Reply update_me(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply delete_me(const Call& call, const Services& services) {
   delete_account(*call.user, call.body.at("password"), call.address, services);
-  return message("the account was deleted");
+  return message_reply("the account was deleted");
 }
 
 // What an app may know of its user, which includes neither their address nor their points.

@@ -1,9 +1,11 @@
 // Ads that apps show, and their reports about them.
-#include "api/resources/handlers.h"
+#include "api/resources/ads/handlers.h"
 
-#include "api/resources/ads/encode_campaign.h"
+#include "api/gate/encode.h"
 #include "controller/base/id.h"
+#include "controller/domain/ads/campaigns.h"
 #include "controller/domain/ads/events.h"
+#include "controller/domain/ads/serving.h"
 
 namespace berth::api {
 namespace {
@@ -55,8 +57,7 @@ Reply serve_ad(const Call& call, const Services& services) {
   });
   return {.body = {{"campaign", encode_ad(served.campaign)},
                    {"impression_token", served.impression_token},
-                   {"expires_at", to_iso8601(served.expires_at)}},
-          .headers = {{"Cache-Control", "no-store"}}};
+                   {"expires_at", to_iso8601(served.expires_at)}}};
 }
 
 Reply record_ad_event(db::Tx& tx, const Call& call, const Services& services) {

@@ -7,6 +7,7 @@
 namespace berth::api {
 
 nlohmann::json encode(db::Tx& tx, const apps::App& app);
+// Defined in scope_requests/handlers.cpp.
 nlohmann::json request_or_null(const std::optional<apps::ScopeRequest>& request);
 // What the owner of an app should know about it, one sentence each.
 nlohmann::json warnings_about(const apps::App& app);

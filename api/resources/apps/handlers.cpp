@@ -1,32 +1,10 @@
-// OAuth apps, and the approval of their scopes by administrators.
-#include "api/resources/handlers.h"
+// OAuth apps.
+#include "api/resources/apps/handlers.h"
 
 #include "api/resources/apps/encode.h"
-#include "controller/domain/apps/app_mail.h"
 #include "controller/domain/apps/apps.h"
 
 namespace berth::api {
-namespace {
-
-json encode_request(const apps::ScopeRequest& request) {
-  return {{"id", request.id},
-          {"app_id", request.app_id},
-          {"status", request.status},
-          {"requested_scopes", request.requested.names()},
-          {"reason", or_null(request.reason)},
-          {"inserted_at", to_iso8601(request.inserted_at)},
-          {"decided_at", or_null(request.decided_at)}};
-}
-
-std::optional<std::string> status_filter(const Call& call) {
-  const auto status = call.query("status");
-  if (status && *status != "pending" && *status != "approved" && *status != "rejected" &&
-      *status != "withdrawn")
-    throw invalid_field("status", "must be pending, approved, rejected or withdrawn");
-  return status;
-}
-
-}  // namespace
 
 json encode(db::Tx& tx, const apps::App& app) {
   return {{"id", app.id},
@@ -43,10 +21,6 @@ json encode(db::Tx& tx, const apps::App& app) {
           {"session_tokens", app.session_tokens},
           {"refresh_requires_client", app.refresh_requires_client},
           {"inserted_at", to_iso8601(app.inserted_at)}};
-}
-
-json request_or_null(const std::optional<apps::ScopeRequest>& request) {
-  return request ? encode_request(*request) : json(nullptr);
 }
 
 json warnings_about(const apps::App& app) {
@@ -83,8 +57,7 @@ Reply create_app(db::Tx& tx, const Call& call, const Services&) {
   return {.status = 201,
           .body = {{"app", std::move(app)},
                    {"scope_request", request_or_null(created.scope_request)},
-                   {"warnings", warnings_about(created.app)}},
-          .headers = {{"Cache-Control", "no-store"}}};
+                   {"warnings", warnings_about(created.app)}}};
 }
 
 Reply my_apps(db::Tx& tx, const Call& call, const Services&) {
@@ -100,48 +73,14 @@ Reply public_app(db::Tx& tx, const Call& call, const Services&) {
                    {"description", app->app_description}}};
 }
 
-Reply request_scopes(db::Tx& tx, const Call& call, const Services&) {
+Reply rotate_secret(db::Tx& tx, const Call& call, const Services& services) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
-  return {.status = 201,
-          .body = encode_request(
-              apps::request_scopes(tx, app, decode_scopes(call.body, "requested_scopes")))};
-}
-
-Reply list_scope_requests(db::Tx& tx, const Call& call, const Services&) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
-  return {.body = encode_page("scope_requests",
-                              apps::list_requests(tx, app.id, status_filter(call), call.page()),
-                              encode_request)};
-}
-
-Reply withdraw_scope_request(db::Tx& tx, const Call& call, const Services&) {
-  const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
-  return {.body = encode_request(apps::withdraw(tx, app, call.id()))};
-}
-
-Reply internal_scope_requests(db::Tx& tx, const Call& call, const Services&) {
-  return {.body =
-              encode_page("scope_requests",
-                          apps::list_requests(tx, std::nullopt, status_filter(call), call.page()),
-                          encode_request)};
-}
-
-Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& services) {
-  const auto request = apps::approve(tx, call.id(), call.admin);
-  apps::tell_decision(tx, request, services.keys.data);
-  return {.body = encode_request(request)};
-}
-
-Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& services) {
-  const auto request = apps::reject(tx, call.id(), call.body.at("reason"), call.admin);
-  apps::tell_decision(tx, request, services.keys.data);
-  return {.body = encode_request(request)};
-}
-
-Reply revoke_scopes(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(tx, apps::revoke_scopes(tx, call.id(),
-                                                          decode_scopes(call.body, "scopes"),
-                                                          call.admin))}}};
+  const apps::AppWithSecret rotated =
+      apps::rotate_secret(tx, app, services.oauth_policy.secret_grace);
+  json body = encode(tx, rotated.app);
+  body["client_secret"] = rotated.client_secret;
+  return {.body = {{"app", std::move(body)},
+                   {"previous_secret_expires_at", or_null(rotated.previous_works_until)}}};
 }
 
 Reply promote_app(db::Tx& tx, const Call& call, const Services&) {

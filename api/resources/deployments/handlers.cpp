@@ -1,9 +1,8 @@
 // Deployments, for operators.
-#include "api/resources/handlers.h"
+#include "api/resources/deployments/handlers.h"
 
 #include "api/gate/encode.h"
 #include "api/resources/deployments/encode.h"
-#include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/rollback.h"
 
@@ -48,17 +47,18 @@ json encode(const Deployment& row, const Services& services) {
           {"deploy_tier_id", row.tier_id},
           {"name", row.name},
           {"container_name", deployments::object_name(row.id)},
-          {"container_image", row.image},
+          {"container_image", row.container.image},
           {"subdomain", row.name},
           {"status", deployments::to_string(row.status)},
           {"phase", row.phase},
           {"reason", reason_or_null(row.reason)},
           {"cause", reason_or_null(row.cause)},
           {"message", or_null(row.message)},
-          {"port", row.port},
+          {"port", row.container.port},
           {"tier", row.tier_slug},
           {"env_keys", row.env_keys},
-          {"health_path", or_null(row.health_path)},
+          {"labels", row.labels},
+          {"health_path", or_null(row.container.health_path)},
           {"url", url_of(row, services)},
           {"memory_limit_mb", row.memory_limit_mb},
           {"cpu_limit_millicores", row.cpu_limit_millicores},
@@ -102,6 +102,11 @@ std::map<std::string, std::string> decode_env(const json& body) {
                        : env.get<std::map<std::string, std::string>>();
 }
 
+deployments::Labels decode_labels(const json& body) {
+  const json& labels = field_or_null(body, "labels");
+  return labels.is_null() ? deployments::Labels() : labels.get<deployments::Labels>();
+}
+
 std::map<std::string, std::optional<std::string>> decode_env_changes(const json& body) {
   std::map<std::string, std::optional<std::string>> changes;
   for (const auto& [key, value] : env_of(body).items())
@@ -117,14 +122,14 @@ std::optional<deployments::RegistryCredentials> decode_credentials(const json& b
 }
 
 deployments::Order decode_order(const json& body) {
-  deployments::Order order = {.name = body.at("name"),
-                              .image = body.at("image"),
-                              .tier = body.at("tier"),
-                              .custom_domain = text_or_nothing(body, "custom_domain"),
-                              .health_path = text_or_nothing(body, "health_path"),
-                              .env = decode_env(body),
-                              .registry_credentials = decode_credentials(body)};
-  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.port = port;
+  deployments::Order order = {
+      .name = body.at("name"),
+      .tier = body.at("tier"),
+      .custom_domain = text_or_nothing(body, "custom_domain"),
+      .container = {.image = body.at("image"), .health_path = text_or_nothing(body, "health_path")},
+      .secrets = {.env = decode_env(body), .registry_credentials = decode_credentials(body)},
+      .labels = decode_labels(body)};
+  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.container.port = port;
   return order;
 }
 
@@ -139,6 +144,7 @@ deployments::Change decode_change(const json& body) {
   if (const json& port = field_or_null(body, "port"); !port.is_null()) change.port = port;
   if (body.contains("custom_domain")) change.custom_domain = text_or_nothing(body, "custom_domain");
   if (body.contains("health_path")) change.health_path = text_or_nothing(body, "health_path");
+  if (body.contains("labels")) change.labels = decode_labels(body);
   if (body.contains("registry_credentials")) change.registry_credentials = decode_credentials(body);
   return change;
 }
@@ -171,9 +177,12 @@ Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) 
 }
 
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
-  return {.body =
-              encode_page("deployments", deployments::list(tx, call.caller->app_id, call.page()),
-                          [&](const Deployment& row) { return encode(row, services); })};
+  const auto label = call.query("label");
+  const auto page =
+      deployments::list(tx, call.caller->app_id, call.page(),
+                        label ? std::optional(deployments::parse_label(*label)) : std::nullopt);
+  return {.body = encode_page("deployments", page,
+                              [&](const Deployment& row) { return encode(row, services); })};
 }
 
 Reply get_deployment(db::Tx& tx, const Call& call, const Services& services) {
@@ -212,26 +221,6 @@ Reply change_deployment(db::Tx& tx, const Call& call, const Services& services) 
               deployments::change(tx, actor_of(call), call.id(), decode_change(call.body),
                                   services.deployment_rules, services.keys.data),
               services)};
-}
-
-Reply deployment_domain(db::Tx& tx, const Call& call, const Services& services) {
-  const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
-  const auto claim = custom_domains::newest(tx, row.id);
-  if (!claim) throw Error(Code::domain_not_found, "the deployment has no custom domain");
-  json records = json::array();
-  for (const auto& record : custom_domains::records(*claim, services.deployment_rules.apps_domain))
-    records.push_back({{"type", record.type}, {"name", record.name}, {"value", record.value}});
-  return {.body = {
-              {"domain", claim->domain},
-              {"state", custom_domains::to_string(claim->state)},
-              {"reason",
-               claim->reason ? json(custom_domains::to_string(*claim->reason)) : json(nullptr)},
-              {"message", or_null(claim->message)},
-              {"records", std::move(records)},
-              {"txt_reason", claim->txt_reason ? json(custom_domains::to_string(*claim->txt_reason))
-                                               : json(nullptr)},
-              {"last_checked_at", or_null(claim->checked_at)},
-              {"expires_at", or_null(claim->expires_at)}}};
 }
 
 Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services) {
@@ -280,6 +269,10 @@ Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {
                    {"max_deployments", or_null(allowance.most)},
                    {"reasons", allowance.reasons},
                    {"deployments", std::move(deployments)}}};
+}
+
+Reply list_orphans(const Call&, const Services& services) {
+  return {.body = {{"deployments", services.orphans()}}};
 }
 
 }  // namespace berth::api

@@ -1,5 +1,5 @@
 // Information about berthd itself.
-#include "api/resources/handlers.h"
+#include "api/resources/meta/handlers.h"
 
 #include <map>
 #include <mutex>

@@ -3,6 +3,7 @@
 #include "api/gate/authenticate.h"
 #include "api/gate/encode.h"
 #include "controller/base/crypto.h"
+#include "controller/base/url.h"
 
 namespace berth::api {
 namespace {

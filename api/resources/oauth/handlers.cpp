@@ -1,5 +1,5 @@
 // The endpoints of the authorization server.
-#include "api/resources/handlers.h"
+#include "api/resources/oauth/handlers.h"
 
 #include "api/gate/encode.h"
 #include "api/resources/oauth/client_auth.h"

@@ -1,5 +1,5 @@
 // Points: balances, transfers and spending, and what an operator earns.
-#include "api/resources/handlers.h"
+#include "api/resources/points/handlers.h"
 
 #include <cmath>
 

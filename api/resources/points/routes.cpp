@@ -1,5 +1,6 @@
-#include "api/gate/route_parts.h"
-#include "api/resources/handlers.h"
+#include "api/resources/routes.h"
+
+#include "api/resources/points/handlers.h"
 
 namespace berth::api {
 namespace {
@@ -29,7 +30,9 @@ std::vector<Param> history_query() {
   return params;
 }
 
-std::vector<Route> own_points() {
+}  // namespace
+
+std::vector<Route> points_routes() {
   return {
       {.method = "GET",
        .path = "/api/points/balance",
@@ -64,14 +67,6 @@ std::vector<Route> own_points() {
        .errors = {Code::user_not_found, Code::insufficient_balance},
        .idempotency = Idempotency::kept,
        .run = WriteHandler{transfer_points}},
-  };
-}
-
-}  // namespace
-
-std::vector<Route> points_routes() {
-  std::vector<Route> all = own_points();
-  const std::vector<Route> external = {
       {.method = "GET",
        .path = "/api/external/points/balance",
        .name = "externalPointsBalance",
@@ -146,8 +141,6 @@ std::vector<Route> points_routes() {
        .errors = {Code::insufficient_scope, Code::app_not_found, Code::validation_failed},
        .run = ReadHandler{operator_analytics}},
   };
-  all.insert(all.end(), external.begin(), external.end());
-  return all;
 }
 
 }  // namespace berth::api

@@ -7,6 +7,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
+#include "controller/base/lower_case.h"
 #include "controller/base/text.h"
 #include "controller/base/visible_text.h"
 #include "controller/domain/accounts/account_mail.h"
@@ -105,13 +106,7 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
 }  // namespace
 
 // Only ASCII letters are changed. Beyond them, it is up to the mail server what an address means.
-std::string folded(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) {
-    return static_cast<char>(c < 0x80 ? std::tolower(c) : c);
-  });
-  return result;
-}
+std::string folded(std::string_view text) { return lower_case(text); }
 
 std::string email_key(std::string_view email) { return folded(email); }
 

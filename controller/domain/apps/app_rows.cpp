@@ -8,30 +8,32 @@
 
 namespace berth::apps {
 
-const std::string app_columns =
-    "id, owner_id, app_name, app_description, logo_url, website_url, client_id, redirect_uris, "
-    "allowed_scopes, approved_scopes, listed, suspended_at, promoted_tier, inserted_at, "
-    "updated_at, session_tokens, refresh_requires_client";
-const std::string select_apps = "SELECT " + app_columns + " FROM apps ";
+const std::string select_apps = R"(
+    SELECT id, owner_id, app_name, app_description, logo_url, website_url, client_id, redirect_uris,
+           allowed_scopes, approved_scopes, session_tokens, refresh_requires_client, listed,
+           suspended_at, promoted_tier, inserted_at, updated_at,
+           client_secret_hash, previous_secret_hash, previous_secret_expires_at
+    FROM apps )";
 
 App app_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .owner_id = row.text(1),
-          .app_name = row.text(2),
-          .app_description = row.text(3),
-          .logo_url = row.text_or_null(4),
-          .website_url = row.text_or_null(5),
-          .client_id = row.text(6),
-          .redirect_uris = nlohmann::json::parse(row.text(7)).get<std::vector<std::string>>(),
-          .allowed_scopes = stored_scopes(row.text(8)),
-          .approved_scopes = stored_scopes(row.text(9)) | ScopeSet::automatic(),
-          .session_tokens = row.flag(15),
-          .refresh_requires_client = row.flag(16),
-          .listed = row.flag(10),
-          .suspended = !row.null(11),
-          .promoted_tier = row.text_or_null(12),
-          .inserted_at = row.instant(13),
-          .updated_at = row.instant(14)};
+  return {.id = row.text("id"),
+          .owner_id = row.text("owner_id"),
+          .app_name = row.text("app_name"),
+          .app_description = row.text("app_description"),
+          .logo_url = row.text_or_null("logo_url"),
+          .website_url = row.text_or_null("website_url"),
+          .client_id = row.text("client_id"),
+          .redirect_uris =
+              nlohmann::json::parse(row.text("redirect_uris")).get<std::vector<std::string>>(),
+          .allowed_scopes = stored_scopes(row.text("allowed_scopes")),
+          .approved_scopes = stored_scopes(row.text("approved_scopes")) | ScopeSet::automatic(),
+          .session_tokens = row.flag("session_tokens"),
+          .refresh_requires_client = row.flag("refresh_requires_client"),
+          .listed = row.flag("listed"),
+          .suspended = !row.null("suspended_at"),
+          .promoted_tier = row.text_or_null("promoted_tier"),
+          .inserted_at = row.instant("inserted_at"),
+          .updated_at = row.instant("updated_at")};
 }
 
 std::string stored_uris(const std::vector<std::string>& uris) {

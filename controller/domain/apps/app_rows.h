@@ -9,12 +9,9 @@
 // module.
 namespace berth::apps {
 
-// `select_apps` is "SELECT app_columns FROM apps ", to be continued with a WHERE clause. A query
-// that needs further columns names them behind app_columns and reads them from index `after_app`
-// on.
-extern const std::string app_columns;
+// `select_apps` is "SELECT … FROM apps ", to be continued with a WHERE clause. Its columns are
+// those that app_of() reads, and those of the client secrets.
 extern const std::string select_apps;
-inline constexpr int after_app = 17;
 App app_of(const db::Query& row);
 std::string stored_uris(const std::vector<std::string>& uris);  // a JSON array
 

@@ -28,7 +28,7 @@ std::vector<std::string> allowed_origins(db::Tx& tx, const std::string& app_id) 
     WHERE app_id = $1
     ORDER BY origin)",
                        app_id);
-  while (rows.next()) origins.push_back(rows.text(0));
+  while (rows.next()) origins.push_back(rows.text("origin"));
   return origins;
 }
 

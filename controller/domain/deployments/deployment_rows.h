@@ -13,6 +13,54 @@ namespace berth::deployments {
 extern const std::string select_deployments;
 Deployment deployment_of(const db::Query& row);
 
+// Returns a reason as the columns `reason` and `cause` store it.
+std::optional<std::string> name_of(std::optional<Reason> reason);
+
+// The stored form of a container's secrets, in the tables deployments and deployment_revisions.
+// "Sealed" values are encrypted with the data key.
+struct SealedSecrets {
+  std::string env_keys;  // a JSON array, not sealed
+  std::string env;
+  std::optional<std::string> credentials;
+};
+SealedSecrets seal(const Secrets& secrets, const std::string& deployment_id,
+                   const std::string& data_key);
+// Throws std::runtime_error if the data key isn't the one that sealed them, or if they are those of
+// another deployment.
+Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
+             const std::string& data_key);
+
+// These functions read a row of deployments or of deployment_revisions: the first one needs the
+// columns image, port and health_path, the second one env_keys, env_sealed and credentials_sealed.
+ContainerSpec container_of(const db::Query& row);
+SealedSecrets sealed_secrets_of(const db::Query& row);
+
+// Creates the row of a deployment, in status pending.
+void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
+            const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key);
+// Stores the parts of an order that may change: all but its name and tier. If the container
+// differs, the caller has to call begin_generation() afterwards.
+void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key);
+
+// Whether the next generation starts a new container even if its description stays the same.
+enum class Replace { if_it_differs, always };
+
+// The values that a new generation of a deployment begins with.
+struct NewGeneration {
+  Status status = Status::deploying;
+  std::string request_id;  // of the HTTP request that asks for it, or what berthd does it for
+  Replace replace = Replace::if_it_differs;
+  std::optional<Reason> reason = {};
+  std::optional<std::string> message = {};
+};
+// Raises the deployment's generation, clears the state observed of the previous one, and wakes the
+// reconcilers. Nothing else raises a generation. The times of stopping and deleting follow from the
+// status: a deployment that was stopped keeps its time.
+void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next);
+// The status of a deployment whose container is changed: it is deploying, unless it is stopped or
+// has never been deployed.
+Status status_with_new_container(Status status);
+
 struct NewLogEntry {
   std::string action;
   std::string status;
@@ -23,23 +71,5 @@ void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& 
 
 // Returns the app's deployment. Throws what get_owned() throws, and deployment_destroyed.
 Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id);
-
-struct SealedEnv {
-  std::string keys;    // a JSON array
-  std::string values;  // encrypted
-};
-SealedEnv seal_env(const std::string& deployment_id, const std::map<std::string, std::string>& env,
-                   const std::string& data_key);
-std::string seal_credentials(const std::string& deployment_id,
-                             const RegistryCredentials& credentials, const std::string& data_key);
-
-// Decrypts what was sealed. Throws std::runtime_error if key or context is wrong.
-nlohmann::json open_json(const std::string& sealed, const std::string& data_key,
-                         const std::string& context);
-
-// Contexts of the encryption. They bind an encrypted value to its row and column, so that it can't
-// be moved to another one.
-std::string env_context(const std::string& deployment_id);
-std::string credentials_context(const std::string& deployment_id);
 
 }  // namespace berth::deployments

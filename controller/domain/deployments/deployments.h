@@ -45,10 +45,34 @@ enum class Reason {
 std::string_view to_string(Reason reason);
 std::optional<Reason> parse_reason(std::string_view text);
 
+inline constexpr int default_port = 3000;
+
+// What a deployment's container is made of: orders ask for it, changes alter it, revisions remember
+// it, and rollbacks bring it back. Memory and CPU aren't part of it: the tier decides them, and a
+// rollback leaves the tier as it is.
+struct ContainerSpec {
+  std::string image;
+  int port = default_port;
+  std::optional<std::string> health_path;
+  bool operator==(const ContainerSpec&) const = default;
+};
+
 struct RegistryCredentials {
   std::string username;
   std::string password;
+  bool operator==(const RegistryCredentials&) const = default;
 };
+
+// The part of a container that is stored encrypted and never shown.
+struct Secrets {
+  std::map<std::string, std::string> env;
+  std::optional<RegistryCredentials> registry_credentials;
+  bool operator==(const Secrets&) const = default;
+};
+
+// Names and values that an operator gives a deployment, to tell it from others. The cluster's
+// objects have them too.
+using Labels = std::map<std::string, std::string>;
 
 struct Deployment {
   std::string id;
@@ -57,13 +81,12 @@ struct Deployment {
   std::string tier_id;
   std::string tier_slug;
   std::string name;  // the sub-domain; unique among deployments that aren't destroyed
-  std::string image;
-  int port = 0;
+  ContainerSpec container;
+  std::vector<std::string> env_keys;
+  Labels labels;  // empty once it is destroyed
   std::optional<std::string> custom_domain;
   // custom_domain, but only while its certificate is active
   std::optional<std::string> served_domain;
-  std::optional<std::string> health_path;
-  std::vector<std::string> env_keys;
   int memory_limit_mb = 0;
   int cpu_limit_millicores = 0;
 
@@ -112,20 +135,21 @@ inline constexpr size_t max_env_keys = 50;
 inline constexpr size_t max_env_key_length = 128;
 // Sum of all keys and values; a Secret holds at most 1 MiB.
 inline constexpr size_t max_env_bytes = 256 * 1024;
+inline constexpr size_t max_labels = 20;
+// The limit of a label's key, and that of its value, in characters (kubernetes.io, "Labels and
+// Selectors").
+inline constexpr size_t max_label_length = 63;
 inline constexpr size_t max_image_length = 512;
 inline constexpr size_t max_health_path_length = 256;
-inline constexpr int default_port = 3000;
 inline constexpr std::string_view reserved_env_prefix = "BERTH_";
 
 struct Order {  // a decoded create request
   std::string name;
-  std::string image;
   std::string tier;
-  int port = default_port;
   std::optional<std::string> custom_domain;
-  std::optional<std::string> health_path;
-  std::map<std::string, std::string> env;
-  std::optional<RegistryCredentials> registry_credentials;
+  ContainerSpec container;
+  Secrets secrets;
+  Labels labels = {};
 };
 
 // A decoded change request. Members that aren't set stay as they are; a member that is set to an
@@ -139,6 +163,7 @@ struct Change {
   std::optional<std::optional<std::string>> health_path;
   std::optional<std::optional<RegistryCredentials>> registry_credentials;
   std::optional<std::string> tier;
+  std::optional<Labels> labels = {};  // all of them
 };
 
 // Who acts, and in which HTTP request.
@@ -158,8 +183,16 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& order, const Rule
 // Returns the app's deployment. Throws deployment_not_found, or forbidden if another app owns it.
 Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& id);
 std::optional<Deployment> find(db::Tx& tx, const std::string& id);
-// Returns the app's deployments that aren't destroyed, newest first.
-Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page);
+struct Label {
+  std::string key;
+  std::string value;
+};
+// Parses KEY=VALUE. Throws validation_failed for the field `label`.
+Label parse_label(std::string_view text);
+// Returns the app's deployments that aren't destroyed, newest first; those with the label, if one
+// is given.
+Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page,
+                      const std::optional<Label>& label = {});
 
 // Return the deployment as it is afterwards. Both throw deployment_destroyed. `restart` also starts
 // a deployment that is pending, errored or stopped; it charges the current period if that isn't
@@ -232,8 +265,7 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 // A deployment with its secrets decrypted: everything that its objects are made of.
 struct Wish {
   Deployment deployment;
-  std::map<std::string, std::string> env;
-  std::optional<RegistryCredentials> registry_credentials;
+  Secrets secrets;
   // Whether another, destroyed deployment of the same name still has objects on the cluster. If so,
   // this deployment's Ingress has to wait.
   bool host_is_held = false;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/deployment_rows.h"
 
 // Revisions: what each rollout was meant to run. Each belongs to a generation of its deployment; a
 // rollback returns to one that ran. Private to this module.
@@ -19,14 +19,10 @@ inline constexpr int max_revisions = 10;
 
 struct Revision {
   std::int64_t generation = 0;
-  std::string kind;
+  RolloutKind kind = RolloutKind::create;
   std::optional<std::string> initiated_by;
-  std::string image;
-  int port = 0;
-  std::optional<std::string> health_path;
-  std::string env_keys;
-  std::string env_sealed;
-  std::optional<std::string> credentials_sealed;
+  ContainerSpec container;
+  SealedSecrets secrets;
   std::optional<std::string> image_digest;
   Instant started_at;
   bool succeeded = false;

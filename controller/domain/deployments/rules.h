@@ -14,6 +14,18 @@ void check(const Order& order, const Rules& rules);
 // be after it.
 void check(const Change& change, const std::map<std::string, std::string>& env, const Rules& rules);
 
+// Returns the order that would create the deployment as it is now.
+Order order_of(const Wish& wish);
+// Returns the order with the change applied. The tier stays, because a change of it is paid for
+// separately.
+Order changed(Order order, const Change& change);
+// The names of the fields in which two orders differ, without name and tier.
+struct Differences {
+  std::vector<std::string> container;  // those for which the container has to be replaced
+  std::vector<std::string> other;      // those that leave it running
+};
+Differences differences(const Order& from, const Order& to);
+
 // Returns the tier with this slug. Throws unknown_tier or payment_method_unsupported.
 tiers::Tier payable_tier(db::Tx& tx, const std::string& slug);
 // Throws tier_not_allowed if the app may not use the tier.

@@ -8,7 +8,7 @@ tiers::Tier payable_tier(db::Tx& tx, const std::string& slug) {
   const auto tier = tiers::find_by_slug(tx, slug);
   if (!tier)
     throw Error(Code::unknown_tier, "there is no tier with this slug", {{"tier", {"is unknown"}}});
-  if (tier->payment_method != "service_points")
+  if (tier->payment_method != tiers::PaymentMethod::service_points)
     throw Error(Code::payment_method_unsupported,
                 "deployments can only be paid with service points");
   return *tier;
@@ -21,10 +21,11 @@ void check_tier_allowed(const apps::App& app, const tiers::Tier& tier) {
 }
 
 int used_of_tier(db::Tx& tx, const std::string& owner_id, const std::string& tier_id) {
-  return int(
-      tx.number("SELECT count(*) FROM deployments WHERE owner_id = $1 AND tier_id = $2 AND status "
-                "<> 'destroyed'",
-                owner_id, tier_id));
+  return int(tx.number(R"(
+      SELECT count(*)
+      FROM deployments
+      WHERE owner_id = $1 AND tier_id = $2 AND status <> 'destroyed')",
+                       owner_id, tier_id));
 }
 
 void check_tier_cap(db::Tx& tx, const std::string& owner_id, const tiers::Tier& tier) {

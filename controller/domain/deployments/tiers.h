@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controller/db/database.h"
@@ -10,12 +11,16 @@
 // configuration fills at the first start and admins change later.
 namespace berth::tiers {
 
+enum class PaymentMethod { service_points, bitcoin };
+std::string_view to_string(PaymentMethod method);
+PaymentMethod parse_payment_method(std::string_view text);  // throws std::invalid_argument
+
 struct Tier {
   std::string id;
   std::string name;
   std::string slug;
   std::string description;
-  std::string payment_method = "service_points";  // service_points or bitcoin
+  PaymentMethod payment_method = PaymentMethod::service_points;
   std::optional<std::int64_t> monthly_cost_points;
   std::optional<std::int64_t> monthly_cost_sats;
   int memory_limit_mb = 0;

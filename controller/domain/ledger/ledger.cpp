@@ -11,17 +11,19 @@ namespace {
 // A conditional UPDATE checks the balance and takes the points; its row count tells whether there
 // were enough. The issuance account may go down to -max_points.
 bool take(db::Tx& tx, const Account& account, std::int64_t amount) {
-  return tx.execute(
-             "UPDATE ledger_accounts SET balance = balance - $2 "
-             "WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= -$3))",
-             account.id(), amount, max_points) == 1;
+  return tx.execute(R"(
+      UPDATE ledger_accounts
+      SET balance = balance - $2
+      WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= $3)))",
+                    account.id(), amount, -max_points) == 1;
 }
 
 bool give(db::Tx& tx, const Account& account, std::int64_t amount) {
-  return tx.execute(
-             "UPDATE ledger_accounts SET balance = balance + $2 WHERE id = $1 AND balance <= $3 - "
-             "$2",
-             account.id(), amount, max_points) == 1;
+  return tx.execute(R"(
+      UPDATE ledger_accounts
+      SET balance = balance + $2
+      WHERE id = $1 AND balance + $2 <= $3)",
+                    account.id(), amount, max_points) == 1;
 }
 
 // Returns false, and changes nothing, if `from` has too few points.
@@ -51,13 +53,15 @@ Account treasury() { return {"treasury", ""}; }
 Account issuance() { return {"issuance", ""}; }
 
 void open_account(db::Tx& tx, const Account& account) {
-  tx.execute(
-      "INSERT INTO ledger_accounts (id, kind, owner) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-      account.id(), account.kind, account.owner);
+  tx.execute(R"(
+      INSERT INTO ledger_accounts (id, kind, owner)
+      VALUES ($1, $2, $3)
+      ON CONFLICT DO NOTHING)",
+             account.id(), account.kind, account.owner);
 }
 
 std::int64_t balance(db::Tx& tx, const Account& account) {
-  return tx.number("SELECT balance FROM ledger_accounts WHERE id = $1", account.id());
+  return tx.number(R"(SELECT balance FROM ledger_accounts WHERE id = $1)", account.id());
 }
 
 std::optional<std::string> post(db::Tx& tx, const Movement& movement) {
@@ -75,12 +79,13 @@ std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
     return std::nullopt;
   }
   const std::string id = new_uuid(tx.now());
-  tx.execute("INSERT INTO ledger_transactions (id, kind, memo, at) VALUES ($1, $2, $3, $4)", id,
+  tx.execute(R"(INSERT INTO ledger_transactions (id, kind, memo, at) VALUES ($1, $2, $3, $4))", id,
              transaction.kind, transaction.memo, tx.now());
   const auto entry = [&](const Account& account, std::int64_t amount) {
-    tx.execute(
-        "INSERT INTO ledger_postings (transaction_id, account_id, amount) VALUES ($1, $2, $3)", id,
-        account.id(), amount);
+    tx.execute(R"(
+        INSERT INTO ledger_postings (transaction_id, account_id, amount)
+        VALUES ($1, $2, $3))",
+               id, account.id(), amount);
   };
   for (const Leg& leg : transaction.legs) {
     entry(leg.from, -leg.amount);

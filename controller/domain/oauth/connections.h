@@ -62,7 +62,7 @@ void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount
 // The last use of each grant, collected in memory and written in batches.
 class UseLog : public berth::UseLog {
  public:
-  UseLog() : berth::UseLog("UPDATE grants SET last_used_at = $2 WHERE id = $1") {}
+  UseLog() : berth::UseLog(R"(UPDATE grants SET last_used_at = $2 WHERE id = $1)") {}
 };
 
 }  // namespace berth::connections

@@ -34,11 +34,11 @@ void revoke_contents(db::Tx& tx, const std::string& grant_id);
 // and operators' scopes only if the user owns the app.
 ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool user_owns_app);
 
-// The columns and joins that find the family, grant, user and app of a token `t`. A query that
-// needs further columns names them behind these and reads them from index `after_holder` on.
-extern const std::string holder_columns;
-extern const std::string holder_joins;
-inline constexpr int after_holder = 12;
+// The two parts of a query for a token `t` by its hash ($1), with its family, grant, user and app.
+// `select_holder` is "SELECT …, ", with the columns that the functions below read. The query's own
+// columns and FROM with the token's table stand between it and `of_token`.
+extern const std::string select_holder;
+extern const std::string of_token;
 
 struct Holder {
   std::string grant_id;

@@ -1,7 +1,7 @@
-// node-oidc-provider on PostgreSQL, with one client: what berthd is measured beside.
+// Runs node-oidc-provider on PostgreSQL with one client, for a comparison with berthd.
 //   provider.mjs PORT POSTGRESQL_URL CLIENT_ID CLIENT_SECRET REDIRECT_URI CODE_CHALLENGE
-// GET /prepare?count=N answers N authorization codes of one user's consent; everything else is the
-// library, as it comes.
+// GET /prepare?count=N returns N authorization codes of one user's consent; all other paths are the
+// library's, with its defaults.
 import http from 'node:http';
 import pg from 'pg';
 import { Provider } from 'oidc-provider';
@@ -14,7 +14,7 @@ await pool.query(`CREATE TABLE IF NOT EXISTS oidc (
   expires_at timestamptz, consumed_at timestamptz, PRIMARY KEY (model, id))`);
 await pool.query('CREATE INDEX IF NOT EXISTS oidc_grant ON oidc (grant_id)');
 
-// Prepared by name: parsed once for each connection.
+// The statements are prepared by name, so each connection parses them once.
 const query = (name, text, values) => pool.query({ name, text, values });
 
 class Adapter {

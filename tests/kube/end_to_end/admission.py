@@ -1,4 +1,4 @@
-"""What the API server refuses: what berth does then, and what the deployment's owner is told."""
+"""Tests of objects that the API server refuses: what berth does then, and what the deployment's owner is told."""
 import base64
 import json
 
@@ -9,7 +9,7 @@ from .world import World
 
 DEPLOYMENTS = ("apps", "v1", "deployments")
 PODS = ("", "v1", "pods")
-LIMIT = 30   # seconds from the order to the reason
+LIMIT = 30  # seconds from the creation to the reason
 AGAIN = 120  # seconds; what was refused is tried again after 30, a ReplicaSet's controller backs off by itself
 ALREADY, CONFLICT = (409, "AlreadyExists"), (409, "Conflict")
 
@@ -22,19 +22,20 @@ class Admission(World):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.neighbour = cls.ada.deploy("neighbour")  # so that the namespace is there
+        cls.neighbour = cls.ada.deploy("neighbour")  # creates the namespace
         cls.ada.wait(cls.neighbour, "running")
 
     def webhook(self, kind, answer, **more):
         webhook = self.enterContext(Webhook(self.cluster, self.berthd.instance(), kind, answer, **more))
-        # What comes of the dry run is no matter: PodSecurity refuses this pod after the webhook was asked.
+        # The result of the dry run doesn't matter: PodSecurity refuses this pod after the webhook was asked.
         probe = ["create", "deployment", "probe"] if kind == DEPLOYMENTS else ["run", "probe"]
         eventually(lambda: (self.dry_run(*probe, "hello:1"), webhook.probed)[1], "the API server asks the webhook", 30,
                    pause=0.2)
         return webhook
 
     def dry_run(self, *words):
-        """Without an effect, and whether or not it is refused; the output where it isn't."""
+        """Runs a kubectl command with the image as a dry run. Returns its output, or nothing if the API server refuses
+        it."""
         return self.cluster.kubectl(*words[:-1], f"--image={REGISTRY}/{words[-1]}", "--dry-run=server",
                                     "-n", self.ada.namespace, check=False)
 
@@ -47,7 +48,7 @@ class Admission(World):
             self.assertIn(word, seen["message"])
 
     def test_a_first_apply_that_is_answered_with_409(self):
-        # One that the API server hands on at once, and more of those that it tries again itself than it does.
+        # One error that the API server passes on at once, and more of those that it retries than it retries.
         answers = [ALREADY] + 8 * [CONFLICT]
 
         def answer(request):

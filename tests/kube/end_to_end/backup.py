@@ -1,4 +1,4 @@
-"""The database is lost and comes back from a backup that is older than the cluster."""
+"""Tests of a restored database: it comes from a backup that is older than the cluster's objects."""
 import pathlib
 import shutil
 import subprocess
@@ -24,7 +24,8 @@ class Backup(World):
         self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
 
     def objects_of(self, deployment):
-        """Names and versions of everything that belongs to the deployment: whatever touches it changes one."""
+        """Returns the names and resource versions of all objects of the deployment. Every write to an object changes
+        its version."""
         return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
                 for item in self.cluster.list(KINDS, "-l", f"berth/deployment={deployment}")}
 
@@ -42,7 +43,7 @@ class Backup(World):
         self.assertEqual(self.berthd.terminate(), 0)
         shutil.rmtree(self.berthd.data)
         self.run_berthd("restore", self.archive)
-        time.sleep(5)  # for what still follows from the deletion
+        time.sleep(5)  # for the consequences of the deletion
         untouched = self.objects_of(younger)
         self.berthd.start()
 

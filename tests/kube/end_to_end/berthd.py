@@ -1,4 +1,4 @@
-"""berthd as a process, and its operators as clients of its API."""
+"""Runs berthd as a process, and provides operators as clients of its API."""
 import base64
 import ctypes
 import hashlib
@@ -17,8 +17,8 @@ from .waiting import eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = os.environ.get("BERTHD") or str(ROOT / "build/release/berthd")
-PATIENCE = 60  # seconds: generous, for a loaded machine
-# Small, so that many fit on a machine, and that one which wants more memory finds its end soon.
+PATIENCE = 60  # seconds, which is generous even on a loaded machine
+# Small tiers, so that many deployments fit on a machine, and one that wants more memory is killed soon.
 TIERS = ("[{slug: free, name: Free, memory-mb: 64, cpu-millicores: 200, monthly-cost-points: 0, "
          "max-deployments: 1000, custom-domain: true, auto-approve: true}]")
 
@@ -27,12 +27,12 @@ PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def die_with_parent():
-    """A test that is killed leaves nothing behind."""
+    """Makes the kernel end the process with its parent, so that a killed test leaves no process behind."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class NoAnswer(Exception):
-    """The connection was refused, or broke."""
+    """The connection was refused or broke before the response arrived."""
 
 
 class Refused(Exception):
@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 class Berthd:
-    """One data directory, and the process on it. Use as a context: nothing is left behind."""
+    """One data directory and the process that uses it. Used in a `with` block, which ends the process."""
 
     def __init__(self, cluster, *flags):
         self.kubeconfig = cluster.berth
@@ -92,7 +92,7 @@ class Berthd:
         return self.process.wait(PATIENCE)
 
     def ask(self, method, path, body=None, headers=None):
-        """The answer's body, parsed where it is JSON. Raises Refused for any status from 400 on."""
+        """Returns the response's body, parsed if it is JSON. Raises Refused for any status of 400 or above."""
         data = None if body is None else json.dumps(body).encode()
         base = "" if path.startswith("http") else self.url
         request = urllib.request.Request(base + path, data, {"Content-Type": "application/json", **(headers or {})}, method=method)
@@ -113,7 +113,7 @@ class Berthd:
         return self.ask("GET", "/health")
 
     def instance(self):
-        """The name that its objects carry, as its log says."""
+        """Returns the name with which this berthd labels its objects, read from its log."""
         for line in self.log_file.read_text().splitlines():
             entry = json.loads(line)
             if "instance" in entry:
@@ -121,7 +121,7 @@ class Berthd:
         raise AssertionError("its log names no instance: " + self.end_of_log())
 
     def ready(self):
-        """Status and text of /readyz."""
+        """Returns the status and the text of /readyz."""
         try:
             return 200, self.ask("GET", self.metrics_url + "/readyz")
         except Refused as refused:
@@ -131,7 +131,7 @@ class Berthd:
         return self.ask("GET", self.metrics_url + "/metrics")
 
     def write_requests(self):
-        """The calls to the API server that change something, by berthd's own count."""
+        """Returns how many writes berthd has sent to the API server, according to its metrics."""
         total = 0.0
         for line in self.metrics().splitlines():
             if line.startswith("rest_client_requests_total{") and 'method="GET"' not in line:
@@ -140,7 +140,7 @@ class Berthd:
 
 
 class Operator:
-    """An account with an app that may deploy, and its access token."""
+    """An account with an app that may create deployments, and an access token of the app."""
 
     def __init__(self, berthd, name):
         self.berthd = berthd
@@ -184,7 +184,7 @@ class Operator:
         return self.berthd.ask(method, "/api/deploy/apps" + path, body, self.token)
 
     def deploy(self, name, image="127.0.0.1:5000/hello:1", **more):
-        """The new deployment's id."""
+        """Creates a deployment. Returns its id."""
         return self.ask("POST", "", {"name": name, "image": image, "tier": "free", **more})["id"]
 
     def stop(self, deployment):
@@ -200,7 +200,7 @@ class Operator:
         return self.ask("GET", f"/{deployment}/status")
 
     def wait(self, deployment, status, limit=PATIENCE):
-        """Waits for the status; the whole answer that has it."""
+        """Waits until the deployment has the status. Returns the response that shows it."""
         eventually(lambda: self.status(deployment)["status"] == status, f"{deployment} is {status}", limit,
                    seen=lambda: self.status(deployment))
         return self.status(deployment)

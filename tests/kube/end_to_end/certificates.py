@@ -1,4 +1,4 @@
-"""Certificates from a real ACME server: of custom domains, and of sub-domains."""
+"""Tests of certificates from a real ACME server, for custom domains and for subdomains."""
 import http.client
 import json
 import socket
@@ -15,21 +15,22 @@ ORDERS = "certificates.cert-manager.io,certificaterequests.cert-manager.io,order
 
 
 def set_dns(what, **record):
-    """Changes what the cluster's name server answers; it gives 127.0.0.1 for every other name."""
+    """Changes the records of the cluster's DNS server, which answers 127.0.0.1 for every other name."""
     request = urllib.request.Request(f"http://127.0.0.1:8055/{what}", json.dumps(record).encode())
     with urllib.request.urlopen(request, timeout=10):
         pass
 
 
 def roots():
-    """The certificates that the ACME server's own begin with: made anew at each start of it."""
-    unverified = ssl._create_unverified_context()  # of its management interface, on loopback
+    """Returns the root certificates of the ACME server, which creates new ones whenever it starts."""
+    unverified = ssl._create_unverified_context()  # for its management interface on loopback
     with urllib.request.urlopen("https://127.0.0.1:15000/roots/0", timeout=10, context=unverified) as answer:
         return answer.read().decode()
 
 
 def secure_page(host):
-    """Status, text and issuer's name, as a visitor gets them who trusts the ACME server alone; None without TLS."""
+    """Returns the page's status, its text and the name of the certificate's issuer, for a visitor who only trusts the
+    ACME server. Returns None if the TLS handshake fails."""
     context = ssl.create_default_context(cadata=roots())
     try:
         with socket.create_connection(("127.0.0.1", 443), timeout=5) as plain:
@@ -59,7 +60,7 @@ class Certificates(World):
             set_dns("clear-cname", host=host)
 
     def orders(self):
-        """Whatever cert-manager was asked for in the app's namespace, with the host names that it is about."""
+        """Returns all certificate orders in the app's namespace, with their host names."""
         found = self.cluster.list(ORDERS, f"--field-selector=metadata.namespace={self.ada.namespace}")
         return [(item["kind"], item["spec"].get("dnsNames") or item["spec"].get("dnsName") or item["metadata"]["name"]) for item in found]
 
@@ -97,7 +98,7 @@ class Certificates(World):
                    seen=lambda: self.ada.status(shop))
         self.assertIn("a CNAME record late.shop.test that leads to late.apps.localhost is missing", self.ada.status(shop)["message"])
         print(f"      {self.ada.status(shop)['message']}", flush=True)
-        # Through some looks at the DNS.
+        # Waits for several checks of the DNS.
         until = time.monotonic() + 20
         while time.monotonic() < until:
             self.assertFalse([order for order in self.orders() if "late.shop.test" in order[1]])

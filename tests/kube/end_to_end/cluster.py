@@ -1,4 +1,4 @@
-"""The cluster of this folder, as its admin sees it."""
+"""Access to the cluster of this folder with an administrator's rights."""
 import json
 import os
 import pathlib
@@ -14,15 +14,15 @@ from .waiting import eventually
 HERE = pathlib.Path(__file__).resolve().parent.parent
 SCRIPT = HERE / "cluster"
 REGISTRY = "127.0.0.1:5000"
-SCRIPT_LIMIT = 300  # seconds; a part gets ready in 90 at most
+SCRIPT_LIMIT = 300  # seconds; a part may take 90 to become ready
 
-# Everything that berth makes, or that is made for it.
+# All kinds of objects that berth creates or that are created for it.
 KINDS = ("deployments.apps,replicasets.apps,pods,services,endpointslices.discovery.k8s.io,ingresses.networking.k8s.io,"
          "secrets,certificates.cert-manager.io,resourcequotas,limitranges,networkpolicies.networking.k8s.io,serviceaccounts")
 
 
 def run(*command, check=True, limit=SCRIPT_LIMIT, **options):
-    """The command's standard output; raises with its error output where it fails."""
+    """Runs the command. Returns its standard output; raises an exception with its error output if it fails."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=limit, **options)
     if check and done.returncode != 0:
         raise RuntimeError(f"{command} ended with {done.returncode}: {done.stdout[-1500:]}{done.stderr[-1500:]}")
@@ -47,7 +47,7 @@ class Cluster:
         return run(self.state / "tools/kubectl", "--kubeconfig", self.admin, "--request-timeout=30s", *words, **options)
 
     def get(self, path):
-        """The API server's answer, parsed; None where there is no such object."""
+        """Returns the object from the API server; None if it doesn't exist."""
         try:
             with urllib.request.urlopen("https://127.0.0.1:6443" + path, timeout=10, context=self.context) as answer:
                 return json.load(answer)
@@ -60,7 +60,7 @@ class Cluster:
         return json.loads(self.kubectl("get", kinds, "-A", "-o", "json", *words))["items"]
 
     def names(self, kinds, *words):
-        """As kind/namespace/name, sorted."""
+        """Returns the objects as kind/namespace/name, sorted."""
         return sorted("/".join((item["kind"], item["metadata"].get("namespace", ""), item["metadata"]["name"]))
                       for item in self.list(kinds, *words))
 
@@ -68,7 +68,8 @@ class Cluster:
         return self.names(kinds, "-l", f"berth/deployment={deployment}")
 
     def of_instance(self, instance):
-        """Namespaces too, and what is in them whatever its labels."""
+        """Returns all objects of a berth instance as kind/namespace/name: those with its label, and all in its
+        namespaces."""
         namespaces = self.names("namespaces", "-l", f"berth/instance={instance}")
         objects = self.names(KINDS, "-l", f"berth/instance={instance}")
         for namespace in namespaces:
@@ -76,7 +77,7 @@ class Cluster:
         return namespaces + sorted(set(objects))
 
     def pods(self, deployment):
-        """Ids of those that aren't on their way out."""
+        """Returns the ids of the pods that aren't being deleted."""
         return sorted(pod["metadata"]["uid"] for pod in self.list("pods", "-l", f"berth/deployment={deployment}")
                       if "deletionTimestamp" not in pod["metadata"])
 
@@ -87,7 +88,7 @@ class Cluster:
         run(SCRIPT, "stop-part", part)
 
     def push_page(self, image, page):
-        """An image whose web server has this page."""
+        """Pushes an image whose web server serves this page."""
         with tempfile.TemporaryDirectory() as folder:
             files = pathlib.Path(folder)
             (files / "bin").mkdir()
@@ -98,13 +99,13 @@ class Cluster:
                 "trap 'exit 0' TERM; /bin/busybox httpd -f -p 3000 -h /www & wait")
 
     def writes(self):
-        """berth's writes that arrived at the API server so far, by its audit log: verb, resource, name. The Lease, which
-        is renewed as long as berthd lives, isn't among them."""
+        """Returns berth's writes that have arrived at the API server so far, read from its audit log: verb, resource,
+        name. Those of the Lease, which berthd renews all the time, are left out."""
         found = []
         with open(self.state / "logs/audit.log") as log:
             for line in log:
                 if not line.endswith("\n"):
-                    break  # still being written
+                    break  # it is still being written
                 entry = json.loads(line)
                 about = entry.get("objectRef", {})
                 if about.get("resource") != "leases":
@@ -112,7 +113,7 @@ class Cluster:
         return found
 
     def compact_history(self):
-        """Makes etcd forget all versions but the present one."""
+        """Makes etcd discard all versions of the objects but the current one."""
         def ask(path, body):
             request = urllib.request.Request("http://127.0.0.1:2379/v3/kv/" + path, json.dumps(body).encode())
             with urllib.request.urlopen(request, timeout=10) as answer:
@@ -122,7 +123,7 @@ class Cluster:
 
 
 def page(name, limit=5):
-    """Status and text of the app's page, as a visitor gets it through the ingress controller."""
+    """Returns the status and the text of the app's page, requested through the ingress controller."""
     request = urllib.request.Request("http://127.0.0.1:80/", headers={"Host": f"{name}.apps.localhost"})
     try:
         with urllib.request.urlopen(request, timeout=limit) as answer:

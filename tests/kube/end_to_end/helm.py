@@ -1,4 +1,4 @@
-"""berth as the chart installs it: from the image that `make image` builds, with the rights of its own account."""
+"""Tests of the chart: it installs the image that `make image` builds, with the rights of its own service account."""
 import contextlib
 import json
 import os
@@ -18,9 +18,9 @@ RELEASE = "berth"
 NAMESPACE = "berth-e2e-chart"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
 IMAGE = "berth:e2e"
-LIMIT = "120s"  # of a helm command
+LIMIT = "120s"  # time limit of a helm command
 INSTALLED = "statefulset/" + RELEASE
-BETWEEN = 2.5  # seconds between two looks at a deployment: 30 are allowed in a minute
+BETWEEN = 2.5  # seconds between two reads of a deployment; 30 per minute are allowed
 
 VALUES = {
     "image": {"repository": f"{REGISTRY}/berth", "tag": "e2e", "pullPolicy": "Always"},
@@ -32,13 +32,13 @@ VALUES = {
                    "max-deployments": 1000, "auto-approve": True}],
     },
     "persistence": {"storageClass": NAMESPACE, "size": "1Gi"},
-    "nodeSelector": {"kubernetes.io/hostname": "node1"},  # the one that runs containers
+    "nodeSelector": {"kubernetes.io/hostname": "node1"},  # the node that runs containers
     "test": {"image": f"{REGISTRY}/probe:2"},
 }
 
 
 class Installed(Berthd):
-    """berthd in its pod, as somebody beside the cluster reaches it."""
+    """A berthd in its pod, reached from outside of the cluster."""
 
     def __init__(self, cluster, data):  # pylint: disable=super-init-not-called
         self.cluster = cluster
@@ -48,12 +48,12 @@ class Installed(Berthd):
         return self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/services/{name}")["spec"]
 
     def find(self):
-        """The addresses of the Service, and of the pod, which is another one after an upgrade."""
+        """Finds the addresses of the Service and of the pod; an upgrade replaces the pod."""
         spec = self.service(RELEASE)
         self.url = f"http://{spec['clusterIP']}:{spec['ports'][0]['port']}"
         pod = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")
         self.metrics_url = f"http://{pod['status']['podIP']}:9090"
-        eventually(self.answers, "the Service leads to the pod", PATIENCE)  # kube-proxy takes its time
+        eventually(self.answers, "the Service leads to the pod", PATIENCE)  # kube-proxy needs some time
 
     def answers(self):
         try:
@@ -72,20 +72,21 @@ class Installed(Berthd):
         return self.rows("SELECT value FROM meta WHERE key = 'instance'")[0][0]
 
     def rows(self, sql, *values):
-        """Of the database in the volume, which lies on this machine."""
+        """Returns rows of the database in the volume, which is a folder of this machine."""
         with contextlib.closing(sqlite3.connect(self.data / "berth.db", timeout=PATIENCE)) as database, database:
             return database.execute(sql, values).fetchall()
 
     def ask(self, method, path, body=None, headers=None):
         answer = super().ask(method, path, body, headers)
         if path == "/api/auth/register":
-            # Production mails a link for it, and there is no mail server here.
+            # Production would mail a link for this, and there is no mail server here.
             self.rows("UPDATE users SET email_verified_at = created_at WHERE username_key = ?", body["username"])
         return answer
 
 
 class Owner(Operator):
-    """In production nobody verifies his own address, see Installed.ask(), and there are limits of rates."""
+    """An operator of the installed berthd. In production users can't verify their own email addresses (see
+    Installed.ask()), and rates are limited."""
 
     def register(self, name):
         account = {"email": f"{name}@example.org", "password": f"secret password of {name}"}
@@ -115,7 +116,7 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def remove(cls):
-        """All that a run leaves, also one that was killed."""
+        """Removes everything that earlier runs have left, including killed ones."""
         cls.helm("uninstall", RELEASE, "--ignore-not-found", "--wait", "--timeout", LIMIT)
         database = cls.volume / "data/berth.db"
         if database.exists():
@@ -128,7 +129,8 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def make_volume(cls):
-        """A folder of the node's. It belongs to root: that berthd may write there is the chart's matter (fsGroup)."""
+        """Makes a volume from a folder of the node. It belongs to root; the chart has to make it writable for berthd
+        (fsGroup)."""
         cls.volume.mkdir(parents=True)
         meta = {"metadata": {"name": NAMESPACE}}
         storage_class = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", **meta,
@@ -143,8 +145,8 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def push_probe(cls):
-        """An image for the chart's own test. The wget of a static busybox crashes, and its shell takes no other one: they
-        are this machine's shell and curl."""
+        """Pushes an image for the chart's own test. It contains this machine's shell and curl, because the wget of a
+        static busybox crashes, and its shell can't run another one."""
         folder = pathlib.Path(cls.folder.name) / "probe"
         libraries = [word for line in run("ldd", "/usr/bin/curl", "/bin/dash").splitlines() for word in line.split()
                      if word.startswith("/") and not word.endswith(":")]
@@ -169,7 +171,7 @@ class Helm(unittest.TestCase):
 
     @classmethod
     def state_of_pod(cls):
-        """What helm's "not ready" doesn't say: why."""
+        """Returns why the pod isn't ready, which helm's message doesn't say."""
         said = [cls.cluster.kubectl("-n", NAMESPACE, *words, check=False) for words in (
             ("describe", "pod", f"{RELEASE}-0"), ("logs", INSTALLED, "--tail=20"), ("logs", INSTALLED, "--tail=20", "--previous"))]
         return "\n".join(said)
@@ -187,11 +189,11 @@ class Helm(unittest.TestCase):
         said = self.cluster.kubectl("auth", "can-i", verb, *what.split(), f"--as={ACCOUNT}", *words, check=False)
         return {"yes": True, "no": False}[said.strip().splitlines()[-1]]
 
-    def test_1_the_chart_is_one_that_an_api_server_takes(self):
+    def test_1_an_api_server_accepts_the_chart(self):
         for name in ("test", "everything"):
             values = CHART / f"ci/{name}-values.yaml"
             self.helm("lint", CHART, "--strict", "-f", values)
-            # The Prometheus operator's kind isn't known here.
+            # This cluster doesn't know the Prometheus operator's kind.
             rendered = self.helm("template", "another", CHART, "-f", values,
                                  "--set", "metrics.serviceMonitor.enabled=false")
             answer = self.kubectl("apply", "--dry-run=server", "-f", "-", input=rendered)
@@ -211,7 +213,7 @@ class Helm(unittest.TestCase):
                 self.helm("template", CHART, "-f", CHART / "ci/test-values.yaml", "--set", setting)
             self.assertIn(said, str(failure.exception))
 
-    def test_3_it_installs_and_says_that_it_is_well(self):
+    def test_3_it_installs_and_becomes_ready(self):
         notes = self.helm("install", RELEASE, CHART, "-f", self.values_file(), "--wait", "--timeout", LIMIT)
         self.assertIn(f"data-{RELEASE}-0", notes)
         self.berth.find()
@@ -254,7 +256,7 @@ class Helm(unittest.TestCase):
                                 self.values_file(config={**VALUES["config"], "log-level": "debug"}))
         self.assertIn('"level":"debug"', self.kubectl("logs", INSTALLED, "--tail=2000"))
 
-    def test_6_nor_does_a_rollback(self):
+    def test_6_a_rollback_under_load_loses_nothing(self):
         self.replace_under_load("rollback", RELEASE, "1")
 
     def replace_under_load(self, *words):
@@ -274,7 +276,7 @@ class Helm(unittest.TestCase):
                                                     "WHERE details LIKE ?", f"%{load.mark}%")]
         self.assertEqual(sorted(stored), sorted(load.reasons))
         self.assertEqual([app["id"] for app in self.ada.ask("GET")["deployments"]], [self.shop])
-        # The new pod leads as soon as it is there, and has nothing to do.
+        # The new pod leads as soon as it runs, and has nothing to do.
         eventually(lambda: "[+]leader ok" in self.berth.ready()[1], "it leads", 5, seen=self.berth.ready)
         self.assertEqual(self.cluster.pods(self.shop), untouched)
         self.assertEqual(self.berth.write_requests(), 0)

@@ -1,4 +1,4 @@
-"""Several berthds share a cluster and know nothing of each other; never a data directory."""
+"""Tests of several berthds that share a cluster without knowing of each other. A data directory can't be shared."""
 import subprocess
 import time
 
@@ -10,7 +10,8 @@ from .world import World
 
 class Instances(World):
     def versions(self, deployment):
-        """Of everything that belongs to the deployment: whatever touches it changes one."""
+        """Returns the resource versions of all objects of the deployment. Every write to an object changes its
+        version."""
         return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"]
                 for item in self.cluster.list(KINDS, "-l", f"berth/deployment={deployment}")}
 
@@ -22,7 +23,7 @@ class Instances(World):
             ben = Operator(other, "ben")
             theirs = ben.deploy("theirs")
             ben.wait(theirs, "running")
-            time.sleep(5)  # for what still follows from the start
+            time.sleep(5)  # for the consequences of the start
             untouched = self.versions(ours)
             other.kill()
             other.start()
@@ -40,7 +41,7 @@ class Instances(World):
     def test_a_second_one_on_the_same_data_is_turned_away(self):
         shop = self.ada.deploy("guarded")
         self.ada.wait(shop, "running")
-        time.sleep(5)  # for what still follows from the start
+        time.sleep(5)  # for the consequences of the start
         untouched = self.versions(shop)
         second = subprocess.run(self.berthd.command(), capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(second.returncode, 3)

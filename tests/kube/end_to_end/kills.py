@@ -1,4 +1,5 @@
-"""berthd is killed at random moments of a deployment's life; in the end all is as it was told."""
+"""Kills berthd at random moments of a deployment's life. In the end the cluster must match the last accepted
+requests."""
 import os
 import random
 import threading
@@ -10,7 +11,7 @@ from .waiting import eventually
 from .world import World
 
 ROUNDS = 5
-LONGEST = 12.0  # seconds until the kill
+LONGEST = 12.0  # the longest time until the kill, in seconds
 STEPS = (("create", "running"), ("stop", "stopped"), ("restart", "running"), ("destroy", "destroyed"))
 
 
@@ -32,7 +33,7 @@ class Kills(World):
             eventually(lambda: not self.cluster.of_deployment(self.shop, "pods"), "no pod is left", 60)
 
     def live(self, chance):
-        """Step after step until berthd is gone; how many were answered."""
+        """Makes one step after the other until berthd has been killed. Returns how many were answered."""
         answered = 0
         try:
             for step, status in STEPS:
@@ -47,7 +48,7 @@ class Kills(World):
         return answered
 
     def steps_taken(self, earlier):
-        """By berthd's own record, which may hold one whose answer was lost."""
+        """Returns the number of steps in berthd's deploy log; it may include one whose response was lost."""
         living = self.ada.ask("GET")["deployments"]
         if self.shop is None and living:
             self.shop = living[0]["id"]

@@ -1,4 +1,4 @@
-"""A deployment's life, from an account to nothing."""
+"""Tests of a deployment's whole life, from the creation of an account to the removal of all objects."""
 import json
 
 from .cluster import REGISTRY, page, serves

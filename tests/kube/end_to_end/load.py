@@ -1,4 +1,5 @@
-"""A client that writes all the time and tries again what had no answer: what it was told must be true afterwards."""
+"""A client that writes all the time and repeats requests that got no response. Whatever berthd confirmed must be in the
+database afterwards."""
 import http.client
 import json
 import secrets
@@ -9,13 +10,13 @@ import urllib.request
 
 from .waiting import eventually
 
-PACE = 0.25      # seconds between two requests of a thread: below the limit of 600 a minute
+PACE = 0.25  # seconds between two requests of a thread, which keeps it below the limit of 600 per minute
 THREADS = 2
-PATIENCE = 60    # seconds that a request is tried for
+PATIENCE = 60  # seconds for which a request is repeated
 
 
 class Load:
-    """Mints one point with each request, under an Idempotency-Key: a request that is tried again counts once."""
+    """Mints one point with each request, with an Idempotency-Key, so that a repeated request counts once."""
 
     def __init__(self, url, secret):
         self.url = url
@@ -44,7 +45,7 @@ class Load:
         return len(self.reasons)
 
     def wait_for(self, more):
-        """Until so many more requests were answered."""
+        """Waits until `more` further requests have been answered."""
         goal = self.written + more
         eventually(lambda: self.written >= goal or self.failures, f"{more} requests are answered", PATIENCE, seen=self.summary)
 
@@ -68,7 +69,7 @@ class Load:
             self.over.wait(PACE)
 
     def mint(self, reason, end):
-        """None, or why it failed for good."""
+        """Mints one point. Returns None, or why it failed for good."""
         while True:
             why = self.attempt(reason)
             if why is None:
@@ -80,7 +81,8 @@ class Load:
             time.sleep(0.2)
 
     def attempt(self, reason):
-        """None where it was done; else "connection", or the status."""
+        """Makes one attempt. Returns None if it succeeded, "connection" if there was no response, and otherwise the
+        status."""
         body = json.dumps({"account": {"kind": "treasury"}, "amount": 1, "reason": reason}).encode()
         headers = {"Content-Type": "application/json", "x-internal-secret": self.secret, "Idempotency-Key": reason}
         try:

@@ -1,4 +1,4 @@
-"""Many deployments at once, on a node that only says that it runs its pods (kwok)."""
+"""Runs many deployments at once, on a simulated node (kwok) that only reports that its pods run."""
 import collections
 import concurrent.futures
 import http.client
@@ -14,21 +14,21 @@ from .cluster import Cluster
 from .waiting import eventually
 
 IMAGE = "docker.io/library/pretended:1"
-CONNECTIONS = 8  # as berthd has workers
-LIMIT = 900      # seconds for any of the steps
-SETTLE = 5       # seconds without a write: nothing more is on the way
-WRITES_GOAL = 8  # to the API server, for each deployment
+CONNECTIONS = 8  # as many as berthd has workers
+LIMIT = 900  # seconds for each step
+SETTLE = 5  # seconds without a write, after which nothing more is expected
+WRITES_GOAL = 8  # writes to the API server for each deployment
 MEMORY_GOAL_MB = 120
 
 
 def operators_of(berthd, count):
-    """Each with an account and an app; not measured."""
+    """Creates operators, each with an account and an app. This isn't measured."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return list(pool.map(lambda number: Operator(berthd, f"operator{number}"), range(count)))
 
 
 def order_all(berthd, operators, each):
-    """Over as many connections as the bare client has."""
+    """Orders all deployments, with as many connections as the bare client has."""
     orders = [(operator, f"scale-{number}-{i}") for i in range(each) for number, operator in enumerate(operators)]
     lock = threading.Lock()
 
@@ -52,7 +52,7 @@ def order_all(berthd, operators, each):
 
 
 def metric(berthd, name, **labels):
-    """The sum of a family's values whose labels are these."""
+    """Returns the sum of the metric's values with these labels."""
     total = 0.0
     for line in berthd.metrics().splitlines():
         family = line.split("{")[0].split(" ")[0]
@@ -62,7 +62,7 @@ def metric(berthd, name, **labels):
 
 
 def process_figure(berthd, name):
-    """In MB."""
+    """Returns a figure of the process in MB."""
     for line in pathlib.Path(f"/proc/{berthd.process.pid}/status").read_text().splitlines():
         if line.startswith(name + ":"):
             return int(line.split()[1]) / 1024
@@ -75,14 +75,14 @@ def cpu_seconds(berthd):
 
 
 def remove(cluster, instance):
-    """The instance's namespaces with all that is in them; returns when they are gone."""
+    """Removes the instance's namespaces with all that is in them, and waits until they are gone."""
     cluster.kubectl("delete", "namespaces", "--wait=false", "-l", f"berth/instance={instance}", limit=LIMIT)
     eventually(lambda: not cluster.names("namespaces", "-l", f"berth/instance={instance}"), "the namespaces are gone", LIMIT,
                pause=2)
 
 
 def settle(cluster):
-    """Waits until berthd's writes have stopped arriving at the API server; all that have."""
+    """Waits until berthd's writes have stopped arriving at the API server. Returns all that have arrived."""
     seen, since = cluster.writes(), time.monotonic()
     while time.monotonic() - since < SETTLE:
         time.sleep(0.5)
@@ -93,7 +93,7 @@ def settle(cluster):
 
 
 def measure(berthd, cluster, deployments, operators):
-    """Orders them, waits until all run, and starts berthd again; what that took."""
+    """Orders the deployments, waits until all of them run, and restarts berthd. Returns what that cost."""
     accounts = operators_of(berthd, operators)
     before, cpu_before = len(cluster.writes()), cpu_seconds(berthd)
     start = time.monotonic()
@@ -138,7 +138,7 @@ class Many(unittest.TestCase):
             try:
                 figures = measure(berthd, cluster, self.DEPLOYMENTS, self.OPERATORS)
             finally:
-                berthd.kill()  # it would put back what is removed
+                berthd.kill()  # it would restore what is removed
                 remove(cluster, berthd.instance())
         print(f"      {self.DEPLOYMENTS} deployments run after {figures['running_s']:.1f} s, {figures['writes']} writes, "
               f"{figures['peak_mb']:.0f} MB", flush=True)

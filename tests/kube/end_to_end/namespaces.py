@@ -1,4 +1,4 @@
-"""A namespace that doesn't come to its end."""
+"""Tests of a namespace whose deletion doesn't finish."""
 from .cluster import serves
 from .waiting import eventually
 from .world import World
@@ -9,7 +9,7 @@ class Namespaces(World):
         return self.cluster.get(f"/api/v1/namespaces/{self.ada.namespace}")
 
     def hold(self):
-        """An object that somebody else has to clean up after, and who doesn't."""
+        """Creates an object with a finalizer that nobody removes."""
         self.cluster.kubectl("create", "configmap", "held", "-n", self.ada.namespace)
         self.finalizers('["example.org/held"]')
 

@@ -1,4 +1,4 @@
-"""The API server goes and comes back, and forgets."""
+"""Tests of an API server that stops, comes back, or loses its history."""
 import signal
 import time
 
@@ -9,7 +9,7 @@ from .world import World
 
 OUTAGE = 30   # seconds
 SHORT = 8     # seconds; longer than berthd's pauses get meanwhile
-RETURN = 60   # seconds until a cluster whose parts were started again runs a new pod
+RETURN = 60  # seconds until a cluster with restarted parts runs a new pod
 
 
 class Outages(World):
@@ -39,15 +39,16 @@ class Outages(World):
         self.ada.delete(new)
 
     def wake_the_others(self):
-        """By themselves they take up to two minutes to ask an API server again that was down."""
+        """Restarts the cluster's other components, which otherwise take up to two minutes to reconnect to an API server
+        that was down."""
         for part in ("controller-manager", "scheduler", "kubelet", "traefik"):
-            self.addCleanup(self.cluster.start_part, part)  # whatever happens here, others come after
+            self.addCleanup(self.cluster.start_part, part)  # whatever happens here, other tests follow
             self.cluster.stop_part(part)
             self.cluster.start_part(part)
 
     def check_that_it_serves(self):
         status, body = self.berthd.ready()
-        self.assertEqual(status, 200)  # the database takes writes
+        self.assertEqual(status, 200)  # the database accepts writes
         self.assertIn("[+]database ok", body)
         self.assertIn("[-]kubernetes failed", body)
         health = self.berthd.health()
@@ -56,7 +57,7 @@ class Outages(World):
 
 
 class Lost(World):
-    """The cluster is well, and berthd doesn't reach it."""
+    """Tests in which the cluster works but berthd can't reach it."""
 
     @classmethod
     def setUpClass(cls):
@@ -73,7 +74,7 @@ class Lost(World):
     def test_1_history_that_is_compacted_away(self):
         shop = self.ada.deploy("forgotten")
         self.ada.wait(shop, "running")
-        # While berthd sleeps, more happens than anybody remembers afterwards.
+        # While berthd sleeps, more changes happen than the API server remembers afterwards.
         self.berthd.send(signal.SIGSTOP)
         try:
             self.proxy.cut()
@@ -92,7 +93,7 @@ class Lost(World):
         self.ada.delete(second)
 
     def lists(self):
-        """How often the API server was asked for a list of network policies."""
+        """Returns how often the API server was asked for a list of network policies."""
         text = self.cluster.kubectl("get", "--raw", "/metrics")
         return sum(float(line.split()[-1]) for line in text.splitlines()
                    if line.startswith("apiserver_request_total{") and 'resource="networkpolicies"' in line and 'verb="LIST"' in line)

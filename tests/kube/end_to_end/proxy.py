@@ -1,4 +1,4 @@
-"""A way to the API server that can be cut, and closed."""
+"""A proxy in front of the API server whose connections can be broken, and which can be closed."""
 import contextlib
 import pathlib
 import select
@@ -9,12 +9,12 @@ import threading
 
 API_SERVER = ("127.0.0.1", 6443)
 CHUNK = 1 << 16
-TICK = 0.2  # seconds until a thread sees that it should end
+TICK = 0.2  # seconds until a thread notices that it should end
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() sends a reset (socket(7))
 
 
 class Proxy:
-    """A TCP port in front of the API server: TLS passes through it. Use as a context."""
+    """A TCP port in front of the API server; TLS passes through it unchanged. Used in a `with` block."""
 
     def __init__(self, cluster):
         self.lock = threading.Lock()
@@ -43,13 +43,13 @@ class Proxy:
         self.acceptor.start()
 
     def close(self):
-        """As if the API server were down: nobody listens, and what was open is broken."""
+        """Behaves as if the API server were down: nothing listens any more, and open connections are broken."""
         self.is_open = False
         self.acceptor.join()
         self.cut()
 
     def cut(self):
-        """Breaks all connections that are open; how many. New ones are let through."""
+        """Breaks all open connections and returns how many there were. New ones are accepted."""
         with self.lock:
             pairs = set(self.pairs)
         for near, far in pairs:
@@ -78,7 +78,7 @@ class Proxy:
         threading.Thread(target=self.carry, args=(pair,), daemon=True).start()
 
     def carry(self, pair):
-        with contextlib.suppress(OSError, ValueError):  # either was closed
+        with contextlib.suppress(OSError, ValueError):  # one of the two was closed
             while self.pass_on(pair):
                 pass
         with self.lock:
@@ -87,7 +87,7 @@ class Proxy:
             end.close()
 
     def pass_on(self, pair):
-        """What has come, to the other side; False at an end."""
+        """Passes received bytes on to the other side. Returns False at the end of the connection."""
         for end in select.select(pair, [], [], TICK)[0]:
             data = end.recv(CHUNK)
             if not data:

@@ -1,4 +1,4 @@
-"""Another version, a restart, and the way back: nobody who visits the app is to notice more than the page."""
+"""Tests of new versions, restarts and rollbacks. The app's visitors must notice nothing but the new page."""
 import time
 
 from .cluster import REGISTRY, serves
@@ -8,7 +8,7 @@ from .world import World
 
 FIRST, SECOND = "hello from a real container", "hello from the second version"
 DRAINED = 8        # seconds: preStop's, and some more, until the old container's end would be noticed
-MEASURED = 120     # seconds: metrics-server looks every 15, and needs two looks at a new pod
+MEASURED = 120  # seconds; metrics-server measures every 15, and needs two measurements of a new pod
 
 
 class Rollouts(World):
@@ -28,7 +28,8 @@ class Rollouts(World):
         return self.ada.ask("POST", f"/{deployment}/rollback", to)
 
     def settled(self, deployment, action):
-        """Runs the action and waits until nothing is left of the container before; seconds that it took."""
+        """Runs the action and waits until nothing is left of the previous container. Returns how many seconds that
+        took."""
         before = self.cluster.pods(deployment)
         action()
         took = eventually(lambda: self.is_well(deployment) and self.cluster.pods(deployment) != before,
@@ -90,7 +91,7 @@ class Rollouts(World):
     def test_04_an_image_that_listens_elsewhere_takes_nothing_down(self):
         self.check_broken("deaf", "wrong-port:1", "port_not_listening")
 
-    def test_05_health_is_live(self):
+    def test_05_the_health_of_the_running_container_is_shown(self):
         shop = self.deployed("healthy")
         first = self.ada.status(shop)
         self.assertEqual(first["health_status"], "healthy")
@@ -114,7 +115,7 @@ class Rollouts(World):
         print(f"      {metrics()}", flush=True)
 
     def test_07_changes_in_the_middle_of_another_drop_no_request(self):
-        """Also where the container that serves has just started: it isn't "available" yet."""
+        """This holds too if the serving container has just started and isn't "available" yet."""
         shop = self.deployed("hasty")
         with Visitors("hasty") as visitors:
             self.change(shop, image=f"{REGISTRY}/hello:2")

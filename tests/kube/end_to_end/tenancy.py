@@ -1,4 +1,4 @@
-"""What stands between a tenant and everybody else."""
+"""Tests of the isolation between an app's owner (the tenant) and everybody else."""
 import ipaddress
 import json
 
@@ -11,7 +11,7 @@ POD_LABELS = {"app": "anything"}
 
 
 def matches(selector, labels):
-    """A label selector (kubernetes.io, "Labels and Selectors")."""
+    """Returns whether a label selector matches the labels (kubernetes.io, "Labels and Selectors")."""
     def holds(term):
         value = labels.get(term["key"])
         return {"In": value in term.get("values", []), "NotIn": value not in term.get("values", []),
@@ -21,13 +21,15 @@ def matches(selector, labels):
 
 
 class Rules:
-    """What a namespace's network policies allow, as a plugin would read them (kubernetes.io, "Network Policies")."""
+    """The traffic that a namespace's network policies allow, as a network plugin would interpret them (kubernetes.io,
+    "Network Policies")."""
 
     def __init__(self, namespace, policies):
         self.namespace, self.policies = namespace, policies
 
     def allows(self, direction, peer, protocol="TCP", port=3000):
-        """`peer`: an address, or a pair of a namespace's name and its labels, for any pod of it."""
+        """Returns whether the traffic is allowed. `peer` is an address, or a pair of a namespace's name and labels,
+        which stands for any pod in that namespace."""
         concerned = [policy["spec"] for policy in self.policies
                      if direction in policy["spec"]["policyTypes"] and matches(policy["spec"]["podSelector"], POD_LABELS)]
         return not concerned or any(self.rule_allows(rule, direction, peer, (protocol, port))
@@ -66,7 +68,7 @@ class Tenancy(World):
     def test_network_policies(self):
         ben = Operator(self.berthd, "ben")
         other = ben.deploy("neighbour")
-        eventually(lambda: self.cluster.of_deployment(other, "deployments.apps"), "his namespace is there", 60)
+        eventually(lambda: self.cluster.of_deployment(other, "deployments.apps"), "the other owner's namespace exists", 60)
         path = f"/apis/networking.k8s.io/v1/namespaces/{self.ada.namespace}/networkpolicies"
         rules = Rules(self.ada.namespace, self.cluster.get(path)["items"])
         own, tenant = self.namespace(self.ada.namespace), self.namespace(ben.namespace)
@@ -103,7 +105,7 @@ class Tenancy(World):
             self.assertEqual(answer.strip(), "no")
 
     def refused(self, name, **spec):
-        """The API server's words for a pod in the tenant's namespace."""
+        """Returns the API server's message when it refuses a pod in the tenant's namespace."""
         container = {"name": "app", "image": f"{REGISTRY}/hello:1", **spec.pop("container", {})}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": self.ada.namespace},
                "spec": {"containers": [container], **spec}}

@@ -1,9 +1,9 @@
-"""Why isn't it running? Each reason, from real containers."""
+"""Tests of each reason why a deployment isn't running, with real containers."""
 from .cluster import REGISTRY
 from .waiting import eventually
 from .world import World
 
-LIMIT = 15  # seconds from the order to the reason
+LIMIT = 15  # seconds from the creation to the reason
 
 
 class Trouble(World):

@@ -1,17 +1,18 @@
-"""Visitors of an app who come through the ingress controller all the time, and note each answer that isn't the page."""
+"""Visitors who request an app's page through the ingress controller all the time, and record each response that isn't
+the page."""
 import collections
 import http.client
 import threading
 import time
 
-RATE = 200         # requests a second, of all together
+RATE = 200  # requests per second of all visitors together
 THREADS = 20
 LIMIT = 10         # seconds for an answer
-MOST_KEPT = 10     # failures that are shown
+MOST_KEPT = 10  # the number of failures that are shown
 
 
 class Visitors:
-    """Half of them keep their connections, half come anew each time."""
+    """Several visitors; half of them keep their connections open, the others connect anew each time."""
 
     def __init__(self, name):
         self.host = f"{name}.apps.localhost"
@@ -43,7 +44,7 @@ class Visitors:
                 f"failed: {len(self.failures)}")
 
     def run(self, number):
-        """Comes at fixed times; who is late comes at once."""
+        """Requests the page at fixed times; a visitor that is late makes the request at once."""
         keeps = number % 2 == 0
         period = THREADS / RATE
         due = time.monotonic() + period * number / THREADS
@@ -75,7 +76,8 @@ class Visitors:
         return failure is None
 
     def check(self, test, *pages):
-        """That none failed, that they were as many as they should be, and that they saw these pages and no others."""
+        """Checks that no request failed, that there were as many as expected, and that they got these pages and no
+        others."""
         print("      " + self.summary(), flush=True)
         test.assertEqual(self.failures[:MOST_KEPT], [])
         test.assertGreater(self.rate, 0.9 * RATE)

@@ -1,9 +1,10 @@
-"""Waiting for conditions, with an end."""
+"""Waits for conditions, with a time limit."""
 import time
 
 
 def eventually(holds, what, limit, seen=None, pause=0.1):
-    """Waits until holds() is true; how many seconds that took. Fails with `what`, and what was seen instead."""
+    """Waits until holds() returns true. Returns how many seconds that took. Fails with a message of `what` was expected
+    and what was seen instead."""
     start = time.monotonic()
     while True:
         result = holds()

@@ -1,4 +1,4 @@
-"""Watches that die: berth notices, lists what it missed, and writes nothing that it needn't."""
+"""Tests of watches that break: berth notices, lists what it missed, and makes no unnecessary write."""
 import time
 
 from .cluster import serves
@@ -6,9 +6,9 @@ from .proxy import Proxy
 from .waiting import eventually
 from .world import World
 
-KINDS = 10   # that berthd watches, each over a connection of its own
-REPAIR = 10  # seconds, with the pause before a broken watch is taken up again
-SETTLE = 5   # seconds for what follows from a cut
+KINDS = 10  # the kinds that berthd watches, each over its own connection
+REPAIR = 10  # seconds, including the pause before a broken watch is resumed
+SETTLE = 5  # seconds for the consequences of an interruption
 
 
 class Watches(World):
@@ -42,7 +42,7 @@ class Watches(World):
         self.assertEqual(self.berthd.health()["kubernetes"], "connected")
         self.assertEqual(self.ada.status(self.shop)["status"], "running")
 
-    def test_2_a_change_is_heard_of_afterwards(self):
+    def test_2_a_change_is_noticed_afterwards(self):
         before = self.service()["metadata"]["uid"]
         self.proxy.cut()
         self.delete_service()

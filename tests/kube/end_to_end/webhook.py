@@ -1,4 +1,4 @@
-"""An admission webhook (kubernetes.io, "Dynamic Admission Control") whose answers the test writes."""
+"""An admission webhook (kubernetes.io, "Dynamic Admission Control") whose responses the test provides."""
 import base64
 import http.server
 import json
@@ -6,24 +6,25 @@ import secrets
 import ssl
 import threading
 
-TIMEOUT = 5  # seconds that the API server waits for it
+TIMEOUT = 5  # seconds for which the API server waits for the webhook
 
 
 class Webhook:
-    """Asked about each creation and change of one kind in one instance's namespaces. Use as a context.
+    """The API server asks this webhook about each creation and change of one kind of object in one instance's
+    namespaces. Used in a `with` block.
 
-    `answer` gets the AdmissionReview's request and returns what is to stand in the response besides its uid.
+    `answer` gets the AdmissionReview's request and returns the fields of the response other than its uid.
     """
 
     def __init__(self, cluster, instance, kind, answer, mutating=False):
         self.cluster, self.answer = cluster, answer
-        self.asked = []      # operation and name
-        self.probed = False  # by a dry run
+        self.asked = []  # pairs of an operation and a name
+        self.probed = False  # whether a dry run was seen
         self.broken = None
         self.name = "berth-test-" + secrets.token_hex(4)
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # The certificate of another of the cluster's servers at 127.0.0.1.
+        # Uses the certificate of another of the cluster's servers at 127.0.0.1.
         context.load_cert_chain(cluster.state / "pki/pebble.crt", cluster.state / "pki/pebble.key")
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""What the tests share: a cluster, and a berthd for each class of tests, with one operator."""
+"""The parts that the tests share: a cluster, and for each class of tests a berthd with one operator."""
 import unittest
 
 from .berthd import Berthd, Operator
@@ -6,7 +6,7 @@ from .cluster import Cluster
 
 
 class World(unittest.TestCase):
-    flags = ()  # of berthd, besides the usual ones
+    flags = ()  # flags of berthd in addition to the usual ones
 
     @classmethod
     def setUpClass(cls):
@@ -18,5 +18,5 @@ class World(unittest.TestCase):
 
     @classmethod
     def remove_what_is_left(cls):
-        """Of a test that failed half-way."""
+        """Removes the objects that a failed test has left."""
         cls.cluster.kubectl("delete", "namespaces", "--wait=false", "-l", f"berth/instance={cls.berthd.instance()}")

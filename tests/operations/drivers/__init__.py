@@ -1,5 +1,5 @@
-"""A driver for each operation of the API: a function that makes it succeed once. `DRIVERS` has them
-by operationId, with the status that they get; every module of this package adds its own."""
+"""Drivers for all operations of the API. A driver is a function that makes an operation succeed once. `DRIVERS`
+contains them by operationId, with the expected status; every module of this package adds its own."""
 
 import importlib
 import pkgutil
@@ -8,7 +8,8 @@ DRIVERS = {}
 
 
 def driver(operation, status=None):
-    """`status`: of an operation that never succeeds; else it is the document's success."""
+    """`status` is needed for operations that never succeed; the default is the successful status of the OpenAPI
+    document."""
 
     def add(function):
         if operation in DRIVERS:

@@ -1,4 +1,4 @@
-"""Registration, sessions, passwords, the second factor; accounts below /api/internal/."""
+"""Drivers of registration, sessions, passwords and the second factor, and of accounts below /api/internal/."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ import time
 from . import driver
 
 
-def totp(secret, now):  # RFC 6238, with the defaults
+def totp(secret, now):  # RFC 6238 with the default parameters
     key = base64.b32decode(secret + "=" * (-len(secret) % 8))
     digest = hmac.new(key, struct.pack(">Q", int(now) // 30), hashlib.sha1).digest()
     at = digest[-1] & 15

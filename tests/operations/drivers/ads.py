@@ -1,4 +1,4 @@
-"""Campaigns, serving and events, and the market of placements."""
+"""Drivers of campaigns, ad serving and events, and of the placement market."""
 
 from . import driver
 
@@ -166,7 +166,7 @@ def campaign_analytics(scene):
 
 
 def place(scene):
-    """Where a new campaign's placements are, and one of them."""
+    """Creates a campaign with a placement. Returns the path of its placements, and the response with the new one."""
     path = f"{MARKET}/campaigns/{new_campaign(scene).expect(201).id}/placements"
     body = {"ad_placement_id": new_placement(scene).expect(201).id, "allocated_budget": 500}
     return path, scene.owner_api.post(path, body)

@@ -1,4 +1,4 @@
-"""Deployments and their tiers."""
+"""Drivers of deployments and their tiers."""
 
 import time
 
@@ -21,6 +21,7 @@ def create_deployment(scene):
 
 @driver("listDeployments")
 def list_deployments(scene):
+    scene.owner_api.get("/api/deploy/apps?label=stage=test").expect(200)
     return scene.owner_api.get("/api/deploy/apps")
 
 
@@ -31,7 +32,7 @@ def get_deployment(scene):
 
 @driver("changeDeployment")
 def change_deployment(scene):
-    return scene.owner_api.patch(of(scene), {"env_vars": {"COLOR": "green"}})
+    return scene.owner_api.patch(of(scene), {"env_vars": {"COLOR": "green"}, "labels": {"stage": "test"}})
 
 
 @driver("deploymentDomain")
@@ -122,7 +123,7 @@ def deployment_metrics(scene):
 
 
 def running(scene):
-    """A deployment that runs."""
+    """Returns a deployment that is running."""
     made = scene.new_deployment().expect(201).id
     path = "/api/deploy/apps/" + made
     wait_until_running(scene, path)

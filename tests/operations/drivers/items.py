@@ -1,4 +1,4 @@
-"""Avatars, cosmetics, learning."""
+"""Drivers of avatars, cosmetics and learning."""
 
 from . import driver
 

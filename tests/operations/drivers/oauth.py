@@ -1,4 +1,4 @@
-"""Apps, their scopes, consents and tokens."""
+"""Drivers of apps, and of their scopes, consents and tokens."""
 
 from scene import REDIRECT_URI, App
 

@@ -1,4 +1,4 @@
-"""berthd itself, points, and what admins do with both."""
+"""Drivers of berthd's own operations, and of those with which admins manage points."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""Points: what users have, spend and give, and what apps get."""
+"""Drivers of points: users' balances, spends and transfers, and apps' revenue."""
 
 from . import driver
 
@@ -35,7 +35,7 @@ def external_transfer_points(scene):
     return scene.player_api.post("/api/external/points/transfer", body)
 
 
-@driver("awardPoints", status=403)  # deprecated: awarding is for admins
+@driver("awardPoints", status=403)  # deprecated, because only admins can award points
 def award_points(scene):
     return scene.owner_api.post("/api/external/points/award")
 

@@ -1,4 +1,4 @@
-"""A user's time in an app."""
+"""Drivers of play sessions: the time that a user spends in an app."""
 
 from . import driver
 

@@ -1,10 +1,10 @@
-"""Friends, blocks, presence, tables, chat, user search."""
+"""Drivers of friends, blocks, presence, tables, chat and the search for users."""
 
 from . import driver
 
 
 def asked(scene):
-    """A user, another one whom he has asked, and the friendship."""
+    """Returns a user, another user who got a friend request from the first one, and the response to the request."""
     one, other = scene.new_user(), scene.new_user()
     made = one.post("/api/social/friends/requests", {"user_id": other.id})
     return one, other, made

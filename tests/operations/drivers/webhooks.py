@@ -1,4 +1,4 @@
-"""Webhooks of an app."""
+"""Drivers of apps' webhooks."""
 
 from . import driver
 

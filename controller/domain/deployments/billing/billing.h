@@ -72,8 +72,11 @@ bool released_by_admin(db::Tx& tx, const std::string& deployment_id);
 // settling. A new price applies from each deployment's next period.
 void tier_changed(db::Tx& tx, const std::string& tier_id);
 
+enum class EntryKind { charge, tier_change };
+std::string_view to_string(EntryKind kind);
+
 struct Entry {
-  std::string kind;  // charge or tier_change
+  EntryKind kind = EntryKind::charge;
   std::string tier;  // the tier's slug; for a tier_change, the new tier's
   std::optional<std::string> from_tier;
   Instant period_start;

@@ -19,10 +19,11 @@ void have_looked_at(Account& account, Instant now) {
 }
 
 void put_on(db::Tx& tx, Account& account, const tiers::Tier& tier) {
-  tx.execute(
-      "UPDATE deployments SET tier_id = $2, memory_limit_mb = $3, cpu_limit_millicores = $4 WHERE "
-      "id = $1",
-      account.id, tier.id, tier.memory_limit_mb, tier.cpu_limit_millicores);
+  tx.execute(R"(
+      UPDATE deployments
+      SET tier_id = $2, memory_limit_mb = $3, cpu_limit_millicores = $4
+      WHERE id = $1)",
+             account.id, tier.id, tier.memory_limit_mb, tier.cpu_limit_millicores);
   account.tier_id = tier.id;
   account.tier_slug = tier.slug;
   account.price = tier.monthly_cost_points.value_or(0);
@@ -52,11 +53,12 @@ std::int64_t settle_rest(db::Tx& tx, Account& account, const std::string& from_t
   const Period period = period_at(account.created_at, tx.now());
   const std::int64_t amount = price_of_change(account.rate, account.price, period.end - tx.now());
   const auto transaction = amount == 0 ? std::optional<std::string>() : move(tx, account, amount);
-  tx.execute(
-      "INSERT INTO deployment_tier_changes (id, deployment_id, period_start, from_tier_id, "
-      "to_tier_id, amount, transaction_id, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-      new_uuid(tx.now()), account.id, period.start, from_tier, account.tier_id, amount, transaction,
-      tx.now());
+  tx.execute(R"(
+      INSERT INTO deployment_tier_changes
+        (id, deployment_id, period_start, from_tier_id, to_tier_id, amount, transaction_id, at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8))",
+             new_uuid(tx.now()), account.id, period.start, from_tier, account.tier_id, amount,
+             transaction, tx.now());
   account.paid_until = period.end;
   account.rate = account.price;
   account.warned_at.reset();
@@ -74,11 +76,10 @@ void pay_and_go_on(db::Tx& tx, Account& account, const deployments::Actor& actor
 }  // namespace
 
 void open(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Tier& tier) {
-  tx.execute(
-      "INSERT INTO deployment_billing (deployment_id, app_id, paid_until, rate) VALUES ($1, $2, "
-      "$3, "
-      "0)",
-      deployment.id, deployment.app_id, deployment.inserted_at);
+  tx.execute(R"(
+      INSERT INTO deployment_billing (deployment_id, app_id, paid_until, rate)
+      VALUES ($1, $2, $3, 0))",
+             deployment.id, deployment.app_id, deployment.inserted_at);
   Account account = get_account(tx, deployment.id);
   account.price = tier.monthly_cost_points.value_or(0);
   if (!pay(tx, account)) refuse_payment(account);
@@ -97,7 +98,7 @@ bool rest(db::Tx& tx, const std::string& deployment_id) {
   Account account = get_account(tx, deployment_id);
   const bool would_start = !runs(account) && !rests(account);
   if (account.status == Status::suspended)
-    tx.execute("UPDATE deployments SET message = NULL WHERE id = $1 AND suspended_at IS NULL",
+    tx.execute(R"(UPDATE deployments SET message = NULL WHERE id = $1 AND suspended_at IS NULL)",
                account.id);
   account.resumes = false;
   account.due_at.reset();
@@ -145,11 +146,12 @@ bool released_by_admin(db::Tx& tx, const std::string& deployment_id) {
 }
 
 void tier_changed(db::Tx& tx, const std::string& tier_id) {
-  tx.execute(
-      "UPDATE deployment_billing SET due_at = $2 WHERE deployment_id IN (SELECT id FROM "
-      "deployments "
-      "WHERE tier_id = $1 AND status <> 'destroyed')",
-      tier_id, tx.now());
+  tx.execute(R"(
+      UPDATE deployment_billing
+      SET due_at = $2
+      WHERE deployment_id IN
+        (SELECT id FROM deployments WHERE tier_id = $1 AND status <> 'destroyed'))",
+             tier_id, tx.now());
 }
 
 }  // namespace berth::billing

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "controller/base/lower_case.h"
 #include "controller/base/url.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
 
@@ -19,16 +20,9 @@ bool is_at_or_below(std::string_view host, std::string_view domain) {
 
 }  // namespace
 
-bool is_label(std::string_view text, size_t most) {
-  return text.size() <= most && is_host_label(text);
-}
-
 std::string normalised(std::string_view domain) {
-  std::string name(domain);
-  if (name.ends_with('.')) name.pop_back();
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
-  return name;
+  if (domain.ends_with('.')) domain.remove_suffix(1);
+  return lower_case(domain);
 }
 
 std::string refusal(std::string_view domain, std::string_view apps_domain,

@@ -7,13 +7,6 @@
 // which part of a name was registered.
 namespace berth::domain_names {
 
-inline constexpr size_t max_length = 253;       // RFC 1035, section 2.3.4, without the last dot
-inline constexpr size_t max_label_length = 63;  // RFC 1035, section 2.3.4
-
-// Whether the text is a label of at most `most` characters: lower-case letters, digits and hyphens,
-// with a letter or digit at both ends (RFC 1123, section 2.1).
-bool is_label(std::string_view text, size_t most);
-
 // Returns the name in lower case and without a dot at the end, so that each name has one spelling.
 std::string normalised(std::string_view domain);
 

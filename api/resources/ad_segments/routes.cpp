@@ -1,0 +1,72 @@
+#include "api/resources/routes.h"
+
+#include "api/resources/ad_segments/handlers.h"
+
+namespace berth::api {
+
+std::vector<Route> ad_segments_routes() {
+  const Access access = oauth_token({Scope::campaigns_manage});
+  return {
+      {.method = "GET",
+       .path = "/api/v1/ads/segments",
+       .name = "listAudienceSegments",
+       .tag = "Ad market",
+       .summary = "List the named audiences: those for everybody, and the app's own",
+       .access = access,
+       .rate = ad_reads,
+       .query = paged,
+       .answer = {200, "AudienceSegmentList"},
+       .run = ReadHandler{market_segments}},
+      {.method = "POST",
+       .path = "/api/v1/ads/segments",
+       .name = "createAudienceSegment",
+       .tag = "Ad market",
+       .summary = "Create a named audience for the app",
+       .access = access,
+       .rate = ad_writes,
+       .body_kind = Body::only_json,
+       .body = "CreateAudienceSegmentRequest",
+       .answer = {201, "AudienceSegmentEnvelope"},
+       .idempotency = Idempotency::kept,
+       .run = WriteHandler{create_own_segment}},
+      {.method = "GET",
+       .path = "/api/internal/ads/segments",
+       .name = "internalListAdSegments",
+       .tag = "Internal",
+       .summary = "List all audience segments of the ad market",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::nested_but_secret,
+       .query = paged,
+       .answer = {200, "AudienceSegmentList"},
+       .run = ReadHandler{internal_segments}},
+      {.method = "POST",
+       .path = "/api/internal/ads/segments",
+       .name = "createAdSegment",
+       .tag = "Internal",
+       .summary = "Add a named audience",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::nested_but_secret,
+       .body_kind = Body::only_json,
+       .body = "CreateAudienceSegmentRequest",
+       .answer = {201, "AudienceSegmentEnvelope"},
+       .idempotency = Idempotency::kept,
+       .run = WriteHandler{create_ad_segment}},
+      {.method = "PATCH",
+       .path = "/api/internal/ads/segments/{id}",
+       .name = "changeAdSegment",
+       .tag = "Internal",
+       .summary = "Change a named audience",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::nested_but_secret,
+       .body_kind = Body::only_json,
+       .body = "ChangeAudienceSegmentRequest",
+       .answer = {200, "AudienceSegmentEnvelope"},
+       .errors = {Code::segment_not_found},
+       .run = WriteHandler{change_ad_segment}},
+  };
+}
+
+}  // namespace berth::api

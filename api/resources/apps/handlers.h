@@ -1,0 +1,16 @@
+#pragma once
+
+#include "api/gate/route.h"
+
+// Operators' OAuth apps: registration, secrets, and what administrators decide about an app.
+namespace berth::api {
+
+Reply create_app(db::Tx& tx, const Call& call, const Services& services);
+Reply my_apps(db::Tx& tx, const Call& call, const Services& services);
+Reply public_app(db::Tx& tx, const Call& call, const Services& services);
+Reply rotate_secret(db::Tx& tx, const Call& call, const Services& services);
+Reply promote_app(db::Tx& tx, const Call& call, const Services& services);
+Reply suspend_app(db::Tx& tx, const Call& call, const Services& services);
+Reply reactivate_app(db::Tx& tx, const Call& call, const Services& services);
+
+}  // namespace berth::api

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "api/gate/route.h"
+
+// Avatars, which show users in every app.
+namespace berth::api {
+
+Reply my_avatar(const Call& call, const Services& services);
+Reply avatar_of(const Call& call, const Services& services);
+Reply change_avatar(db::Tx& tx, const Call& call, const Services& services);
+Reply equip_avatar(db::Tx& tx, const Call& call, const Services& services);
+
+}  // namespace berth::api

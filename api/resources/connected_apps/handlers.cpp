@@ -1,0 +1,63 @@
+// The apps that a user has connected.
+#include "api/resources/connected_apps/handlers.h"
+
+#include "api/gate/encode.h"
+#include "controller/domain/oauth/connections.h"
+
+namespace berth::api {
+namespace {
+
+json encode(const connections::Connection& connection, const Services& services) {
+  // The latest use may not have been written to the database yet.
+  const auto noted = services.uses.last(connection.grant_id);
+  return {{"app_id", connection.app_id},
+          {"app_name", connection.app_name},
+          {"app_description", connection.app_description},
+          {"logo_url", or_null(connection.logo_url)},
+          {"scopes", connection.scopes.names()},
+          {"connected_at", to_iso8601(connection.connected_at)},
+          {"last_used", or_null(noted ? noted : connection.last_used)},
+          {"daily_spend_limit", or_null(connection.daily_spend_limit)},
+          {"spent_today", connection.spent_today},
+          {"session_access", play::name(connection.session_access)}};
+}
+
+Reply one(const connections::Connection& connection, const Services& services) {
+  return {.body = {{"connected_app", encode(connection, services)}}};
+}
+
+}  // namespace
+
+Reply list_connected_apps(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = encode_page("connected_apps", connections::list(tx, call.user->id, call.page()),
+                              [&](const connections::Connection& connection) {
+                                return encode(connection, services);
+                              })};
+}
+
+Reply get_connected_app(db::Tx& tx, const Call& call, const Services& services) {
+  return one(connections::get(tx, call.user->id, call.id("app_id")), services);
+}
+
+Reply limit_connected_app(db::Tx& tx, const Call& call, const Services& services) {
+  const std::string& app_id = call.id("app_id");
+  const auto limit = call.body.find("daily_spend_limit");
+  const auto access = text_or_nothing(call.body, "session_access");
+  if (limit == call.body.end() && !access)
+    throw invalid_field("daily_spend_limit", "is required, or session_access");
+  if (limit != call.body.end())
+    connections::set_daily_spend_limit(
+        tx, call.user->id, app_id,
+        limit->is_null() ? std::nullopt : std::optional(limit->get<std::int64_t>()));
+  if (access)
+    connections::set_session_access(tx, call.user->id, app_id,
+                                    play::parse_session_access(*access).value());
+  return one(connections::get(tx, call.user->id, app_id), services);
+}
+
+Reply disconnect_app(db::Tx& tx, const Call& call, const Services&) {
+  connections::disconnect(tx, call.user->id, call.id("app_id"));
+  return message_reply("the app was disconnected, and its tokens don't work any more");
+}
+
+}  // namespace berth::api

@@ -1,0 +1,155 @@
+// The output of a deployment's containers, also as a stream.
+#include "api/resources/container_logs/handlers.h"
+
+#include <charconv>
+
+#include "api/gate/event_stream.h"
+#include "controller/domain/deployments/deployments.h"
+
+namespace berth::api {
+namespace {
+
+using container_logs::Batch;
+using container_logs::Wanted;
+
+constexpr std::int64_t nanoseconds = 1'000'000'000;
+constexpr std::int64_t longest_ago = 366LL * 24 * 3600;
+
+enum class Form { text, events };
+
+bool flag(const Call& call, const char* name) {
+  const auto text = call.query(name);
+  if (!text || *text == "false" || *text == "0") return false;
+  if (text->empty() || *text == "true" || *text == "1") return true;
+  throw invalid_field(name, "must be true or false");
+}
+
+std::optional<std::int64_t> number(std::string_view text, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most)
+    return std::nullopt;
+  return value;
+}
+
+// Parses a duration before `now` (90, 90s, 15m, 2h) or a time.
+std::int64_t decode_since(const std::string& text, Instant now) {
+  const auto at = [](Instant instant) {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(instant.time_since_epoch()).count();
+  };
+  std::int64_t unit = 1;
+  std::string_view digits = text;
+  for (const auto& [name, seconds] : {std::pair('s', 1), std::pair('m', 60), std::pair('h', 3600)})
+    if (digits.ends_with(name)) {
+      unit = seconds;
+      digits.remove_suffix(1);
+      break;
+    }
+  // A number comes first: eight digits could be a date as well.
+  const auto count = number(digits, longest_ago / unit);
+  if (count) return at(now) - *count * unit * nanoseconds;
+  const auto instant = parse_iso8601(text);
+  if (!instant || to_millis(*instant) < 0)
+    throw invalid_field("since",
+                        "must be a time, or seconds, minutes or hours, such as 90s, 15m or 2h");
+  return at(*instant);
+}
+
+// Uses the machine's clock instead of berth's, because the cluster uses it too.
+Wanted decode(const Call& call, const std::string& id) {
+  Wanted wanted = {
+      .deployment_id = id,
+      .run = flag(call, "previous") ? container_logs::Run::previous : container_logs::Run::current,
+      .follow = flag(call, "follow") ? container_logs::Follow::yes : container_logs::Follow::no};
+  if (wanted.run == container_logs::Run::previous && wanted.follow == container_logs::Follow::yes)
+    throw invalid_field("follow",
+                        "can't be combined with previous, because the previous run is over");
+  if (const auto since = call.query("since")) {
+    wanted.since = decode_since(*since, Clock().now());
+    wanted.tail = container_logs::max_tail;
+  }
+  if (const auto tail = call.query("tail")) {
+    const auto count = number(*tail, container_logs::max_tail);
+    if (!count)
+      throw invalid_field(
+          "tail", "must be an integer from 0 to " + std::to_string(container_logs::max_tail));
+    wanted.tail = int(*count);
+  }
+  wanted.after = last_event_id(call.http);
+  return wanted;
+}
+
+Form form_of(const Request& request) {
+  return request.headers.mentions("Accept", "text/event-stream") ? Form::events : Form::text;
+}
+
+// One log that is being sent. Its functions run on the connection's thread.
+class LogStream {
+ public:
+  LogStream(const Call& call, const Services& services, const Wanted& wanted, Form form)
+      : services_(services),
+        id_(wanted.deployment_id),
+        form_(form),
+        bearer_(call, services),
+        permit_(services.events->admit(bearer_.holder())),
+        read_(services.container_logs(wanted)) {}
+
+  Next step(const Sink& sink) {
+    if (!bearer_.still_good()) return Next::end;
+    const Batch batch = read_(stream_step);
+    std::string text;
+    for (const container_logs::Line& line : batch.lines)
+      text += form_ == Form::events ? encode_event({.id = line.id, .name = "", .data = line.text})
+                                    : line.text + "\n";
+    if (batch.ended) return Next::end;
+    if (batch.lines.empty()) return idle(sink);
+    spoke_ = std::chrono::steady_clock::now();
+    return sink(text) ? Next::more : Next::end;
+  }
+
+ private:
+  Next idle(const Sink& sink) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked_ >= bearer_check_interval) {
+      looked_ = now;
+      if (is_destroyed()) return Next::end;
+    }
+    if (form_ == Form::text || now - spoke_ < heartbeat_interval) return Next::more;
+    spoke_ = now;
+    return sink(encode_heartbeat()) ? Next::more : Next::end;
+  }
+  bool is_destroyed() const {
+    return services_.db.read([&](db::Tx& tx) {
+      const auto row = deployments::find(tx, id_);
+      return !row || row->status == deployments::Status::destroyed;
+    });
+  }
+
+  const Services& services_;
+  const std::string id_;
+  const Form form_;
+  BearerCheck bearer_;
+  const std::unique_ptr<EventHub::Permit> permit_;
+  const container_logs::Reader read_;
+  std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point looked_ = spoke_;
+};
+
+}  // namespace
+
+Reply container_log(const Call& call, const Services& services) {
+  const std::string id = services.db.read([&](db::Tx& tx) {
+    const auto row = deployments::get_owned(tx, call.caller->app_id, call.id());
+    if (row.status == deployments::Status::destroyed)
+      throw Error(Code::invalid_state, "the deployment was deleted together with its containers");
+    return row.id;
+  });
+  const Wanted wanted = decode(call, id);
+  const Form form = form_of(call.http);
+  const auto log = std::make_shared<LogStream>(call, services, wanted, form);
+  Reply reply = event_reply([log](const Sink& sink) { return log->step(sink); });
+  if (form == Form::text) reply.content_type.clear();
+  return reply;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "api/gate/route.h"
+
+// The output of a deployment's containers, also as a stream.
+namespace berth::api {
+
+Reply container_log(const Call& call, const Services& services);
+
+}  // namespace berth::api

@@ -1,0 +1,46 @@
+#include "api/resources/routes.h"
+
+#include "api/resources/ledger/handlers.h"
+
+namespace berth::api {
+
+std::vector<Route> ledger_routes() {
+  return {
+      {.method = "POST",
+       .path = "/api/internal/points/mint",
+       .name = "mint",
+       .tag = "Internal",
+       .summary = "Mint points",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::nested_but_secret,
+       .body_kind = Body::only_json,
+       .body = "MintRequest",
+       .answer = {201, "MintResult"},
+       .errors = {Code::user_not_found, Code::app_not_found},
+       .idempotency = Idempotency::kept,
+       .run = WriteHandler{mint}},
+      {.method = "GET",
+       .path = "/api/internal/treasury",
+       .name = "treasury",
+       .tag = "Internal",
+       .summary = "Show the treasury's balance",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::nested_but_secret,
+       .answer = {200, "Treasury"},
+       .run = ReadHandler{treasury}},
+      {.method = "GET",
+       .path = "/api/internal/ledger/audit",
+       .name = "ledgerAudit",
+       .tag = "Internal",
+       .summary = "Check all invariants of the ledger now",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::nested_but_secret,
+       .answer = {200, "LedgerAudit"},
+       .run = ReadHandler{ledger_audit}},
+  };
+}
+
+}  // namespace berth::api

@@ -1,0 +1,73 @@
+#include "api/resources/routes.h"
+
+#include "api/resources/operators/handlers.h"
+
+namespace berth::api {
+
+std::vector<Route> operators_routes() {
+  const std::vector<Code> owned = {Code::app_not_found, Code::forbidden};
+  return {
+      {.method = "GET",
+       .path = "/api/operators",
+       .name = "listOperators",
+       .tag = "Operators",
+       .summary = "List the apps that are listed publicly",
+       .rate = account_reads,
+       .query = paged,
+       .answer = {200, "PublicOperatorList"},
+       .run = ReadHandler{list_operators}},
+      {.method = "GET",
+       .path = "/api/operators/{id}",
+       .name = "getOperator",
+       .tag = "Operators",
+       .summary = "Show an app that is listed publicly",
+       .rate = account_reads,
+       .answer = {200, "PublicOperatorEnvelope"},
+       .errors = {Code::app_not_found},
+       .run = ReadHandler{get_operator}},
+      {.method = "GET",
+       .path = "/api/operator/apps",
+       .name = "listOperatorApps",
+       .tag = "Operators",
+       .summary = "List the caller's apps with their approval and suspension",
+       .access = session(),
+       .rate = account_reads,
+       .query = paged,
+       .answer = {200, "OperatorAppList"},
+       .run = ReadHandler{list_operator_apps}},
+      {.method = "GET",
+       .path = "/api/operator/apps/{id}",
+       .name = "getOperatorApp",
+       .tag = "Operators",
+       .summary = "Show one of the caller's apps",
+       .access = session(),
+       .rate = account_reads,
+       .answer = {200, "OperatorAppEnvelope"},
+       .errors = owned,
+       .run = ReadHandler{get_operator_app}},
+      {.method = "PUT",
+       .path = "/api/operator/apps/{id}",
+       .name = "updateOperatorApp",
+       .tag = "Operators",
+       .summary = "Change one of the caller's apps",
+       .access = session(),
+       .rate = account_writes,
+       .body_kind = Body::only_json,
+       .body = "OperatorAppChanges",
+       .answer = {200, "OperatorAppUpdateEnvelope"},
+       .errors = owned,
+       .run = WriteHandler{update_operator_app}},
+      {.method = "DELETE",
+       .path = "/api/operator/apps/{id}",
+       .name = "deleteOperatorApp",
+       .tag = "Operators",
+       .summary = "Delete one of the caller's apps for good; its points go to the treasury",
+       .access = session(),
+       .rate = account_writes,
+       .answer = {200, "DeletedApp"},
+       .errors = {Code::app_not_found, Code::forbidden, Code::invalid_state},
+       .run = WriteHandler{delete_operator_app}},
+  };
+}
+
+}  // namespace berth::api

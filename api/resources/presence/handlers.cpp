@@ -1,0 +1,86 @@
+// Presence.
+#include "api/resources/presence/handlers.h"
+
+#include "api/gate/encode.h"
+#include "controller/base/visible_text.h"
+#include "controller/domain/social/blocks.h"
+#include "controller/domain/social/presence.h"
+
+namespace berth::api {
+namespace {
+
+constexpr size_t max_table_id_bytes = 128;
+
+const char* status_name(bool online) { return online ? "online" : "offline"; }
+
+Reply encode(const presence::Entry& entry) {
+  return {.body = enveloped("presence", {{"status", status_name(entry.online)},
+                                         {"last_seen", to_iso8601(entry.last_seen)},
+                                         {"current_game", or_null(entry.place.current_game)},
+                                         {"lobby", or_null(entry.place.lobby)}})};
+}
+
+json encode(const presence::AtTable& seat) {
+  return {{"user_id", seat.user_id},
+          {"status", status_name(seat.online)},
+          {"last_seen", to_iso8601(seat.last_seen)}};
+}
+
+presence::Going going(const json& body) {
+  return body.value("status", "online") == "offline" ? presence::Going::leaves
+                                                     : presence::Going::stays;
+}
+
+// A text that others see beside the user's name.
+std::optional<std::string> line(const json& body, const char* field) {
+  auto text = text_or_nothing(body, field);
+  if (text && has_controls(*text, Lines::one))
+    throw invalid_field(field, "must be a line without control characters");
+  return text;
+}
+
+const std::string& table_id(const Call& call) {
+  const std::string& id = call.id("table_id");
+  if (id.size() > max_table_id_bytes) throw Error(Code::not_found, "there is no such table");
+  return id;
+}
+
+}  // namespace
+
+Reply set_presence(db::Tx& tx, const Call& call, const Services& services) {
+  services.presence->set(
+      call.user->id,
+      {.current_game = line(call.body, "current_game"), .lobby = line(call.body, "lobby")},
+      going(call.body), tx.now());
+  return encode(services.presence->of(tx, call.user->id));
+}
+
+Reply own_presence(db::Tx& tx, const Call& call, const Services& services) {
+  return encode(services.presence->of(tx, call.user->id));
+}
+
+Reply user_presence(db::Tx& tx, const Call& call, const Services& services) {
+  blocks::require_visible(tx, call.user->id, call.id("user_id"));
+  return encode(services.presence->of(tx, call.id("user_id")));
+}
+
+Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services) {
+  return {.body = enveloped("entry", encode(services.presence->sit(table_id(call), call.user->id,
+                                                                   going(call.body), tx.now())))};
+}
+
+Reply table_presence(db::Tx& tx, const Call& call, const Services& services) {
+  const auto hidden = blocks::around(tx, call.user->id);
+  const PageRequest page = call.page();
+  Page<presence::AtTable> result = {
+      .items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
+  for (const auto& seat : services.presence->at_table(table_id(call), tx.now())) {
+    if (hidden.contains(seat.user_id)) continue;
+    const std::int64_t at = result.total++;
+    if (at >= page.offset() && at < page.offset() + page.page_size) result.items.push_back(seat);
+  }
+  return {.body = encode_page("entries", result,
+                              [](const presence::AtTable& seat) { return encode(seat); })};
+}
+
+}  // namespace berth::api

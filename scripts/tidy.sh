@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# clang-tidy, by the compile commands of the preset dev. Prints what it finds and ends with 1 if that is anything.
+#   tidy.sh [--seconds N] FILE…
+# A header is looked at through the source file of its name. After N seconds the rest isn't looked at, which is said and
+# is no failure.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+limit=()
+if [ "${1:-}" = --seconds ]; then
+  limit=(timeout "$2")
+  shift 2
+fi
+
+declare -A sources=()
+for file in "$@"; do
+  source=${file%.h}
+  source=${source%.cpp}.cpp
+  [ ! -f "$source" ] || sources[$source]=1
+done
+[ ${#sources[@]} -gt 0 ] || { echo "clang-tidy: no source file to look at"; exit 0; }
+
+cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache -DBERTH_TESTS=ON >/dev/null || exit 1
+# clang 14 calls the standard by its working name, doesn't know GCC's warnings or its precompiled headers, and doesn't
+# announce all of its concepts, without which there is no std::expected.
+mkdir -p build/lint
+sed 's/-std=c++23/-std=c++2b -Wno-builtin-macro-redefined -D__cpp_concepts=202002L/; s/-Wno-restrict\|-Wno-maybe-uninitialized\|-Wno-stringop-overflow//g; s/-Winvalid-pch -include [^ ]*//' \
+  build/dev/compile_commands.json >build/lint/compile_commands.json
+work=$(mktemp -d)
+export work
+trap 'rm -rf "$work"' EXIT
+touch "$work/done"
+# shellcheck disable=SC2016 # the inner shell expands it
+printf '%s\n' "${!sources[@]}" | sort | "${limit[@]}" xargs -P "$(nproc)" -n 1 bash -c '
+  clang-tidy -p build/lint --quiet "$0" 2> >(grep -vE "^[0-9]+ warnings? generated|^Suppressed|^Use -" >&2) ||
+    echo "$0" >>"$work/failed"
+  echo "$0" >>"$work/done"'
+looked_at=$(wc -l <"$work/done")
+[ "$looked_at" -eq ${#sources[@]} ] || echo "clang-tidy: the time is over"
+echo "clang-tidy: $looked_at of ${#sources[@]} files looked at"
+[ ! -e "$work/failed" ]

@@ -1,0 +1,231 @@
+// The entries of the security log.
+#include "api/gate/security_log.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <catch2/catch.hpp>
+
+#include "api/gate/internal_secret.h"
+#include "api/resources/accounts/sign_in.h"
+#include "tests/api/gate_world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::api;
+using namespace berth::api::test;
+using namespace std::chrono_literals;
+
+const SecurityLog::Time start = SecurityLog::Time() + 1000h;
+const SecurityEvent failure = {.kind = SecurityKind::login_failed, .reason = "wrong_password"};
+
+SecurityLog::Request from(const std::string& address) {
+  return {.address = address, .route = "login", .request_id = "r"};
+}
+
+// Returns how often the metrics have counted the event.
+int counted(const prometheus::Registry& registry, SecurityKind kind, const std::string& reason) {
+  const std::string line =
+      "security_events_total{kind=\"" + std::string(name(kind)) + "\",reason=\"" + reason + "\"} ";
+  const std::string all = prometheus::TextSerializer().Serialize(registry.Collect());
+  const size_t at = all.find(line);
+  return at == std::string::npos ? 0 : std::stoi(all.substr(at + line.size()));
+}
+
+struct Watched : GateWorld {
+  int count(SecurityKind kind, const std::string& reason) {
+    return counted(registry(), kind, reason);
+  }
+  Answered post(const std::string& path, const json& body,
+                const std::vector<Header>& headers = {}) {
+    return ask("POST", path, headers, body.dump());
+  }
+};
+
+TEST_CASE("a flood gets a few log lines per minute, and all of it is counted") {
+  prometheus::Registry registry;
+  SecurityLog log(registry);
+  int lines = 0;
+  for (int i = 0; i < 10'000; ++i)
+    lines += log.note(failure, from("192.0.2." + std::to_string(i % 200)), start) ? 1 : 0;
+  CHECK(lines == SecurityLog::lines_per_minute);
+  CHECK(counted(registry, failure.kind, "wrong_password") == 10'000);
+  // Another kind of event has a limit of its own.
+  CHECK(log.note({.kind = SecurityKind::client_rejected, .reason = "wrong_secret"},
+                 from("192.0.2.1"), start));
+  CHECK(log.write_summaries(start + 59s) == 0);
+  CHECK(log.write_summaries(start + 60s) == 1);
+  CHECK(log.write_summaries(start + 120s) == 0);
+  CHECK(log.note(failure, from("192.0.2.1"), start + 180s));
+}
+
+TEST_CASE("one network doesn't use up the log lines of all others") {
+  prometheus::Registry registry;
+  SecurityLog log(registry);
+  int lines = 0;
+  // One IPv6 customer has many addresses.
+  for (int i = 0; i < 1'000; ++i)
+    lines += log.note(failure, from("2001:db8::" + std::to_string(i)), start) ? 1 : 0;
+  CHECK(lines == SecurityLog::lines_of_network.limit);
+  CHECK(log.note(failure, from("192.0.2.1"), start));
+}
+
+TEST_CASE("failed and throttled logins are security events") {
+  Watched w;
+  w.services.rate_limits = true;
+  const auto ada = w.world.new_user("ada");
+  const auto log_in = [&](const std::string& email) {
+    return w.post("/api/auth/login", {{"email", email}, {"password", "wrong"}}).error();
+  };
+  CHECK(log_in("nobody@example.org") == "401 invalid_credentials");
+  CHECK(w.count(SecurityKind::login_failed, "unknown_account") == 1);
+  for (int i = 0; i < 10; ++i) CHECK(log_in(ada.email) == "401 invalid_credentials");
+  CHECK(w.count(SecurityKind::login_failed, "wrong_password") == 10);
+  CHECK(log_in(ada.email) == "429 rate_limited");
+  CHECK(w.count(SecurityKind::login_throttled, "password") == 1);
+}
+
+TEST_CASE("an address that nobody can have isn't a key of the throttle") {
+  Watched w;
+  w.services.rate_limits = true;
+  const std::string email(accounts::max_email_length + 1, 'x');
+  CHECK_THROWS_AS(sign_in({.email = email,
+                           .password = "wrong",
+                           .totp_code = {},
+                           .address = "192.0.2.1",
+                           .user_agent = ""},
+                          w.services),
+                  Error);
+  CHECK(w.throttle.size() == 0);
+}
+
+TEST_CASE("a login that the hasher had no room for isn't counted") {
+  Watched w;
+  w.services.rate_limits = true;
+  PasswordHasher full(0, 0);
+  Services services = {.db = w.services.db,
+                       .clock = w.services.clock,
+                       .keys = w.services.keys,
+                       .passwords = full,
+                       .uses = w.services.uses,
+                       .session_uses = w.services.session_uses,
+                       .security = w.services.security,
+                       .base_url = {},
+                       .internal_secret = {},
+                       .trusted_proxies = {},
+                       .signup_bonus = {},
+                       .reward_rules = {},
+                       .campaign_index = w.services.campaign_index,
+                       .ad_rules = {},
+                       .oauth_policy = {},
+                       .deployment_rules = {},
+                       .login_throttle = w.services.login_throttle,
+                       .rotate_session_key = {},
+                       .url_of = {},
+                       .kubernetes_state = {},
+                       .orphans = {},
+                       .backup = {}};
+  const auto refused = [&] {
+    try {
+      sign_in({.email = "nobody@example.org",
+               .password = "wrong",
+               .totp_code = {},
+               .address = "192.0.2.1",
+               .user_agent = ""},
+              services);
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(name(error.code));
+    }
+  };
+  CHECK(refused() == "unavailable");
+  CHECK(w.throttle.size() == 0);
+}
+
+TEST_CASE("rejected tokens are security events with their user, and requests without one aren't") {
+  Operator f;
+  const auto count = [&](const std::string& reason) {
+    return counted(f.g.registry(), SecurityKind::token_rejected, reason);
+  };
+  CHECK(f.g.ask("GET", "/api/auth/me").status == 401);
+  CHECK(count("invalid_token") == 0);
+  CHECK(f.g.ask("GET", "/api/auth/me", {bearer("ey.made.up")}).status == 401);
+  CHECK(f.g.ask("GET", "/api/deploy/apps", {bearer("at_live_made-up")}).status == 401);
+  CHECK(count("invalid_token") == 2);
+  CHECK(f.g.ask("GET", "/api/auth/me", {f.token}).error() == "401 wrong_token_type");
+  CHECK(count("wrong_token_type") == 1);
+  f.g.world.clock.advance(48h);
+  CHECK(f.g.ask("GET", "/api/auth/me", {bearer(f.jwt)}).error() == "401 token_expired");
+  CHECK(f.g.ask("GET", "/api/deploy/apps", {f.token}).error() == "401 token_expired");
+  CHECK(count("token_expired") == 2);
+}
+
+TEST_CASE("wrong client secrets, used codes and used refresh tokens are security events") {
+  Operator f;
+  const json client = {{"client_id", f.app.client_id},
+                       {"client_secret", f.registered.client_secret}};
+  const auto token = [&](json body) {
+    body.update(client);
+    return f.g.ask("POST", "/api/oauth/token", {}, body.dump()).status;
+  };
+  const json wrong = {{"grant_type", "refresh_token"},
+                      {"refresh_token", f.tokens.refresh_token},
+                      {"client_id", f.app.client_id},
+                      {"client_secret", "wrong"}};
+  CHECK(f.g.ask("POST", "/api/oauth/token", {}, wrong.dump()).status == 401);
+  CHECK(counted(f.g.registry(), SecurityKind::client_rejected, "wrong_secret") == 1);
+
+  const json refresh = {{"grant_type", "refresh_token"}, {"refresh_token", f.tokens.refresh_token}};
+  CHECK(token(refresh) == 200);
+  CHECK(token(refresh) == 401);
+  CHECK(counted(f.g.registry(), SecurityKind::refresh_token_reused, "within_grace") == 1);
+  f.g.world.clock.advance(1min);
+  CHECK(token(refresh) == 401);
+  CHECK(counted(f.g.registry(), SecurityKind::refresh_token_reused, "family_revoked") == 1);
+  CHECK(token({{"grant_type", "refresh_token"}, {"refresh_token", "rt_live_made-up"}}) == 401);
+  CHECK(counted(f.g.registry(), SecurityKind::token_rejected, "unknown") == 1);
+
+  const json exchange = {{"grant_type", "authorization_code"},
+                         {"code", f.g.world.authorize(f.app, f.user)},
+                         {"redirect_uri", berth::test::redirect_uri},
+                         {"code_verifier", berth::test::code_verifier}};
+  CHECK(token(exchange) == 200);
+  CHECK(token(exchange) == 400);
+  CHECK(counted(f.g.registry(), SecurityKind::authorization_code_reused, "family_revoked") == 1);
+}
+
+TEST_CASE("wrong internal secrets are limited and logged; the right one always works") {
+  Watched w;
+  w.services.rate_limits = true;
+  const auto guess = [&](const std::string& secret) {
+    return w.ask("GET", "/api/internal/treasury", {{"x-internal-secret", secret}});
+  };
+  const int most = InternalSecret::wrong_of_network.limit;
+  for (int i = 0; i < most; ++i)
+    CHECK(guess("guess " + std::to_string(i)).error() == "403 forbidden");
+  const Answered limited = guess("one more");
+  CHECK(limited.error() == "429 rate_limited");
+  CHECK(std::stoi(limited.header("Retry-After")) > 0);
+  CHECK(w.count(SecurityKind::internal_secret_rejected, "wrong") == most);
+  CHECK(w.count(SecurityKind::internal_secret_rejected, "throttled") == 1);
+  CHECK(w.ask("GET", "/api/internal/nothing", {{"x-internal-secret", "one more"}}).status == 429);
+  CHECK(w.ask("GET", "/api/internal/treasury").error() == "403 forbidden");
+  CHECK(w.ask("GET", "/api/internal/treasury", w.admin).status == 200);
+  w.remote_address = "192.0.2.2";
+  CHECK(guess("another network's").error() == "403 forbidden");
+}
+
+TEST_CASE("wrong internal secrets from many networks are limited together") {
+  InternalSecret secret("the right one", true);
+  const auto check = [&](const std::string& shown, int network) {
+    return berth::test::refusal(
+        [&] { secret.check(shown, "192.0.2." + std::to_string(network), start); });
+  };
+  const int most = InternalSecret::wrong_of_all.limit;
+  for (int i = 0; i < most; ++i) CHECK(check("wrong", i % 100) == "403 forbidden");
+  CHECK(check("wrong", 200) == "429 rate_limited");
+  CHECK(check("", 200) == "403 forbidden");
+  CHECK(check("the right one", 200) == "");
+}
+
+}  // namespace

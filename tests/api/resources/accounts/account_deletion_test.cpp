@@ -1,0 +1,432 @@
+// What stays of a deleted account. A user writes one word into every field that takes text and
+// deletes the account; then every column of every table is searched for the word.
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <set>
+
+#include "api/gate/schema.h"
+#include "controller/base/crypto.h"
+#include "controller/domain/accounts/account_rows.h"
+#include "controller/domain/deployments/custom_domains/custom_domains.h"
+#include "controller/domain/kernel/outbox.h"
+#include "controller/domain/lifecycle/expiry.h"
+#include "controller/domain/webhooks/webhooks.h"
+#include "tests/api/gate_world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::api;
+using namespace berth::api::test;
+using namespace std::chrono_literals;
+
+const std::string word = "zqmarker";
+const std::string password = "zqmarker correct horse battery";
+constexpr int plenty = 1'000;
+
+// Operations that take text which doesn't belong to the user, with the reason.
+const std::map<std::string, std::string> none_of_theirs = {
+    {"POST /api/auth/verify-email", "a token: its hash is looked up"},
+    {"POST /api/auth/refresh", "a token: its hash is looked up"},
+    {"POST /api/auth/reset-password", "a token and a password, of which a hash is kept"},
+    {"POST /api/auth/change-password", "passwords, of which a hash is kept"},
+    {"POST /api/auth/totp/enable", "a code and a password"},
+    {"POST /api/auth/totp/recovery-codes", "a password and a code"},
+    {"POST /api/auth/totp/disable", "a code and a password"},
+    {"POST /api/oauth/token", "codes and tokens: their hashes are looked up"},
+    {"POST /api/oauth/token/verify", "a token: its hash is looked up"},
+    {"POST /api/oauth/introspect", "a token: its hash is looked up"},
+    {"POST /api/oauth/revoke", "a token: its hash is looked up"},
+    {"POST /api/oauth/my-apps/{app_id}/scope-request", "names of scopes alone"},
+    {"POST /api/internal/apps/{id}/scopes/revoke", "names of scopes alone"},
+    {"POST /api/internal/apps/{app_id}/promote", "the slug of a tier"},
+    {"POST /api/internal/users/{id}/promote", "the slug of a tier"},
+    {"POST /api/social/blocks", "an id"},
+    {"POST /api/avatars/me/equip", "ids"},
+    {"POST /api/deploy/apps/{id}/rollback", "an id"},
+    {"POST /api/external/ads/event", "an id and a token"},
+    {"POST /api/internal/backup", "a key that is used and not kept"},
+    {"POST /api/internal/deploy/tiers", "the platform's own"},
+    {"PATCH /api/internal/deploy/tiers/{id}", "the platform's own"},
+    {"POST /api/internal/ads/placements", "the platform's own"},
+    {"PATCH /api/internal/ads/placements/{id}", "the platform's own"},
+    {"POST /api/internal/ads/packages", "the platform's own"},
+    {"PATCH /api/internal/ads/packages/{id}", "the platform's own"},
+    {"POST /api/internal/ads/segments", "the platform's own"},
+    {"PATCH /api/internal/ads/segments/{id}", "the platform's own"},
+    {"POST /api/internal/cosmetics", "the platform's own"},
+    {"PATCH /api/internal/cosmetics/{id}", "the platform's own"},
+    {"POST /api/internal/learning/modules", "the platform's own"},
+    {"PATCH /api/internal/learning/modules/{id}", "the platform's own"},
+    {"PUT /api/internal/chat/words", "the platform's own"},
+    {"POST /api/v1/ads/campaigns", "the same handler as POST /api/external/campaigns"},
+    {"POST /api/v1/ads/purchases",
+     "its name is given to campaigns, as in POST /api/external/campaigns"},
+};
+
+// Whether a request with this schema can contain a user's text.
+bool takes_text(const json& schema) {
+  if (schema.contains("enum") || schema.value("format", "") == "uuid" ||
+      schema.value("format", "") == "date-time")
+    return false;
+  const json type = schema.value("type", json("object"));
+  const auto is = [&](const char* name) {
+    return type == name || (type.is_array() && std::ranges::find(type, name) != type.end());
+  };
+  if (is("string")) return true;
+  if (is("array")) return takes_text(schema.at("items"));
+  if (!is("object")) return false;
+  if (!schema.contains("properties")) return true;
+  return std::ranges::any_of(schema.at("properties"), takes_text);
+}
+
+struct Found {
+  std::string place;  // table and column, with a dot between them
+  std::string text;
+};
+
+std::optional<std::string> opened(const std::string& sealed, const std::string& key,
+                                  const std::vector<std::string>& row) {
+  const auto bytes = parse_base64(sealed);
+  if (!bytes) return std::nullopt;
+  for (const std::string& value : row)
+    for (const char* prefix : {"", "env:", "credentials:", "webhook:", "totp:"})
+      if (auto plain = open_sealed(key, *bytes, prefix + value)) return plain;
+  return std::nullopt;
+}
+
+// Returns every column of every table that contains the word, after decrypting what is encrypted.
+std::set<std::string> places_of(World& world, const std::string& wanted) {
+  SQLite::Database file((world.dir / "berth.db").string(), SQLite::OPEN_READONLY);
+  std::vector<std::string> tables;
+  SQLite::Statement names(file, "SELECT name FROM sqlite_schema WHERE type = 'table'");
+  while (names.executeStep()) tables.push_back(names.getColumn(0).getString());
+  REQUIRE(tables.size() > 50);
+  std::set<std::string> places;
+  for (const std::string& table : tables) {
+    SQLite::Statement rows(file, "SELECT * FROM " + table);
+    while (rows.executeStep()) {
+      std::vector<std::string> row;
+      for (int i = 0; i < rows.getColumnCount(); ++i) row.push_back(rows.getColumn(i).getString());
+      for (int i = 0; i < rows.getColumnCount(); ++i) {
+        const std::string column = rows.getColumnName(i);
+        std::string text = row[size_t(i)];
+        if (column.find("sealed") != std::string::npos && !text.empty()) {
+          const auto plain = opened(text, world.keys.data, row);
+          INFO(table << "." << column << " can't be opened by this test");
+          REQUIRE(plain);
+          text += *plain;
+        }
+        if (accounts::folded(text).find(wanted) != std::string::npos)
+          places.insert(table + "." + column);
+      }
+    }
+  }
+  return places;
+}
+
+class Life {
+ public:
+  GateWorld g;
+  accounts::User bob = g.world.verified_user("bob");
+  apps::App bobs =
+      g.world.approved_app(bob, {Scope::profile_read, Scope::points_spend, Scope::points_transfer});
+  std::string jwt, user_id;
+  std::set<std::string> asked;  // such as "POST /api/…", with placeholders
+
+  Life() {
+    g.world.write([](db::Tx& tx) {
+      tx.execute("UPDATE deploy_tiers SET custom_domain_allowed = 1 WHERE slug = 'wide'");
+    });
+    g.world.mint(ledger::treasury(), 1'000'000);
+    g.world.mint(ledger::user_account(bob.id), 1'000);
+  }
+
+  // `path` has placeholders, and `ids` has their values.
+  json ask(const std::vector<Header>& who, const std::string& method, const std::string& path,
+           const std::vector<std::string>& ids, const json& body = nullptr) {
+    std::string target = path;
+    for (const std::string& id : ids) {
+      const size_t at = target.find('{');
+      target.replace(at, target.find('}') + 1 - at, id);
+    }
+    std::vector<Header> headers = who;
+    headers.push_back({"User-Agent", word});
+    headers.push_back({"X-Request-Id", word});
+    headers.push_back({"Idempotency-Key", word + std::to_string(++keys_)});
+    const auto answered = g.ask(method, target, headers, body.is_null() ? "" : body.dump());
+    INFO(method << " " << target << ": " << answered.text);
+    REQUIRE(answered.status < 300);
+    asked.insert(method + " " + path);
+    return answered.body;
+  }
+  json mine(const std::string& method, const std::string& path, const std::vector<std::string>& ids,
+            const json& body = nullptr) {
+    return ask({bearer(jwt)}, method, path, ids, body);
+  }
+  Header token(const apps::App& app, const accounts::User& user, const std::string& scopes) {
+    return bearer(g.world.tokens(app, user, scopes).access_token);
+  }
+
+  void sign_up() {
+    ask({}, "POST", "/api/auth/register", {},
+        {{"email", word + "@example.org"}, {"username", word}, {"password", password}});
+    const json in = ask({}, "POST", "/api/auth/login", {},
+                        {{"email", word + "@example.org"}, {"password", password}});
+    jwt = in["token"];
+    user_id = in["user"]["id"];
+    g.world.write([&](db::Tx& tx) { accounts::mark_verified(tx, user_id); });
+    mine("PATCH", "/api/auth/me", {}, {{"username", word + "2"}});
+    ask({}, "POST", "/api/auth/forgot-password", {}, {{"email", word + "@example.org"}});
+  }
+
+  void meet_people() {
+    mine("PUT", "/api/avatars/me", {}, {{"display_name", word}, {"appearance", {{word, word}}}});
+    mine("PUT", "/api/learning/path", {}, {{"learning_path", word}});
+    mine("PUT", "/api/social/presence", {}, {{"current_game", word}, {"lobby", word}});
+    mine("PUT", "/api/social/tables/{table_id}/presence", {word}, {{"status", "online"}});
+    mine("POST", "/api/social/friends/requests", {}, {{"username", "bob"}});
+    const Header bobs_jwt = bearer(g.world.jwt(bob));
+    ask({bobs_jwt}, "POST", "/api/social/friends/requests", {}, {{"username", word + "2"}});
+    const json channel = mine("POST", "/api/social/chat/channels", {},
+                              {{"type", "lobby"}, {"ref_id", word}})["channel"];
+    const std::string channel_id = channel["id"];
+    mine("POST", "/api/social/chat/channels/{id}/messages", {channel_id}, {{"body", word}});
+    mint("user", user_id);
+    mine("POST", "/api/points/transfer", {},
+         {{"to_username", "bob"}, {"amount", 1}, {"description", word}});
+    ask({bobs_jwt}, "POST", "/api/points/transfer", {},
+        {{"to_username", word + "2"}, {"amount", 1}, {"description", word}});
+    const auto me = g.world.find_user(user_id);
+    const Header in_bobs = token(bobs, me, "points:spend points:transfer profile:read");
+    ask({in_bobs}, "POST", "/api/external/points/spend", {},
+        {{"amount", 1}, {"description", word}});
+    ask({in_bobs}, "POST", "/api/external/points/transfer", {},
+        {{"to_username", "bob"}, {"amount", 1}, {"description", word}});
+    mine("PATCH", "/api/oauth/connected-apps/{app_id}", {bobs.id}, {{"daily_spend_limit", 100}});
+  }
+
+  void mint(const std::string& kind, const std::string& id) {
+    ask(g.admin, "POST", "/api/internal/points/mint", {},
+        {{"account", {{"kind", kind}, {"id", id}}}, {"amount", 100'000}, {"reason", word}});
+  }
+
+  void operate() {
+    const json app = mine("POST", "/api/oauth/apps", {},
+                          {{"app_name", word},
+                           {"redirect_uris", {berth::test::redirect_uri}},
+                           {"allowed_scopes",
+                            {"profile:read", "points:spend", "deploy:manage", "campaigns:manage",
+                             "campaign:write"}}})["app"];
+    app_id = app["id"];
+    mine("PUT", "/api/operator/apps/{id}", {app_id},
+         {{"app_name", word},
+          {"app_description", word},
+          {"website_url", "https://zqmarker.example.org"},
+          {"logo_url", "https://zqmarker.example.org/logo.png"},
+          {"redirect_uris", {berth::test::redirect_uri, "https://zqmarker.example.org/callback"}}});
+    const auto request = [&] {
+      return mine("POST", "/api/oauth/my-apps/{app_id}/scope-request", {app_id},
+                  {{"requested_scopes",
+                    {"deploy:manage", "campaigns:manage", "campaign:write", "points:spend"}}})["id"]
+          .get<std::string>();
+    };
+    ask(g.admin, "POST", "/api/internal/scope-requests/{id}/reject", {request()},
+        {{"reason", word}});
+    ask(g.admin, "POST", "/api/internal/scope-requests/{id}/approve", {request()});
+    ask(g.admin, "POST", "/api/internal/users/{id}/promote", {user_id}, {{"tier", "wide"}});
+    const json hook =
+        mine("POST", "/api/operator/apps/{id}/webhooks", {app_id},
+             {{"url", "https://zqmarker.example.org/hook"},
+              {"events", {"deployment.status", "deployment.domain", "campaign.ended"}}});
+    const std::string hook_id = hook["webhook"]["id"];
+    mine("PATCH", "/api/operator/apps/{id}/webhooks/{webhook_id}", {app_id, hook_id},
+         {{"url", "https://zqmarker.example.org/other"}});
+    mint("app", app_id);
+    const auto bobs_in_mine = token(g.world.find_app(app_id), bob, "points:spend profile:read");
+    ask({bobs_in_mine}, "POST", "/api/external/points/spend", {},
+        {{"amount", 1}, {"description", word}});
+  }
+
+  // Creates a deployment that runs, has a domain with a certificate, and has a message from the
+  // cluster.
+  std::string deploy(const std::string& name) {
+    const auto me = g.world.find_user(user_id);
+    const Header manage = token(g.world.find_app(app_id), me, "deploy:manage");
+    const json credentials = {{"username", word}, {"password", word}};
+    const std::string id = ask({manage}, "POST", "/api/deploy/apps", {},
+                               {{"name", name},
+                                {"image", "ghcr.io/zqmarker/web:1"},
+                                {"tier", "wide"},
+                                {"custom_domain", name + ".zqmarker.org"},
+                                {"health_path", "/zqmarker"},
+                                {"labels", {{word, word}}},
+                                {"env_vars", {{"ZQMARKER", word}}},
+                                {"registry_credentials", credentials}})["id"];
+    ask({manage}, "PATCH", "/api/deploy/apps/{id}", {id},
+        {{"image", "ghcr.io/zqmarker/web:2"}, {"env_vars", {{"ZQMARKER", word + "2"}}}});
+    g.world.write([&](db::Tx& tx) {
+      const auto claim = custom_domains::living(tx, id).value();
+      custom_domains::record_check(tx, claim.id, claim.generation,
+                                   {.outcome = custom_domains::Outcome::refuted,
+                                    .reason = custom_domains::Reason::dns_not_pointing,
+                                    .message = word,
+                                    .addresses = {}});
+      custom_domains::record_check(tx, claim.id, claim.generation,
+                                   {.outcome = custom_domains::Outcome::proven,
+                                    .reason = {},
+                                    .message = {},
+                                    .addresses = {}});
+      REQUIRE(custom_domains::begin_issuing(tx, claim.id, claim.generation));
+      const auto row = deployments::find(tx, id).value();
+      REQUIRE(deployments::record(tx, id, row.generation,
+                                  {.status = deployments::Status::errored,
+                                   .phase = "pulling",
+                                   .reason = deployments::Reason::image_pull_failed,
+                                   .cause = {},
+                                   .message = "no image " + word,
+                                   .container_id = word,
+                                   .image_digest = word,
+                                   .host_server = {},
+                                   .health_status = {}}));
+    });
+    ask({manage}, "DELETE", "/api/deploy/apps/{id}", {id});
+    return id;
+  }
+  void leave_cluster(const std::string& deployment) {
+    g.world.write([&](db::Tx& tx) {
+      for (const auto& claim : custom_domains::leaving(tx, deployment))
+        custom_domains::mark_removed(tx, claim.id);
+      deployments::mark_removed(tx, deployment);
+    });
+  }
+
+  void advertise() {
+    const auto me = g.world.find_user(user_id);
+    const Header manage = token(g.world.find_app(app_id), me, "campaigns:manage");
+    const std::string placement =
+        ask(g.admin, "POST", "/api/internal/ads/placements", {},
+            {{"name", "Lobby"}, {"surface_type", "banner"}})["placement"]["id"];
+    ask({manage}, "POST", "/api/v1/ads/segments", {},
+        {{"name", word}, {"geography", word}, {"metadata", {{word, word}}}});
+    const std::string campaign =
+        ask({manage}, "POST", "/api/external/campaigns", {},
+            {{"name", word},
+             {"surface_type", "banner"},
+             {"total_payment", 1'000},
+             {"payout_rate", 10},
+             {"targeting_metadata", {{"geography", word}}}})["campaign"]["id"];
+    const std::string placed =
+        ask({manage}, "POST", "/api/v1/ads/campaigns/{id}/placements", {campaign},
+            {{"ad_placement_id", placement}, {"allocated_budget", 100}})["placement"]["id"];
+    ask({manage}, "POST", "/api/v1/ads/campaigns/{id}/placements/{placement_id}/segments",
+        {campaign, placed}, {{"segment_type", "geography"}, {"segment_value", word}});
+    ask({manage}, "DELETE", "/api/external/campaigns/{id}", {campaign});
+  }
+
+  void end() { mine("DELETE", "/api/auth/me", {}, {{"password", password}}); }
+
+  // Does what the loops do, until nothing is due.
+  void run_loops() {
+    while (g.world.read([](db::Tx& tx) { return expiry::is_anything_due(tx); }))
+      REQUIRE(g.world.write([](db::Tx& tx) { return expiry::remove_some(tx, plenty); }) > 0);
+    while (g.world.write([](db::Tx& tx) { return webhooks::remove_old(tx, plenty); }) > 0) {
+    }
+  }
+
+  std::string app_id;
+
+ private:
+  int keys_ = 0;
+};
+
+TEST_CASE("nothing that the user wrote is left of a deleted account") {
+  Life life;
+  life.sign_up();
+  life.meet_people();
+  life.operate();
+  const std::string gone = life.deploy("zqmarker-gone");
+  life.leave_cluster(gone);
+  const std::string leaving = life.deploy("zqmarker-leaving");
+  life.advertise();
+  // Makes sure that the word was written at all, so that the search below means something.
+  const auto before = places_of(life.g.world, word);
+  for (const char* place : {"apps.app_description",
+                            "apps.redirect_uris",
+                            "audience_segments.metadata",
+                            "audit_log.details",
+                            "avatars.appearance",
+                            "campaigns.targeting_metadata",
+                            "chat_entries.sealed_body",
+                            "custom_domains.domain",
+                            "deploy_logs.details",
+                            "deployments.env_sealed",
+                            "deployments.labels",
+                            "idempotency_keys.body",
+                            "learning_paths.path",
+                            "ledger_transactions.memo",
+                            "outbox.sealed",
+                            "placement_segments.segment_value",
+                            "scope_requests.reason",
+                            "sessions.user_agent",
+                            "users.username",
+                            "username_suffixes.username",
+                            "webhooks.url"}) {
+    INFO(place);
+    CHECK(before.contains(place));
+  }
+  life.end();
+
+  using Places = std::set<std::string>;
+  // What may be left then: answers to others, what the cluster still needs, and a name that others
+  // use.
+  life.run_loops();
+  const Places of_leaving = {
+      "app_events.data",         "audit_log.details",        "custom_domains.domain",
+      "deploy_logs.details",     "deployments.container_id", "deployments.custom_domain",
+      "deployments.env_keys",    "deployments.env_sealed",   "deployments.credentials_sealed",
+      "deployments.health_path", "deployments.image",        "deployments.image_digest",
+      "deployments.name",        "deployments.request_id"};
+  // Kept for a day: the keys of others' requests, which contain the word in this test. Kept for a
+  // week: orders of certificates, for their limits. Kept until it is sent or too old: the letter
+  // that confirms the deletion.
+  const Places for_days = {"idempotency_keys.key", "certificate_orders.domain",
+                           "certificate_orders.registered_domain", "outbox.sealed",
+                           "outbox.to_address"};
+  // Kept for good: a channel belongs to everybody who knows the name of its lobby or table, and
+  // nothing tells who opened it.
+  const Places for_good = {"chat_channels.ref_id"};
+  Places expected = of_leaving;
+  expected.insert(for_days.begin(), for_days.end());
+  expected.insert(for_good.begin(), for_good.end());
+  CHECK(places_of(life.g.world, word) == expected);
+
+  life.leave_cluster(leaving);
+  life.g.world.clock.advance(expiry::unsent_mail_kept_for + 24h);
+  life.run_loops();
+  CHECK(places_of(life.g.world, word) == for_good);
+  CHECK(life.g.world.read([](db::Tx& tx) {
+    return tx.number("SELECT count(*) FROM erasures") +
+           tx.number("SELECT count(*) FROM memo_erasures");
+  }) == 0);
+}
+
+TEST_CASE("the test of deleted accounts knows every operation that takes text") {
+  Life life;
+  life.sign_up();
+  life.meet_people();
+  life.operate();
+  life.deploy("zqmarker");
+  life.advertise();
+  life.end();
+  for (const Route& route : routes()) {
+    if (route.body.empty() || !takes_text(all_schemas().at(std::string(route.body)))) continue;
+    const std::string operation = std::string(route.method) + " " + std::string(route.path);
+    INFO(operation << " takes text: fill it in, or say why it isn't the person's");
+    CHECK((life.asked.contains(operation) || none_of_theirs.contains(operation)));
+  }
+}
+
+}  // namespace

@@ -1,0 +1,157 @@
+// PATCH: changing what is wanted of a deployment.
+#include <catch2/catch.hpp>
+
+#include "tests/domain/deployments/custom_domains/custom_domains_world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using deployments::Change;
+using deployments::Status;
+
+struct Fixture : DomainWorld {
+  deployments::Deployment row = [this] {
+    deployments::Order wanted = order();
+    wanted.secrets.env = {{"KEEP", "1"}, {"OLD", "2"}};
+    wanted.container.health_path = "/health";
+    wanted.secrets.registry_credentials = {.username = "robot", .password = "s3cret"};
+    const auto made = deploy(adas, wanted);
+    record(made.id, 1,
+           {.status = Status::running,
+            .phase = "",
+            .reason = {},
+            .cause = {},
+            .message = {},
+            .container_id = "c1",
+            .image_digest = {},
+            .host_server = {},
+            .health_status = "healthy"});
+    return find_deployment(made.id);
+  }();
+  std::string refused(const Change& wanted) {
+    return refusal([&] { change(adas, row.id, wanted); });
+  }
+  deployments::Wish wish() {
+    return *read([&](db::Tx& tx) { return deployments::wish(tx, row.id, keys.data); });
+  }
+};
+
+TEST_CASE("changes are rolled out, and fields that aren't sent stay") {
+  Fixture f;
+  Change wanted;
+  wanted.image = "ghcr.io/acme/web:2";
+  wanted.port = 8080;
+  wanted.env = {{"NEW", "3"}, {"OLD", std::nullopt}, {"NEVER", std::nullopt}};
+  const auto changed = f.change(f.adas, f.row.id, wanted);
+  CHECK(changed.container.image == "ghcr.io/acme/web:2");
+  CHECK(changed.container.port == 8080);
+  CHECK(changed.env_keys == std::vector<std::string>{"KEEP", "NEW"});
+  CHECK(changed.container.health_path == "/health");
+  CHECK(changed.status == Status::deploying);
+  CHECK(changed.generation == f.row.generation + 1);
+  CHECK(changed.rollout == f.row.rollout);
+  CHECK_FALSE(changed.health_status);
+  CHECK(f.wish().secrets.env == std::map<std::string, std::string>{{"KEEP", "1"}, {"NEW", "3"}});
+  CHECK(f.wish().secrets.registry_credentials->password == "s3cret");
+  const auto entry = f.logs(f.row.id).back();
+  CHECK(entry.action == "deploy");
+  CHECK(entry.status == "started");
+  CHECK(entry.initiated_by == f.ada.id);
+  CHECK(entry.details == R"({"fields":["image","port","env_vars"],"generation":2,"kind":"patch"})");
+}
+
+TEST_CASE("null removes a field") {
+  Fixture f;
+  Change wanted;
+  wanted.health_path.emplace(std::nullopt);
+  wanted.registry_credentials.emplace(std::nullopt);
+  const auto changed = f.change(f.adas, f.row.id, wanted);
+  CHECK_FALSE(changed.container.health_path);
+  CHECK_FALSE(f.wish().secrets.registry_credentials);
+  CHECK(changed.generation == f.row.generation + 1);
+}
+
+TEST_CASE("sending the present values changes nothing") {
+  Fixture f;
+  Change wanted;
+  wanted.image = f.row.container.image;
+  wanted.port = f.row.container.port;
+  wanted.env = {{"KEEP", "1"}};
+  wanted.registry_credentials = {{.username = "robot", .password = "s3cret"}};
+  wanted.tier = "wide";
+  const auto logs = f.logs(f.row.id).size();
+  const auto same = f.change(f.adas, f.row.id, wanted);
+  CHECK(same.generation == f.row.generation);
+  CHECK(same.status == Status::running);
+  CHECK(f.logs(f.row.id).size() == logs);
+}
+
+TEST_CASE("a stopped deployment stays stopped, and a pending one pending") {
+  Fixture f;
+  Change wanted;
+  wanted.port = 8080;
+  f.stop(f.adas, f.row.id);
+  CHECK(f.change(f.adas, f.row.id, wanted).status == Status::stopped);
+  CHECK(f.find_deployment(f.row.id).stopped_at);
+  CHECK(f.logs(f.row.id).back().status == "succeeded");
+  const auto pending = f.deploy(f.adas, order("pending"));
+  CHECK(f.change(f.adas, pending.id, wanted).status == Status::pending);
+}
+
+TEST_CASE("a custom domain alone doesn't touch the container") {
+  Fixture f;
+  const auto changed = f.point(f.adas, f.row.id, "www.example.com");
+  CHECK(changed.custom_domain == "www.example.com");
+  CHECK(changed.generation == f.row.generation);
+  CHECK(changed.status == Status::running);
+  CHECK(f.logs(f.row.id).back().details == R"({"fields":["custom_domain"],"kind":"patch"})");
+}
+
+TEST_CASE("a change is refused for the same reasons as a new deployment") {
+  Fixture f;
+  Change wanted;
+  const auto refused_for = [&](auto&& set) {
+    Change bad;
+    set(bad);
+    return f.refused(bad);
+  };
+  CHECK(refused_for([](Change& c) { c.port = 0; }) == "422 validation_failed");
+  CHECK(refused_for([](Change& c) { c.image = "ghcr.io/UPPER"; }) == "422 validation_failed");
+  CHECK(refused_for([](Change& c) { c.image = "quay.io/x/y"; }) == "422 unsupported_registry");
+  CHECK(refused_for([](Change& c) { c.env = {{"BERTH_X", "1"}}; }) == "422 validation_failed");
+  CHECK(refused_for([](Change& c) { c.health_path = "nowhere"; }) == "422 validation_failed");
+  CHECK(refused_for([](Change& c) { c.custom_domain = "*.example.com"; }) ==
+        "422 validation_failed");
+  CHECK(refused_for([](Change& c) { c.tier = "gold"; }) == "422 unknown_tier");
+  CHECK(refused_for([](Change& c) {
+          for (int i = 0; i < int(deployments::max_env_keys); ++i)
+            c.env["K" + std::to_string(i)] = "x";
+        }) == "422 validation_failed");  // too many, together with the existing ones
+  CHECK(f.find_deployment(f.row.id).generation == f.row.generation);
+  // A registry that is no longer allowed doesn't prevent other changes.
+  f.rules.registries = {"docker.io/library"};
+  CHECK(refused_for([](Change& c) { c.port = 9000; }) == "");
+  CHECK(refused_for([&](Change& c) { c.image = f.row.container.image; }) ==
+        "422 unsupported_registry");
+}
+
+TEST_CASE("who may change what") {
+  Fixture f;
+  Change wanted;
+  wanted.port = 8080;
+  CHECK(refusal([&] { f.change(f.eves, f.row.id, wanted); }) == "403 forbidden");
+  CHECK(refusal([&] { f.change(f.adas, "unknown", wanted); }) == "404 deployment_not_found");
+  f.write([&](db::Tx& tx) { tx.execute("UPDATE deploy_tiers SET custom_domain_allowed = 0"); });
+  Change domain;
+  domain.custom_domain = "www.example.com";
+  CHECK(f.refused(domain) == "422 validation_failed");
+  domain.custom_domain.emplace(std::nullopt);
+  CHECK(f.refused(domain) == "");
+  f.write([&](db::Tx& tx) { tx.execute("UPDATE deployments SET suspended_at = 1"); });
+  CHECK(f.refused(wanted) == "403 deployment_suspended");
+  f.destroy(f.adas, f.row.id);
+  CHECK(f.refused(wanted) == "422 deployment_destroyed");
+}
+
+}  // namespace

@@ -1,0 +1,203 @@
+// Stopping, restarting and deleting deployments, and what is listed of them.
+#include <catch2/catch.hpp>
+
+#include "controller/domain/deployments/deployments.h"
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+using deployments::Status;
+
+struct Fixture {
+  World world;
+  accounts::User ada = world.verified_user("ada");
+  apps::App app = world.approved_app(ada, {Scope::deploy_manage});
+  deployments::Deployment row = world.deploy(app, order());
+
+  deployments::Deployment now() { return world.find_deployment(row.id); }
+  // Records what the reconcilers would have seen.
+  void seen(Status status) {
+    deployments::Observation observation;
+    observation.status = status;
+    if (status == Status::errored) observation.reason = deployments::Reason::crash_loop;
+    REQUIRE(world.record(row.id, now().generation, observation));
+  }
+};
+
+TEST_CASE("stop works in any live state, and raises the generation") {
+  for (const Status status :
+       {Status::pending, Status::deploying, Status::running, Status::errored}) {
+    INFO(deployments::to_string(status));
+    Fixture f;
+    if (status != Status::pending) f.seen(status);
+    f.world.clock.advance(1s);
+    const auto stopped = f.world.stop(f.app, f.row.id);
+    CHECK(stopped.status == Status::stopped);
+    CHECK(stopped.generation == 2);
+    CHECK(stopped.stopped_at == f.world.clock.now());
+    CHECK_FALSE(stopped.reason);
+    CHECK_FALSE(stopped.message);
+    CHECK(f.world.history(f.row.id).ends_with("stop succeeded"));
+  }
+}
+
+TEST_CASE("stopping a stopped one changes nothing") {
+  Fixture f;
+  const auto first = f.world.stop(f.app, f.row.id);
+  f.world.clock.advance(1s);
+  const auto second = f.world.stop(f.app, f.row.id);
+  CHECK(second.generation == first.generation);
+  CHECK(second.stopped_at == first.stopped_at);
+  CHECK(second.updated_at == first.updated_at);
+  CHECK(f.world.history(f.row.id) == "create succeeded, stop succeeded");
+}
+
+TEST_CASE("restart works in any live state, and replaces the container") {
+  for (const Status status :
+       {Status::pending, Status::deploying, Status::running, Status::errored, Status::stopped}) {
+    INFO(deployments::to_string(status));
+    Fixture f;
+    if (status == Status::stopped)
+      f.world.stop(f.app, f.row.id);
+    else if (status != Status::pending)
+      f.seen(status);
+    const auto before = f.now();
+    const auto restarted = f.world.restart(f.app, f.row.id);
+    CHECK(restarted.status == Status::deploying);
+    CHECK(restarted.generation == before.generation + 1);
+    CHECK(restarted.rollout == before.rollout + 1);
+    CHECK_FALSE(restarted.stopped_at);
+    CHECK_FALSE(restarted.reason);
+    CHECK(f.world.history(f.row.id).ends_with("restart started"));
+    f.seen(Status::running);
+    CHECK(f.world.history(f.row.id).ends_with("restart started, deploy succeeded"));
+  }
+}
+
+TEST_CASE("destroy works from any state, and repeating it changes nothing") {
+  for (const Status status :
+       {Status::pending, Status::deploying, Status::running, Status::errored, Status::stopped}) {
+    INFO(deployments::to_string(status));
+    Fixture f;
+    if (status == Status::stopped)
+      f.world.stop(f.app, f.row.id);
+    else if (status != Status::pending)
+      f.seen(status);
+    const auto gone = f.world.destroy(f.app, f.row.id);
+    CHECK(gone.status == Status::destroyed);
+    CHECK(gone.destroyed_at == f.world.clock.now());
+    CHECK_FALSE(gone.removed_at);
+    f.world.clock.advance(1s);
+    const auto again = f.world.destroy(f.app, f.row.id);
+    CHECK(again.generation == gone.generation);
+    CHECK(again.destroyed_at == gone.destroyed_at);
+    const std::string history = f.world.history(f.row.id);
+    CHECK(history.ends_with("destroy succeeded"));
+    CHECK(history.find("destroy") == history.rfind("destroy"));
+  }
+}
+
+TEST_CASE("a destroyed one can be neither stopped nor restarted") {
+  Fixture f;
+  f.world.destroy(f.app, f.row.id);
+  CHECK(refusal([&] { f.world.stop(f.app, f.row.id); }) == "422 deployment_destroyed");
+  CHECK(refusal([&] { f.world.restart(f.app, f.row.id); }) == "422 deployment_destroyed");
+  CHECK(f.now().status == Status::destroyed);
+}
+
+TEST_CASE("the owner can't restart what an admin suspended") {
+  Fixture f;
+  f.world.stop(f.app, f.row.id);
+  f.world.write(
+      [&](db::Tx& tx) { tx.execute("UPDATE deployments SET suspended_at = $1", tx.now()); });
+  CHECK(refusal([&] { f.world.restart(f.app, f.row.id); }) == "403 deployment_suspended");
+  CHECK(refusal([&] { f.world.stop(f.app, f.row.id); }) == "");
+  CHECK(refusal([&] { f.world.destroy(f.app, f.row.id); }) == "");
+}
+
+TEST_CASE("other operators can do nothing with a deployment, and learn little about it") {
+  Fixture f;
+  const auto bobs = f.world.approved_app(f.world.verified_user("bob"), {Scope::deploy_manage});
+  // The owner's other app counts as another operator here, because tokens belong to apps.
+  const auto second = f.world.approved_app(f.ada, {Scope::deploy_manage});
+  for (const auto& other : {bobs, second}) {
+    CHECK(refusal([&] { f.world.stop(other, f.row.id); }) == "403 forbidden");
+    CHECK(refusal([&] { f.world.restart(other, f.row.id); }) == "403 forbidden");
+    CHECK(refusal([&] { f.world.destroy(other, f.row.id); }) == "403 forbidden");
+    CHECK(refusal([&] { f.world.stop(other, "unknown"); }) == "404 deployment_not_found");
+  }
+  CHECK(f.now().generation == 1);
+}
+
+TEST_CASE("each change notifies the reconcilers, and a call without a change doesn't") {
+  Fixture f;
+  int told = 0;
+  f.world.db.subscribe([&](db::Topic, const std::string& id) {
+    if (id == f.row.id) ++told;
+  });
+  f.world.stop(f.app, f.row.id);
+  f.world.stop(f.app, f.row.id);
+  CHECK(told == 1);
+  f.world.restart(f.app, f.row.id);
+  f.world.restart(f.app, f.row.id);
+  CHECK(told == 3);
+  f.world.destroy(f.app, f.row.id);
+  f.world.destroy(f.app, f.row.id);
+  CHECK(told == 4);
+  CHECK(refusal([&] { f.world.restart(f.app, f.row.id); }) != "");
+  CHECK(told == 4);
+}
+
+TEST_CASE("lists contain what isn't destroyed, newest first, in pages") {
+  Fixture f;
+  std::vector<std::string> names = {"shop"};
+  for (const char* name : {"a", "b", "c"}) {
+    f.world.clock.advance(1s);
+    f.world.deploy(f.app, order(name));
+    names.insert(names.begin(), name);
+  }
+  f.world.deploy(f.world.approved_app(f.ada, {Scope::deploy_manage}), order("others"));
+  const auto list = [&](int page, int size) {
+    const auto got = f.world.read([&](db::Tx& tx) {
+      return deployments::list(tx, f.app.id, {.page = page, .page_size = size});
+    });
+    std::vector<std::string> found = {std::to_string(got.total)};
+    for (const auto& row : got.items) found.push_back(row.name);
+    return found;
+  };
+  CHECK(list(1, 20) == std::vector<std::string>{"4", "c", "b", "a", "shop"});
+  CHECK(list(2, 3) == std::vector<std::string>{"4", "shop"});
+  CHECK(list(3, 3) == std::vector<std::string>{"4"});
+  f.world.destroy(f.app, f.row.id);
+  CHECK(list(1, 20) == std::vector<std::string>{"3", "c", "b", "a"});
+  // It can still be read by its id.
+  CHECK(f.world.read([&](db::Tx& tx) {
+    return deployments::get_owned(tx, f.app.id, f.row.id).status;
+  }) == Status::destroyed);
+}
+
+TEST_CASE("logs are chronological, in pages or the newest thousand") {
+  Fixture f;
+  f.world.write([&](db::Tx& tx) {
+    for (int i = 0; i < 600; ++i) {
+      deployments::restart(tx, f.world.actor(f.app), f.row.id);
+      deployments::stop(tx, f.world.actor(f.app), f.row.id);
+    }
+  });
+  const auto newest = f.world.logs(f.row.id);
+  CHECK(newest.size() == 1'000);
+  CHECK(newest.back().action == "stop");
+  CHECK(newest.front().action == "restart");
+  const auto page = f.world.read(
+      [&](db::Tx& tx) { return deployments::logs(tx, f.row.id, {.page = 1, .page_size = 3}); });
+  CHECK(page.total == 1'201);
+  REQUIRE(page.items.size() == 3);
+  CHECK(page.items[0].action == "create");
+  CHECK(page.items[1].action == "restart");
+  CHECK(page.items[2].action == "stop");
+}
+
+}  // namespace

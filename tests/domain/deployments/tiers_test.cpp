@@ -1,0 +1,53 @@
+#include "controller/domain/deployments/tiers.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+
+TEST_CASE("tiers come back as they were seeded, in their order") {
+  World world;
+  const auto list = world.read(tiers::list);
+  REQUIRE(list.size() == 4);
+  CHECK(list[0].slug == "free");
+  CHECK(list[0].auto_approve);
+  CHECK(list[0].max_deployments == 1);
+  CHECK(list[0].monthly_cost_points == 0);
+  CHECK_FALSE(list[0].monthly_cost_sats);
+  CHECK(list[1].slug == "basic");
+  CHECK(list[1].memory_limit_mb == 1024);
+  CHECK(list[1].cpu_limit_millicores == 1000);
+  CHECK(list[1].custom_domain_allowed);
+  CHECK_FALSE(list[1].auto_approve);
+  CHECK_FALSE(list[2].max_deployments);
+  CHECK(list[3].payment_method == tiers::PaymentMethod::bitcoin);
+  CHECK(list[3].monthly_cost_sats == 5'000);
+  CHECK_FALSE(list[3].monthly_cost_points);
+}
+
+TEST_CASE("tiers are found by slug and by id") {
+  World world;
+  world.read([](db::Tx& tx) {
+    const auto free = tiers::find_by_slug(tx, "free");
+    REQUIRE(free);
+    CHECK(tiers::find(tx, free->id)->slug == "free");
+    CHECK_FALSE(tiers::find_by_slug(tx, "FREE"));
+    CHECK_FALSE(tiers::find(tx, "free"));
+  });
+}
+
+TEST_CASE("seeding again leaves what an admin has changed") {
+  World world;
+  world.write([](db::Tx& tx) {
+    tx.execute("UPDATE deploy_tiers SET max_deployments = 9 WHERE slug = 'free'");
+    tiers::seed(tx, default_tiers());
+    CHECK(tiers::list(tx).size() == 4);
+    CHECK(tiers::find_by_slug(tx, "free")->max_deployments == 9);
+  });
+}
+
+}  // namespace

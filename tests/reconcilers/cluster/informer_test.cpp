@@ -1,0 +1,108 @@
+#include "reconcilers/cluster/informer.h"
+
+#include <catch2/catch.hpp>
+
+#include "controller/base/crypto.h"
+#include "tests/reconcilers/cluster/cluster.h"
+#include "tests/reconcilers/cluster/world.h"
+
+using namespace berth;
+using namespace berth::reconcilers;
+using namespace berth::reconcilers::test;
+using nlohmann::json;
+
+// An informer follows the changes on the cluster, whichever the tests are given.
+
+namespace {
+
+class Watched {
+ public:
+  Watched() {
+    client.create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
+  }
+  ~Watched() {
+    informer.request_stop();
+    informer.join();
+    client.remove(kube::namespaces, "", name);
+  }
+
+  json service(const std::string& service_name, int port, bool labelled = true) const {
+    json made = {{"apiVersion", "v1"},
+                 {"kind", "Service"},
+                 {"metadata", {{"name", service_name}, {"namespace", name}}},
+                 {"spec", {{"ports", {{{"name", "http"}, {"port", port}}}}}}};
+    if (labelled) made["metadata"]["labels"] = {{"informer-test", name}};
+    return made;
+  }
+  int port_of(const std::string& service_name) {
+    const ObjectPtr found = informer.store().find(name, service_name);
+    return found ? (*found)["spec"]["ports"][0]["port"].get<int>() : 0;
+  }
+  bool has(const std::string& service_name, int port) {
+    return eventually([&] { return port_of(service_name) == port; });
+  }
+  bool lacks(const std::string& service_name) {
+    return eventually([&] { return informer.store().find(name, service_name) == nullptr; });
+  }
+
+ private:
+  TestCluster cluster_;
+
+ public:
+  const std::string name = "berth-test-" + hex(random_bytes(6));
+  kube::Client client{cluster_.config()};
+  std::atomic<int> heard = 0;
+  Informer informer{
+      client, kube::services, Need::always, "informer-test=" + name,
+      Informer::Listener{.changed = [this](const Object&) { ++heard; }, .connected = [] {}}};
+};
+
+}  // namespace
+
+TEST_CASE(
+    "an informer has the objects from before its start, and only those that its selector matches") {
+  Watched watched;
+  watched.client.apply(watched.service("a", 80));
+  watched.client.apply(watched.service("b", 81));
+  watched.client.apply(watched.service("other", 82, false));
+  CHECK_FALSE(watched.informer.state().synced);
+  watched.informer.start();
+  REQUIRE(eventually([&] { return watched.informer.state().synced; }));
+  CHECK(watched.informer.store().size() == 2);
+  CHECK(watched.port_of("a") == 80);
+  CHECK(watched.heard == 2);
+  CHECK(watched.informer.state().connected);
+}
+
+TEST_CASE("an informer follows creations, changes, deletions and changed labels") {
+  Watched watched;
+  watched.informer.start();
+  REQUIRE(eventually([&] { return watched.informer.state().synced; }));
+  watched.client.apply(watched.service("a", 80));
+  CHECK(watched.has("a", 80));
+  watched.client.apply(watched.service("a", 81));
+  CHECK(watched.has("a", 81));
+  watched.client.apply(watched.service("a", 81, false));
+  CHECK(watched.lacks("a"));
+  watched.client.apply(watched.service("a", 82));
+  CHECK(watched.has("a", 82));
+  watched.client.remove(kube::services, watched.name, "a");
+  CHECK(watched.lacks("a"));
+  watched.client.apply(watched.service("a", 83));  // another object of the same name
+  CHECK(watched.has("a", 83));
+  CHECK(watched.heard >= 5);
+}
+
+TEST_CASE("an answer to a write is known at once, and its late event changes nothing") {
+  Watched watched;
+  watched.informer.start();
+  REQUIRE(eventually([&] { return watched.informer.state().synced; }));
+  watched.informer.store().note(watched.client.apply(watched.service("a", 80)));
+  CHECK(watched.port_of("a") == 80);
+  watched.informer.store().note(watched.client.apply(watched.service("a", 81)));
+  CHECK(watched.port_of("a") == 81);
+  // Events arrive in order, so after this one the others have arrived.
+  watched.client.apply(watched.service("last", 90));
+  CHECK(watched.has("last", 90));
+  CHECK(watched.port_of("a") == 81);
+}

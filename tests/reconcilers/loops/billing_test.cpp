@@ -1,0 +1,102 @@
+#include "reconcilers/loops/billing.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/domain/deployments/billing/billing_world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+using deployments::Status;
+using reconcilers::BillingLoop;
+
+constexpr auto month = 30 * 24h;
+
+bool eventually(const std::function<bool()>& holds) {
+  const auto until = std::chrono::steady_clock::now() + 30s;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(2ms);
+  }
+  return true;
+}
+
+TEST_CASE("the billing loop settles everything that is due, in any number of batches") {
+  BillingWorld world;
+  world.give(100 * price);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 25; ++i)
+    ids.push_back(world.deploy(world.app, order("d" + std::to_string(i), "paid")).id);
+  BillingLoop loop(world.db, world.keys.data, {.poll = 1h, .sweep = 1h, .batch = 7});
+  loop.run_once();
+  CHECK(world.points() == 75 * price);
+  world.clock.advance(month);
+  CHECK(loop.run_once() == 25);
+  CHECK(world.points() == 50 * price);
+  const auto writes = world.db.writes();
+  CHECK(loop.run_once() == 0);
+  CHECK(world.db.writes() == writes);
+  CHECK(world.charges(ids[24]).size() == 2);
+}
+
+TEST_CASE("a credit wakes the billing loop, and its clock may be moved") {
+  BillingWorld world;
+  BillingLoop loop(world.db, world.keys.data, {.poll = 5ms, .sweep = 1h, .batch = 10});
+  world.db.subscribe([&](db::Topic topic, const std::string& id) {
+    if (topic == db::Topic::app_balance) loop.credited(id);
+  });
+  loop.start();
+  world.give(price);
+  const auto row = world.deploy(world.app, order("shop", "paid"));
+  world.clock.advance(month - 24h);
+  CHECK(eventually([&] { return world.billing_of(row.id) == "warning"; }));
+  world.clock.advance(24h);
+  CHECK(eventually([&] { return world.billing_of(row.id) == "suspended"; }));
+  world.give(price);
+  CHECK(eventually([&] { return world.find_deployment(row.id).status == Status::deploying; }));
+  CHECK(world.points() == 0);
+  loop.stop();
+}
+
+TEST_CASE("a credit from a time without a billing loop is found by the next one") {
+  BillingWorld world;
+  world.give(price);
+  const auto row = world.deploy(world.app, order("shop", "paid"));
+  world.run_until(world.start + month);
+  REQUIRE(world.billing_of(row.id) == "suspended");
+  world.give(price);
+  BillingLoop loop(world.db, world.keys.data);
+  CHECK(loop.run_once() == 1);
+  CHECK(world.billing_of(row.id) == "current");
+}
+
+TEST_CASE("a deployment that can't be settled doesn't hold up the others") {
+  BillingWorld world;
+  world.give(10 * price);
+  const auto broken = world.deploy(world.app, order("broken", "paid"));
+  const auto well = world.deploy(world.app, order("well", "paid"));
+  world.run();
+  world.write([&](db::Tx& tx) {
+    tx.execute(
+        "UPDATE deployments SET billing_status = 'suspended', status = 'stopped' WHERE id = $1",
+        broken.id);
+    // Its charge fails after the debit.
+    tx.execute(
+        "CREATE TRIGGER no_charge BEFORE INSERT ON deployment_charges WHEN NEW.deployment_id = '" +
+        broken.id + "' BEGIN SELECT RAISE(ABORT, 'broken'); END");
+  });
+  world.clock.advance(month);
+  BillingLoop loop(world.db, world.keys.data);
+  loop.run_once();
+  CHECK(world.charges(well.id).size() == 2);
+  CHECK(world.charges(broken.id).size() == 1);
+  CHECK(world.points() == 7 * price);
+  world.write([](db::Tx& tx) { tx.execute("DROP TRIGGER no_charge"); });
+  world.clock.advance(1min);
+  loop.run_once();
+  CHECK(world.charges(broken.id).size() == 2);
+}
+
+}  // namespace

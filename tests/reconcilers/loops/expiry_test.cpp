@@ -1,0 +1,56 @@
+#include "reconcilers/loops/expiry.h"
+
+#include <catch2/catch.hpp>
+
+#include "controller/domain/oauth/connections.h"
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+
+std::int64_t families(World& world) {
+  return world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM token_families"); });
+}
+
+TEST_CASE("the expiry loop removes everything that has expired, in any number of batches") {
+  World world;
+  const auto ada = world.verified_user("ada");
+  const auto app = world.new_app(ada).app;
+  for (int i = 0; i < 20; ++i) world.tokens(app, ada);
+  connections::UseLog uses;
+  reconcilers::ExpiryLoop loop(world.db, {&uses}, {.interval = 1h, .batch = 7});
+  CHECK(loop.run_once() == 0);
+  CHECK(families(world) == 20);
+  world.clock.advance(std::chrono::days(31));
+  CHECK(loop.run_once() > 100);
+  CHECK(families(world) == 0);
+  const auto writes = world.db.writes();
+  CHECK(loop.run_once() == 0);
+  CHECK(world.db.writes() == writes);
+}
+
+TEST_CASE("the expiry loop runs by itself, and writes at its end when apps were last used") {
+  World world;
+  const auto ada = world.verified_user("ada");
+  const auto app = world.new_app(ada).app;
+  world.tokens(app, ada);
+  connections::UseLog uses;
+  reconcilers::ExpiryLoop loop(world.db, {&uses}, {.interval = 5ms, .batch = 10});
+  loop.start();
+  world.clock.advance(std::chrono::days(31));
+  const auto until = std::chrono::steady_clock::now() + 30s;
+  while (families(world) > 0 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(5ms);
+  CHECK(families(world) == 0);
+  const auto grant =
+      world.read([&](db::Tx& tx) { return connections::get(tx, ada.id, app.id).grant_id; });
+  uses.note(grant, world.clock.now());
+  loop.stop();
+  CHECK(world.read([&](db::Tx& tx) { return connections::get(tx, ada.id, app.id).last_used; }) ==
+        world.clock.now());
+}
+
+}  // namespace
