@@ -99,7 +99,7 @@ Refusal refusal_in(const json& body) {
     return {"", text_in(*errors, "detail"), {}};
   std::string message = text_in(body, "message");
   if (message.empty()) message = text_in(body, "error_description");
-  return {text_in(body, "error"), message, {}};
+  return {text_in(body, "error"), message, body.value("details", json())};
 }
 
 std::vector<std::string> details_of(const json& details) {

@@ -110,6 +110,8 @@ void create_app(Run& run, const AppFlags& flags) {
                 request.at("id").get<std::string>() + ", " +
                 request.at("status").get<std::string>() + ").";
   }
+  for (const json& warning : answer.value("warnings", json::array()))
+    sentence += "\nWarning: " + warning.get<std::string>() + ".";
   const bool shows = flags.show_secret;
   if (shows)
     sentence += "\nClient id: " + app.at("client_id").get<std::string>() +

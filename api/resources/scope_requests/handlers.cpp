@@ -28,6 +28,10 @@ std::optional<std::string> status_filter(const Call& call) {
 
 }  // namespace
 
+json request_or_null(const std::optional<apps::ScopeRequest>& request) {
+  return request ? encode_request(*request) : json(nullptr);
+}
+
 Reply request_scopes(db::Tx& tx, const Call& call, const Services&) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
   return {.status = 201,
@@ -67,8 +71,9 @@ Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& service
 }
 
 Reply revoke_scopes(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(apps::revoke_scopes(
-                               tx, call.id(), decode_scopes(call.body, "scopes"), call.admin))}}};
+  return {.body = {{"app", encode(tx, apps::revoke_scopes(tx, call.id(),
+                                                          decode_scopes(call.body, "scopes"),
+                                                          call.admin))}}};
 }
 
 }  // namespace berth::api

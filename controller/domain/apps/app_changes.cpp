@@ -122,6 +122,7 @@ void mark_deleted(db::Tx& tx, const App& app) {
           previous_secret_hash = NULL
       WHERE id = $1)",
       app.id, tx.now());
+  store_origins(tx, app.id, {});
 }
 
 std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id) {
