@@ -51,6 +51,9 @@ struct Page {
 Page go_to(std::string path);
 Page message(std::string title, const std::vector<std::string>& paragraphs, std::string link = {},
              const std::string& link_text = {});
+// Where a mail is that may not have been sent: in development berthd needs no mail server. Empty in
+// production.
+std::string whereabouts_of_mail(const Services& services);
 // `page` with the reason why it is there again.
 Page refused(Page page, const Error& error);
 // Runs `work()`; what it refuses is shown on the page that `again()` makes.
