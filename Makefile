@@ -1,10 +1,10 @@
-# `make help` lists what there is. Everything works from a fresh checkout on Debian 12.
+# `make help` lists the targets. Everything works from a fresh checkout on Debian 12.
 SHELL := /bin/bash
 PRESET ?= release
 BUILD := build/$(PRESET)
 LAUNCHER := -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache
 DATA_DIR ?= data
-# So that a build in another checkout finds what this one compiled.
+# Lets a build in another checkout use what this one has compiled.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 # What ccache needs to keep objects that were compiled with a precompiled header.

@@ -46,8 +46,9 @@ Failure no_answer(const std::string& server, const NoAnswer& error) {
   return Failure(Exit::unavailable,
                  server + (untrusted ? " isn't trusted: " : " doesn't answer: ") + error.what(),
                  untrusted
-                     ? "SSL_CERT_FILE names a file with the certificate of its authority."
-                     : "Is it the right server? --server, BERTH_URL or `berth config set server`.");
+                     ? "Set SSL_CERT_FILE to a file with the certificate of the server's authority."
+                     : "Is this the right server? Name another one with --server, BERTH_URL or "
+                       "`berth config set server`.");
 }
 
 Failure not_berth(const std::string& server) {
@@ -58,10 +59,10 @@ Failure not_berth(const std::string& server) {
 Failure redirected(const std::string& server, const HttpResponse& response) {
   const std::string to = response.header("location");
   return Failure(Exit::failed,
-                 server + " sends its callers elsewhere (" + std::to_string(response.status) + ")" +
-                     (to.empty() ? "" : ": " + to),
-                 "If that is the right server, name it: --server, BERTH_URL or `berth config set "
-                 "server`.");
+                 server + " redirects to another address (" + std::to_string(response.status) +
+                     ")" + (to.empty() ? "" : ": " + to),
+                 "If that is the right server, name it with --server, BERTH_URL or `berth config "
+                 "set server`.");
 }
 
 // A login by browser yields tokens of an app but no session.
@@ -121,9 +122,9 @@ std::string Api::authorization(As as) {
       return "Authorization: Bearer " + login_->access_token();
     case As::admin:
       if (!settings_.internal_secret)
-        throw Failure(Exit::not_logged_in, "this is for the platform's admins",
-                      "Set BERTH_INTERNAL_SECRET, or pass --secret-file; `make run` keeps it in "
-                      "data/internal-secret.");
+        throw Failure(Exit::not_logged_in, "this command is for the platform's admins",
+                      "Set BERTH_INTERNAL_SECRET, or pass --secret-file. `make run` stores the "
+                      "secret in data/internal-secret.");
       return "x-internal-secret: " + *settings_.internal_secret;
     case As::nobody:
       break;
@@ -145,7 +146,7 @@ HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key
     try {
       request.body = call.body.dump();
     } catch (const json::type_error&) {
-      throw Failure(Exit::usage, "what is to be sent isn't UTF-8");
+      throw Failure(Exit::usage, "the request's text isn't valid UTF-8");
     }
   }
   return request;
@@ -208,7 +209,8 @@ bool Api::stream(const Stream& stream) {
   if (response.status >= 400 && renewed({.path = stream.path}, response)) response = ask();
   if (response.status != 200 && response.status != 204) throw failure_of(response);
   if (response.broke_off && stream.has_end)
-    throw Failure(Exit::unavailable, settings_.server + " broke off in the middle");
+    throw Failure(Exit::unavailable,
+                  settings_.server + " closed the connection in the middle of an answer");
   return response.status == 200;
 }
 

@@ -35,7 +35,7 @@ json read(const fs::path& file) {
   }
   if (content.is_null()) return json::object();
   if (!content.is_object())
-    throw Failure(Exit::usage, file.string() + " has to hold keys and values",
+    throw Failure(Exit::usage, file.string() + " must contain keys and values",
                   std::string("The keys are ") + keys + ".");
   return content;
 }
@@ -44,7 +44,7 @@ Config decode(const json& content, const fs::path& file) {
   Config config;
   for (const auto& [key, value] : content.items()) {
     const auto wrong = [&](const char* wanted) {
-      return Failure(Exit::usage, file.string() + ": " + key + " has to be " + wanted);
+      return Failure(Exit::usage, file.string() + ": " + key + " must be " + wanted);
     };
     if (key == "browser") {
       if (!value.is_boolean()) throw wrong("true or false");
@@ -97,10 +97,10 @@ std::string checked_server(std::string server, bool allow_http) {
   const auto url = parse_url(server);
   if (!url || !url->is_web() || url->has_user() ||
       url->rest.find_first_of("?#") != std::string::npos)
-    throw Failure(Exit::usage, "\"" + server + "\" is no server's address",
-                  "It looks like https://berth.example.org.");
+    throw Failure(Exit::usage, "\"" + server + "\" isn't the address of a server",
+                  "An address looks like https://berth.example.org.");
   if (url->scheme == "http" && !allow_http && !is_loopback(url->host))
-    throw Failure(Exit::usage, server + " would carry passwords and tokens in plain",
+    throw Failure(Exit::usage, server + " would receive passwords and tokens unencrypted",
                   "Use https, or set BERTH_ALLOW_HTTP=1 on a network that you trust.");
   return server;
 }

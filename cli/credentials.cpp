@@ -72,8 +72,7 @@ Account decode_account(const json& stored) {
 }
 
 Failure damaged(const std::filesystem::path& file) {
-  return Failure(Exit::failed, file.string() + " can't be understood",
-                 "Remove it, and log in again.");
+  return Failure(Exit::failed, file.string() + " can't be read", "Remove it and log in again.");
 }
 
 json read_all(const std::filesystem::path& file) {

@@ -38,7 +38,7 @@ void EventParser::feed(std::string_view piece, const std::function<void(const Ev
       line_ += c;
     }
     if (line_.size() + data_.size() > most_of_event)
-      throw Failure(Exit::failed, "an event of the server is too large");
+      throw Failure(Exit::failed, "an event from the server is too large");
   }
 }
 

@@ -10,16 +10,18 @@ namespace {
 
 constexpr std::array codes = std::to_array<ExitInfo>({
     {Exit::ok, "ok", "success"},
-    {Exit::failed, "failed", "failure; also when a deployment fails while `--wait` waits"},
+    {Exit::failed, "failed", "failure, also if a deployment fails while `--wait` waits"},
     {Exit::usage, "usage", "a flag, the configuration or berth.yaml is wrong"},
     {Exit::not_logged_in, "not_logged_in", "not logged in, or the login no longer works"},
     {Exit::forbidden, "forbidden",
      "not allowed: a scope or tier is missing, or the resource belongs to somebody else"},
     {Exit::not_found, "not_found", "what was named doesn't exist"},
-    {Exit::conflict, "conflict", "a name is taken, or the state of the resource doesn't allow it"},
-    {Exit::invalid, "invalid", "the server refused the request: a field, the balance or a cap"},
+    {Exit::conflict, "conflict",
+     "a name is taken, or the state of the resource doesn't allow the command"},
+    {Exit::invalid, "invalid",
+     "the server refused the request because of a field, the balance or a limit"},
     {Exit::unavailable, "unavailable",
-     "the server doesn't answer, or limits the rate even after waiting"},
+     "the server doesn't answer, or still limits the rate after waiting"},
     {Exit::timed_out, "timed_out", "`--wait` took longer than `--timeout`"},
 });
 
@@ -29,39 +31,41 @@ constexpr size_t shown_of_page = 200;
 const std::map<std::string, std::string, std::less<>>& advices() {
   static const std::map<std::string, std::string, std::less<>> table = {
       {"insufficient_scope",
-       "See `berth scopes list`; once an admin approved, `berth login` gets a token with the "
-       "scope."},
+       "See `berth scopes list`. After an admin has approved the scope, `berth login` gets a token "
+       "with it."},
       {"invalid_scope",
-       "`berth scopes list` shows what the app may have; `berth scopes request` asks for more, "
-       "and an admin approves."},
-      {"forbidden", "It belongs to another app or account: `berth whoami` says who you are."},
-      {"email_not_verified", "Open the link in the mail, or `berth verify` with its token."},
+       "`berth scopes list` shows which scopes are approved for the app; ask for more with `berth "
+       "scopes request`."},
+      {"forbidden", "It belongs to another app or account; `berth whoami` shows who you are."},
+      {"email_not_verified", "Open the link in the mail, or run `berth verify` with its token."},
       {"tier_not_allowed",
-       "`berth tiers` lists them; a tier without auto-approval needs an admin's promotion."},
-      {"deployment_suspended", "An admin stopped it: ask the platform's admin."},
-      {"account_suspended", "Ask the platform's admin."},
+       "`berth tiers` lists the tiers; one without auto-approval needs a promotion by an admin."},
+      {"deployment_suspended", "An admin has stopped it; ask the platform's admins."},
+      {"account_suspended", "Ask the platform's admins."},
       {"invalid_credentials", "Check the email address and the password."},
-      {"totp_required", "The account has a second factor: pass --totp-code."},
+      {"totp_required", "The account has a second factor; pass --totp-code."},
       {"invalid_totp", "Codes change every 30 seconds; a recovery code works once."},
       {"insufficient_user_authentication",
        "The login is too old for this: pass --password-stdin, or log in again."},
-      {"invalid_client", "The app's secret is wrong or was rotated: `berth apps use --help`."},
+      {"invalid_client", "The app's secret is wrong or was rotated; see `berth apps use --help`."},
       {"invalid_grant", "Log in again: `berth login`."},
       {"invalid_token", "Log in again: `berth login`."},
       {"token_expired", "Log in again: `berth login`."},
       {"token_revoked", "Log in again: `berth login`."},
-      {"wrong_token_type", "This needs another kind of token: see `berth whoami`."},
+      {"wrong_token_type", "This command needs another kind of token; see `berth whoami`."},
       {"subdomain_taken", "Choose another name."},
       {"domain_not_found", "`berth deploy domain NAME --set HOST` claims one."},
-      {"domain_taken", "Another operator has this domain; `berth deploy domain` says more."},
+      {"domain_taken", "Another operator has this domain; `berth deploy domain` shows more."},
       {"deployment_limit_reached",
-       "Delete a deployment (`berth deploy list`), or take another tier (`berth tiers`)."},
+       "Delete a deployment (`berth deploy list`), or use another tier (`berth tiers`)."},
       {"insufficient_balance", "The app's account needs more points."},
-      {"unsupported_registry", "Only images of the platform's registries run here."},
-      {"unknown_tier", "`berth tiers` lists them."},
-      {"payment_method_unsupported", "Choose a tier that is paid in points: `berth tiers`."},
-      {"deployment_destroyed", "It is gone for good: create another one."},
-      {"app_limit_reached", "Delete an app that isn't needed: `berth apps list`."},
+      {"unsupported_registry", "Only images from the platform's registries are allowed."},
+      {"unknown_tier", "`berth tiers` lists the tiers."},
+      {"payment_method_unsupported",
+       "Choose a tier that is paid in points; `berth tiers` lists them."},
+      {"deployment_destroyed", "It was deleted for good; create another one."},
+      {"app_limit_reached",
+       "Delete an app that you don't need; `berth apps list` shows your apps."},
       {"rate_limited",
        "Each kind of request has a limit for each minute; `Retry-After` was too long to wait for, "
        "or "
@@ -136,7 +140,7 @@ Failure failure_of(const HttpResponse& response) {
   std::string message = refusal.message;
   if (message.empty() && refusal.code.empty() && !response.body.empty())
     message = cut(response.body, shown_of_page);
-  if (message.empty()) message = refusal.code.empty() ? "no reason given" : refusal.code;
+  if (message.empty()) message = refusal.code.empty() ? "no reason was given" : refusal.code;
   const auto advice = advices().find(refusal.code);
   Failure failure(exit_of(response.status, refusal.code),
                   message + " (" + std::to_string(response.status) +
@@ -144,7 +148,7 @@ Failure failure_of(const HttpResponse& response) {
                   advice == advices().end() ? "" : advice->second, refusal.code);
   if (response.status == 404 && refusal.code.empty())
     failure.advice =
-        "The server doesn't know this call: is it berth, and not older than this client?";
+        "The server doesn't know this call. Is it berth, and not older than this client?";
   failure.details = details_of(refusal.details);
   // A single refused field is already named in the message.
   if (failure.details.size() == 1 && failure.details[0] == refusal.message) failure.details.clear();

@@ -26,7 +26,7 @@ Failure trouble(const std::string& what, const fs::path& file) {
 void make_directory(const fs::path& dir, Access access) {
   std::error_code error;
   const bool made = fs::create_directories(dir, error);
-  if (error) throw Failure(Exit::failed, "can't make " + dir.string() + ": " + error.message());
+  if (error) throw Failure(Exit::failed, "can't create " + dir.string() + ": " + error.message());
   if (made && access == Access::owner_alone)
     fs::permissions(dir, fs::perms::owner_all, fs::perm_options::replace, error);
 }
@@ -90,9 +90,9 @@ FileLock::FileLock(const fs::path& file, int most_seconds) {
       std::this_thread::sleep_for(between_tries);
       continue;
     }
-    const Failure failure =
-        waits ? Failure(Exit::unavailable, "another berth holds " + file.string() + " for too long")
-              : trouble("lock", file);
+    const Failure failure = waits ? Failure(Exit::unavailable, "another berth has locked " +
+                                                                   file.string() + " for too long")
+                                  : trouble("lock", file);
     ::close(fd_);
     throw failure;
   }

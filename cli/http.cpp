@@ -1,14 +1,12 @@
 #include "cli/http.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
-#include <cctype>
 #include <exception>
-#include <memory>
 #include <sstream>
 
 #include "cli/config.h"
+#include "controller/base/curl.h"
+#include "controller/base/lower_case.h"
 #include "controller/base/url.h"
 
 namespace berth::cli {
@@ -20,26 +18,17 @@ constexpr const char* user_agent = "berth-cli";
 struct Exchange {
   const HttpRequest* request = nullptr;
   HttpResponse response;
-  CURL* curl = nullptr;
+  curl::Easy easy = {};
   bool ended_by_sink = false;
   bool too_large = false;
   char error[CURL_ERROR_SIZE] = {};  // more precise than the code
   std::exception_ptr thrown = {};    // an exception of the sink, which must not pass through C code
 };
 
-struct CurlEnd {
-  void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
-};
-struct ListEnd {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-
 size_t take_body(char* data, size_t size, size_t count, void* user) {
   Exchange& exchange = *static_cast<Exchange*>(user);
   const std::string_view piece(data, size * count);
-  long status = 0;
-  curl_easy_getinfo(exchange.curl, CURLINFO_RESPONSE_CODE, &status);
-  if (exchange.request->sink && status == 200) {
+  if (exchange.request->sink && exchange.easy.status() == 200) {
     try {
       exchange.ended_by_sink = !exchange.request->sink(piece);
     } catch (...) {
@@ -58,8 +47,7 @@ size_t take_header(char* data, size_t size, size_t count, void* user) {
   const std::string_view line(data, size * count);
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return line.size();
-  std::string name(line.substr(0, colon));
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  const std::string name = lower_case(line.substr(0, colon));
   const size_t first = line.find_first_not_of(" \t", colon + 1);
   const size_t last = line.find_last_not_of(" \t\r\n");
   exchange.response.headers[name] = first == std::string_view::npos || last < first
@@ -68,37 +56,35 @@ size_t take_header(char* data, size_t size, size_t count, void* user) {
   return line.size();
 }
 
-void set_up(Exchange& exchange, curl_slist* headers) {
+void set_up(Exchange& exchange, const curl::Lines& headers) {
   const HttpRequest& request = *exchange.request;
-  CURL* curl = exchange.curl;
-  curl_easy_setopt(curl, CURLOPT_URL, request.url.c_str());
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, user_agent);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, connect_time_ms);
-  curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, exchange.error);
+  curl::Easy& easy = exchange.easy;
+  easy.set(CURLOPT_URL, request.url);
+  easy.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  easy.set(CURLOPT_FOLLOWLOCATION, 0L);
+  easy.set(CURLOPT_NOSIGNAL, 1L);
+  easy.set(CURLOPT_USERAGENT, user_agent);
+  easy.set(CURLOPT_CONNECTTIMEOUT_MS, connect_time_ms);
+  easy.set(CURLOPT_CUSTOMREQUEST, request.method);
+  easy.set(CURLOPT_HTTPHEADER, headers);
+  easy.set(CURLOPT_ERRORBUFFER, &exchange.error[0]);
   // A proxy for the outside world would see what goes unencrypted to this machine's own addresses.
-  if (stays_on_machine(request.url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-  if (const auto file = variable("SSL_CERT_FILE"))
-    curl_easy_setopt(curl, CURLOPT_CAINFO, file->c_str());
-  if (const auto dir = variable("SSL_CERT_DIR"))
-    curl_easy_setopt(curl, CURLOPT_CAPATH, dir->c_str());
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &exchange);
-  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
-  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &exchange);
+  if (stays_on_machine(request.url)) easy.set(CURLOPT_NOPROXY, "*");
+  if (const auto file = variable("SSL_CERT_FILE")) easy.set(CURLOPT_CAINFO, *file);
+  if (const auto dir = variable("SSL_CERT_DIR")) easy.set(CURLOPT_CAPATH, *dir);
+  easy.set(CURLOPT_WRITEFUNCTION, take_body);
+  easy.set(CURLOPT_WRITEDATA, &exchange);
+  easy.set(CURLOPT_HEADERFUNCTION, take_header);
+  easy.set(CURLOPT_HEADERDATA, &exchange);
   if (!request.body.empty() || request.method == "POST") {
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.c_str());
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, long(request.body.size()));
+    easy.set(CURLOPT_POSTFIELDS, request.body.c_str());
+    easy.set(CURLOPT_POSTFIELDSIZE, long(request.body.size()));
   }
   if (request.sink) {
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, long(request.silence.count()));
+    easy.set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    easy.set(CURLOPT_LOW_SPEED_TIME, long(request.silence.count()));
   } else {
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, long(request.time.count()));
+    easy.set(CURLOPT_TIMEOUT_MS, long(request.time.count()));
   }
 }
 
@@ -129,23 +115,19 @@ std::string HttpResponse::header(std::string_view name) const {
 }
 
 HttpResponse perform(const HttpRequest& request) {
-  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-  const std::unique_ptr<CURL, CurlEnd> curl(started == CURLE_OK ? curl_easy_init() : nullptr);
-  if (!curl) throw std::runtime_error("libcurl doesn't start");
-  curl_slist* list = curl_slist_append(nullptr, "Expect:");
-  for (const std::string& header : request.headers) list = curl_slist_append(list, header.c_str());
+  curl::Lines headers;
+  headers.add("Expect:");
+  for (const std::string& header : request.headers) headers.add(header);
   // libcurl would declare an empty body to be a form.
-  if (request.body.empty()) list = curl_slist_append(list, "Content-Type:");
-  const std::unique_ptr<curl_slist, ListEnd> headers(list);
-  Exchange exchange = {.request = &request, .response = {}, .curl = curl.get()};
-  set_up(exchange, headers.get());
-  const CURLcode code = curl_easy_perform(curl.get());
-  long status = 0;
-  curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
+  if (request.body.empty()) headers.add("Content-Type:");
+  Exchange exchange = {.request = &request, .response = {}};
+  set_up(exchange, headers);
+  const CURLcode code = exchange.easy.perform();
+  const long status = exchange.easy.status();
   exchange.response.status = int(status);
   if (exchange.thrown) std::rethrow_exception(exchange.thrown);
   if (exchange.too_large)
-    throw NoAnswer("the answer is larger than any of berth's", NoAnswer::Why::broken);
+    throw NoAnswer("the answer is larger than any answer of berth", NoAnswer::Why::broken);
   const bool stream_ended = request.sink && status == 200;
   if (code != CURLE_OK && !exchange.ended_by_sink && !stream_ended)
     throw NoAnswer(exchange.error[0] == '\0' ? curl_easy_strerror(code) : exchange.error,
@@ -161,34 +143,15 @@ std::string encoded(const std::vector<std::pair<std::string, std::string>>& form
   return result;
 }
 
-namespace {
-std::string percent_decoded(std::string_view text) {
-  const auto digit = [](char c) {
-    return std::isdigit(static_cast<unsigned char>(c)) != 0 ? c - '0' : (c | 32) - 'a' + 10;
-  };
-  std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() &&
-        std::isxdigit(static_cast<unsigned char>(text[i + 1])) != 0 &&
-        std::isxdigit(static_cast<unsigned char>(text[i + 2])) != 0) {
-      result += char(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-      i += 2;
-    } else {
-      result += text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return result;
-}
-}  // namespace
-
 std::map<std::string, std::string> decoded(std::string_view query) {
   std::map<std::string, std::string> result;
   std::istringstream in{std::string(query)};
   for (std::string pair; std::getline(in, pair, '&');) {
     const size_t equals = std::min(pair.find('='), pair.size());
-    if (!pair.empty())
-      result[percent_decoded(pair.substr(0, equals))] =
-          percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
+    const auto name = percent_decode(pair.substr(0, equals), Plus::is_blank);
+    const auto value =
+        percent_decode(pair.substr(std::min(equals + 1, pair.size())), Plus::is_blank);
+    if (!pair.empty() && name && value) result[*name] = *value;
   }
   return result;
 }

@@ -57,7 +57,8 @@ HttpResponse perform(const HttpRequest& request);
 
 // Encodes parameters as application/x-www-form-urlencoded, the form of queries too.
 std::string encoded(const std::vector<std::pair<std::string, std::string>>& form);
-// The parameters of a query; the last of two of one name counts.
+// The parameters of a query, without those that aren't properly encoded. If a name occurs twice,
+// the last one counts.
 std::map<std::string, std::string> decoded(std::string_view query);
 
 }  // namespace berth::cli

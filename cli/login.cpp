@@ -30,8 +30,8 @@ bool is_jwt(const std::string& token) { return token.starts_with("eyJ"); }
 
 Failure not_logged_in() {
   return Failure(Exit::not_logged_in, "not logged in",
-                 "`berth login --email YOU@EXAMPLE.ORG`, or `berth register` for a new account; in "
-                 "CI set BERTH_TOKEN, or BERTH_CLIENT_ID and BERTH_CLIENT_SECRET.");
+                 "Run `berth login --email YOU@EXAMPLE.ORG`, or `berth register` for a new "
+                 "account. In CI, set BERTH_TOKEN, or BERTH_CLIENT_ID and BERTH_CLIENT_SECRET.");
 }
 
 // A refresh token works only once, so it must not be sent a second time.
@@ -88,7 +88,7 @@ Tokens tokens_in(const HttpResponse& response, Grant grant) {
   if (response.status != 200) throw failure_of(response);
   const json body = json::parse(response.body, nullptr, false);
   if (!body.is_object() || !body.contains("access_token") || !body.contains("expires_in"))
-    throw Failure(Exit::failed, "the token endpoint's answer holds no token");
+    throw Failure(Exit::failed, "the token endpoint's answer contains no token");
   return {.access_token = body.at("access_token"),
           .refresh_token = body.value("refresh_token", ""),
           .scope = body.value("scope", ""),
@@ -133,7 +133,7 @@ std::string approved_scope(Api& api, const StoredApp& app, const std::string& jw
     return scope;
   }
   throw Failure(Exit::not_found, "the app " + app.name + " isn't among your apps any more",
-                "`berth apps list` shows them; `berth apps use` chooses another one.");
+                "`berth apps list` shows your apps; choose another one with `berth apps use`.");
 }
 
 }  // namespace
@@ -163,8 +163,9 @@ std::string Login::session() {
   if (account.session) return account.session->jwt;
   Failure failure = not_logged_in();
   if (!account.apps.empty() || api_.settings().token)
-    failure = Failure(Exit::not_logged_in, "this needs the account's own login, not an app's token",
-                      "`berth login --email YOU@EXAMPLE.ORG` asks for the password.");
+    failure = Failure(Exit::not_logged_in,
+                      "this command needs the account's own login, not an app's token",
+                      "Log in with `berth login --email YOU@EXAMPLE.ORG`.");
   throw failure;
 }
 
@@ -172,8 +173,9 @@ std::string Login::access_token() {
   const Settings& settings = api_.settings();
   if (settings.token) {
     if (!is_jwt(*settings.token)) return *settings.token;
-    throw Failure(Exit::not_logged_in, "BERTH_TOKEN is a session JWT; this needs an access token",
-                  "Tokens of the OAuth grants start with at_live_.");
+    throw Failure(Exit::not_logged_in,
+                  "BERTH_TOKEN is a session JWT, but this command needs an access token",
+                  "Access tokens begin with at_live_.");
   }
   if (token_.empty() && !settings.client_id.empty() && settings.client_secret)
     token_ = client_credentials(api_, settings.client_id, *settings.client_secret, "").access_token;
@@ -186,10 +188,10 @@ StoredApp Login::app_in_use(Account& account) const {
   const StoredApp* app = account.find(settings.app.empty() ? settings.client_id : settings.app);
   if (app != nullptr) return *app;
   if (!account.session && account.apps.empty()) throw not_logged_in();
-  throw Failure(
-      Exit::not_logged_in,
-      settings.app.empty() ? "no app is in use" : "the app " + settings.app + " isn't known here",
-      "`berth apps create NAME` makes one, `berth apps use` chooses one.");
+  throw Failure(Exit::not_logged_in,
+                settings.app.empty() ? "there is no current app"
+                                     : "the app " + settings.app + " isn't stored here",
+                "Create one with `berth apps create NAME`, or choose one with `berth apps use`.");
 }
 
 std::string Login::stored_token() {

@@ -95,12 +95,12 @@ using Parameters = std::map<std::string, std::string>;
 std::optional<Parameters> take(const Connection& connection, const std::string& state) {
   const auto target = connection.target();
   if (!target || !target->starts_with("/callback?")) {
-    connection.answer("404 Not Found", "There is nothing here.");
+    connection.answer("404 Not Found", "There is nothing at this address.");
     return std::nullopt;
   }
   Parameters parameters = decoded(target->substr(target->find('?') + 1));
   if (parameters["state"] != state) {
-    connection.answer("400 Bad Request", "This isn’t the login that berth waits for.");
+    connection.answer("400 Bad Request", "This isn’t the login that berth is waiting for.");
     return std::nullopt;
   }
   connection.answer("200 OK", parameters.contains("code")
@@ -143,7 +143,7 @@ Loopback::Loopback() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_N
   if (fd_ < 0 || ::bind(fd_, any, length) != 0 || ::listen(fd_, waiting_connections) != 0 ||
       ::getsockname(fd_, any, &length) != 0) {
     if (fd_ >= 0) ::close(fd_);
-    throw Failure(Exit::failed, "no port of 127.0.0.1 can be listened on",
+    throw Failure(Exit::failed, "berth can't listen on any port of 127.0.0.1",
                   "Log in with `berth login --email YOU@EXAMPLE.ORG` instead.");
   }
   port_ = ntohs(address.sin_port);
@@ -171,7 +171,7 @@ std::map<std::string, std::string> Loopback::wait(const std::string& state,
     }
     if (ready.front().revents != 0) accept_one(fd_, open);
   }
-  throw Failure(Exit::timed_out, "nobody came back from the browser");
+  throw Failure(Exit::timed_out, "the login in the browser wasn't completed in time");
 }
 
 bool open_in_browser(const std::string& url) {

@@ -88,29 +88,29 @@ struct Entry {
 constexpr std::array environment = std::to_array<Entry>({
     {"BERTH_URL", "The server, as with `--server`."},
     {"BERTH_TOKEN",
-     "An access token (at_live_...) or a session JWT, for CI; nothing is stored then."},
+     "An access token (at_live_...) or a session JWT, for CI; nothing is stored if it is set."},
     {"BERTH_CLIENT_ID, BERTH_CLIENT_SECRET",
-     "An app's own credentials, for CI: each run gets a token by client credentials."},
+     "An app's own credentials, for CI; each run gets a token by client credentials."},
     {"BERTH_APP, BERTH_OUTPUT",
-     "The app and the form of the output, as with `--app` and `--output`."},
-    {"BERTH_INTERNAL_SECRET", "The platform's secret, for berth admin."},
-    {"BERTH_ALLOW_HTTP",
-     "With the value 1, plain http is allowed to servers that aren't on this machine."},
+     "The app and the format of the output, as with `--app` and `--output`."},
+    {"BERTH_INTERNAL_SECRET", "The platform's internal secret, for `berth admin`."},
+    {"BERTH_ALLOW_HTTP", "If set to 1, plain http is allowed for servers on other machines."},
     {"https_proxy, http_proxy, all_proxy, no_proxy",
-     "The proxy, and the hosts without one. Addresses of this machine have none."},
+     "The proxy, and the hosts that are reached without it. This machine's addresses never use "
+     "it."},
     {"SSL_CERT_FILE, SSL_CERT_DIR",
-     "Certificates of authorities that are trusted, for a server whose own authority the system "
-     "doesn't know."},
-    {"BROWSER", "The program that opens pages instead of xdg-open."},
+     "Certificates of authorities to trust, for a server whose authority the system doesn't know."},
+    {"BROWSER", "The program that opens pages, instead of xdg-open."},
     {"NO_COLOR", "With any value, nothing is printed in colour (no-color.org)."},
 });
 
 constexpr std::array files = std::to_array<Entry>({
     {"$XDG_CONFIG_HOME/berth/config.yaml",
-     "Defaults: server, output, app, browser. Without the variable: ~/.config."},
+     "Defaults: server, output, app, browser. The directory is ~/.config if the variable isn't "
+     "set."},
     {"$XDG_STATE_HOME/berth/credentials.json",
-     "The session, the apps' secrets and their tokens, mode 0600. Without the variable: "
-     "~/.local/state."},
+     "The session, the apps' secrets and their tokens, with mode 0600. The directory is "
+     "~/.local/state if the variable isn't set."},
 });
 
 std::string around() {
@@ -165,8 +165,8 @@ std::string manual_page(const CLI::App& app) {
   std::string text =
       ".TH BERTH 1 \"\" \"berth\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\nberth \\- " +
       escaped(root.description) +
-      "\n.SH SYNOPSIS\n.B berth\n.RI [ options ] \" command \" [ arguments ]\n"
-      ".SH OPTIONS\nTaken by every command.\n";
+      "\n.SH SYNOPSIS\n.B berth\n.RI [ options ] \" command \" [ arguments ]\n.SH OPTIONS\nEvery "
+      "command accepts these.\n";
   for (const FlagInfo& flag : root.flags) text += flag_text(flag);
   return text + commands(root) + around() + exits() + example;
 }

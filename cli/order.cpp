@@ -7,6 +7,7 @@
 #include "cli/config.h"
 #include "cli/failure.h"
 #include "cli/suggest.h"
+#include "controller/base/lower_case.h"
 #include "controller/base/yaml.h"
 
 namespace berth::cli {
@@ -21,7 +22,8 @@ constexpr std::array fields = std::to_array<Field>({{"image", "container_image"}
                                                     {"tier", "tier"},
                                                     {"port", "port"},
                                                     {"custom_domain", "custom_domain"},
-                                                    {"health_path", "health_path"}});
+                                                    {"health_path", "health_path"},
+                                                    {"labels", "labels"}});
 
 std::string shown(const json& value) {
   if (value.is_null()) return "none";
@@ -61,12 +63,12 @@ std::string interpolated(const std::string& text, const std::string& where) {
 
 std::string scalar(const json& value, const std::string& where) {
   if (value.is_string()) return interpolated(value.get<std::string>(), where);
-  throw Failure(Exit::usage, where + " has to be a text");
+  throw Failure(Exit::usage, where + " must be text");
 }
 
 json texts_in(const json& object, const std::string& where) {
   if (object.is_null()) return nullptr;
-  if (!object.is_object()) throw Failure(Exit::usage, where + " has to hold keys and values");
+  if (!object.is_object()) throw Failure(Exit::usage, where + " must contain keys and values");
   json result = json::object();
   for (const auto& [key, value] : object.items()) result[key] = scalar(value, where + "." + key);
   return result;
@@ -105,7 +107,7 @@ void check_order(const json& order, const std::string& where) {
 // isn't the same as 1.1.
 json parse_order(const json& entry, const json& texts, const std::string& where) {
   if (!entry.is_object())
-    throw Failure(Exit::usage, where + " holds no deployment",
+    throw Failure(Exit::usage, where + " contains no deployment",
                   "It needs a name and an image; `berth man` shows an example.");
   json order = json::object();
   for (const auto& [given, value] : entry.items()) {
@@ -114,16 +116,17 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
       throw Failure(
           Exit::usage,
           where + ": " + given +
-              (order.contains(key) ? " is there twice"
+              (order.contains(key) ? " occurs twice"
                                    : " isn't known" + did_you_mean(given, known_keys())),
-          "The keys are name, image, tier, port, custom_domain, health_path, env_vars and "
+          "The keys are name, image, tier, port, custom_domain, health_path, labels, env_vars and "
           "registry_credentials.");
-    const bool holds_texts = key == "env_vars" || key == "registry_credentials";
+    const bool holds_texts = key == "env_vars" || key == "registry_credentials" || key == "labels";
     order[key] = holds_texts ? texts_in(texts.at(given), where + "." + key) : value;
+    if (key == "labels" && order[key].is_null()) order[key] = json::object();
   }
   for (const char* needed : {"name", "image"})
     if (!order.contains(needed) || !order.at(needed).is_string())
-      throw Failure(Exit::usage, where + ": " + needed + " is missing or no text");
+      throw Failure(Exit::usage, where + ": " + needed + " is missing or isn't text");
   check_order(order, where);
   return order;
 }
@@ -132,9 +135,7 @@ bool is_same(const Field& field, const json& wanted, const json& there) {
   if (std::string_view(field.order) != "custom_domain" || !wanted.is_string() || !there.is_string())
     return wanted == there;
   // Host names are case-insensitive; the server stores them in lower case.
-  return std::ranges::equal(
-      wanted.get<std::string>(), there.get<std::string>(),
-      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+  return equal_in_lower_case(wanted.get<std::string>(), there.get<std::string>());
 }
 
 std::vector<std::string> keys_of(const json& live) {
@@ -188,13 +189,13 @@ bool is_deployment_name(std::string_view text) {
 std::pair<std::string, std::string> parse_env(const std::string& text) {
   const size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
-  if (!is_name(name)) throw Failure(Exit::usage, "\"" + name + "\" is no name of a variable");
+  if (!is_name(name)) throw Failure(Exit::usage, "\"" + name + "\" isn't the name of a variable");
   if (equals != std::string::npos) return {name, text.substr(equals + 1)};
   const char* value = std::getenv(name.c_str());
   if (value == nullptr)
-    throw Failure(Exit::usage, "the variable " + name + " isn't set here",
-                  "--env " + name + " takes its value from the environment; --env " + name +
-                      "=VALUE gives one.");
+    throw Failure(Exit::usage, "the variable " + name + " isn't set in your environment",
+                  "--env " + name + " uses the value from your environment; write --env " + name +
+                      "=VALUE to give a value.");
   return {name, value};
 }
 
@@ -225,8 +226,8 @@ std::vector<json> parse_orders(const std::string& text, const std::string& sourc
     content = parse_yaml(text, source);
     texts = parse_yaml(text, source, Scalars::texts);
     if (yaml_documents(text, source) > 1)
-      throw Failure(Exit::usage, source + " holds several documents",
-                    "Several deployments stand in one, in a list under `deployments`.");
+      throw Failure(Exit::usage, source + " contains several documents",
+                    "Put several deployments into one document, as a list under `deployments`.");
   } catch (const Failure&) {
     throw;
   } catch (const std::runtime_error& error) {
@@ -236,14 +237,14 @@ std::vector<json> parse_orders(const std::string& text, const std::string& sourc
   if (!is_list) return {parse_order(content, texts, source)};
   if (content.size() != 1 || !content.at("deployments").is_array() ||
       content.at("deployments").empty())
-    throw Failure(Exit::usage, source + ": deployments has to be a list, and stand alone");
+    throw Failure(Exit::usage, source + ": deployments must be a list and the only key");
   std::vector<json> orders;
   for (const json& entry : content.at("deployments")) {
     orders.push_back(parse_order(entry, texts.at("deployments").at(orders.size()),
                                  source + ", deployment " + std::to_string(orders.size() + 1)));
     for (size_t i = 0; i + 1 < orders.size(); ++i)
       if (orders[i].at("name") == orders.back().at("name"))
-        throw Failure(Exit::usage, source + ": " + shown(orders[i].at("name")) + " is there twice");
+        throw Failure(Exit::usage, source + ": " + shown(orders[i].at("name")) + " occurs twice");
   }
   return orders;
 }
@@ -282,7 +283,7 @@ std::string describe(const Plan& plan) {
       text += "    ~ " + change.field + ": " + change.from + " -> " + change.to + "\n";
   }
   for (const std::string& field : plan.unseen)
-    text += "    = " + field + ": sent again, changed only if it differs\n";
+    text += "    = " + field + ": is sent again, but changes only if it differs\n";
   return text;
 }
 

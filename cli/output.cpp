@@ -94,7 +94,7 @@ Format parse_format(const std::string& name) {
   if (name == "table") return Format::table;
   if (name == "json") return Format::as_json;
   if (name == "yaml") return Format::as_yaml;
-  throw Failure(Exit::usage, "output has to be table, json or yaml, not \"" + name + "\"");
+  throw Failure(Exit::usage, "output must be table, json or yaml, not \"" + name + "\"");
 }
 
 std::string name_of(Format format) {

@@ -74,7 +74,7 @@ std::string not_a_command(const CLI::App& program, const std::vector<std::string
 Failure no_command(const std::string& path, const std::string& word,
                    const std::vector<std::string>& names) {
   return Failure(Exit::usage, path + " has no command " + word + did_you_mean(word, names),
-                 "There are " + joined(names, ", ") + "; `" + path + " --help` says more.");
+                 "There are " + joined(names, ", ") + "; `" + path + " --help` shows more.");
 }
 
 // What is wrong with the command line, in the words of somebody who knows the commands.
@@ -84,7 +84,7 @@ Failure usage_error(const CLI::App& program, const CLI::ParseError& error,
     return no_command(program.get_name(), word, commands_of(program));
   const auto [command, path] = named_in(program);
   const std::vector<std::string> names = commands_of(*command);
-  const std::string help = "`" + path + " --help` says more.";
+  const std::string help = "`" + path + " --help` shows more.";
   for (const std::string& word : program.remaining(true)) {
     const bool is_flag = word.starts_with('-');
     // A missing argument is told rather than a word that isn't one.
@@ -139,13 +139,12 @@ std::unique_ptr<CLI::App> make_program(Run& run) {
   program->fallthrough();
   program->footer(flags_footer);
   program->require_subcommand(1);
-  program->add_option("--output,-o", run.flags.output, "Form of the result")
+  program->add_option("--output,-o", run.flags.output, "Format of the result")
       ->check(CLI::IsMember({"table", "json", "yaml"}));
   program->add_option("--server", run.flags.server, "Address of the server");
-  program->add_option("--app", run.flags.app, "Act for this app: name, id or client id");
+  program->add_option("--app", run.flags.app, "App to act for: name, id or client id");
   program->add_option("--client-id", run.flags.client_id,
-                      "Act as this app by client credentials; its secret is in "
-                      "BERTH_CLIENT_SECRET");
+                      "App to act as, by client credentials; its secret is in BERTH_CLIENT_SECRET");
   add_login_commands(*program, run);
   add_account_commands(*program, run);
   add_app_commands(*program, run);
@@ -173,7 +172,7 @@ int run_program(int argc, char** argv) {
   } catch (const json::exception& error) {
     // The answer lacks something that the API promises, so it comes from another program or
     // version.
-    report(Failure(Exit::failed, "the server's answer can't be understood", error.what()));
+    report(Failure(Exit::failed, "the server's answer can't be read", error.what()));
   } catch (const std::exception& error) {
     report(Failure(Exit::failed, error.what()));
   }

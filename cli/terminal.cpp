@@ -61,7 +61,7 @@ std::string line(const std::string& what) {
 
 void check_somebody_is_there(const std::string& question, const std::string& otherwise) {
   if (!is_interactive())
-    throw Failure(Exit::usage, "nobody is there to answer \"" + question + "\"", otherwise);
+    throw Failure(Exit::usage, "nobody can be asked \"" + question + "\"", otherwise);
   std::cerr << question << ": " << std::flush;
 }
 

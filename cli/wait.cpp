@@ -43,7 +43,7 @@ Failure not_well(const json& status) {
   if (!reason.empty()) sentence += ": " + reason + (cause.empty() ? "" : ", " + cause);
   if (!message.empty()) sentence += ": " + message.substr(0, message.find_last_not_of(" \n") + 1);
   std::string advice = advice_for(cause.empty() ? reason : cause, text_of(status, "subdomain"));
-  if (reason == "rollout_failed") advice = "The old container goes on serving. " + advice;
+  if (reason == "rollout_failed") advice = "The old container keeps serving. " + advice;
   return Failure(Exit::failed, sentence, advice, reason);
 }
 
@@ -75,22 +75,24 @@ std::string advice_for(std::string_view reason, const std::string& deployment) {
   static const std::map<std::string_view, std::string> advices = {
       {"image_pull_failed", "Check the image's name, tag and registry credentials."},
       {"crash_loop",
-       "Look at its last lines: `berth deploy logs DEPLOYMENT`; --previous has those of the run "
-       "before, once it was restarted."},
+       "See its last lines with `berth deploy logs DEPLOYMENT`; after a restart, --previous prints "
+       "those of the run before."},
       {"port_not_listening",
-       "Listen on 0.0.0.0 and the deployment's port; ports below 1024 need root."},
-      {"out_of_memory", "Use less memory, or take a larger tier: `berth tiers`."},
-      {"quota_exceeded", "Delete a deployment, or ask the cluster's admin."},
-      {"unschedulable", "No node has room: ask the cluster's admin."},
+       "Listen on 0.0.0.0 and on the deployment's port; ports below 1024 require root."},
+      {"out_of_memory", "Use less memory, or a larger tier; `berth tiers` lists them."},
+      {"quota_exceeded", "Delete a deployment, or ask the cluster's admins."},
+      {"unschedulable", "No node has enough room; ask the cluster's admins."},
       {"image_needs_root", "Use an unprivileged variant of the image."},
-      {"rollout_failed", "Mend the image, or go back: `berth deploy rollback DEPLOYMENT`."},
-      {"cluster_refused", "Ask the cluster's admin."},
-      {"cluster_unreachable", "Nothing: berth goes on as soon as the cluster answers."},
-      {"dns_not_pointing", "Set the records that `berth deploy domain DEPLOYMENT` lists."},
+      {"rollout_failed",
+       "Fix the image, or return to the earlier rollout with `berth deploy rollback DEPLOYMENT`."},
+      {"cluster_refused", "Ask the cluster's admins."},
+      {"cluster_unreachable",
+       "You don't have to do anything: berth continues when the cluster answers."},
+      {"dns_not_pointing", "Set the DNS records that `berth deploy domain DEPLOYMENT` shows."},
       {"domain_taken",
-       "Give the domain up, or take another: `berth deploy domain DEPLOYMENT --remove`."},
-      {"certificate_failed", "`berth deploy domain DEPLOYMENT` says why."},
-      {"suspended_by_admin", "Ask the platform's admin."},
+       "Release the domain with `berth deploy domain DEPLOYMENT --remove`, or use another one."},
+      {"certificate_failed", "See `berth deploy domain DEPLOYMENT`."},
+      {"suspended_by_admin", "Ask the platform's admins."},
   };
   const auto found = advices.find(reason);
   if (found == advices.end()) return "";
@@ -114,9 +116,10 @@ json wait_until_running(Api& api, const std::string& id, std::chrono::seconds ti
     if (status && is_done(*status)) return *status;
     const milliseconds pause = look < first_pauses.size() ? first_pauses[look] : later_pause;
     if (Clock::now() + pause > end)
-      throw Failure(
-          Exit::timed_out, "it is still " + told + " after " + std::to_string(time.count()) + " s",
-          "It goes on without us: `berth deploy status " + (name.empty() ? id : name) + "`.");
+      throw Failure(Exit::timed_out,
+                    "it is still " + told + " after " + std::to_string(time.count()) + " s",
+                    "The deployment continues without this command; see `berth deploy status " +
+                        (name.empty() ? id : name) + "`.");
     line.wait(pause);
   }
 }

@@ -1,5 +1,5 @@
-# berth_embed(TARGET NAMESPACE FILE…): the files' text as `const std::vector<berth::EmbeddedFile>&
-# NAMESPACE::files()`, sorted by name, compiled into TARGET. The text becomes raw string literals.
+# berth_embed(TARGET NAMESPACE FILE…) compiles the text of the files into TARGET, as raw string literals. `const
+# std::vector<berth::EmbeddedFile>& NAMESPACE::files()` returns them, sorted by name.
 function(berth_embed target namespace)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL INTERFACE_LIBRARY)

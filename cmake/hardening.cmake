@@ -2,13 +2,13 @@
 # programs for them. BERTH_HARDENING=OFF exists for the benchmark that measures what they cost.
 option(BERTH_HARDENING "build with the hardening flags that distributions use" ON)
 if(BERTH_HARDENING)
-  # Nothing here becomes a shared library: -fPIE, unlike CMake's -fPIC, lets the compiler inline within a file.
+  # berth builds no shared libraries. -fPIE, unlike CMake's -fPIC, lets the compiler inline within a file.
   add_compile_options(-fPIE -fstack-protector-strong -fstack-clash-protection -Wformat -Werror=format-security)
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
     add_compile_options(-fcf-protection)
   endif()
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
-  # FORTIFY_SOURCE needs an optimising build, and the sanitizers replace the functions that it would check.
+  # FORTIFY_SOURCE needs optimization, and the sanitizers replace the functions that it would check.
   if(NOT CMAKE_BUILD_TYPE STREQUAL Debug AND NOT BERTH_SANITIZE)
     add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
   endif()

@@ -1,13 +1,13 @@
-# berth_layer(NAME SOURCES … USES …): a static library that may use nothing but USES.
-# Beside it stands a program that links the whole library with USES alone: code that reaches into
-# another layer leaves an undefined symbol there and the build stops.
+# berth_layer(NAME SOURCES … USES …) defines a static library that may use nothing but USES. In addition it defines a
+# program that links the whole library with USES only, so that code which reaches into another layer leaves an undefined
+# symbol there and fails the build.
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wconversion
                     -Wno-sign-conversion -Werror)
 # GCC 12 reports these inside the standard library's own inlined code (GCC bugs 105329, 105593).
 add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
-  # For the fuzzers; GCC is the judge of warnings. clang 14 is modest about its concepts, and libstdc++ has no
-  # std::expected for it then.
+  # Only the fuzzers are built with clang; GCC decides about warnings. clang 14 doesn't announce all of its concepts,
+  # without which libstdc++ doesn't offer std::expected.
   add_compile_options(-w -D__cpp_concepts=202002L)
 endif()
 include(cmake/hardening.cmake)

@@ -1,7 +1,7 @@
-# The standard library's and nlohmann's headers are the larger part of what the compiler reads for most files, so that
-# they are parsed once, as a precompiled header that all layers share. A source file still includes what it uses: the
-# linters compile without this header. It is named relative to the include path, so that the generated header is the same
-# in every checkout and ccache finds in one what it compiled in another.
+# For most files, the compiler spends most of its time reading the headers of the standard library and of nlohmann. They
+# are parsed once, as a precompiled header that all layers share. A source file still includes what it uses, because the
+# linters compile without this header. The header is named relative to the include path, so that it is the same in every
+# checkout and ccache can share objects between them.
 add_library(berth_precompiled_header OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
 target_include_directories(berth_precompiled_header PRIVATE ${PROJECT_SOURCE_DIR})
 target_precompile_headers(berth_precompiled_header PRIVATE <cmake/precompiled.h>)

@@ -1,7 +1,7 @@
 #pragma once
 
-// The headers that most source files include. None of berth's own is here: each change of one would compile everything
-// anew.
+// The headers that most source files include. berth's own headers are not among them, because each
+// change of one would compile everything anew.
 #include <algorithm>
 #include <array>
 #include <atomic>

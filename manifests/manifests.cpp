@@ -23,6 +23,9 @@ constexpr size_t hash_length = 32;
 // Appended to an object's name, gives the name of its TLS secret.
 constexpr const char* tls_suffix = "-tls";
 
+// Before the key of an operator's label, so that it can't be one of berth's or the cluster's own.
+const std::string user_label_prefix = "label.berth/";
+
 // The ratio between a container's limit and its request, the amount that it is guaranteed. Web
 // applications are idle most of the time, so the processor is overcommitted generously; memory
 // can't be taken back, so it is overcommitted with care.
@@ -78,6 +81,14 @@ json deployment_labels(const deployments::Deployment& deployment, const Settings
           {deployment_label, deployment.id}};
 }
 
+// The same and the operator's own. Objects whose hash is part of a pod don't have those, because a
+// label replaces no container.
+json all_labels(const deployments::Deployment& deployment, const Settings& settings) {
+  json labels = deployment_labels(deployment, settings);
+  for (const auto& [key, value] : deployment.labels) labels[user_label_prefix + key] = value;
+  return labels;
+}
+
 // What several templates need of a deployment.
 struct Parts {
   const deployments::Wish& wish;
@@ -88,6 +99,10 @@ struct Parts {
   Values with(Values more) const {
     more.insert(common.begin(), common.end());
     return more;
+  }
+  Values with_all_labels(Values more) const {
+    more["labels"] = all_labels(wish.deployment, settings);
+    return with(std::move(more));
   }
 };
 
@@ -104,7 +119,7 @@ Parts parts_of(const deployments::Wish& wish, const Settings& settings) {
 
 Object env_secret(const Parts& parts) {
   json data;
-  for (const auto& [key, value] : parts.wish.env) data[key] = base64(value);
+  for (const auto& [key, value] : parts.wish.secrets.env) data[key] = base64(value);
   return finished("env_secret.yaml", parts.with({{"data", data}}));
 }
 
@@ -117,32 +132,32 @@ std::string registry_key(const std::string& image) {
 }
 
 Object registry_secret(const Parts& parts) {
-  const auto& credentials = *parts.wish.registry_credentials;
+  const auto& credentials = *parts.wish.secrets.registry_credentials;
   const json entry = {{"username", credentials.username},
                       {"password", credentials.password},
                       {"auth", base64(credentials.username + ":" + credentials.password)}};
-  const json config = {{"auths", {{registry_key(parts.wish.deployment.image), entry}}}};
+  const json config = {{"auths", {{registry_key(parts.wish.deployment.container.image), entry}}}};
   Values values = parts.with({{"config", base64(config.dump())}});
   values["name"] = registry_secret_name(parts.wish.deployment.id);
   return finished("registry_secret.yaml", values);
 }
 
 json readiness_probe(const deployments::Deployment& deployment) {
-  if (!deployment.health_path) return filled("readiness_tcp.yaml", {});
-  return filled("readiness_http.yaml", {{"path", *deployment.health_path}});
+  if (!deployment.container.health_path) return filled("readiness_tcp.yaml", {});
+  return filled("readiness_http.yaml", {{"path", *deployment.container.health_path}});
 }
 
 json pull_secrets(const Parts& parts) {
-  if (!parts.wish.registry_credentials) return nullptr;
+  if (!parts.wish.secrets.registry_credentials) return nullptr;
   return json::array({{{"name", registry_secret_name(parts.wish.deployment.id)}}});
 }
 
 Values container_values(const deployments::Deployment& deployment) {
   const int cpu = deployment.cpu_limit_millicores;
   const int memory = deployment.memory_limit_mb;
-  return {{"image", deployment.image},
-          {"port", deployment.port},
-          {"port_text", std::to_string(deployment.port)},
+  return {{"image", deployment.container.image},
+          {"port", deployment.container.port},
+          {"port_text", std::to_string(deployment.container.port)},
           {"limits_cpu", millicores(cpu)},
           {"limits_memory", mebibytes(memory)},
           {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
@@ -152,7 +167,7 @@ Values container_values(const deployments::Deployment& deployment) {
 
 Object deployment_object(const Parts& parts, const Object& env) {
   const auto& deployment = parts.wish.deployment;
-  Values values = parts.with(container_values(deployment));
+  Values values = parts.with_all_labels(container_values(deployment));
   values["deployment"] = deployment.id;
   values["replicas"] = deployment.status == deployments::Status::stopped ? 0 : 1;
   values["rollout"] = std::to_string(deployment.rollout);
@@ -161,6 +176,7 @@ Object deployment_object(const Parts& parts, const Object& env) {
   values["pull_secrets"] = pull_secrets(parts);
   Object object = filled("deployment.yaml", values);
   json& pod = object["spec"]["template"];
+  pod["metadata"]["labels"] = parts.common.at("labels");
   pod["metadata"]["annotations"][template_annotation] = short_hash(pod);
   object["metadata"]["annotations"][hash_annotation] = hash_of(object);
   return object;
@@ -205,10 +221,10 @@ Values domain_values(const deployments::Deployment& deployment, const std::strin
 
 Object ingress(const Parts& parts) {
   const std::string host = host_of(parts.wish.deployment, parts.settings);
-  return finished("ingress.yaml", parts.with({{"class", parts.settings.ingress_class},
-                                              {"host", host},
-                                              {"service", parts.name},
-                                              {"tls", tls_of(host, parts)}}));
+  return finished("ingress.yaml", parts.with_all_labels({{"class", parts.settings.ingress_class},
+                                                         {"host", host},
+                                                         {"service", parts.name},
+                                                         {"tls", tls_of(host, parts)}}));
 }
 
 // The pod that serves, the one that a rollout starts beside it, and three that earlier rollouts
@@ -266,8 +282,9 @@ std::vector<Object> of_namespace(const std::string& app_id, const deployments::A
 std::vector<Object> of_deployment(const deployments::Wish& wish, const Settings& settings) {
   const Parts parts = parts_of(wish, settings);
   std::vector<Object> objects = {env_secret(parts)};
-  if (wish.registry_credentials) objects.push_back(registry_secret(parts));
-  objects.push_back(finished("service.yaml", parts.with({{"deployment", wish.deployment.id}})));
+  if (wish.secrets.registry_credentials) objects.push_back(registry_secret(parts));
+  objects.push_back(
+      finished("service.yaml", parts.with_all_labels({{"deployment", wish.deployment.id}})));
   objects.push_back(deployment_object(parts, objects.front()));
   if (!wish.host_is_held) {
     objects.push_back(ingress(parts));

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Checks in finished programs what cmake/hardening.cmake asks the compiler and the linker for.
-#   check-hardening.sh [--no-fortify] PROGRAM…     --no-fortify: of a build that doesn't optimise
-# Prints a line for each program and what is wrong with it, and ends with 1 where something is. The programs must have
-# their symbols still. Debian's own start-up files come without the notes by which the kernel would turn control-flow
-# protection on, so that what is looked at is the code: functions begin with endbr64.
+# Checks finished programs for the hardening that cmake/hardening.cmake asks of the compiler and the linker.
+#   check-hardening.sh [--no-fortify] PROGRAM…     --no-fortify: for a build without optimization
+# Prints a line for each program and each defect, and ends with 1 if there is a defect. The programs must have their
+# symbols. Debian's start-up files lack the notes by which the kernel would turn control-flow protection on, so the
+# script checks the code instead: functions begin with endbr64.
 set -euo pipefail
 fortify=yes
 if [ "${1:-}" = --no-fortify ]; then
@@ -13,7 +13,7 @@ fi
 [ $# -ge 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2; }
 export LC_ALL=C
 
-defects() { # PROGRAM: what is wrong with it, a line each
+defects() {  # PROGRAM: prints its defects, one in each line
   local header segments dynamic imported code
   header=$(readelf -Wh "$1")
   segments=$(readelf -Wl "$1")
@@ -23,9 +23,9 @@ defects() { # PROGRAM: what is wrong with it, a line each
     echo "isn't position-independent (-fPIE -pie)"
   grep -q GNU_RELRO <<<"$segments" && grep -qE 'BIND_NOW|FLAGS_1.*NOW' <<<"$dynamic" ||
     echo "has no full RELRO (-z relro -z now)"
-  grep -q 'GNU_STACK.* RW ' <<<"$segments" || echo "has a stack that can be executed (-z noexecstack)"
-  grep -qE ' R?WE ' <<<"$segments" && echo "has a segment that can be written and executed"
-  # The first segment holds the ELF header and data that is only read.
+  grep -q 'GNU_STACK.* RW ' <<<"$segments" || echo "has an executable stack (-z noexecstack)"
+  grep -qE ' R?WE ' <<<"$segments" && echo "has a segment that is writable and executable"
+  # The first segment contains the ELF header and read-only data.
   [ "$(grep -m1 LOAD <<<"$segments" | grep -c ' R  *0x')" = 1 ] || echo "has code and data in one segment (-z separate-code)"
   grep -qE 'RPATH|RUNPATH' <<<"$dynamic" && echo "looks for libraries in an RPATH"
   grep -q TEXTREL <<<"$dynamic" && echo "has relocations in its code"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Debian's cpp-httplib reads requests without limits (CVE-2025-46728, -53628, -53629), so that berth's
-# own programs use it in one place, which shows it no byte that came from outside: the transport,
-# which writes answers by it. ARCHITECTURE.md says more. Prints what else includes or links it and
-# ends with 1 if anything does.
+# Debian's cpp-httplib reads requests without limits (CVE-2025-46728, -53628, -53629). Therefore berth's programs use it
+# in one place only, which never shows it a byte from outside: the transport, which uses it to write answers.
+# ARCHITECTURE.md says more. The script prints everything else that includes or links it, and ends with 1 if there is
+# anything.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 allowed='^(api/transport/(server\.cpp|server_stream\.h)|api/CMakeLists\.txt|CMakeLists\.txt):'

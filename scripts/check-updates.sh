@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fails where a security update of one of these installed packages is pending, and names them.
-#   check-updates.sh [--install] PACKAGE…      --install: installs them instead, and those of all that the packages need
-# Refreshes the package lists first, which needs root, or sudo. Where that doesn't work it fails: nobody knows then what
-# is pending. BERTH_STALE_LISTS=accept goes by the lists that are there instead, and says so.
+# Fails if a security update is pending for one of these installed packages, and names them.
+#   check-updates.sh [--install] PACKAGE…      --install: installs these updates, and those of packages that they need
+# First refreshes the package lists, which requires root or sudo. If that fails, so does the script, because it isn't
+# known then what is pending. With BERTH_STALE_LISTS=accept it uses the existing lists instead, and says so.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2; }
 
@@ -13,25 +13,25 @@ if [ "$1" = --install ]; then
 fi
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-# Without --error-on=any, apt goes on with old lists and only warns.
+# Without --error-on=any, apt continues with old lists and only warns.
 if ! problem=$("${as_root[@]}" apt-get update -qq --error-on=any 2>&1); then
   echo "the package lists can't be refreshed:" "$(tail -n 1 <<<"$problem")" >&2
   if [ "${BERTH_STALE_LISTS:-}" != accept ]; then
-    echo "so nobody knows which security updates are pending; BERTH_STALE_LISTS=accept goes by the old lists" >&2
+    echo "so it is unknown which security updates are pending; BERTH_STALE_LISTS=accept uses the old lists" >&2
     exit 1
   fi
-  echo "going by the old lists" >&2
+  echo "using the old lists" >&2
 fi
 
-# Lines "PACKAGE | VERSION | ADDRESS SUITE/COMPONENT ARCHITECTURE Packages", of what the lists offer. A version that a
-# point release brings as well stays in the security suite, too.
+# Lines "PACKAGE | VERSION | ADDRESS SUITE/COMPONENT ARCHITECTURE Packages" of what the lists offer. A version that is
+# also part of a point release stays in the security suite.
 packages=("$@")
 if [ $install = yes ]; then
   mapfile -t packages < <(apt-cache depends --recurse --installed --important "$@" | grep '^[a-z0-9]' | sort -u)
 fi
 offered=$(apt-cache madison "${packages[@]}" 2>/dev/null || true)
 if ! apt-cache policy | grep -q ' [a-z]*-security/'; then
-  echo "no security suite is among this machine's package sources" >&2
+  echo "this machine's package sources have no security suite" >&2
   exit 1
 fi
 pending=()

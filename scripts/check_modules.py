@@ -12,9 +12,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOMAIN = "controller/domain"
 
-# Each folder and the folders that it may include from, itself aside. The modules of the domain are added from
-# controller/domain/CMakeLists.txt, where their targets are linked with the same names. Of several folders that
-# contain a file, the longest counts.
+# The folders that each folder may include from, besides itself. The modules of the domain are added from
+# controller/domain/CMakeLists.txt, where their targets are linked by the same names. If several folders contain a file,
+# the longest path counts.
 ALLOWED = {
     "controller/base": [],
     "controller/db": ["controller/base"],

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Lets libFuzzer make up inputs for the fuzz targets that `cmake --build --preset fuzz` has built.
-#   fuzz.sh [TARGET…]   default: all of them, as many at once as there are cores
-# Each runs for FUZZ_SECONDS (default: 60). What it learns stays in build/fuzz/corpus/TARGET, where its next run goes on.
-# An input that breaks something is kept as build/fuzz/findings/TARGET-…; build/fuzz/fuzz_TARGET FILE runs it again.
-# Once it is mended, the file belongs into tests/fuzz/corpus/TARGET, which the ordinary tests replay. Prints a line for
-# each target and ends with 1 where one found something.
+# Lets libFuzzer generate inputs for the fuzz targets that `cmake --build --preset fuzz` has built.
+#   fuzz.sh [TARGET…]   default: all targets, as many at the same time as there are cores
+# Each target runs for FUZZ_SECONDS (default: 60). Interesting inputs are kept in build/fuzz/corpus/TARGET, from which
+# the next run starts. An input that breaks something is saved as build/fuzz/findings/TARGET-…; run it again with
+# build/fuzz/fuzz_TARGET FILE. After the defect is fixed, the file belongs into tests/fuzz/corpus/TARGET, which the
+# ordinary tests replay. Prints a line for each target, and ends with 1 if one found something.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in -*) sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2 ;; esac

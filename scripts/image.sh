@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# berthd as a container image, from this machine's own files: the program, the libraries that it is linked with, the
-# certificates of the authorities, the public suffixes and the time zones. No shell, no package manager, user 65532.
+# Makes a container image of berthd from this machine's own files: the program, the libraries that it is linked with,
+# the certificates of authorities, the public suffixes and the time zones. The image has no shell and no package
+# manager, and runs as user 65532.
 #   image.sh [--unchecked] PROGRAM [NAME:TAG]     default name: berth:<version>
-# The image is in buildah's storage afterwards (BERTH_IMAGE_STORAGE, default: ~/.cache/berth/images), in an OCI archive
-# where BERTH_IMAGE_ARCHIVE names a file, and in the registry that BERTH_IMAGE_REGISTRY names. Without that variable it
-# is pushed to 127.0.0.1:5000 where the test cluster's registry is up. Needs root, or sudo. Prints what it made.
-# Fails where a security update is pending of a package that files come from (scripts/check-updates.sh; where the package
-# lists can't be refreshed, BERTH_STALE_LISTS=accept goes by the old ones). --unchecked leaves that out: for images that
-# only a test on this machine runs.
+# The image is stored in buildah's storage (BERTH_IMAGE_STORAGE, default: ~/.cache/berth/images), in an OCI archive if
+# BERTH_IMAGE_ARCHIVE names a file, and in the registry that BERTH_IMAGE_REGISTRY names. If that variable isn't set and
+# the test cluster's registry is running, it is pushed to 127.0.0.1:5000. Requires root or sudo. Prints what it has
+# made. Fails if a security update is pending for a package that files come from (scripts/check-updates.sh; if the
+# package lists can't be refreshed, BERTH_STALE_LISTS=accept uses the old ones). --unchecked skips that check, for
+# images that only a test on this machine runs.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"; exit 2; }
 unchecked=()
@@ -30,19 +31,19 @@ fi
 
 cd "$(dirname "$(readlink -f "$0")")/.."
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
-# The commit's time, so that the same program gives the same image.
+# The commit's time is used, so that the same program gives the same image.
 moment=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 packages=()
 suffix_list=/usr/share/publicsuffix/public_suffix_list.dafsa
 
-place() { # FILE…: at the same path in the image; remembers the packages that they come from
+place() {  # FILE…: copies files to the same paths in the image, and remembers the packages that they come from
   local file owner
   for file; do
     mkdir -p "$folder$(dirname "$file")"
     cp -L --preserve=mode "$file" "$folder$file"
-    # Debian 12 knows libraries by /lib, which is a link to /usr/lib.
+    # Debian 12 lists libraries under /lib, which is a link to /usr/lib.
     for owner in "$file" "$(readlink -f "$file")" "/lib${file#/usr/lib}"; do
       if owner=$(dpkg-query -S "$owner" 2>/dev/null); then packages+=("${owner%%:*}"); break; fi
     done
@@ -51,7 +52,7 @@ place() { # FILE…: at the same path in the image; remembers the packages that 
 
 libraries_of() { ldd "$1" | awk '$2 == "=>" && $3 ~ /^\// {print $3} $1 ~ /^\// {print $1}'; }
 
-# What scanners look for, as in distroless images, and what the licences ask for.
+# Adds what vulnerability scanners look for, as in distroless images, and the texts that the licences require.
 describe_packages() {
   local package
   mkdir -p "$folder/var/lib/dpkg/status.d"
@@ -62,7 +63,8 @@ describe_packages() {
   done
 }
 
-# All files of an image get its time, so that the list's own stands beside it (controller/domain/deployments/custom_domains/suffix_list.h).
+# All files in an image get the image's time, so the list's own time is stored in a file beside it
+# (controller/domain/deployments/custom_domains/suffix_list.h).
 date_suffix_list() {
   local made
   made=$(date -u -r "$suffix_list" +%FT%TZ)

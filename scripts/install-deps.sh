@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Installs what berth is built, tested and run with: Debian packages and nothing else.
-# Does nothing where all of them are there. Needs root, or sudo.
+# Installs the Debian packages that berth is built, tested and run with, and nothing else. Does nothing if all of them
+# are installed. Requires root or sudo.
 #   install-deps.sh        what `make build` and `make run` need
-#   install-deps.sh test   what the tests need besides
-#   install-deps.sh image  what `make image` needs besides
-#   install-deps.sh lint   what `make lint` needs besides
-#   install-deps.sh fuzz   what `make fuzz` needs besides
-# With --list behind it, prints the packages' names and installs nothing.
+#   install-deps.sh test   also what the tests need
+#   install-deps.sh image  also what `make image` needs
+#   install-deps.sh lint   also what `make lint` needs
+#   install-deps.sh fuzz   also what `make fuzz` needs
+# If --list is added, it prints the packages' names and installs nothing.
 set -euo pipefail
 
 build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-httplib-dev nlohmann-json3-dev libsqlitecpp-dev
   libsqlite3-dev libyaml-cpp-dev libspdlog-dev prometheus-cpp-dev libcli11-dev
   libargon2-dev libcurl4-openssl-dev libc-ares-dev libjwt-dev libpsl-dev libssl-dev zlib1g-dev libbrotli-dev
   libicu-dev liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev)
-test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chromium)
+test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chromium postgresql-15)
 image=(buildah binutils curl ca-certificates publicsuffix tzdata)
-# Where Node.js is there already, from wherever, it stays.
+# An existing Node.js stays, wherever it comes from.
 command -v npm >/dev/null || test+=(nodejs npm)
-bench_oauth=(wrk postgresql)
+bench_oauth=(wrk postgresql-15)
 command -v npm >/dev/null || bench_oauth+=(nodejs npm)
 command -v go >/dev/null || bench_oauth+=(golang-go)
 lint=(clang-format clang-tidy shellcheck)

@@ -11,9 +11,9 @@ shellcheck "${scripts[@]}" || failed=1
 scripts/check-httplib.sh || failed=1
 scripts/check_modules.py || failed=1
 cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DBERTH_TESTS=ON >/dev/null || exit 1
-cmake --build --preset dev --target berthd >/dev/null || exit 1 # the generated sources
-# clang 14 calls the standard by its working name, doesn't know GCC's warnings or its precompiled headers, and has no
-# std::expected as long as it is modest about its concepts.
+cmake --build --preset dev --target berthd >/dev/null || exit 1  # makes the generated sources
+# clang 14 calls the standard by its working name, doesn't know GCC's warnings or its precompiled headers, and doesn't
+# announce all of its concepts, without which there is no std::expected.
 mkdir -p build/lint
 sed 's/-std=c++23/-std=c++2b -Wno-builtin-macro-redefined -D__cpp_concepts=202002L/; s/-Wno-restrict\|-Wno-maybe-uninitialized\|-Wno-stringop-overflow//g; s/-Winvalid-pch -include [^ ]*//' \
   build/dev/compile_commands.json >build/lint/compile_commands.json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts berthd on its embedded default and says what to try. Ends with Ctrl-C.
+# Starts berthd with its simulated cluster and says what to try. Ctrl-C ends it.
 set -euo pipefail
 berthd=$1 data=$2
 rm -f "$data/berthd.addr" "$data/berthd.metrics.addr"

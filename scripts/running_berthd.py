@@ -25,13 +25,13 @@ class Berthd:
         addresses = [self._data / "berthd.addr", self._data / "berthd.metrics.addr"]
         for file in addresses:
             file.unlink(missing_ok=True)
-        # No configuration of whoever runs this may get into what it shows.
+        # The configuration of whoever runs this must not appear in the output.
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith("BERTH")}
         with open(self._log, "ab") as log:
             self._process = subprocess.Popen(self._command, stderr=log, env=environment)
         limit = time.monotonic() + START_LIMIT_SECONDS
-        # The second file is written last, and a file exists a moment before its line does.
+        # The second file is written last, and a file exists a moment before it has its line.
         while not (addresses[1].exists() and addresses[1].read_text().endswith("\n")):
             if self._process.poll() is not None or time.monotonic() > limit:
                 self.__exit__()

@@ -9,7 +9,7 @@
 
 namespace berth::test {
 
-// An IPv4 or IPv6 address as the system's calls have it. Throws std::invalid_argument.
+// Returns an IPv4 or IPv6 address in the form of the system's calls. Throws std::invalid_argument.
 inline sockaddr_storage socket_address(const std::string& text) {
   sockaddr_storage storage{};
   if (text.find(':') == std::string::npos) {

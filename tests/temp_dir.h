@@ -8,7 +8,7 @@
 
 namespace berth::test {
 
-// A folder of a test's own, gone with it.
+// A directory of the test's own, which is removed at its end.
 class TempDir {
  public:
   TempDir() {
@@ -31,13 +31,13 @@ class TempDir {
     std::ofstream(path_ / name, std::ios::binary) << text;
     return path_ / name;
   }
-  // A shell script that can be run.
+  // Writes an executable shell script and returns its path.
   std::filesystem::path script(const std::string& name, const std::string& text) const {
     const auto file = write(name, "#!/bin/sh\n" + text);
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
     return file;
   }
-  // Empty where there is no such file.
+  // Returns "" if there is no such file.
   std::string read(const std::string& name) const {
     std::ifstream in(path_ / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-// An authenticator of the tests' own (RFC 6238), so that ours isn't checked with the library that
-// it uses.
+// An authenticator of the tests' own (RFC 6238), so that berth's isn't checked with the library
+// that it uses itself.
 namespace berth::test {
 
 inline std::string base32_decoded(std::string_view text) {

@@ -66,20 +66,20 @@ accounts::User user_of(db::Tx& tx, const std::string& id) {
 }
 
 [[noreturn]] void refuse_kind(const char* needed) {
-  throw Error(Code::wrong_token_type, std::string(needed) + " is needed here");
+  throw Error(Code::wrong_token_type, std::string(needed) + " is required here");
 }
 
 Bearer by_session(db::Tx& tx, const std::string& token, const Services& services) {
   const TokenKind kind = kind_of(token);
   if (kind != TokenKind::jwt && kind != TokenKind::unknown)
-    refuse_kind("a session token of POST /api/auth/login");
+    refuse_kind("a session token from POST /api/auth/login");
   return use_session(tx, token, services);
 }
 
 Bearer by_play_session(db::Tx& tx, const std::string& token) {
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::access || kind == TokenKind::refresh)
-    refuse_kind("a session token of an app (st_live_...)");
+    refuse_kind("an app's session token (st_live_...)");
   return use_play_session(tx, token);
 }
 
@@ -97,7 +97,8 @@ Bearer by_session_or_play_session(db::Tx& tx, const std::string& token, const Se
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
   if (kind != TokenKind::play_session)
-    refuse_kind("a session token, of POST /api/auth/login or of an app (st_live_...),");
+    refuse_kind(
+        "a session token from POST /api/auth/login or an app's session token (st_live_...)");
   Bearer bearer = use_play_session(tx, token);
   // A session that has ended only gives access to its own routes, which report the end.
   if (bearer.play->ended_at) throw Error(Code::token_revoked, "the session has ended");
@@ -110,7 +111,7 @@ Bearer by_session_or_access_token(db::Tx& tx, const std::string& token, const Ac
   const TokenKind kind = kind_of(token);
   if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
   if (kind != TokenKind::access)
-    refuse_kind("a session token of POST /api/auth/login or an OAuth access token (at_live_...)");
+    refuse_kind("a session token from POST /api/auth/login or an OAuth access token (at_live_...)");
   Bearer bearer = use_access_token(tx, token, access);
   bearer.user = user_of(tx, bearer.caller->user_id);
   return bearer;
@@ -149,7 +150,7 @@ Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
                     const Services& services) {
   if (!takes_token(access)) return {};
   if (token.empty())
-    throw Error(Code::invalid_token, "a token is needed: Authorization: Bearer <token>");
+    throw Error(Code::invalid_token, "a token is required: Authorization: Bearer <token>");
   switch (access.kind) {
     case Access::Kind::session:
       return by_session(tx, token, services);
@@ -189,7 +190,7 @@ void authenticate(db::Tx& tx, const Access& access, const Services& services, Ca
   if (bearer.play && access.kind == Access::Kind::session_or_play_session &&
       bearer.play->access == play::SessionAccess::read && !is_read(call.http.method))
     throw Error(Code::insufficient_scope,
-                "the user lets this app only read with its session token, and not act as them");
+                "the user allows this app only to read with its session token, not to act as them");
   if (bearer.caller) services.uses.note(bearer.caller->grant_id, tx.now());
   if (bearer.play) services.uses.note(bearer.play->grant_id, tx.now());
   if (bearer.ends_idle) services.session_uses.note(bearer.session_id, tx.now());

@@ -15,18 +15,18 @@ std::optional<std::string_view> credentials(const Request& request, std::string_
 // The token after "Bearer" (RFC 6750, section 2.1); empty if there is none.
 std::string bearer_token(const Request& request);
 
-// Which admin calls an internal route: X-Admin-Actor, or "internal" where it is missing or too
-// long.
+// Returns the name of the admin who calls an internal route: the value of X-Admin-Actor, or
+// "internal" if that is missing or too long.
 std::string admin_actor(const Request& request);
 
-// With spaces between them.
+// Returns the scopes' names, separated by spaces.
 std::string scope_names(const std::vector<Scope>& scopes);
 
 // Whom a token speaks for. Only the fields that the access concerns are set.
 struct Bearer {
   std::optional<accounts::User> user = {};
   std::string session_id = {};
-  bool ends_idle = false;  // the session
+  bool ends_idle = false;  // whether the session ends when it is idle
   std::optional<oauth::Caller> caller = {};
   std::optional<play::Session> play = {};
 };
@@ -35,12 +35,12 @@ struct Bearer {
 Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
                     const Services& services);
 
-// Whether callers show a token: on open routes and below /api/internal/ they don't.
+// Whether callers present a token. On open routes and below /api/internal/ they don't.
 bool takes_token(const Access& access);
 
-// Finds out who calls, and fills in the call's user, session_id, caller and play as far as the
-// route's access says; nothing where it takes no token. Throws invalid_token, wrong_token_type,
-// token_expired, token_revoked, account_suspended, insufficient_scope.
+// Finds out who calls, and sets the call's user, session_id, caller and play as the route's access
+// says; sets nothing if the route takes no token. Throws invalid_token, wrong_token_type,
+// token_expired, token_revoked, account_suspended or insufficient_scope.
 void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call);
 
 }  // namespace berth::api

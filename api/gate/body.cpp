@@ -37,7 +37,7 @@ class BodyReader {
   bool key(std::string& name) {
     auto& fields = open_.back()->get_ref<json::object_t&>();
     const auto [place, is_new] = fields.emplace(std::move(name), nullptr);
-    if (!is_new) throw Error(Code::invalid_json, shown(place->first) + " is there more than once");
+    if (!is_new) throw Error(Code::invalid_json, shown(place->first) + " occurs more than once");
     field_ = &place->second;
     return true;
   }
@@ -83,21 +83,21 @@ json parse_body(std::string_view text) {
   BodyReader reader;
   // The parser takes a NUL for the end, whatever comes behind it.
   if (text.find('\0') != std::string_view::npos || !json::sax_parse(text, &reader))
-    throw Error(Code::invalid_json, "the body is not valid JSON");
+    throw Error(Code::invalid_json, "the body isn't valid JSON");
   return reader.take();
 }
 
 json parse_form_body(std::string_view text) {
   auto form = parse_form(text);
   if (!form)
-    throw Error(Code::invalid_request, "the form can't be decoded, or has more than " +
+    throw Error(Code::invalid_request, "the form can't be decoded or has more than " +
                                            std::to_string(max_form_fields) + " fields");
-  if (!is_utf8(*form)) throw Error(Code::invalid_request, "the form is not UTF-8");
+  if (!is_utf8(*form)) throw Error(Code::invalid_request, "the form isn't valid UTF-8");
   json body = json::object();
   for (auto& [name, value] : *form) {
     // RFC 6749, section 3.2: parameters must not be there more than once.
     if (body.contains(name))
-      throw Error(Code::invalid_request, shown(name) + " is there more than once");
+      throw Error(Code::invalid_request, shown(name) + " occurs more than once");
     body[name] = std::move(value);
   }
   return body;

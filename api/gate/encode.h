@@ -29,7 +29,7 @@ nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& enc
           {"total", page.total}};
 }
 
-// The fields of an object, and beside them the object itself under its name.
+// Returns the fields of an object, and in addition the object itself under the name `name`.
 inline nlohmann::json enveloped(const char* name, const nlohmann::json& object) {
   nlohmann::json body = object;
   body[name] = object;

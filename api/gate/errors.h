@@ -7,7 +7,7 @@
 #include "api/gate/route.h"
 #include "controller/base/error.h"
 
-// The forms that the body of an error can have; only this file knows them (specification,
+// The forms that the body of an error can have; only errors.cpp knows them (specification, section
 // "Errors").
 namespace berth::api {
 

@@ -122,11 +122,11 @@ EventHub::Permit::Permit(EventHub& hub, std::string holder)
     : hub_(hub), holder_(std::move(holder)) {
   const std::lock_guard lock(hub_.mutex_);
   if (hub_.streams_ >= hub_.limits_.streams)
-    throw full(Code::unavailable, "too many streams are open right now; try again later");
+    throw full(Code::unavailable, "too many streams are open at the moment; try again later");
   std::size_t& held = hub_.holders_[holder_];
   if (held >= hub_.limits_.streams_of_one)
     throw full(Code::rate_limited, "at most " + std::to_string(hub_.limits_.streams_of_one) +
-                                       " streams of one user may be open at once");
+                                       " streams of one user may be open at the same time");
   ++held;
   ++hub_.streams_;
 }

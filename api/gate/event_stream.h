@@ -47,8 +47,8 @@ std::string encode_heartbeat();
 // A line that tells the client how long to wait before it resumes a broken stream.
 std::string encode_retry(std::chrono::milliseconds wait);
 
-// The id after which the client wants to continue; nothing for a first connection. Throws
-// malformed_request if it is longer than any id of ours, or contains characters that no id can
+// Returns the id after which the client wants to continue; nothing for a first connection. Throws
+// malformed_request if it is longer than any of berth's ids or contains characters that no id can
 // have.
 std::optional<std::string> last_event_id(const Request& request);
 inline constexpr std::size_t max_event_id_bytes = 128;

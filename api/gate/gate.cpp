@@ -94,7 +94,7 @@ Gate::Gate(const Services& services, HttpMetrics& metrics)
     if (!route->body.empty() && route->check == Check::by_schema)
       validators_.emplace(route, Validator(route->body));
     if (!all_schemas().contains(route->answer.schema))
-      throw std::logic_error("route " + std::string(route->name) + ": no schema " +
+      throw std::logic_error("route " + std::string(route->name) + ": there is no schema " +
                              std::string(route->answer.schema));
   }
 }
@@ -119,7 +119,8 @@ void Gate::handle(const Request& request, Response& response) {
         {{"request_id", passage.request_id}, {"path", request.path}, {"error", failure.what()}});
     reply = reply_to_error(
         passage,
-        Error(Code::internal_error, "berthd failed; its log has request " + passage.request_id));
+        Error(Code::internal_error,
+              "berthd failed; its log has an entry with the request id " + passage.request_id));
   }
   finish(passage, reply, response);
 }
@@ -159,7 +160,7 @@ Reply Gate::answer(Passage& passage) {
   if (match.route->access.kind == Access::Kind::internal) call.admin = admin_actor(request);
   if (const auto repeated = repeated_field(request.headers))
     throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,
-                std::string(*repeated) + " is there more than once");
+                std::string(*repeated) + " was sent more than once");
   Reply reply = run(passage, call);
   passage.caller_is_known = call.user || call.caller || call.play || !call.admin.empty();
   return reply;
@@ -214,7 +215,7 @@ void Gate::take_rate(Passage& passage, const Call& call) {
   if (!passage.rate->allowed)
     throw Error(Code::rate_limited,
                 "at most " + std::to_string(route.rate.limit) + " requests in " +
-                    std::to_string(route.rate.window.count()) + " s; try again later");
+                    std::to_string(route.rate.window.count()) + " s are allowed; try again later");
 }
 
 json Gate::body_of(const Passage& passage) const {

@@ -44,7 +44,7 @@ class Gate {
   const Services& services_;
   HttpMetrics& metrics_;
   Router router_;
-  // Apart, so that a flood from many networks doesn't push out what users and apps have used up.
+  // Two limiters, so that a flood from many networks doesn't push out the counts of users and apps.
   RateLimiter network_limits_;
   RateLimiter caller_limits_;
   InternalSecret internal_secret_;

@@ -9,24 +9,25 @@ namespace berth::api {
 
 // The secret that opens everything below /api/internal/. Thread-safe.
 //
-// The right one always opens, so that nobody who guesses can lock an admin out; what production
-// takes for a secret has at least 128 bits, which nobody guesses. Wrong ones are counted for their
-// network and for all networks, so that guessing is answered with 429 and stands in the log.
+// The right secret always works, so that nobody can lock an admin out by guessing. A secret that
+// production accepts has at least 128 bits, so it can't be guessed. Wrong ones are counted for
+// their network and for all networks, so that guessing is answered with 429 and appears in the log.
 class InternalSecret {
  public:
   static constexpr Rate wrong_of_network{100, std::chrono::minutes(15)};
   static constexpr Rate wrong_of_all{1'000, std::chrono::minutes(15)};
-  static constexpr size_t max_networks = 8'192;  // that are remembered
+  static constexpr size_t max_networks = 8'192;  // the number of networks that are remembered
 
-  // An empty secret opens nothing. Without `limited` wrong ones aren't counted.
+  // An empty secret opens nothing. Wrong secrets are counted only if `limited` is true.
   InternalSecret(const std::string& secret, bool limited);
 
-  // `shown`: the value of x-internal-secret, empty where it wasn't sent. Throws forbidden;
-  // rate_limited with the time to wait, where too many were wrong and this one is, too.
+  // Checks a secret. `shown` is the value of x-internal-secret, or empty if it wasn't sent. Throws
+  // forbidden; or rate_limited, with the time to wait, if this secret is wrong and too many were
+  // wrong before.
   void check(std::string_view shown, const std::string& network, RateLimiter::Time now);
 
  private:
-  const std::string hash_;  // empty where there is no secret
+  const std::string hash_;  // empty if there is no secret
   const bool limited_;
   RateLimiter by_network_{max_networks};
   RateLimiter overall_{1};

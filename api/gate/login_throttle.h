@@ -10,12 +10,12 @@
 
 namespace berth::api {
 
-// Holds off those who guess passwords and codes, without letting them lock an owner out: what is
-// counted are failures, in sliding windows, for the account from this network (guessing), for the
-// network over all accounts (spraying), and for the account over all networks (a botnet); the last
-// one doesn't hold off networks that the account was logged in from before. Nothing is locked: each
-// window empties by itself, and attempts while it is full aren't counted. In memory: a restart
-// forgets it, and a flood of failures writes nothing. Thread-safe.
+// Slows down those who guess passwords and codes, without letting them lock out an account's owner.
+// It counts failures in sliding windows: for the account from one network (guessing), for the
+// network over all accounts (spraying), and for the account over all networks (a botnet). The last
+// count doesn't affect networks from which the account was logged in before. Nothing is locked for
+// good: each window empties by itself, and attempts while it is full aren't counted. The counts are
+// in memory, so a restart loses them, and a flood of failures writes nothing. Thread-safe.
 class LoginThrottle {
  public:
   using Time = RateLimiter::Time;
@@ -23,11 +23,11 @@ class LoginThrottle {
   static constexpr Rate account_from_network{10, std::chrono::minutes(15)};
   static constexpr Rate network{100, std::chrono::minutes(15)};
   static constexpr Rate account_from_strangers{100, std::chrono::hours(1)};
-  // The second factor is guessed by somebody who has the password. Three of a million codes are
-  // right at any time, so that a year of guessing finds one with a chance of two in five.
+  // Only somebody who has the password can guess the second factor. Three of a million codes are
+  // right at any time, so guessing for a year succeeds with a probability of two in five.
   static constexpr Rate code_from_strangers{20, std::chrono::hours(1)};
 
-  // Keys of each table; each takes some 150 bytes, and 8 more for each failure.
+  // Limits of the keys in each table. A key takes about 150 bytes, and 8 more for each failure.
   static constexpr size_t max_networks = 65'536;
   static constexpr size_t max_accounts = 131'072;
   static constexpr size_t max_pairs = 131'072;
@@ -35,21 +35,24 @@ class LoginThrottle {
 
   enum class Secret { password, code };
   struct Attempt {
-    // Whether or not there is such a one; not longer than one can be.
+    // The address or name that was given, whether or not there is such an account. Must not be
+    // longer than one can be.
     std::string account;
-    std::string network;  // accounts::network_of
+    std::string network;  // as accounts::network_of returns it
     bool known_network = false;
   };
 
-  // Counts the attempt as a failure before it is decided, so that many at once don't slip through.
-  // Where it may not be made: how long to wait; nothing is counted, and no key is made.
+  // Counts the attempt as a failure before its result is known, so that many simultaneous attempts
+  // can't exceed the limit. If the attempt isn't allowed, returns how long to wait; then nothing is
+  // counted and no key is created.
   std::optional<std::chrono::seconds> begin(const Attempt& attempt, Secret secret, Time now);
-  // It didn't fail: it isn't counted.
+  // Takes back the count, for an attempt that didn't fail.
   void undo(const Attempt& attempt, Secret secret);
-  // It led to a session: the account's failures from this network are forgotten, too.
+  // Takes back the count, for an attempt that led to a session; the account's earlier failures from
+  // this network are forgotten, too.
   void succeeded(const Attempt& attempt, Secret secret);
 
-  // How many keys are remembered, in all tables.
+  // Returns how many keys are stored in all tables.
   size_t size();
 
  private:
@@ -60,7 +63,7 @@ class LoginThrottle {
   };
   std::vector<Counter> counters(const Attempt& attempt, Secret secret);
 
-  std::mutex begin_mutex_;  // all counters are looked at, and then counted, in one step
+  std::mutex begin_mutex_;  // makes checking and raising all counters one step
   RateLimiter pairs_{max_pairs};
   RateLimiter networks_{max_networks};
   RateLimiter accounts_{max_accounts};

@@ -24,11 +24,11 @@ std::string counted_as(const std::string& method) {
 HttpMetrics::HttpMetrics(prometheus::Registry& registry)
     : requests_(prometheus::BuildCounter()
                     .Name("http_requests_total")
-                    .Help("HTTP requests answered, by method, operation and status.")
+                    .Help("HTTP requests that were answered, by method, operation and status.")
                     .Register(registry)),
       durations_(prometheus::BuildHistogram()
                      .Name("http_request_duration_seconds")
-                     .Help("Seconds from a request that was read to its answer, by operation.")
+                     .Help("Seconds from the end of a request to its answer, by operation.")
                      .Register(registry)) {}
 
 void HttpMetrics::observe(const std::string& given_method, const std::string& route, int code,

@@ -7,6 +7,7 @@
 #include "api/gate/errors.h"
 #include "api/gate/schema.h"
 #include "api/gate/version.h"
+#include "controller/base/lower_case.h"
 
 namespace berth::api {
 namespace {
@@ -101,9 +102,9 @@ json rate_headers() {
   const auto integer = [](const char* text) {
     return json{{"description", text}, {"schema", {{"type", "integer"}}}};
   };
-  return {{"RateLimit-Limit", integer("Requests in the window.")},
-          {"RateLimit-Remaining", integer("Requests left in it.")},
-          {"RateLimit-Reset", integer("Seconds until the oldest request leaves it.")}};
+  return {{"RateLimit-Limit", integer("How many requests are allowed in a time window.")},
+          {"RateLimit-Remaining", integer("How many requests are left in the window.")},
+          {"RateLimit-Reset", integer("Seconds until the oldest request leaves the window.")}};
 }
 
 json responses(const Route& route) {
@@ -125,7 +126,7 @@ json responses(const Route& route) {
     response = {{"description", list}, {"content", content("application/json", schema)}};
     if (http_status == 429) {
       response["headers"] = rate_headers();
-      response["headers"]["Retry-After"] = {{"description", "Seconds to wait."},
+      response["headers"]["Retry-After"] = {{"description", "How many seconds to wait."},
                                             {"schema", {{"type", "integer"}}}};
     }
   }
@@ -152,12 +153,13 @@ json parameters(const Route& route) {
     result.push_back(std::move(entry));
   }
   if (route.idempotency == Idempotency::kept)
-    result.push_back(
-        {{"name", "Idempotency-Key"},
-         {"in", "header"},
-         {"required", false},
-         {"description", "The same key and body give the first answer again, for 24 hours."},
-         {"schema", {{"type", "string"}, {"maxLength", 255}}}});
+    result.push_back({{"name", "Idempotency-Key"},
+                      {"in", "header"},
+                      {"required", false},
+                      {"description",
+                       "If a request is repeated with the same key and body within 24 hours, the "
+                       "first answer is returned."},
+                      {"schema", {{"type", "string"}, {"maxLength", 255}}}});
   return result;
 }
 
@@ -213,10 +215,10 @@ json security_schemes(const std::string& base_url) {
            {{"type", "http"},
             {"scheme", "bearer"},
             {"bearerFormat", "JWT"},
-            {"description", "The token of POST /api/auth/login."}}},
+            {"description", "The session JWT from POST /api/auth/login."}}},
           {"oauth",
            {{"type", "oauth2"},
-            {"description", "Access tokens at_live_…"},
+            {"description", "Access tokens of the form at_live_…"},
             {"flows",
              {{"authorizationCode",
                {{"authorizationUrl", base_url + "/api/oauth/authorize"},
@@ -226,7 +228,9 @@ json security_schemes(const std::string& base_url) {
               {"clientCredentials",
                {{"tokenUrl", base_url + "/api/oauth/token"}, {"scopes", scopes}}}}}}},
           {"play_session",
-           {{"type", "http"}, {"scheme", "bearer"}, {"description", "Session tokens st_live_…"}}},
+           {{"type", "http"},
+            {"scheme", "bearer"},
+            {"description", "Apps' session tokens of the form st_live_…"}}},
           {"internal",
            {{"type", "apiKey"},
             {"in", "header"},
@@ -243,9 +247,7 @@ json openapi(const std::vector<Route>& table, Environment environment,
     if (route.availability == Availability::development_only &&
         environment != Environment::development)
       continue;
-    std::string method(route.method);
-    for (char& c : method) c = char(std::tolower(static_cast<unsigned char>(c)));
-    paths[std::string(route.path)][method] = operation(route);
+    paths[std::string(route.path)][lower_case(route.method)] = operation(route);
   }
   return {{"openapi", "3.1.0"},
           {"info",

@@ -4,7 +4,7 @@
 
 namespace berth::api {
 
-// At most `limit` requests in any window of this length (a sliding log, not buckets).
+// Limits requests to `limit` in any time span of this length (a sliding log, not buckets).
 struct Rate {
   int limit = 0;
   std::chrono::seconds window{60};

@@ -14,20 +14,21 @@
 
 namespace berth::api {
 
-// Sliding-window logs: the times of the latest requests of each key, which names a caller and what
-// is counted, so that "60 per minute" means any 60 seconds. By steady time. Thread-safe.
+// Limits how often something happens for each key, by sliding-window logs: the times of a key's
+// latest requests are stored, so that "60 per minute" holds for any 60 seconds. A key names a
+// caller and what is counted. Times are those of a steady clock. Thread-safe.
 //
-// Strangers choose keys, so memory is bounded whatever they send. A key is kept as a keyed hash of
-// 16 bytes, its times are at most `limit` of 8 bytes, and there are at most `max_keys` of them: one
-// more drops the key that was counted longest ago, whose window ends first. Whoever wants to be
-// rid of a key's count that way has to be counted `max_keys` times under other keys within the
-// window. So keys that are cheap to make (networks) belong into another limiter than those whose
-// counts protect something (accounts).
+// Strangers choose keys, so memory is bounded whatever they send. A key is stored as a keyed hash
+// of 16 bytes, with at most `limit` times of 8 bytes each. There are at most `max_keys` keys; one
+// more removes the key that was counted longest ago. So whoever wants to lose their count has to be
+// counted `max_keys` times under other keys within the window. Keys that are cheap to make
+// (networks) therefore belong into another limiter than keys whose counts protect something
+// (accounts).
 class RateLimiter {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Each takes some 150 bytes, and 8 more for each request in its window.
+  // A key takes about 150 bytes, and 8 more for each request in its window.
   static constexpr size_t default_max_keys = 131'072;
 
   explicit RateLimiter(size_t max_keys = default_max_keys);
@@ -35,24 +36,24 @@ class RateLimiter {
   struct Verdict {
     bool allowed = true;
     int limit = 0;
-    int remaining = 0;             // after this request
+    int remaining = 0;             // requests left after this one
     std::chrono::seconds reset{};  // until the oldest request leaves the window, rounded up
   };
 
-  // Counts a request and says whether it may pass; one that is refused isn't counted and leaves no
-  // key behind. `rate.limit` must be 1 or more.
+  // Counts a request and tells whether it is allowed. A refused request isn't counted, and creates
+  // no key. `rate.limit` must be at least 1.
   Verdict take(std::string_view key, const Rate& rate, Time now);
-  // What take() would say. Counts nothing.
+  // Returns what take() would return, but counts nothing.
   Verdict look(std::string_view key, const Rate& rate, Time now);
 
   // Takes back what the latest take() of this key counted.
   void give_back(std::string_view key);
   void forget(std::string_view key);
 
-  // How many keys are remembered. Each new request drops some whose window is over.
+  // Returns how many keys are stored. Each new request removes some whose window is over.
   size_t size();
-  // How many bytes the remembered keys and the times in their windows take, without what the
-  // allocator adds.
+  // Returns how many bytes the stored keys and the times in their windows take, without the
+  // allocator's overhead.
   size_t bytes();
 
  private:
@@ -69,7 +70,7 @@ class RateLimiter {
   struct Shard {
     std::mutex mutex;
     Logs logs;
-    std::list<const Hash*> by_age;  // by when they were last counted, the oldest first
+    std::list<const Hash*> by_age;  // ordered by when they were last counted, the oldest first
   };
 
   Hash hash(std::string_view key) const;
@@ -78,9 +79,10 @@ class RateLimiter {
   static void drop(Shard& shard, Logs::iterator log);
   static void drop_some_old(Shard& shard, Time now);
 
-  static constexpr size_t shard_count = 16;  // so that request threads seldom wait for one another
+  // Reduces how often request threads wait for one another.
+  static constexpr size_t shard_count = 16;
   const size_t max_keys_of_shard_;
-  const std::string secret_;  // so that nobody can choose keys that collide
+  const std::string secret_;  // keeps callers from choosing keys whose hashes collide
   std::array<Shard, shard_count> shards_;
 };
 

@@ -7,10 +7,11 @@
 
 namespace berth::api {
 
-// The header fields that say who calls, what they send or where it came from mean something only
-// when they are there once (RFC 9110, section 5.3): of two lines, whoever stands before us may have
-// read the other one. Returns the name of such a field that was sent more than once. All other
-// fields are lists, of which each line counts (Accept, Cookie, X-Forwarded-For), or are only shown.
+// Returns the name of a header field that was sent more than once although it must be unique, if
+// there is one. Fields that say who calls, what they send or where it came from are only meaningful
+// once (RFC 9110, section 5.3), because a proxy may have read another of the lines. All other
+// fields are either lists, of which every line counts (Accept, Cookie, X-Forwarded-For), or only
+// shown.
 std::optional<std::string_view> repeated_field(const Headers& headers);
 
 }  // namespace berth::api

@@ -20,8 +20,8 @@
 #include "controller/domain/kernel/scopes.h"
 #include "controller/domain/oauth/oauth.h"
 
-// One row of the table of routes: everything that the gate needs to serve it, and that openapi.json
-// says about it.
+// A row of the table of routes: everything that the gate needs to serve a route and that
+// openapi.json says about it.
 namespace berth::api {
 
 using nlohmann::json;
@@ -37,7 +37,8 @@ struct Access {
     session_or_oauth,
     internal
   } kind = Kind::open;
-  std::vector<Scope> any_of;  // scopes of which an OAuth token needs one; empty: any token will do
+  // Scopes of which an OAuth token needs one; if empty, any token will do.
+  std::vector<Scope> any_of;
 };
 inline Access open_to_all() { return {}; }
 inline Access session() { return {Access::Kind::session, {}}; }
@@ -57,9 +58,9 @@ inline Access jwt_or_oauth(std::vector<Scope> any_of) {
 }
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
-// The form of errors (specification, "Errors"). `simple`: 401 and 403 have the simple form, all
-// others the nested one. `oauth_and_message`: the operation is an OAuth one among those of the
-// account, whose clients look for `message`.
+// The form of errors (specification, section "Errors"). `simple`: 401 and 403 have the simple form,
+// all others the nested one. `oauth_and_message`: for OAuth operations below /api/auth, whose
+// clients read `message`.
 enum class Shape { nested, oauth, oauth_and_message, simple };
 inline bool is_oauth(Shape shape) {
   return shape == Shape::oauth || shape == Shape::oauth_and_message;

@@ -8,18 +8,23 @@
 namespace berth::api {
 
 inline const std::vector<Param> paged = {
-    {.name = "page", .type = "integer", .description = "Counted from 1.", .example = "1"},
+    {.name = "page",
+     .type = "integer",
+     .description = "The number of the page, counted from 1.",
+     .example = "1"},
     {.name = "page_size",
      .type = "integer",
-     .description = "1 to 100; 20 where it is left out.",
+     .description = "How many items a page has, 1 to 100. The default is 20.",
      .example = "20"}};
 
 inline std::vector<Param> paged_by_status() {
   std::vector<Param> params = paged;
-  params.push_back({.name = "status",
-                    .type = "string",
-                    .description = "pending, approved, rejected or withdrawn.",
-                    .example = "pending"});
+  params.push_back(
+      {.name = "status",
+       .type = "string",
+       .description =
+           "Returns only requests with this status: pending, approved, rejected or withdrawn.",
+       .example = "pending"});
   return params;
 }
 

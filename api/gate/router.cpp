@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "controller/base/url.h"
+
 namespace berth::api {
 namespace {
 

@@ -58,7 +58,7 @@ json load() {
   for (const EmbeddedFile& file : schemas::files()) {
     const json content = parse_yaml(file.text, std::string(file.name));
     for (const auto& [name, schema] : content.items()) {
-      if (all.contains(name)) mistake(name, "stands twice");
+      if (all.contains(name)) mistake(name, "is defined twice");
       check_schema(schema, name);
       all[name] = schema;
     }
@@ -85,7 +85,7 @@ json inlined(const json& schema) {
 }  // namespace
 
 void check_schema(const json& schema, const std::string& where) {
-  if (!schema.is_object()) mistake(where, "is no object");
+  if (!schema.is_object()) mistake(where, "isn't an object");
   check_words(schema, where);
   const json properties = schema.value("properties", json::object());
   for (const auto& [name, field] : properties.items()) {
@@ -119,7 +119,7 @@ const json& all_schemas() {
 }
 
 json inlined_schema(std::string_view name) {
-  if (!all_schemas().contains(name)) mistake(std::string(name), "is not there");
+  if (!all_schemas().contains(name)) mistake(std::string(name), "isn't defined");
   return inlined(all_schemas()[std::string(name)]);
 }
 

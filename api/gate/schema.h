@@ -4,24 +4,24 @@
 #include <string>
 #include <string_view>
 
-// The schemas of schemas/*.yaml: JSON Schema draft 7, as far as OpenAPI 3.1 shares it and Validator
+// The schemas in schemas/*.yaml: JSON Schema draft 7, as far as OpenAPI 3.1 shares it and Validator
 // checks it. They check request bodies and are published in openapi.json.
 namespace berth::api {
 
-// What every field of a schema must have, and which keywords one may use, is checked when the
-// first of these is called; a mistake throws std::logic_error, which stops the start.
+// Returns all schemas by name. The first call also checks what each field of a schema must have and
+// which keywords are allowed; a mistake throws std::logic_error, which keeps berthd from starting.
 const nlohmann::json& all_schemas();  // name -> schema
 
-// The schema of this name with each $ref replaced by what it names; ours have no cycles. Throws
-// std::logic_error where there is none.
+// Returns the schema with each $ref replaced by what it refers to; there are no cycles. Throws
+// std::logic_error if there is no schema with this name.
 nlohmann::json inlined_schema(std::string_view name);
 
-// Throws std::logic_error where the schema has a keyword, a type or a format that nobody checks, or
-// a field without a description; `where` names it.
+// Throws std::logic_error, which names `where`, if the schema has a keyword, type or format that
+// Validator doesn't check, or a field without a description.
 void check_schema(const nlohmann::json& schema, const std::string& where);
 
-// Throws std::logic_error where an inlined schema, of a request, takes an array or a map of any
-// size: an array has maxItems, and an object whose names aren't all listed has maxProperties.
+// Throws std::logic_error if an inlined schema of a request accepts an array or map of any size. An
+// array must have maxItems, and an object must have maxProperties unless all its names are listed.
 void check_sizes(const nlohmann::json& schema, const std::string& where);
 
 }  // namespace berth::api

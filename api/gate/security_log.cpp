@@ -34,10 +34,11 @@ constexpr Success successes[] = {
 }  // namespace
 
 SecurityLog::SecurityLog(prometheus::Registry& registry)
-    : events_(prometheus::BuildCounter()
-                  .Name("security_events_total")
-                  .Help("Failed logins, rejected tokens and the like, by kind and reason.")
-                  .Register(registry)) {}
+    : events_(
+          prometheus::BuildCounter()
+              .Name("security_events_total")
+              .Help("Failed logins, rejected tokens and other security events, by kind and reason.")
+              .Register(registry)) {}
 
 // With the mutex held: ends the kind's minute if it is over. True where it wrote a line.
 bool SecurityLog::summarize(SecurityKind kind, Time now) {
@@ -46,7 +47,8 @@ bool SecurityLog::summarize(SecurityKind kind, Time now) {
   const std::uint64_t left_out = current.left_out;
   current = {.began = now};
   if (left_out == 0) return false;
-  log::info("security events were left out", {{"kind", name(kind)}, {"count", left_out}});
+  log::info("security events were left out of the log",
+            {{"kind", name(kind)}, {"count", left_out}});
   return true;
 }
 

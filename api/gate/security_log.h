@@ -15,29 +15,30 @@
 
 namespace berth::api {
 
-// Log lines "security event" at info, and security_events_total{kind,reason}. A flood can't fill
-// the disk: each kind gets `lines_per_minute` lines, each network `lines_of_network` of them, and
-// what is left out is counted in one line behind the minute. The metrics count everything.
-// Thread-safe.
+// Writes log lines "security event" at the level info, and counts
+// security_events_total{kind,reason}. So that a flood can't fill the disk, each kind of event gets
+// at most `lines_per_minute` lines, of which each network gets `lines_of_network`; what was left
+// out is reported in one line after the minute. The metrics count everything. Thread-safe.
 class SecurityLog {
  public:
   using Time = RateLimiter::Time;
   static constexpr int lines_per_minute = 20;
   static constexpr Rate lines_of_network = per_minute(5);
-  static constexpr size_t max_networks = 8'192;  // that are remembered
+  static constexpr size_t max_networks = 8'192;  // the number of networks that are remembered
 
   explicit SecurityLog(prometheus::Registry& registry);
 
   struct Request {
-    std::string address;     // of the caller
+    std::string address;     // the caller's
     std::string_view route;  // the operation's name
     std::string_view request_id;
   };
-  // Counts the event. True where it also wrote a line.
+  // Counts the event. Returns true if it also wrote a line.
   bool note(const SecurityEvent& event, const Request& request,
             Time now = std::chrono::steady_clock::now());
-  // Writes how many events were left out in minutes that are over: one line for each kind. Called
-  // now and then, so that the line comes even if the flood has ended. Returns how many lines.
+  // Writes one line for each kind that says how many events were left out in minutes that are over.
+  // It is called from time to time, so that the line is written even if the flood has ended.
+  // Returns the number of lines.
   int write_summaries(Time now = std::chrono::steady_clock::now());
 
  private:
@@ -56,10 +57,11 @@ class SecurityLog {
   std::array<Minute, kinds> minutes_{};
 };
 
-// What the security log says of a refusal: what the error itself says, or what follows from its
-// code. Nothing for those that don't concern it.
+// Returns the security log's entry for an error: the one in the error, or one that follows from its
+// code. Returns nothing for errors that don't concern security.
 std::optional<SecurityEvent> security_event_of(const Error& error);
-// And of what an operation, or the form of a page, has done by that name.
+// Returns the security log's entry for the success of an operation with this name, or of a form of
+// the hosted pages; nothing if it doesn't concern security.
 std::optional<SecurityEvent> security_event_of_success(std::string_view operation);
 
 }  // namespace berth::api

@@ -72,10 +72,11 @@ struct Services {
   std::string base_url;  // the issuer, without a slash at its end
   std::string internal_secret;
   bool rate_limits = true;
-  std::vector<AddressRange> trusted_proxies;  // whose X-Forwarded-For counts
+  std::vector<AddressRange> trusted_proxies;  // the proxies whose X-Forwarded-For is believed
   Duration session_lifetime = std::chrono::hours(24);
   ReservedNames reserved_names = {};
-  // Without use, a login by the API and one in a browser end after this; nothing: they don't.
+  // How long a login through the API, and one in a browser, may be idle before it ends. If empty,
+  // there is no limit.
   std::optional<Duration> jwt_idle_timeout = {};
   std::optional<Duration> browser_idle_timeout = {};
   accounts::SignupBonus signup_bonus;
@@ -87,13 +88,13 @@ struct Services {
   LoginThrottle& login_throttle;
   // Returns the new key's id; throws if that fails.
   std::function<std::string()> rotate_session_key;
-  // Where streams wait for commits.
+  // The place where streams wait for commits.
   std::shared_ptr<EventHub> events = std::make_shared<EventHub>();
   // The public URL of a deployment's host: scheme, host and port.
   std::function<std::string(const std::string& host)> url_of;
 
   std::function<std::string()> kubernetes_state;  // simulated, connected or unreachable
-  // Ids of deployments on the cluster without a row.
+  // Returns the ids of deployments that have objects on the cluster but no row in the database.
   std::function<std::vector<std::string>()> orphans;
   // Answers from memory. The result is empty if no container was started. If the function is empty,
   // the health is unknown.

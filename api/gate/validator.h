@@ -9,21 +9,21 @@
 
 namespace berth::api {
 
-// How many errors a check reports; it looks at nothing more once it has found so many.
+// How many errors a check reports. It stops after it has found this many.
 inline constexpr size_t max_reported_errors = 20;
 
 // Checks values against a schema of schemas/*.yaml.
 class Validator {
  public:
-  // Throws std::logic_error where there is no schema of this name.
+  // Throws std::logic_error if there is no schema with this name.
   explicit Validator(std::string_view schema_name);
   ~Validator();
   Validator(Validator&&) noexcept;
 
-  // What is wrong with `value`, by field; nothing is wrong where it is empty. A reason says what
-  // the field must be. Fields in fields, items of arrays and names in maps are written with dots
-  // ("surfaces.0.impressions"), long names cut. The size of an array or object is checked first;
-  // one that is too large isn't looked into. Thread-safe.
+  // Returns what is wrong with `value`, by field; an empty result means that nothing is. A reason
+  // says what the field must be. Fields inside others, items of arrays and names in maps are
+  // written with dots ("surfaces.0.impressions"), and long names are cut. The size of an array or
+  // object is checked first, and one that is too large isn't examined further. Thread-safe.
   Details check(const nlohmann::json& value) const;
 
  private:

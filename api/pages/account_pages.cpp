@@ -1,4 +1,4 @@
-// The visitor's own account.
+// The pages of the visitor's own account.
 #include "api/pages/page.h"
 #include "api/resources/accounts/deletion.h"
 #include "api/resources/accounts/new_password.h"
@@ -15,13 +15,13 @@ Values session_values(const accounts::SessionInfo& session, const std::string& c
   Values values(Values::type::object);
   values.set("id", session.id);
   values.set("address", session.address);
-  values.set("user_agent", session.user_agent.empty() ? "An unnamed program" : session.user_agent);
+  values.set("user_agent", session.user_agent.empty() ? "Unknown program" : session.user_agent);
   values.set("since", in_words(session.created_at));
   values.set("current", flag(session.id == current));
   return values;
 }
 
-// Read anew: what the form has just changed shows.
+// Reads the account again, so that the page shows what the form has just changed.
 Page account_page(const Visit& visit) {
   return visit.services.db.read([&](db::Tx& tx) {
     const accounts::User user = accounts::find(tx, visit.user().id).value_or(visit.user());
@@ -43,7 +43,7 @@ Page account_page(const Visit& visit) {
   });
 }
 
-// Does it, and shows the account with what was done, or with the reason why not.
+// Runs `work` and shows the account, with what was done or with the reason why it was refused.
 template <typename Work>
 Page change(Visit& visit, const std::string& done, Work&& work) {
   return unless_refused(
@@ -58,13 +58,13 @@ Page change(Visit& visit, const std::string& done, Work&& work) {
 
 }  // namespace
 
-// Where somebody lands who types the platform's address.
+// The page for visitors who enter the platform's address.
 Page show_home(Visit&) { return go_to("/account"); }
 
 Page show_account(Visit& visit) { return account_page(visit); }
 
 Page rename(Visit& visit) {
-  return change(visit, "Your username is changed.", [&] {
+  return change(visit, "Your username was changed.", [&] {
     visit.visitor->user = visit.services.db.write([&](db::Tx& tx) {
       return accounts::rename(tx, visit.user().id, visit.field("username"),
                               visit.services.reserved_names);
@@ -73,7 +73,7 @@ Page rename(Visit& visit) {
 }
 
 Page change_password(Visit& visit) {
-  return change(visit, "Your password is changed, and your other sessions have ended.", [&] {
+  return change(visit, "Your password was changed, and your other sessions have ended.", [&] {
     api::change_password(visit.user(),
                          {.current = visit.field("current_password"),
                           .fresh = visit.field("new_password"),
@@ -86,7 +86,7 @@ Page change_password(Visit& visit) {
 Page resend_verification(Visit& visit) {
   const Services& services = visit.services;
   const std::string where = whereabouts_of_mail(services);
-  return change(visit, "The mail is on its way." + (where.empty() ? "" : " " + where), [&] {
+  return change(visit, "We have sent you a mail." + (where.empty() ? "" : " " + where), [&] {
     services.db.write([&](db::Tx& tx) {
       accounts::resend_verification(tx, visit.user(), services.keys, services.base_url);
     });
@@ -104,7 +104,7 @@ Page delete_account(Visit& visit) {
   return unless_refused(
       [&] {
         api::delete_account(visit.user(), visit.field("password"), visit.address, visit.services);
-        Page page = message("Your account is deleted", {"Farewell."});
+        Page page = message("Your account was deleted", {"Farewell."});
         page.session = "";
         return page;
       },

@@ -5,7 +5,7 @@
 namespace berth::api::pages {
 namespace {
 
-// The newest hundred: those behind them show when these are decided.
+// Shows the newest hundred. Older ones appear after some of these are decided.
 Page requests_page(const Visit& visit) {
   Page page = {.title = "Scope requests", .content = "scope_requests"};
   visit.services.db.read([&](db::Tx& tx) {
@@ -16,7 +16,7 @@ Page requests_page(const Visit& visit) {
       const auto app = apps::find(tx, request.app_id);
       Values entry(Values::type::object);
       entry.set("id", request.id);
-      entry.set("app_name", app ? app->app_name : "an app that is gone");
+      entry.set("app_name", app ? app->app_name : "a deleted app");
       if (const auto owner = app ? accounts::find(tx, app->owner_id) : std::nullopt)
         entry.set("owner", owner->username);
       if (app && app->website_url) entry.set("website", *app->website_url);
@@ -50,13 +50,13 @@ Page decide(Visit& visit, const char* done, Work&& work) {
 Page show_scope_requests(Visit& visit) { return requests_page(visit); }
 
 Page approve_scopes(Visit& visit) {
-  return decide(visit, "The request is approved.",
+  return decide(visit, "The request was approved.",
                 [&](db::Tx& tx) { apps::approve(tx, visit.field("id"), actor(visit)); });
 }
 
 Page reject_scopes(Visit& visit) {
   constexpr size_t max_reason = 1000;
-  return decide(visit, "The request is rejected.", [&](db::Tx& tx) {
+  return decide(visit, "The request was rejected.", [&](db::Tx& tx) {
     const std::string reason = visit.field("reason");
     if (reason.empty() || reason.size() > max_reason)
       throw invalid_field("reason", "must have 1 to 1000 characters");

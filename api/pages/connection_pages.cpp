@@ -23,7 +23,7 @@ Values session_values(const connections::Connection& connection) {
   return values;
 }
 
-// Empty: no limit.
+// Returns nothing, which means no limit, if the text is empty.
 std::optional<std::int64_t> typed_limit(const std::string& text) {
   if (text.empty()) return std::nullopt;
   std::int64_t limit = -1;
@@ -69,7 +69,7 @@ Page limit_app(Visit& visit) {
           connections::set_daily_spend_limit(tx, visit.user().id, visit.field("app_id"), limit);
         });
         Page page = connections_page(visit);
-        page.values.set("done", limit ? "The limit is set." : "There is no limit any more.");
+        page.values.set("done", limit ? "The limit was set." : "There is no limit now.");
         return page;
       },
       [&] { return connections_page(visit); });
@@ -85,7 +85,7 @@ Page change_session_access(Visit& visit) {
         });
         Page page = connections_page(visit);
         page.values.set("done", *access == play::SessionAccess::full
-                                    ? "The app may act as you."
+                                    ? "The app may act as you now."
                                     : "The app can’t act as you any more.");
         return page;
       },
@@ -99,7 +99,7 @@ Page disconnect_app(Visit& visit) {
           connections::disconnect(tx, visit.user().id, visit.field("app_id"));
         });
         Page page = connections_page(visit);
-        page.values.set("done", "The app has no access any more.");
+        page.values.set("done", "The app has no access to your account any more.");
         return page;
       },
       [&] { return connections_page(visit); });

@@ -1,4 +1,4 @@
-// An app asks the visitor for access (RFC 6749, section 4.1.1, in a browser).
+// The page on which an app asks the visitor for access (RFC 6749, section 4.1.1, in a browser).
 #include <array>
 
 #include "api/pages/page.h"
@@ -14,8 +14,8 @@ constexpr std::array parameters = {
     "response_type", "client_id",      "redirect_uri",          "scope",
     "state",         "code_challenge", "code_challenge_method", "response_mode"};
 
-// To the app's redirect URI, which is registered, with the answer, the state and who answers
-// (RFC 9207).
+// Redirects to the app's registered redirect URI, with the answer, the state and the issuer (RFC
+// 9207).
 Page back_to_app(const Visit& visit, const AuthorizationQuestion& question,
                  RedirectParameters answer) {
   if (question.state) answer.emplace_back("state", *question.state);
@@ -29,26 +29,26 @@ Page error_to_app(const Visit& visit, const AuthorizationQuestion& question, con
       {{"error", std::string(name(error.code))}, {"error_description", error.what()}});
 }
 
-// What must not be sent to the redirect URI is said here (RFC 6749, section 4.1.2.1).
+// Shows errors that must not be sent to the redirect URI (RFC 6749, section 4.1.2.1).
 Page broken(const Error& error) {
   Page page =
-      message("This app’s request is broken",
-              {"The app that sent you here did something wrong: " + std::string(error.what()) + ".",
-               "Nothing was given to it. Tell the people who make it."});
+      message("This app’s request isn’t valid",
+              {"The app that sent you here made a mistake: " + std::string(error.what()) + ".",
+               "The app got no access. Please tell its makers about this."});
   page.status = 400;
   return page;
 }
 
-// For form-action: browsers hold the redirect that answers the form against it, too. A source of
-// the policy (CSP 3, section 2.3.1), which is an origin or a scheme. Empty where the URI has
-// neither.
+// Returns the source that the policy form-action has to allow, since browsers apply it also to the
+// redirect that answers the form: an origin or a scheme (CSP 3, section 2.3.1). Empty if the URI
+// has neither.
 std::string form_target(const std::string& redirect_uri) {
   if (const auto url = parse_url(redirect_uri); url && url->is_web()) return url->origin();
   const std::string scheme = redirect_uri.substr(0, redirect_uri.find(':'));
   return apps::is_private_use_scheme(scheme) ? scheme + ":" : "";
 }
 
-// Where the visitor goes back to, as they would recognize it.
+// Returns the place that the visitor returns to, in a form that they would recognize.
 std::string destination(const std::string& redirect_uri) {
   const auto url = parse_url(redirect_uri);
   return url && url->is_web() ? url->authority() : "the app on this device";
@@ -74,7 +74,7 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
   page.values.set("scopes", scope_values(scopes));
   page.values.set("parameters", hidden);
   if (app.session_tokens) {
-    // As the user chose before, where they did.
+    // The page preselects what the user chose before.
     const play::SessionAccess access = visit.services.db.read(
         [&](db::Tx& tx) { return connections::session_access(tx, visit.user().id, app.id); });
     const bool acts = access == play::SessionAccess::full;
@@ -125,8 +125,8 @@ Page show_consent(Visit& visit) {
 
 namespace {
 
-// The user allows what the page showed. Where it showed no session and the app asks for one by now,
-// nothing is given, and the page shows what it asks for.
+// Grants what the page has shown. If the page didn't offer a session and the app asks for one by
+// now, nothing is granted, and the page is shown again with what the app asks for.
 Page allow(const Visit& visit, const AuthorizationQuestion& question) {
   const bool without_session = !visit.field("without_session").empty();
   const auto access = visit.field("session_access") == "full" ? play::SessionAccess::full
@@ -145,9 +145,9 @@ Page allow(const Visit& visit, const AuthorizationQuestion& question) {
   if (changed) {
     const auto scopes = oauth::asked_scopes(*changed, visit.user(), question.request);
     if (!scopes) return error_to_app(visit, question, scopes.error());
-    return refused(
-        consent_page(visit, question, visit.form, *changed, *scopes),
-        Error(Code::invalid_state, "the app has changed what it asks for; look at it again"));
+    return refused(consent_page(visit, question, visit.form, *changed, *scopes),
+                   Error(Code::invalid_state,
+                         "the app has changed what it asks for; please look at it again"));
   }
   if (!*code) return error_to_app(visit, question, code->error());
   return back_to_app(visit, question, {{"code", (*code)->code}});

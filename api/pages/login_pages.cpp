@@ -1,4 +1,4 @@
-// Logging in and out, and registration.
+// Logging in, logging out, and registration.
 #include <nlohmann/json.hpp>
 
 #include "api/pages/page.h"
@@ -14,9 +14,9 @@ namespace {
 
 constexpr Duration pending_lifetime = std::chrono::minutes(5);
 
-// Whose password was right a moment ago, sealed for the second step: the password itself is never
-// sent back. It is bound to the browser's form cookie, and to the password's hash, so that it ends
-// with the password.
+// Returns who has just entered the right password, encrypted for the second step, so that the
+// password itself is never sent back. It is bound to the browser's form cookie and to the
+// password's hash, so that it becomes invalid when the password changes.
 std::string pending_of(const Visit& visit, const accounts::Credentials& account) {
   const nlohmann::json content = {
       {"user", account.user_id},
@@ -45,7 +45,7 @@ Page login_page(const Visit& visit, const std::string& next, const std::string& 
   page.values.set("next", next);
   page.values.set("email", email);
   page.values.set("register_link", with_parameter("/register", "next", next));
-  // A refusal goes to the app at once, as the answer to this form.
+  // If the user refuses, the answer to this form is a redirect to the app.
   const Asking asking = asking_in(visit, next);
   page.form_target = asking.form_target;
   if (!asking.app_name.empty()) page.values.set("app_name", asking.app_name);
@@ -120,7 +120,7 @@ Page log_in_by_code(Visit& visit) {
                                              .idle_timeout = visit.services.browser_idle_timeout},
                                             visit.services));
       },
-      // As it came: a wrong code makes it no younger.
+      // The value is returned unchanged, so that a wrong code doesn't extend its life.
       [&] { return code_page(visit, visit.field("pending")); });
 }
 
@@ -154,11 +154,12 @@ Page registered_page(const Visit& visit, const std::string& email) {
   const std::string login = with_parameter("/login", "next", safe_next(visit.field("next")));
   const auto link = verification_link(visit, email);
   if (!link)
-    return message("Look into your mailbox",
-                   {"We wrote to " + email +
-                        ". The link in that mail verifies your address; it works for a day.",
-                    "You can log in right away."},
-                   login, "Log in");
+    return message(
+        "Look into your mailbox",
+        {"We wrote to " + email +
+             ". Open the link in the mail to verify your address. The link works for a day.",
+         "You can log in now."},
+        login, "Log in");
   Page page = message(
       "Verify your address",
       {whereabouts_of_mail(visit.services), "This is the link of the mail to " + email + ":"},

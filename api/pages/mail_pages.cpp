@@ -1,4 +1,4 @@
-// What the links in mails lead to.
+// The pages that links in mails lead to.
 #include "api/pages/page.h"
 #include "api/resources/accounts/new_password.h"
 #include "controller/domain/lifecycle/passwords.h"
@@ -6,7 +6,8 @@
 namespace berth::api::pages {
 namespace {
 
-// The token is used up by a button, not by the link: programs that look at mail follow links.
+// The token is used up by pressing a button and not by opening the link, because programs that scan
+// mail open links.
 Page token_page(std::string title, std::string_view content, const std::string& token) {
   Page page = {.title = std::move(title), .content = content};
   page.values.set("token", token);
@@ -18,8 +19,8 @@ bool is_about_token(const Error& error) { return error.details.contains("token")
 Page dead_link(const Error& error, const std::string& what_to_do, const std::string& link,
                const std::string& link_text) {
   Page page = message("This link doesn’t work any more",
-                      {"It was used, or it is too old, or a part of it is missing.", what_to_do},
-                      link, link_text);
+                      {"The link was used before, is too old, or is incomplete.", what_to_do}, link,
+                      link_text);
   page.status = 422;
   page.event = security_event_of(error);
   return page;
@@ -45,7 +46,8 @@ Page verify_email(Visit& visit) {
   } catch (const Error& error) {
     if (!is_about_token(error)) throw;
     return dead_link(error,
-                     "If your address isn’t verified yet, your account sends you another mail.",
+                     "If your address isn’t verified yet, you can ask for another mail on the page "
+                     "of your account.",
                      "/account", "To your account");
   }
   return message("Your address is verified", {"Thank you."}, "/account", "To your account");
@@ -76,11 +78,12 @@ Page reset_password(Visit& visit) {
     api::reset_password(token, visit.field("password"), visit.services);
   } catch (const Error& error) {
     if (is_about_token(error))
-      return dead_link(error, "Ask for another mail.", "/forgot-password", "Forgotten password");
+      return dead_link(error, "You can ask for another mail.", "/forgot-password",
+                       "Forgotten password");
     return refused(token_page("Choose a new password", "reset_password", token), error);
   }
   Page page =
-      message("The password is changed", {"You are logged out everywhere."}, "/login", "Log in");
+      message("Your password was changed", {"You are logged out everywhere."}, "/login", "Log in");
   page.session = "";
   return page;
 }

@@ -45,10 +45,10 @@ std::string whereabouts_of_mail(const Services& services) {
 }
 
 Page refused(Page page, const Error& error) {
-  // 401 would ask the browser for credentials of its own.
+  // With 401, the browser would ask for credentials itself.
   page.status = status(error.code) == 401 ? 422 : status(error.code);
   std::string text = error.what();
-  // A field's name as people write it: "referral code".
+  // The field's name is written as people write it, such as "referral code".
   if (const auto field = error.details.begin();
       field != error.details.end() && text.starts_with(field->first))
     std::replace(text.begin(), text.begin() + std::ptrdiff_t(field->first.size()), '_', ' ');
@@ -60,7 +60,8 @@ Page refused(Page page, const Error& error) {
 }
 
 std::string safe_next(const std::string& next) {
-  // It becomes a header (Location): a line's end, or what else no URL has, isn't followed.
+  // The path is sent in a header (Location), so line ends and other characters that no URL contains
+  // are refused.
   const bool is_plain =
       std::ranges::all_of(next, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   if (is_plain && next.starts_with("/api/oauth/authorize?")) return next;
@@ -91,7 +92,7 @@ std::string in_words(Instant at) {
 std::string_view in_words(Scope scope) {
   switch (scope) {
     case Scope::profile_read:
-      return "see your username, your tier and when you play";
+      return "see your username, your tier, and when you use the app";
     case Scope::points_read:
       return "see how many points you have";
     case Scope::points_spend:
@@ -99,14 +100,14 @@ std::string_view in_words(Scope scope) {
     case Scope::points_transfer:
       return "send your points to other users";
     case Scope::points_award:
-      return "nothing any more: only admins award points";
+      return "nothing any more: only admins can award points";
     case Scope::app_balance_read:
       return "see how many points the app itself has";
     case Scope::deploy_manage:
-      return "run, change and delete the containers of your app, which can cost its points";
+      return "run, change and delete your app’s containers, which can cost the app’s points";
     case Scope::campaigns_manage:
     case Scope::campaign_write:
-      return "make and change ad campaigns of your app, which cost its points";
+      return "create and change ad campaigns of your app, which cost the app’s points";
   }
   return "";
 }

@@ -17,7 +17,7 @@ namespace {
 
 enum class Who { anybody, user, admin };
 
-const Rate shown = per_minute(120);  // pages that one network may look at
+const Rate shown = per_minute(120);  // page views from one network
 const Rate sent = per_minute(20);    // forms of one kind
 
 bool wants_html(const Request& request) {
@@ -35,7 +35,7 @@ Page refuse(int status, const std::string& title, const std::string& text) {
 struct Pages::Row {
   std::string_view method;
   std::string_view path;
-  std::string_view name;  // in the metrics
+  std::string_view name;  // in metrics
   Who who;
   Page (*run)(Visit&);
 };
@@ -87,7 +87,7 @@ const Pages::Row* Pages::find(const Request& request) {
 
 namespace {
 
-// Whether it is one source of a policy and no more: an origin or a scheme (CSP 3, section 2.3.1).
+// Whether the text is exactly one source of a policy: an origin or a scheme (CSP 3, section 2.3.1).
 bool is_source(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) != 0 || std::string_view("+-.:/[]").contains(char(c)));
@@ -128,14 +128,14 @@ void show(const Visit& visit, Page page, Response& response) {
   response.body = render(page.content, page.values);
 }
 
-// The page of a row, or why it isn't shown.
+// Returns the page of a row, or the page that says why it can't be shown.
 Page answer(Visit& visit, Who who, Page (*run)(Visit&)) {
   if (who != Who::anybody && !visit.visitor) {
     const std::string path(visit.http.path);
     return go_to(visit.http.method == "POST" ? "/login" : with_parameter("/login", "next", path));
   }
   if (who == Who::admin && !visit.user().is_admin)
-    return refuse(403, "Not for you", "This page is for admins of the platform.");
+    return refuse(403, "No access", "This page is for admins of the platform.");
   try {
     return run(visit);
   } catch (const Error& error) {
@@ -148,8 +148,8 @@ std::string refusal_of_form(const Visit& visit) {
   const bool ours = is_same_origin(visit.http) && visit.form.count("csrf") == 1 &&
                     equal_in_constant_time(visit.field("csrf"), expected);
   return ours ? ""
-              : "The form is too old, or didn’t come from here. Go back, reload the page and "
-                "send it again. Cookies have to be allowed.";
+              : "The form is too old, or wasn’t sent from this site. Go back, reload the page and "
+                "send it again. Your browser must accept cookies from this site.";
 }
 
 }  // namespace
@@ -178,7 +178,7 @@ bool Pages::handle(const Request& request, Response& response) {
     response = Response();
     response.status = 500;
     response.content_type = "text/plain; charset=utf-8";
-    response.body = "berthd failed; its log has request " + request_id + "\n";
+    response.body = "berthd failed; its log has an entry with the request id " + request_id + "\n";
   }
   response.add_header("X-Request-Id", request_id);
   metrics_.observe(std::string(request.method), std::string(row->name), response.status,
@@ -231,13 +231,13 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   if (is_form)
     if (auto form = parse_form(request.body); form && is_utf8(*form)) visit.form = std::move(*form);
   if (!verdict.allowed) {
-    page = refuse(429, "Too many requests", "Wait a little, and try again.");
+    page = refuse(429, "Too many requests", "Wait a moment, then try again.");
     page.retry_after = verdict.reset;
   } else if (const auto repeated = repeated_field(request.headers)) {
     page = refuse(400, "That didn’t work",
                   "Your browser sent " + std::string(*repeated) + " more than once.");
   } else if (!is_utf8(request.query)) {
-    page = refuse(400, "That didn’t work", "The address of this page is broken.");
+    page = refuse(400, "That didn’t work", "The address of this page isn’t valid.");
   } else if (const std::string why = is_form ? refusal_of_form(visit) : ""; !why.empty()) {
     page = refuse(403, "Please try again", why);
     page.event = {.kind = SecurityKind::form_rejected, .reason = "wrong_form_token"};
@@ -247,7 +247,8 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   if (!page.event && is_form && page.status < 400) page.event = security_event_of_success(row.name);
   if (page.event) note(*page.event);
   if (page.session) {
-    // A new form cookie with each session: what was planted before doesn't outlive the login.
+    // Each new session gets a new form cookie, so that one that somebody planted becomes useless at
+    // login.
     visit.form_id = random_token("");
     response.add_header("Set-Cookie", cookies_.set_form(visit.form_id));
     response.add_header("Set-Cookie",

@@ -8,13 +8,14 @@
 
 namespace berth::api::pages {
 
-// The hosted pages: login, registration, consent, the account, an admin's list of scope requests.
-// HTML from the server, without scripts; each form has a token. Thread-safe.
+// The hosted pages: login, registration, consent, the account, and an admin's list of scope
+// requests. They are HTML made by the server, without scripts; each form has a token. Thread-safe.
 class Pages {
  public:
-  // Throws std::logic_error where a template is wrong.
+  // Throws std::logic_error if a template is wrong.
   Pages(const Services& services, HttpMetrics& metrics);
-  // Whether the request was for a page: then it is answered. Throws nothing.
+  // Answers the request and returns true if it is for a hosted page; otherwise returns false.
+  // Throws nothing.
   bool handle(const Request& request, Response& response);
 
  private:

@@ -4,13 +4,13 @@
 
 namespace berth::api::pages {
 
-// A QR code (ISO/IEC 18004) for an SVG path in a square of `size` units, with the quiet zone of
+// A QR code (ISO/IEC 18004) as an SVG path in a square of `size` units, including the quiet zone of
 // four modules around it.
 struct QrCode {
   int size = 0;
-  std::string path;  // of the dark modules: M, h, v and z with numbers
+  std::string path;  // draws the dark modules with the commands M, h, v and z
 };
-// Throws std::runtime_error where the text is too long for one.
+// Throws std::runtime_error if the text is too long for a QR code.
 QrCode qr_code(const std::string& text);
 
 }  // namespace berth::api::pages

@@ -4,17 +4,18 @@
 #include <string>
 #include <string_view>
 
-// The HTML of the hosted pages: Mustache templates in html/, where {{name}} is a value with & < > "
-// and ' escaped. Templates put values into text and into double-quoted attributes alone, and have
-// no way to leave one unescaped: {{{name}}}, {{&name}} and other delimiters stop the start.
+// The HTML of the hosted pages: Mustache templates in html/, where {{name}} is replaced by a value
+// with & < > " and ' escaped. Templates put values only into text and into double-quoted
+// attributes. They can't leave a value unescaped: {{{name}}}, {{&name}} and other delimiters keep
+// berthd from starting.
 namespace berth::api::pages {
 
 using Values = kainjow::mustache::data;
 
-// Throws std::logic_error where a template could leave a value unescaped, or can't be parsed.
+// Throws std::logic_error if a template could leave a value unescaped or can't be parsed.
 void check_templates();
-// `content` is the name of a template without its ending; it stands inside the layout, and both
-// see `values`.
+// Returns the HTML of a page: the template `content`, named without its ending, inside the layout.
+// Both see `values`.
 std::string render(std::string_view content, Values values);
 const std::string& stylesheet();
 

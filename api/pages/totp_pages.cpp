@@ -1,4 +1,4 @@
-// The second factor: on, off, recovery codes.
+// Turning the second factor on and off, and its recovery codes.
 #include "api/pages/page.h"
 #include "api/pages/qr_code.h"
 #include "api/resources/accounts/sign_in.h"
@@ -8,7 +8,7 @@
 namespace berth::api::pages {
 namespace {
 
-// The form asks for the password where the session's last proof is too old.
+// The form asks for the password if the session's last proof is too old.
 void set_ask_password(const Visit& visit, Page& page) {
   const bool is_fresh = visit.services.db.read(
       [&](db::Tx& tx) { return accounts::has_fresh_proof(tx, visit.visitor->session_id); });
@@ -80,7 +80,7 @@ Page enable_totp(Visit& visit) {
       },
       [&] {
         if (visit.user().totp_enabled) return enabled_page(visit);
-        // The same secret: it is in the authenticator by now.
+        // The page shows the same secret again, because the authenticator has it by now.
         return setup_page(visit, services.db.read([&](db::Tx& tx) {
           return two_factor::pending(tx, visit.user(), services.keys);
         }));
@@ -96,7 +96,7 @@ Page disable_totp(Visit& visit) {
                            .code = visit.field("code"),
                            .address = visit.address},
                           services);
-        return message("The second factor is off", {"Login asks for your password alone."},
+        return message("The second factor is off", {"Logging in requires only your password now."},
                        "/account", "Back to the account");
       },
       [&] { return enabled_page(visit); });

@@ -15,11 +15,12 @@
 namespace berth::api {
 namespace {
 
-// How long a refused connection is kept for its caller to read why, and how many of them.
+// How long a refused connection is kept open, so that its caller can read the refusal, and how many
+// of them are kept.
 constexpr std::chrono::milliseconds refused_kept_for{1000};
 constexpr std::size_t max_refused = 64;
-// When descriptors or memory run out, the connection stays in the backlog and poll() would report
-// it again at once.
+// If descriptors or memory run out, the connection stays in the backlog, and poll() would report it
+// again at once.
 constexpr std::chrono::milliseconds exhausted_pause{50};
 constexpr std::chrono::seconds complaint_interval{60};
 
@@ -55,7 +56,7 @@ void Acceptor::run() {
   listener_.socket = Descriptor();
 }
 
-// False: the system is short of something, see errno.
+// Returns false if the system lacks a resource; errno says which.
 bool Acceptor::accept_one() {
   Descriptor connection{accept4(socket(), nullptr, nullptr, SOCK_CLOEXEC)};
   if (!connection.valid()) {
@@ -79,7 +80,7 @@ void Acceptor::close_refused() {
 }
 
 void Acceptor::pause(int reason) {
-  // The kept ones are the first that can be done without.
+  // Connections that were refused already are the first to be given up.
   refused_.clear();
   const auto now = std::chrono::steady_clock::now();
   if (now >= next_complaint_) {

@@ -6,7 +6,8 @@
 namespace berth::api {
 namespace {
 
-// A burst leaves threads behind; these stay, the others end after this time without work.
+// A burst of connections leaves threads behind. This many stay; the others end after this time
+// without work.
 constexpr std::size_t kept_threads = 16;
 constexpr std::chrono::seconds idle_lifetime{30};
 
@@ -55,7 +56,7 @@ bool ConnectionPool::wait_until_empty(Deadline deadline) {
   return emptied_.wait_until(lock, deadline, [&] { return serving_ + waiting_.size() == 0; });
 }
 
-// False: the thread is to end.
+// Returns false if the thread should end.
 bool ConnectionPool::wait_for_connection(std::unique_lock<std::mutex>& lock) {
   const auto wake = [&] { return stopping_ || !waiting_.empty(); };
   while (!arrived_.wait_for(lock, idle_lifetime, wake) && threads_.size() <= kept_threads) {

@@ -15,25 +15,27 @@
 
 namespace berth::api {
 
-// One thread for each open connection. Threads are made when connections come and end when they
-// had nothing to do for a while, but for a few. All functions may be called from any thread.
+// Runs each open connection on a thread of its own. Threads are started when connections arrive,
+// and end after some idle time, except for a few. All functions may be called from any thread.
 class ConnectionPool {
  public:
   using Connection = std::unique_ptr<ConnectionTable::Entry>;
   using Serve = std::function<void(Connection connection)>;
 
-  // `serve` runs on a thread of the pool until its connection is over, and throws nothing.
+  // `serve` is called on a thread of the pool, returns when its connection is over, and throws
+  // nothing.
   explicit ConnectionPool(Serve serve);
   // Waits until every connection is over.
   ~ConnectionPool();
   ConnectionPool(const ConnectionPool&) = delete;
   ConnectionPool& operator=(const ConnectionPool&) = delete;
 
-  // Never blocks. False, and `connection` untouched, where the system has no thread left. How many
-  // there may be is the ConnectionTable's to say.
+  // Hands a connection to a thread. Never blocks. Returns false, and leaves `connection` as it is,
+  // if the system can't start another thread. The ConnectionTable limits how many connections there
+  // are.
   bool submit(Connection& connection);
 
-  // Waits until no connection is left; false when some are at the deadline.
+  // Waits until no connection is left. Returns false if some are left at the deadline.
   bool wait_until_empty(Deadline deadline);
 
  private:
@@ -51,7 +53,7 @@ class ConnectionPool {
   std::size_t serving_ = 0;
   bool stopping_ = false;
   Threads threads_;
-  Threads ended_;  // to be joined
+  Threads ended_;  // have ended and must be joined
 };
 
 }  // namespace berth::api

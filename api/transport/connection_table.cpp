@@ -16,8 +16,8 @@ ConnectionTable::Entry::Entry(ConnectionTable& table, Descriptor socket, std::st
       network_(network),
       since_(Clock::now().time_since_epoch().count()) {}
 
-// The descriptor is closed after this, so that for_each() never meets another connection that got
-// the same number.
+// The descriptor is closed after this, so that for_each() never meets another connection with the
+// same number.
 ConnectionTable::Entry::~Entry() {
   const std::lock_guard lock(table_.mutex_);
   network_.entries.erase(place_);
@@ -75,7 +75,7 @@ std::size_t ConnectionTable::limit_of(const Network& network, const std::string&
   return network.known > 0 ? limits_.of_network : std::max<std::size_t>(limits_.of_network / 2, 1);
 }
 
-// With the lock held. False: the newcomer is to be refused.
+// The caller holds the lock. Returns false if the new connection has to be refused.
 bool ConnectionTable::make_room(Network& network, const std::string& address) {
   if (network.staying() >= limit_of(network, address) &&
       !displace(victim_in(network, network, nullptr)))
@@ -92,7 +92,7 @@ ConnectionTable::Entry* ConnectionTable::victim(const Network& newcomers) const 
   return best;
 }
 
-// The better one of `best` and those of the network.
+// Returns the one that should be displaced first: `best`, or a connection of this network.
 ConnectionTable::Entry* ConnectionTable::victim_in(const Network& network, const Network& newcomers,
                                                    Entry* best) const {
   const auto rank = [](const Entry& entry) {
@@ -117,15 +117,16 @@ bool ConnectionTable::may_displace(const Entry& entry, const Network& newcomers,
   return age >= (silent ? limits_.silent_patience : limits_.patience);
 }
 
-// With the lock held. False where there is none, or too many are on their way out.
+// The caller holds the lock. Returns false if there is no connection to displace, or too many are
+// leaving already.
 bool ConnectionTable::displace(Entry* entry) {
   if (entry == nullptr || leaving_ >= max_leaving) return false;
   entry->leaving_ = true;
   ++entry->network_.leaving;
   ++leaving_;
   ++displaced_;
-  // The reading half alone where no answer is under way: a request that arrives at this very moment
-  // is still answered.
+  // Only the receiving half is closed if no answer is being sent, so that a request which arrives
+  // at this moment is still answered.
   const Activity activity = entry->activity_;
   const bool both = activity == Activity::sending || activity == Activity::ending;
   ::shutdown(entry->socket(), both ? SHUT_RDWR : SHUT_RD);

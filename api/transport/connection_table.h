@@ -17,51 +17,54 @@
 
 namespace berth::api {
 
-// What an open connection is at, in the order in which those of one kind are closed for others.
+// What an open connection is doing. If connections have to be closed to make room, those with an
+// earlier value are closed first.
 enum class Activity {
-  waiting,  // for its next request
-  ending,   // answered for the last time, waits for the other side to close
-  reading,  // a request arrives
-  sending,  // an answer leaves
-  // These are never closed for others.
-  handling,   // a request is complete: it waits for a handler, or one runs
-  streaming,  // an answer goes on
+  waiting,  // waits for its next request
+  ending,   // has sent its last answer and waits for the other side to close
+  reading,  // receives a request
+  sending,  // sends an answer
+  // Connections with the following activities are never closed to make room.
+  handling,   // a request is complete and waits for a handler, or a handler runs
+  streaming,  // sends an answer that goes on
 };
 
 struct ConnectionLimits {
   std::size_t total = 1024;
-  // Of one network (berth::network_of), and half of it as long as none of its connections has sent
-  // a valid token. 0: no limit but the total.
+  // The limit for one network (berth::network_of). Networks of which no connection has sent a valid
+  // token get half of it. 0 means that only the total is limited.
   std::size_t of_network = 0;
-  // Addresses that stand for many callers, such as a trusted proxy's: only the total limits them.
+  // Addresses that stand for many callers, such as that of a trusted proxy. Only the total limits
+  // their connections.
   std::vector<AddressRange> shared_addresses = {};
-  // A newcomer takes the place of a connection of its own network only if that one has been at the
-  // same for this long, or waits since it was opened for longer than `silent_patience`. Connections
-  // of networks that have more are closed at once.
+  // A new connection displaces one of its own network only if that one has been in the same
+  // activity for longer than `patience`, or has sent nothing since it was opened for longer than
+  // `silent_patience`. Connections of networks that have more connections are displaced at once.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
   std::chrono::milliseconds silent_patience = std::chrono::seconds(1);
 };
 
-// All open connections, counted by network, and who has to leave for whom when there are too many.
+// All open connections, counted by network, and the choice of which one is closed to make room for
+// another.
 //
-// Over its network's limit, a newcomer takes the place of one of that network. Over the total, it
-// takes the place of one of the network that has most. Connections that wait for a request are
-// closed first, then those that are ending, then those whose request or answer is under way; of the
-// same kind those that never sent a valid token first, and the oldest of them. Where nothing can be
-// closed, the newcomer is refused, but for a few places that are kept for networks that have none.
-// All functions may be called from any thread.
+// If a network has reached its limit, its new connection displaces another one of that network. If
+// the total is reached, it displaces one of the network with the most connections. Connections that
+// wait for a request are displaced first, then those that are ending, then those that receive a
+// request or send an answer; among equals, those that never sent a valid token come first, and the
+// oldest of them. If none can be displaced, the new connection is refused, except that a few places
+// are reserved for networks without connections. All functions may be called from any thread.
 class ConnectionTable {
  private:
   struct Network;
 
  public:
-  // Connections above `total` that networks which have none may get.
+  // The number of connections above `total` that networks without a connection may get.
   static constexpr std::size_t reserved = 16;
-  // Closed connections leave when their threads notice; while so many haven't, newcomers are
-  // refused.
+  // A displaced connection leaves when its thread notices. While this many haven't left yet, new
+  // connections are refused.
   static constexpr std::size_t max_leaving = 64;
 
-  // One open connection, in the table for as long as it exists.
+  // One open connection. It is in the table as long as this object exists.
   class Entry {
    public:
     Entry(ConnectionTable& table, Descriptor socket, std::string address, Network& network);
@@ -70,13 +73,13 @@ class ConnectionTable {
     Entry& operator=(const Entry&) = delete;
 
     int socket() const { return socket_.get(); }
-    // Numeric, see peer_address().
+    // The numeric address, as peer_address() returns it.
     const std::string& address() const { return address_; }
     Activity activity() const { return activity_; }
     void set_activity(Activity activity);
-    // It sent a valid token.
+    // Records that the connection has sent a valid token.
     void set_known();
-    // It has to make room: the answer that is under way is its last.
+    // Whether the connection was displaced. The answer that it is sending, if any, is its last.
     bool is_leaving() const { return leaving_; }
 
    private:
@@ -87,9 +90,9 @@ class ConnectionTable {
     Descriptor socket_;
     const std::string address_;
     Network& network_;
-    std::list<Entry*>::iterator place_;  // in the network's list
+    std::list<Entry*>::iterator place_;  // position in the network's list
     std::atomic<Activity> activity_ = Activity::waiting;
-    std::atomic<Clock::rep> since_;  // the activity's begin
+    std::atomic<Clock::rep> since_;  // when the activity began
     std::atomic<bool> spoke_ = false;
     std::atomic<bool> known_ = false;
     std::atomic<bool> leaving_ = false;
@@ -99,17 +102,17 @@ class ConnectionTable {
   ConnectionTable(const ConnectionTable&) = delete;
   ConnectionTable& operator=(const ConnectionTable&) = delete;
 
-  // Never blocks. Takes the connection over, closing another one where that is needed; nothing, and
-  // `connection` untouched, where it is to be refused.
+  // Adds a connection to the table and takes it over, displacing another one if necessary. Returns
+  // nothing, and leaves `connection` as it is, if it has to be refused. Never blocks.
   std::unique_ptr<Entry> admit(Descriptor& connection);
 
-  // The connection of an entry that can't be served; the entry ends.
+  // Removes an entry that can't be served and returns its connection.
   Descriptor take_back(std::unique_ptr<Entry> entry);
 
-  // Calls it for each connection. It must not block.
+  // Calls `call`, which must not block, for each connection.
   void for_each(const std::function<void(const Entry&)>& call) const;
   std::size_t size() const;
-  // Connections that were closed for others, since the start.
+  // The number of connections that were displaced since the start.
   std::uint64_t displaced() const { return displaced_; }
 
  private:
@@ -117,7 +120,7 @@ class ConnectionTable {
     std::string name;
     std::list<Entry*> entries;
     std::size_t leaving = 0;
-    std::size_t known = 0;  // that sent a valid token
+    std::size_t known = 0;  // how many have sent a valid token
     std::size_t staying() const { return entries.size() - leaving; }
   };
 
@@ -131,8 +134,8 @@ class ConnectionTable {
 
   const ConnectionLimits limits_;
   mutable std::mutex mutex_;
-  std::map<std::string, Network, std::less<>> networks_;  // those that have connections
-  std::size_t size_ = 0;                                  // leaving ones included
+  std::map<std::string, Network, std::less<>> networks_;  // only networks that have connections
+  std::size_t size_ = 0;                                  // including those that are leaving
   std::size_t leaving_ = 0;
   std::atomic<std::uint64_t> displaced_ = 0;
 };

@@ -5,18 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "controller/base/url.h"
+
 namespace berth::api {
-namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-}  // namespace
-
 bool same_name(std::string_view a, std::string_view b) {
   return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
@@ -37,26 +28,6 @@ bool Headers::mentions(std::string_view name, std::string_view text) const {
   return std::ranges::any_of(fields_, [&](const Field& field) {
     return same_name(field.name, name) && field.value.find(text) != std::string_view::npos;
   });
-}
-
-std::optional<std::string> percent_decode(std::string_view text, Plus plus) {
-  std::string decoded;
-  decoded.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '+' && plus == Plus::is_blank) {
-      decoded += ' ';
-    } else if (text[i] != '%') {
-      decoded += text[i];
-    } else {
-      if (text.size() - i < 3) return std::nullopt;
-      const int high = hex_digit(text[i + 1]);
-      const int low = hex_digit(text[i + 2]);
-      if (high < 0 || low < 0) return std::nullopt;
-      decoded += static_cast<char>(high * 16 + low);
-      i += 2;
-    }
-  }
-  return decoded;
 }
 
 std::optional<Query> parse_form(std::string_view text) {

@@ -12,25 +12,27 @@
 
 namespace berth::api {
 
-// The fields of a request, in the order in which they came. It owns nothing: names and values point
-// into the text that was parsed. Names compare without case (RFC 9110, 5.1).
+// The header fields of a request, in the order in which they were sent. The class owns no text:
+// names and values point into the text that was parsed. Names are compared without regard to case
+// (RFC 9110, section 5.1).
 class Headers {
  public:
   struct Field {
     std::string_view name;
-    std::string_view value;  // as sent, without the blanks around it; never CR, LF or NUL
+    std::string_view value;  // as sent, without surrounding blanks; never contains CR, LF or NUL
   };
 
   void add(std::string_view name, std::string_view value) { fields_.push_back({name, value}); }
   void clear() { fields_.clear(); }
 
-  // The value of the first field of that name.
+  // Returns the value of the first field with that name.
   std::optional<std::string_view> find(std::string_view name) const;
-  // The same, and "" where there is none.
+  // Returns the value of the first field with that name, or "" if there is none.
   std::string_view get(std::string_view name) const { return find(name).value_or(""); }
-  // How often it was sent: a field that decides who the caller is should be there once.
+  // Returns how many fields have that name. A field that decides who the caller is should occur
+  // once.
   std::size_t count(std::string_view name) const;
-  // Whether one of the fields of that name has `text` in it.
+  // Whether a field with that name contains `text`.
   bool mentions(std::string_view name, std::string_view text) const;
 
   std::size_t size() const { return fields_.size(); }
@@ -41,73 +43,70 @@ class Headers {
   std::vector<Field> fields_;
 };
 
-// Names of fields, schemes of credentials and media types compare like this, without case.
+// Compares field names, authentication schemes or media types, without regard to case.
 bool same_name(std::string_view a, std::string_view b);
 
-// Decoded names and values. A name that was sent twice is in it twice, in its order.
+// Decoded names and values. A name that was sent twice occurs twice, in the order of the values.
 using Query = std::multimap<std::string, std::string, std::less<>>;
 
-// What a '+' stands for: a blank in a query and in a form, itself in a path.
-enum class Plus { is_blank, is_plus };
-
-// Undoes percent-encoding (RFC 3986, 2.1). Nothing when a '%' isn't followed by two hexadecimal
-// digits. The outcome may hold any byte, NUL and invalid UTF-8 too.
-std::optional<std::string> percent_decode(std::string_view text, Plus plus);
-
-// How many fields a query or a form may have; no route takes more than ten.
+// How many fields a query or a form may have. No route uses more than ten.
 inline constexpr std::size_t max_form_fields = 256;
 
-// Reads a query or a body of application/x-www-form-urlencoded: `a=1&b=x+y`. Nothing when it isn't
-// properly encoded or has more than max_form_fields fields; reading ends where that is seen. The
-// outcome may hold any byte, as percent_decode() says.
+// Parses a query or a body of the type application/x-www-form-urlencoded, such as `a=1&b=x+y`.
+// Returns nothing if it isn't properly encoded or has more than max_form_fields fields; parsing
+// stops there. The result may contain any byte, as with percent_decode().
 std::optional<Query> parse_form(std::string_view text);
 
-// Whether names and values are UTF-8.
+// Whether all names and values are valid UTF-8.
 bool is_utf8(const Query& query);
 
-// A complete request: the body was read before the handler runs. Every view in it is valid as long
-// as the handler runs; a stream that goes on afterwards copies what it needs.
+// A complete request; its body has been read before the handler is called. Views in it are valid
+// until the handler returns, so a stream that goes on afterwards must copy what it needs.
 struct Request {
-  std::string_view method;  // a token, as sent: methods are case-sensitive
-  std::string_view path;    // still percent-encoded, from '/' to before '?'; or "*" (OPTIONS)
+  std::string_view method;  // a token, as sent; methods are case-sensitive
+  std::string_view path;    // still percent-encoded, from '/' up to '?'; or "*" (OPTIONS)
   std::string_view raw_query;
   Query query;
   Headers headers;
-  std::string_view host;            // of the Host field or the absolute target; may have a port
-  std::string_view remote_address;  // numeric, without port; an IPv4 one in IPv4's form
-  std::string body;                 // raw, whatever its Content-Type; chunks are put together
+  std::string_view host;  // from the Host field or the absolute target; may include a port
+  std::string_view remote_address;  // numeric, without a port; IPv4 addresses in IPv4's notation
+  std::string body;                 // as sent, whatever its Content-Type; chunks are joined
 };
 
 enum class Next {
   more,
   end,
-  break_off,  // the connection ends without the answer's end, so that the caller misses something
+  // The connection is closed before the answer's end, so that the caller notices that something is
+  // missing.
+  break_off,
 };
 
-// Where a stream writes. Each call sends at once and blocks until the kernel took the data, at most
-// for the write timeout; false: the caller is gone or too slow, end the stream.
+// What a stream writes to. Each call sends its data at once and blocks until the kernel has taken
+// it, at most for the write timeout. Returns false if the caller is gone or too slow; the stream
+// should then end.
 using Sink = std::function<bool(std::string_view)>;
 
-// The body of an answer that goes on for long: server-sent events, logs. It is called again and
-// again on the connection's thread, without a handler slot, until it returns Next::end, the caller
-// goes away or the server shuts down; then it is destroyed. One call may wait for news, but for no
-// longer than `stream_step`, so that the other two are noticed. What it throws cuts the answer off.
+// The body of an answer that goes on, such as server-sent events or logs. It is called repeatedly
+// on the connection's thread, without occupying a handler slot, until it returns Next::end, the
+// caller goes away, or the server shuts down; then it is destroyed. A call may wait for news for at
+// most `stream_step`, so that the other two are noticed. An exception from it cuts the answer off.
 using Stream = std::function<Next(const Sink&)>;
 inline constexpr std::chrono::milliseconds stream_step{1000};
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-// An answer. Its header names must be tokens and its values free of control characters: an answer
-// that breaks this is replaced by a 500, so that nobody's input can start a header or a body of its
-// own. Content-Length, Transfer-Encoding, Connection, Keep-Alive, Date and Content-Type are the
-// server's to send.
+// An answer. Header names must be tokens and values must not contain control characters; an answer
+// that breaks this rule is replaced by a 500, so that no input can inject a header or a body. The
+// server itself sends Content-Length, Transfer-Encoding, Connection, Keep-Alive, Date and
+// Content-Type.
 struct Response {
   int status = 200;  // 200 to 599
   std::string content_type = {};
   Fields headers = {};
   std::string body = {};
   Stream stream = {};  // instead of `body`
-  // The request had a valid token: its network may have more connections (ConnectionTable).
+  // Whether the request had a valid token; if so, its network may have more connections
+  // (ConnectionTable).
   bool caller_is_known = false;
 
   void add_header(std::string name, std::string value) {

@@ -52,12 +52,13 @@ Version parse_version(std::string_view text) {
   if (text == "HTTP/1.0") return Version::http_1_0;
   if (text.size() == 8 && text.starts_with("HTTP/") && is_digit(text[5]) && text[6] == '.' &&
       is_digit(text[7])) {
-    throw Refusal(505, "HTTP/1.1 and HTTP/1.0 are spoken here");
+    throw Refusal(505, "only HTTP/1.1 and HTTP/1.0 are supported");
   }
   throw Refusal(400, "the request line is malformed");
 }
 
-// RFC 9112, 3.2: origin-form, absolute-form (whose authority outranks the Host field) or "*".
+// RFC 9112, section 3.2: origin-form; absolute-form, whose authority takes precedence over the Host
+// field; or "*".
 void parse_target(std::string_view target, Request& request) {
   constexpr std::array<std::string_view, 2> schemes = {"http://", "https://"};
   for (const std::string_view scheme : schemes) {
@@ -80,7 +81,7 @@ void parse_target(std::string_view target, Request& request) {
   request.raw_query = target.substr(request.path.size() + 1);
   auto query = parse_form(request.raw_query);
   if (!query)
-    throw Refusal(400, "the query is not properly percent-encoded, or has too many parameters");
+    throw Refusal(400, "the query isn't properly percent-encoded or has too many parameters");
   request.query = std::move(*query);
 }
 
@@ -108,14 +109,14 @@ void parse_field(std::string_view line, Headers& headers) {
     throw Refusal(400, "a header field is malformed");
   }
   const std::string_view value = trimmed(line.substr(colon + 1));
-  if (!is_field_value(value)) throw Refusal(400, "a header field has control characters");
+  if (!is_field_value(value)) throw Refusal(400, "a header field contains control characters");
   if (headers.size() == max_header_fields) throw Refusal(431, "there are too many header fields");
   headers.add(line.substr(0, colon), value);
 }
 
 std::size_t parse_content_length(std::string_view value) {
   if (value.empty() || !std::ranges::all_of(value, is_digit)) {
-    throw Refusal(400, "Content-Length is not a number");
+    throw Refusal(400, "Content-Length isn't a number");
   }
   std::size_t length = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
@@ -125,8 +126,8 @@ std::size_t parse_content_length(std::string_view value) {
   return length;
 }
 
-// RFC 9112, 6.1 and 6.3, on the strict side: whatever could make a proxy before us see another end
-// of the body is refused.
+// Follows RFC 9112, sections 6.1 and 6.3, strictly: everything is refused that could make a proxy
+// in front of berthd see another end of the body.
 void parse_framing(const Headers& headers, RequestHead& head) {
   const auto transfer = headers.find("Transfer-Encoding");
   const std::size_t lengths = headers.count("Content-Length");
@@ -140,13 +141,13 @@ void parse_framing(const Headers& headers, RequestHead& head) {
   }
   if (!transfer) return;
   if (head.version == Version::http_1_0) {
-    throw Refusal(400, "HTTP/1.0 has no Transfer-Encoding");
+    throw Refusal(400, "HTTP/1.0 doesn't support Transfer-Encoding");
   }
   if (headers.count("Transfer-Encoding") > 1) {
     throw Refusal(400, "Transfer-Encoding was sent more than once");
   }
   if (!equal_ignoring_case(*transfer, "chunked")) {
-    throw Refusal(501, "the only transfer coding understood is chunked");
+    throw Refusal(501, "the only supported transfer coding is chunked");
   }
   head.framing = Framing::chunked;
 }
@@ -165,15 +166,16 @@ void parse_host(Version version, Request& request) {
 }
 
 void parse_body_conditions(const Request& request, RequestHead& head) {
-  // A compressed body could be a thousand times its size on the wire, and nothing here needs one.
+  // A decompressed body could be a thousand times as large as what was sent, and no route needs
+  // compression.
   for (const auto& [name, value] : request.headers) {
     if (equal_ignoring_case(name, "Content-Encoding") && !value.empty() &&
         !equal_ignoring_case(value, "identity")) {
-      throw Refusal(415, "compressed bodies are not accepted");
+      throw Refusal(415, "compressed bodies aren't supported");
     }
     if (!equal_ignoring_case(name, "Expect") || head.version == Version::http_1_0) continue;
     if (!equal_ignoring_case(value, "100-continue")) {
-      throw Refusal(417, "the only expectation understood is 100-continue");
+      throw Refusal(417, "the only supported expectation is 100-continue");
     }
     head.expectation = Expectation::continue_100;
   }
@@ -199,7 +201,7 @@ std::size_t head_size(std::string_view text, std::size_t& scanned) {
       return 0;
     }
     const auto at = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-    if (at == 0 || text[at - 1] != '\r') throw Refusal(400, "a line does not end with CR LF");
+    if (at == 0 || text[at - 1] != '\r') throw Refusal(400, "a line doesn't end with CR LF");
     scanned = at + 1;
     if (text.substr(0, scanned).ends_with("\r\n\r\n")) return scanned;
   }
@@ -229,7 +231,8 @@ RequestHead parse_head(std::string_view head, Request& request) {
       parsed.persistence = Persistence::close;
     }
   }
-  // HTTP/1.0 keeps connections only on request (RFC 9112, appendix C.2.2); nobody needs that now.
+  // In HTTP/1.0, connections stay open only on request (RFC 9112, appendix C.2.2), which isn't
+  // supported.
   if (parsed.version == Version::http_1_0) parsed.persistence = Persistence::close;
   return parsed;
 }

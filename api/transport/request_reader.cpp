@@ -8,12 +8,13 @@ namespace berth::api {
 namespace {
 
 constexpr std::size_t initial_buffer_bytes = 8 * 1024;
-// A body's memory grows with what came, not with what its Content-Length promises.
+// The memory for a body grows with what has arrived, not with what Content-Length announces.
 constexpr std::size_t body_step_bytes = 64 * 1024;
-// What a connection's buffer keeps between two requests; a rare large one does not hold memory for
-// hours.
+// How much of the buffer a connection keeps between two requests, so that a rare large one doesn't
+// occupy memory for hours.
 constexpr std::size_t kept_bytes = 64 * 1024;
-// The line before a chunk: sixteen digits and an extension, which nobody uses and all must skip.
+// The longest line in front of a chunk: sixteen digits and extensions, which nobody uses but which
+// have to be skipped.
 constexpr std::size_t max_chunk_line_bytes = 256;
 
 constexpr std::string_view line_end = "\r\n";
@@ -39,7 +40,8 @@ Io RequestReader::fill(Deadline deadline) {
 }
 
 void RequestReader::need_input(Deadline deadline) {
-  // Looked at here too: whoever always has a byte ready would never be told to wait.
+  // The deadline is checked here too, because a caller who always has another byte ready never
+  // causes a wait.
   if (std::chrono::steady_clock::now() >= deadline) {
     throw Refusal(408, "the request took too long");
   }
@@ -65,7 +67,7 @@ Io RequestReader::await(std::chrono::milliseconds patience) {
 }
 
 void RequestReader::take_head(Deadline deadline) {
-  // RFC 9112, 2.2: an empty line before a request is to be ignored.
+  // An empty line before a request is ignored (RFC 9112, section 2.2).
   while (input().size() < line_end.size()) need_input(deadline);
   if (input().starts_with(line_end)) consume(line_end.size());
 
@@ -132,7 +134,7 @@ void RequestReader::read_sized_body(std::size_t size, std::string& body, Deadlin
   }
 }
 
-// RFC 9112, 7.1.
+// See RFC 9112, section 7.1.
 void RequestReader::read_chunked_body(std::string& body, Deadline deadline) {
   while (true) {
     const std::size_t size = read_chunk_size(deadline);
@@ -143,7 +145,7 @@ void RequestReader::read_chunked_body(std::string& body, Deadline deadline) {
   skip_trailers(deadline);
 }
 
-// The line's text stays in the buffer until the next read.
+// The returned line is valid until the next read.
 std::string_view RequestReader::read_line(std::size_t limit, const Refusal& too_long,
                                           Deadline deadline) {
   std::size_t end;
@@ -151,7 +153,7 @@ std::string_view RequestReader::read_line(std::size_t limit, const Refusal& too_
     if (input().size() >= limit) throw too_long;
     need_input(deadline);
   }
-  if (end == 0 || input()[end - 1] != '\r') throw Refusal(400, "a line does not end with CR LF");
+  if (end == 0 || input()[end - 1] != '\r') throw Refusal(400, "a line doesn't end with CR LF");
   const std::string_view line = input().substr(0, end - 1);
   consume(end + 1);
   return line;

@@ -15,38 +15,37 @@
 namespace berth::api {
 
 struct RequestLimits {
-  std::size_t header_bytes;        // the head as a whole
-  std::size_t body_bytes;          // after the chunks are put together
+  std::size_t header_bytes;        // for the whole head
+  std::size_t body_bytes;          // for the body, without the framing of chunks
   std::chrono::milliseconds time;  // from a request's first byte to its last
-  // Whoever reads a body that is larger than small_body_bytes waits for one of these slots and
-  // holds it until release_body(). Thousands of connections that each send half of a large body
-  // would fill the memory otherwise. Must outlive the reader.
+  // Slots for bodies larger than small_body_bytes. A reader waits for one before it reads such a
+  // body and keeps it until release_body(); otherwise thousands of connections that each send half
+  // of a large body could fill the memory. Must outlive the reader.
   Slots& large_bodies;
 };
 inline constexpr std::size_t small_body_bytes = 64 * 1024;
 
-// The connection ended in the middle of a request: nobody is there to read an answer.
+// The connection ended in the middle of a request, so that nobody would read an answer.
 struct ConnectionLost {};
 
-// Reads requests off one connection, one after the other, each under one deadline as a whole, so
-// that a caller who sends a byte now and then is cut off like one who sends nothing. Input that
-// came early (pipelining) waits for its turn. Not for several threads.
+// Reads one request after another from a connection. Each has one deadline for all of it, so that a
+// caller who sends a byte now and then is cut off like one who sends nothing. Input that arrives
+// early (pipelining) is kept. Not thread-safe.
 class RequestReader {
  public:
   RequestReader(int socket, RequestLimits limits);
   RequestReader(const RequestReader&) = delete;
   RequestReader& operator=(const RequestReader&) = delete;
 
-  // Whether input is already there that belongs to the next request.
+  // Whether input of the next request has already been read.
   bool has_input() const { return begin_ != end_; }
-  // Waits for the first byte of a request. `closed` and `timed_out` as in receive().
+  // Waits for the first byte of a request. Returns closed and timed_out as receive() does.
   Io await(std::chrono::milliseconds patience);
-  // Reads the request that has begun into `request`, whose views then point into this reader, up
-  // to the next call. Throws Refusal (408 when time is up, 413, 431 and those of parse_head) and
-  // ConnectionLost.
-  // A large body that finds no slot until the deadline is refused with 503.
+  // Reads the request that has begun into `request`, whose views point into this reader until the
+  // next call. Throws ConnectionLost, and Refusal: 408 after the deadline, 413, 431, 503 if a large
+  // body got no slot before the deadline, and what parse_head() throws.
   RequestHead read(Request& request);
-  // Says that the caller has freed the body which read() gave.
+  // Tells that the caller has freed the body which read() returned.
   void release_body() { large_body_.reset(); }
 
  private:
@@ -64,7 +63,7 @@ class RequestReader {
   void skip_trailers(Deadline deadline);
 
   int socket_;
-  std::chrono::milliseconds patience_{0};  // what the socket was told last
+  std::chrono::milliseconds patience_{0};  // the value that was last set on the socket
   RequestLimits limits_;
   std::unique_ptr<Slots::Slot> large_body_;
   std::vector<char> buffer_;

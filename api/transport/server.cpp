@@ -22,10 +22,10 @@
 namespace berth::api {
 namespace {
 
-// After the grace: for threads to notice that their connections were cut off.
+// How long after the grace threads may take to notice that their connections were cut off.
 constexpr std::chrono::milliseconds cut_off_time{900};
 
-// One open connection; lives on the stack of its thread.
+// One open connection, which lives on the stack of its thread.
 struct Connection {
   Connection(ConnectionTable::Entry& listed, const ServerOptions& options, Slots& large_bodies)
       : entry(listed),
@@ -48,13 +48,13 @@ struct Connection {
   Persistence persistence = Persistence::keep_alive;
 };
 
-// process_request() calls back on the same thread and says nothing about the connection.
+// process_request() calls back on the same thread without saying which connection it is about.
 thread_local Connection* answering = nullptr;
 
 }  // namespace
 
-// httplib writes the answers. It neither accepts connections, because its loop ends on errors that
-// pass, nor reads requests, see ServerStream.
+// httplib writes the answers. It doesn't accept connections, because its loop ends at errors that
+// pass, and it doesn't read requests, see ServerStream.
 class Server::Impl final : private httplib::Server {
  public:
   Impl(ServerOptions options, api::Handler handler);
@@ -92,7 +92,7 @@ class Server::Impl final : private httplib::Server {
   std::atomic<std::size_t> open_streams_ = 0;
   std::atomic<std::uint64_t> refused_requests_ = 0;
   ConnectionTable table_;
-  ConnectionPool pool_;  // the last: its threads use everything above
+  ConnectionPool pool_;  // last, because its threads use everything above
 };
 
 Server::Impl::Impl(ServerOptions options, api::Handler handler)
@@ -117,13 +117,13 @@ int Server::Impl::bind() {
       options_.host, options_.port,
       render_busy(rendered(503, "the server has too many open connections"), options_.headers),
       [this](Descriptor& connection) { return take(connection); });
-  // httplib writes streams only as long as it believes to listen.
+  // httplib writes streams only while it believes that it is listening.
   svr_sock_ = acceptor_->socket();
   return acceptor_->port();
 }
 
 void Server::Impl::run() {
-  if (!acceptor_) throw std::logic_error("bind() comes before run()");
+  if (!acceptor_) throw std::logic_error("bind() must be called before run()");
   acceptor_->run();
 }
 
@@ -131,7 +131,8 @@ Drained Server::Impl::shutdown(std::chrono::seconds grace) {
   draining_ = true;
   if (acceptor_) acceptor_->stop();
   table_.for_each([](const ConnectionTable::Entry& entry) {
-    // The reading half alone: a request that arrives at this very moment is still answered.
+    // Only the receiving half is closed, so that a request which arrives at this moment is still
+    // answered.
     if (entry.activity() == Activity::waiting) ::shutdown(entry.socket(), SHUT_RD);
   });
   if (pool_.wait_until_empty(after(grace))) return Drained::all;
@@ -157,7 +158,8 @@ ServerCounters Server::Impl::counters() const {
           .refused_requests = refused_requests_};
 }
 
-// On the acceptor's thread. False: `socket` is as it was and to be refused.
+// Runs on the acceptor's thread. Returns false, and leaves `socket` as it was, if the connection
+// has to be refused.
 bool Server::Impl::take(Descriptor& socket) {
   ConnectionPool::Connection connection = table_.admit(socket);
   if (!connection) return false;
@@ -172,7 +174,7 @@ void Server::Impl::serve(ConnectionTable::Entry& entry) try {
   Connection connection(entry, options_, large_bodies_);
   serve_requests(connection);
 } catch (const std::exception& error) {
-  log::error("a connection was given up", {{"reason", error.what()}});
+  log::error("a connection was abandoned", {{"reason", error.what()}});
 }
 
 void Server::Impl::serve_requests(Connection& connection) {
@@ -188,7 +190,8 @@ void Server::Impl::serve_requests(Connection& connection) {
 }
 
 bool Server::Impl::await_request(Connection& connection, std::chrono::milliseconds patience) {
-  // Either this sees that the server drains, or shutdown() sees that the connection is idle.
+  // Either this thread sees that the server is draining, or shutdown() sees that the connection is
+  // idle.
   connection.entry.set_activity(Activity::waiting);
   const Io io = connection.reader.await(draining_ ? std::chrono::milliseconds(0) : patience);
   if (io != Io::ok) return false;
@@ -196,7 +199,7 @@ bool Server::Impl::await_request(Connection& connection, std::chrono::millisecon
   return true;
 }
 
-// Reads a request and makes its answer; false when nobody is left to answer.
+// Reads a request and computes its answer. Returns false if nobody is left to answer.
 bool Server::Impl::read_request(Connection& connection) {
   connection.response = Response{};
   try {
@@ -218,12 +221,13 @@ void Server::Impl::run_handler(Connection& connection) {
   const auto slot = slots_.acquire(after(options_.request_timeout));
   if (!slot) throw Refusal(503, "the server is busy");
   call_handler(connection);
-  connection.request.body = {};  // not held while the answer is taken and the next request awaited
+  // Frees the memory while the answer is sent and the next request awaited.
+  connection.request.body = {};
   connection.reader.release_body();
   Response& response = connection.response;
   if (!is_sendable(response)) {
-    log::error("an answer could not be sent", {{"path", connection.request.path}});
-    response = rendered(500, "something went wrong on our side");
+    log::error("an answer couldn't be sent", {{"path", connection.request.path}});
+    response = rendered(500, "the server failed");
   }
   if (has_no_body(response.status)) {
     response.body.clear();
@@ -240,7 +244,7 @@ void Server::Impl::call_handler(Connection& connection) {
   } catch (...) {
   }
   log::error("a handler failed", {{"path", connection.request.path}, {"reason", reason}});
-  connection.response = rendered(500, "something went wrong on our side");
+  connection.response = rendered(500, "the server failed");
 }
 
 void Server::Impl::refuse(Connection& connection, int status, std::string_view detail) {
@@ -254,7 +258,7 @@ Response Server::Impl::rendered(int status, std::string_view detail) const {
                                  : plain_refusal(status, detail);
 }
 
-// Sends the answer; false when the connection broke.
+// Sends the answer. Returns false if the connection broke.
 bool Server::Impl::answer(Connection& connection) {
   struct Counted {
     std::atomic<std::size_t>* streams;
@@ -270,8 +274,8 @@ bool Server::Impl::answer(Connection& connection) {
   connection.stream.begin(connection.request.method == "HEAD" ? AnswerTo::head : AnswerTo::get);
   answering = &connection;
   bool ignored = false;
-  // "Close" makes httplib write a field that finish_head() takes out again; "keep" costs it a
-  // string stream for a Keep-Alive field that counts requests.
+  // If told to close, httplib writes a header field that finish_head() removes again. If told to
+  // keep the connection, it would use a string stream to write a Keep-Alive field.
   const bool close = true;
   const bool sent = process_request(connection.stream, close, ignored, nullptr);
   answering = nullptr;
@@ -290,8 +294,8 @@ void Server::Impl::hand_over(Impl& server, Connection& connection, httplib::Resp
     out.body = std::move(response.body);
     return;
   }
-  // Chunks are framed by stream_step(), so that there is one path for both versions of HTTP; the
-  // end of an HTTP/1.0 answer is the end of its connection.
+  // stream_step() frames the chunks, so that both versions of HTTP take the same path. An HTTP/1.0
+  // answer ends with its connection.
   if (connection.version == Version::http_1_1) out.headers.emplace("Transfer-Encoding", "chunked");
   out.set_content_provider(response.content_type,
                            [&server, &connection](std::size_t, httplib::DataSink& sink) {
@@ -304,15 +308,15 @@ void Server::Impl::finish_head(const Impl& server, Connection& connection, httpl
     connection.persistence = Persistence::close;
   if (connection.persistence == Persistence::keep_alive) out.headers.erase("Connection");
   if (has_no_body(out.status)) out.headers.erase("Content-Length");
-  out.headers.erase("Accept-Ranges");  // httplib adds it to answers to HEAD
+  out.headers.erase("Accept-Ranges");  // httplib adds this field to answers to HEAD
 }
 
-// One call of the stream; false cuts the answer off.
+// Makes one call of the stream. Returns false to cut the answer off.
 bool Server::Impl::stream_step(Connection& connection, httplib::DataSink& sink) {
   if (!connection.stream.stop_collecting() || is_peer_gone(connection.socket)) return false;
   const bool chunked = connection.version == Version::http_1_1;
   const Sink write = [&](std::string_view data) {
-    if (data.empty()) return true;  // an empty chunk would be the last one
+    if (data.empty()) return true;  // an empty chunk would end the body
     const std::string text = chunked ? to_chunk(data) : std::string(data);
     return sink.write(text.data(), text.size());
   };
@@ -328,7 +332,7 @@ bool Server::Impl::stream_step(Connection& connection, httplib::DataSink& sink) 
   return !chunked || sink.write(last_chunk.data(), last_chunk.size());
 }
 
-// False when the stream threw.
+// Returns false if the stream threw an exception.
 bool Server::Impl::call_stream(Connection& connection, const Sink& sink, Next& next) {
   std::string reason = "unknown exception";
   try {

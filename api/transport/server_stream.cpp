@@ -8,7 +8,8 @@ namespace {
 constexpr std::string_view line_end = "\r\n";
 constexpr std::string_view shown_get = "GET / HTTP/1.1\r\n\r\n";
 constexpr std::string_view shown_head = "HEAD / HTTP/1.1\r\n\r\n";
-// Up to here copying is cheaper than another system call; above it the body is sent from its place.
+// Up to this size, copying is cheaper than another system call. A larger body is sent without being
+// copied.
 constexpr std::size_t collect_bytes = 16 * 1024;
 
 }  // namespace
@@ -47,7 +48,7 @@ ssize_t ServerStream::read(char* to, std::size_t size) {
 ssize_t ServerStream::write(const char* from, std::size_t size) {
   if (broken_) return -1;
   if (!head_written_) {
-    // httplib writes the whole head at once. Our fields go behind the status line.
+    // httplib writes the whole head at once. berth's fields are inserted after the status line.
     head_written_ = true;
     const std::string_view head(from, size);
     const std::size_t status_line = head.find(line_end) + line_end.size();

@@ -10,31 +10,31 @@
 
 namespace berth::api {
 
-// What an answer consists of, as httplib has to know it.
+// Whether the answer has a body, as httplib has to know.
 enum class AnswerTo { get, head };
 
-// httplib's view of one connection. RequestReader has read the request by then, and strictly;
-// httplib 0.11 would decode header values, unpack forms and multipart bodies, inflate what is
-// compressed, apply Range and Accept-Encoding by itself and let ambiguous framing pass. So it is
-// shown a request line and nothing else, and what it writes is collected: head and body leave in
-// one segment. Not for several threads.
+// What httplib sees of a connection. httplib 0.11 would decode header values, unpack forms and
+// multipart bodies, decompress, apply Range and Accept-Encoding by itself, and accept ambiguous
+// framing. Therefore RequestReader reads the request, strictly, and httplib is shown only a request
+// line. Its output is collected, so that head and body are sent together. Not thread-safe.
 class ServerStream final : public httplib::Stream {
  public:
-  // Each write to the socket takes at most `write_timeout`.
+  // A write to the socket may take at most `write_timeout`.
   ServerStream(int socket, std::chrono::milliseconds write_timeout)
       : socket_(socket), write_timeout_(write_timeout) {}
 
-  // Prepares for the next Server::process_request.
+  // Prepares for the next call of Server::process_request.
   void begin(AnswerTo kind);
-  // A field of the answer's head, beside those that httplib is told of: each of them would cost it
-  // a node of a map and a snprintf. Between begin() and the first write. The caller sees to it that
-  // name and value can be sent.
+  // Adds a field to the answer's head that httplib isn't told of, which saves a map node and a
+  // snprintf for each. May be called between begin() and the first write. The caller makes sure
+  // that name and value can be sent.
   void add_field(std::string_view name, std::string_view value);
-  // Complete lines of that kind, each with its line end.
+  // Adds complete field lines, each with its line end.
   void add_fields(std::string_view lines) { fields_.append(lines); }
-  // Sends what was collected; false when the connection is broken.
+  // Sends what was collected. Returns false if the connection is broken.
   bool flush();
-  // From now on every write is sent at once, until the next begin().
+  // Sends what was collected, and from now on every write at once, until the next begin(). Returns
+  // false if the connection is broken.
   bool stop_collecting();
 
   bool is_readable() const override { return true; }
@@ -43,8 +43,8 @@ class ServerStream final : public httplib::Stream {
   ssize_t write(const char* from, std::size_t size) override;
   void get_remote_ip_and_port(std::string&, int&) const override {}
   void get_local_ip_and_port(std::string&, int&) const override {}
-  // httplib answers 500 for a number that select() can't take. This stream uses poll(), so the
-  // number is none of its business.
+  // httplib answers 500 if the descriptor's number is too large for select(). This stream uses
+  // poll(), so it doesn't tell the number.
   socket_t socket() const override { return INVALID_SOCKET; }
 
  private:

@@ -8,13 +8,13 @@
 
 namespace berth::api {
 
-// Bounds how many of something may be under way at once: handlers that run, large bodies that are
-// in memory. All functions may be called from any thread.
+// Limits how many of something there are at once, such as running handlers or large bodies in
+// memory. All functions may be called from any thread.
 class Slots {
  public:
   explicit Slots(std::size_t slots) : slots_(slots) {}
 
-  // One place, taken for as long as this lives.
+  // A slot that is taken as long as this object lives; or an empty one, which converts to false.
   class Slot {
    public:
     explicit Slot(Slots* slots) : slots_(slots) {}
@@ -29,7 +29,7 @@ class Slots {
     Slots* slots_;
   };
 
-  // Waits for a slot; an empty one after the deadline or after close().
+  // Waits for a slot. Returns an empty one after the deadline or after close().
   Slot acquire(Deadline deadline) {
     std::unique_lock lock(mutex_);
     const bool free = freed_.wait_until(lock, deadline, [&] { return closed_ || used_ < slots_; });
@@ -38,7 +38,7 @@ class Slots {
     return Slot(this);
   }
 
-  // Nobody waits any more and nobody gets a slot.
+  // Ends all waiting. From now on, acquire() returns empty slots.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;

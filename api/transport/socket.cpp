@@ -17,11 +17,11 @@
 namespace berth::api {
 namespace {
 
-// Connections that the kernel holds until they are accepted: a burst of all that are allowed.
+// How many connections the kernel queues until they are accepted: as many as are allowed in total.
 constexpr int listen_backlog = 1024;
 
-// How long and for how much input an ended connection is kept for the sake of its answer. A client
-// in the middle of sending a body a little over the limit still gets to see its 413.
+// How long, and for how much input, a connection is kept open after its last answer. A client that
+// is sending a body a little over the limit then still receives its 413.
 constexpr std::chrono::milliseconds linger_time{1000};
 constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
 
@@ -53,7 +53,7 @@ Descriptor try_listen(const addrinfo& at) {
   Descriptor socket{
       ::socket(at.ai_family, at.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at.ai_protocol)};
   if (!socket.valid()) return {};
-  // Lets a restarted server have its port back while old connections are in TIME_WAIT.
+  // Lets a restarted server use the same port while old connections are in TIME_WAIT.
   const int on = 1;
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (bind(socket.get(), at.ai_addr, at.ai_addrlen) != 0) return {};

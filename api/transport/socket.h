@@ -13,7 +13,7 @@ inline Deadline after(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;
 }
 
-// A file descriptor and its owner.
+// Owns a file descriptor and closes it.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -32,8 +32,9 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// Listens on a name or a numeric address; port 0 picks one. Without SO_REUSEPORT, so that a port
-// that somebody listens on is an error. Throws std::runtime_error naming address and reason.
+// Listens on a host name or numeric address; port 0 lets the system choose one. It doesn't set
+// SO_REUSEPORT, so a port that somebody listens on is an error. Throws std::runtime_error that
+// names the address and the reason.
 struct Listener {
   Descriptor socket;  // non-blocking
   int port = 0;
@@ -42,30 +43,33 @@ Listener listen_on(const std::string& host, int port);
 
 enum class Io { ok, closed, timed_out };
 
-// Receives at least one byte and at most `size`. `closed`: the other side ended it or it broke.
+// Receives at least one byte and at most `size` bytes. `closed` means that the other side closed
+// the connection or that it broke.
 struct Received {
   Io io = Io::ok;
   std::size_t bytes = 0;
 };
 Received receive(int socket, char* to, std::size_t size, Deadline deadline);
 
-// The same for when nothing is expected yet: one system call, where receive() needs three. Waits as
-// long as set_patience() said last.
+// Does the same when no input is expected soon, with one system call where receive() needs three.
+// Waits as long as set_patience() said last.
 Received await_input(int socket, char* to, std::size_t size);
-// At least a millisecond: the kernel takes 0 for "without end".
+// Sets how long await_input() waits; at least a millisecond, because the kernel takes 0 as "for
+// ever".
 void set_patience(int socket, std::chrono::milliseconds patience);
 
 // Sends both pieces, one after the other, in as few segments as possible.
 Io send_all(int socket, std::string_view first, std::string_view second, Deadline deadline);
 
-// Whether the other side closed the connection, or its half of it.
+// Whether the other side has closed the connection or its sending half.
 bool is_peer_gone(int socket);
 
-// Ends the sending half and waits a moment for the other side to read the answer and to close:
-// closing with unread input would send a reset that can overtake and destroy the answer.
+// Closes the sending half, and waits a moment for the other side to read the answer and close.
+// Closing a socket with unread input would send a reset, which can overtake and destroy the answer.
 void end_gently(int socket);
 
-// The numeric address of the other side; an IPv4 one that came in over IPv6 is written as IPv4.
+// Returns the numeric address of the other side. An IPv4 address that came in over IPv6 is written
+// as IPv4.
 std::string peer_address(int socket);
 
 }  // namespace berth::api

@@ -33,8 +33,8 @@ const std::vector<Column> request_columns = {{"REQUEST", "id"},    {"APP", "app_
 // strangers access to what the scope opens.
 std::vector<std::string> chosen(Run& run, const AdminFlags& flags) {
   if (flags.all == !flags.requests.empty())
-    throw Failure(Exit::usage, "which requests?",
-                  "Name their ids (`berth admin requests`), or pass --all.");
+    throw Failure(Exit::usage, "no scope requests were named",
+                  "Name their ids (`berth admin requests` lists them), or pass --all.");
   if (!flags.all) return flags.requests;
   const json waiting = pending(run).at("scope_requests");
   if (waiting.empty()) return {};
@@ -79,20 +79,20 @@ void add_requests(CLI::App& admin, Run& run) {
                                    decide(run, bad->requests, "reject", {{"reason", bad->reason}});
                                  });
   reject->add_option("REQUEST", bad->requests, "Ids of the requests")->required();
-  reject->add_option("--reason", bad->reason, "Reason, which the owner is told")->required();
+  reject->add_option("--reason", bad->reason, "Reason, which the app's owner is told")->required();
 }
 
 void add_grants(CLI::App& admin, Run& run) {
   const Flags promotion = std::make_shared<AdminFlags>();
   CLI::App* promote = add_command(
-      admin, "promote", "Let an app use a tier", "berth admin promote basic", [&run, promotion] {
+      admin, "promote", "Promote an app to a tier", "berth admin promote basic", [&run, promotion] {
         const json answer =
             run.api().post("/api/internal/apps/" + app_id(run, promotion->app) + "/promote",
                            {{"tier", promotion->tier}}, As::admin);
         run.out().done(answer, "The app may use the tier " + promotion->tier + ".");
       });
   promote->add_option("TIER", promotion->tier, "Tier, by its slug")->required();
-  promote->add_option("--for", promotion->app, "Id of the app; the one in use if left out");
+  promote->add_option("--for", promotion->app, "Id of the app; by default the current one");
   const Flags mint = std::make_shared<AdminFlags>();
   CLI::App* points = add_command(
       admin, "mint", "Mint points", "berth admin mint 5000 --reason \"Thanks for testing\"",
@@ -110,7 +110,7 @@ void add_grants(CLI::App& admin, Run& run) {
   points->add_option("--account", mint->kind, "Kind of account that gets the points")
       ->capture_default_str()
       ->check(CLI::IsMember({"app", "user", "treasury"}));
-  points->add_option("--id", mint->id, "Id of the app or user; the app in use if left out");
+  points->add_option("--id", mint->id, "Id of the app or user; by default the current app");
   points->add_option("--reason", mint->reason, "Reason, for the audit log")->required();
 }
 
@@ -120,7 +120,7 @@ void add_admin_commands(CLI::App& root, Run& run) {
   CLI::App* admin = add_group(root, "admin", "Administer the platform, with its internal secret");
   admin
       ->add_option("--secret-file", run.flags.secret_file,
-                   "File with the secret; else BERTH_INTERNAL_SECRET")
+                   "File with the secret; by default BERTH_INTERNAL_SECRET is used")
       ->check(CLI::ExistingFile);
   add_requests(*admin, run);
   add_grants(*admin, run);

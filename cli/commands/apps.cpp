@@ -41,7 +41,7 @@ json find_app(Run& run, const std::string& app) {
   const json mine = run.api().all("/api/oauth/my-apps", "apps", As::account);
   for (const json& entry : mine.at("apps"))
     if (entry.at("id") == id) return entry;
-  throw Failure(Exit::not_found, "you have no app " + app, "`berth apps list` shows them.");
+  throw Failure(Exit::not_found, "you have no app " + app, "`berth apps list` shows your apps.");
 }
 
 // The client needs the client id, the secret and a redirect URI to act for an app.
@@ -99,7 +99,8 @@ void create_app(Run& run, const AppFlags& flags) {
   json answer = run.api().post("/api/oauth/apps", body, As::account);
   const json& app = answer.at("app");
   put_in_use(run, stored_form(app, app.at("client_secret")));
-  std::string sentence = "Created the app " + flags.name + "; it is in use from now on.";
+  std::string sentence =
+      "Created the app " + flags.name + ", which is the current app from now on.";
   if (const auto wanted = to_be_approved(app); !wanted.empty()) {
     const json request =
         run.api().post("/api/oauth/my-apps/" + app.at("id").get<std::string>() + "/scope-request",
@@ -117,7 +118,7 @@ void create_app(Run& run, const AppFlags& flags) {
 }
 
 void rotate_secret(Run& run, const AppFlags& flags) {
-  confirm("What uses the app's secret of now stops working. Go on?", flags.yes);
+  confirm("Programs that use the app's present secret will stop working. Continue?", flags.yes);
   const json answer =
       run.api().post(my_app(run, flags.app, "/rotate-secret"), nullptr, As::account);
   const json& app = answer.at("app");
@@ -131,7 +132,7 @@ void rotate_secret(Run& run, const AppFlags& flags) {
   run.out().print(without_secret(answer, flags.show_secret), [&] {
     return "The app has a new secret" +
            (flags.show_secret ? ": " + app.at("client_secret").get<std::string>()
-                              : std::string("; it is in the credentials file")) +
+                              : std::string("; it is stored in the credentials file")) +
            ".\n";
   });
 }
@@ -149,12 +150,12 @@ void use_app(Run& run, const AppFlags& flags) {
   const StoredApp* known = account.find(app.at("client_id"));
   if (secret.empty() && (known == nullptr || known->client_secret.empty()))
     throw Failure(Exit::usage,
-                  "the app's secret isn't known here, and the server has only its hash",
-                  "Pass --secret-stdin, or --rotate-secret for a new one: then what uses the old "
-                  "one stops working.");
+                  "the app's secret isn't stored here, and the server has only its hash",
+                  "Pass --secret-stdin; or --rotate-secret for a new secret, after which programs "
+                  "with the old one stop working.");
   put_in_use(run, stored_form(app, secret));
   run.out().done({{"app", app}},
-                 "The app " + app.at("app_name").get<std::string>() + " is in use.");
+                 "The app " + app.at("app_name").get<std::string>() + " is now the current app.");
 }
 
 // What happens to the app's points when it is deleted. Their number can be looked up for the app in
@@ -186,29 +187,29 @@ void delete_app(Run& run, const AppFlags& flags) {
     std::erase_if(account.apps, [&](const auto& entry) { return entry.second.id == id; });
     if (!account.apps.contains(account.current)) account.current.clear();
   });
-  run.out().done(answer, "The app is deleted; what was on its account is the treasury's.");
+  run.out().done(answer, "The app was deleted; what was on its account is the treasury's.");
 }
 
 void add_creation(CLI::App& apps, Run& run) {
   const Flags flags = std::make_shared<AppFlags>();
-  CLI::App* create = add_command(apps, "create",
-                                 "Register an app, put it in use and ask the admins for its scopes",
-                                 "berth apps create \"My game\" --scopes deploy:manage",
-                                 [&run, flags] { create_app(run, *flags); });
+  CLI::App* create = add_command(
+      apps, "create",
+      "Register an app, make it the current app, and ask the admins to approve its scopes",
+      "berth apps create \"My game\" --scopes deploy:manage",
+      [&run, flags] { create_app(run, *flags); });
   create->add_option("NAME", flags->name, "Name, which users see when they log in to the app")
       ->required();
   create
       ->add_option("--scopes", flags->scopes,
-                   "Scopes that the app may ask for, such as deploy:manage; several")
+                   "Scopes that the app may ask for, such as deploy:manage; may be repeated")
       ->allow_extra_args(false);
   create
       ->add_option("--redirect-uri", flags->redirect_uris,
-                   "Where logins come back to; http://127.0.0.1/callback, for this client, if "
-                   "none is given")
+                   "Redirect URI of logins; by default http://127.0.0.1/callback, for this client")
       ->allow_extra_args(false);
   create->add_option("--description", flags->description,
                      "Description that the consent page shows");
-  create->add_option("--website", flags->website, "Website that is shown as a link");
+  create->add_option("--website", flags->website, "Website, which is shown as a link");
   create->add_flag("--show-secret", flags->show_secret, "Print the client secret, too");
 }
 
@@ -217,9 +218,9 @@ void add_changes(CLI::App& apps, Run& run) {
   CLI::App* rotate = add_command(apps, "rotate-secret", "Replace an app's secret",
                                  "berth apps rotate-secret --show-secret",
                                  [&run, rotation] { rotate_secret(run, *rotation); });
-  rotate->add_option("APP", rotation->app, "Name, id or client id; the one in use if left out");
+  rotate->add_option("APP", rotation->app, "Name, id or client id; by default the current app");
   rotate->add_flag("--show-secret", rotation->show_secret, "Print the new secret");
-  rotate->add_flag("--yes,-y", rotation->yes, "Don't ask");
+  rotate->add_flag("--yes,-y", rotation->yes, "Don't ask for confirmation");
 
   const Flags choice = std::make_shared<AppFlags>();
   CLI::App* use =
@@ -227,7 +228,7 @@ void add_changes(CLI::App& apps, Run& run) {
                   "berth apps use \"My game\"", [&run, choice] { use_app(run, *choice); });
   use->add_option("APP", choice->app, "Name, id or client id")->required();
   CLI::Option* from_stdin =
-      use->add_flag("--secret-stdin", choice->secret_stdin, "Read its secret from stdin");
+      use->add_flag("--secret-stdin", choice->secret_stdin, "Read the app's secret from stdin");
   use->add_flag("--rotate-secret", choice->rotate, "Replace the app's secret")
       ->excludes(from_stdin);
 
@@ -236,7 +237,7 @@ void add_changes(CLI::App& apps, Run& run) {
       add_command(apps, "delete", "Delete an app that has no deployments",
                   "berth apps delete \"My game\"", [&run, end] { delete_app(run, *end); });
   remove->add_option("APP", end->app, "Name, id or client id")->required();
-  remove->add_flag("--yes,-y", end->yes, "Don't ask");
+  remove->add_flag("--yes,-y", end->yes, "Don't ask for confirmation");
 }
 
 const std::vector<Column> request_columns = {{"ID", "id"},
@@ -286,7 +287,7 @@ void list_scopes(Run& run, const AppFlags& flags) {
 }  // namespace
 
 void add_app_commands(CLI::App& root, Run& run) {
-  CLI::App* apps = add_group(root, "apps", "OAuth apps: what deployments and campaigns belong to");
+  CLI::App* apps = add_group(root, "apps", "OAuth apps, to which deployments and campaigns belong");
   add_command(*apps, "list", "List your apps", "berth apps list", [&run] {
     const json body = run.api().all("/api/oauth/my-apps", "apps", As::account);
     run.out().list(body, body.at("apps"),
@@ -301,7 +302,7 @@ void add_app_commands(CLI::App& root, Run& run) {
   add_command(*apps, "show", "Show one of your apps", "berth apps show", [&run, shown] {
     const json app = find_app(run, shown->app);
     run.out().object(app, app, app_fields);
-  })->add_option("APP", shown->app, "Name, id or client id; the one in use if left out");
+  })->add_option("APP", shown->app, "Name, id or client id; by default the current app");
   add_command(*apps, "balance", "Show the points on the app's account", "berth apps balance",
               [&run] {
                 const json body = run.api().get("/api/external/app/balance");
@@ -311,14 +312,15 @@ void add_app_commands(CLI::App& root, Run& run) {
 }
 
 void add_scope_commands(CLI::App& root, Run& run) {
-  CLI::App* scopes = add_group(root, "scopes", "What an app may do: ask the admins, and see");
+  CLI::App* scopes =
+      add_group(root, "scopes", "Scopes of an app: see them, and ask the admins for more");
   const Flags wish = std::make_shared<AppFlags>();
-  CLI::App* request = add_command(*scopes, "request", "Ask the admins for scopes",
+  CLI::App* request = add_command(*scopes, "request", "Ask the admins to approve scopes",
                                   "berth scopes request campaigns:manage",
                                   [&run, wish] { request_scopes(run, *wish); });
   request->add_option("SCOPES", wish->scopes, "Scopes, such as deploy:manage")->required();
   const Flags shown = std::make_shared<AppFlags>();
-  add_command(*scopes, "list", "List the scopes of the app in use, and its requests",
+  add_command(*scopes, "list", "List the scopes of the current app, and its scope requests",
               "berth scopes list", [&run, shown] { list_scopes(run, *shown); });
   const Flags back = std::make_shared<AppFlags>();
   add_command(*scopes, "withdraw", "Withdraw a pending request",
@@ -328,7 +330,7 @@ void add_scope_commands(CLI::App& root, Run& run) {
                     {.method = "DELETE",
                      .path = my_app(run, "", "/scope-requests/" + percent_encode(back->name)),
                      .as = As::account});
-                run.out().done(answer, "The request is withdrawn.");
+                run.out().done(answer, "The request was withdrawn.");
               })
       ->add_option("REQUEST", back->name, "Id of the request")
       ->required();

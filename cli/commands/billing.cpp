@@ -42,7 +42,7 @@ void domain(Run& run, const DomainFlags& flags) {
     const json answer =
         run.api().call({.method = "PATCH", .path = path, .body = {{"custom_domain", wanted}}});
     if (flags.remove) {
-      run.out().done(answer, flags.name + " has no domain of its own any more.");
+      run.out().done(answer, flags.name + " has no custom domain any more.");
       return;
     }
   } else if (flags.check) {
@@ -93,30 +93,31 @@ void metrics(Run& run, const std::string& name) {
 }  // namespace
 
 void add_tier_commands(CLI::App& root, Run& run) {
-  add_command(root, "tiers", "List the tiers: sizes, caps and prices", "berth tiers", [&run] {
-    const json body = run.api().get("/api/deploy/tiers");
-    run.out().list(body, body.at("tiers"),
-                   {{"TIER", "slug"},
-                    {"MEMORY (MB)", "limits.memory_mb"},
-                    {"CPUS", "limits.cpus"},
-                    {"DEPLOYMENTS", "limits.max_deployments"},
-                    {"POINTS A MONTH", "monthly_cost_points"},
-                    {"PAID IN", "payment_method"},
-                    {"OWN DOMAIN", "custom_domain_allowed"},
-                    {"FOR ALL", "auto_approve"},
-                    {"DESCRIPTION", "description"}});
-  });
+  add_command(root, "tiers", "List the tiers with their sizes, limits and prices", "berth tiers",
+              [&run] {
+                const json body = run.api().get("/api/deploy/tiers");
+                run.out().list(body, body.at("tiers"),
+                               {{"TIER", "slug"},
+                                {"MEMORY (MB)", "limits.memory_mb"},
+                                {"CPUS", "limits.cpus"},
+                                {"DEPLOYMENTS", "limits.max_deployments"},
+                                {"POINTS A MONTH", "monthly_cost_points"},
+                                {"PAID IN", "payment_method"},
+                                {"OWN DOMAIN", "custom_domain_allowed"},
+                                {"FOR ALL", "auto_approve"},
+                                {"DESCRIPTION", "description"}});
+              });
 }
 
 void add_billing_commands(CLI::App& deploy, Run& run) {
   const auto flags = std::make_shared<DomainFlags>();
   CLI::App* command = add_command(
-      deploy, "domain", "Claim a host name of your own, and show the DNS records to set",
+      deploy, "domain", "Claim a custom domain, and show the DNS records that it needs",
       "berth deploy domain hello --set shop.example.com", [&run, flags] { domain(run, *flags); });
   add_deployment(*command, flags->name);
   CLI::Option* set = command->add_option("--set", flags->set, "Claim this host name");
   CLI::Option* remove =
-      command->add_flag("--remove", flags->remove, "Give the custom domain up")->excludes(set);
+      command->add_flag("--remove", flags->remove, "Release the custom domain")->excludes(set);
   command->add_flag("--check", flags->check, "Check the DNS now")->excludes(set)->excludes(remove);
 
   const auto add_named = [&](const char* name, const char* description, const char* example,
@@ -126,9 +127,9 @@ void add_billing_commands(CLI::App& deploy, Run& run) {
                                 [&run, deployment, action] { action(run, *deployment); }),
                    *deployment);
   };
-  add_named("billing", "Show what a deployment costs, when, and what was charged",
+  add_named("billing", "Show a deployment's price, its next renewal and its charges",
             "berth deploy billing hello", billing);
-  add_named("metrics", "Show what a deployment uses: CPU, memory, restarts, requests",
+  add_named("metrics", "Show what a deployment uses: CPU, memory, restarts and requests",
             "berth deploy metrics hello", metrics);
 }
 

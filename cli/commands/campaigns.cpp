@@ -58,7 +58,7 @@ std::string campaign_id(Run& run, const std::string& wanted) {
   if (found.size() == 1) return found[0];
   throw Failure(found.empty() ? Exit::not_found : Exit::usage,
                 found.empty() ? "there is no campaign " + wanted
-                              : "several campaigns are called " + wanted + ": name one by its id",
+                              : "several campaigns are called " + wanted + "; use an id",
                 "`berth campaigns list` shows them.");
 }
 
@@ -76,14 +76,14 @@ void create(Run& run, const CampaignFlags& flags) {
   if (!flags.targeting.empty()) {
     body["targeting_metadata"] = json::parse(flags.targeting, nullptr, false);
     if (!body["targeting_metadata"].is_object())
-      throw Failure(Exit::usage, "--targeting has to be a JSON object",
-                    "As '{\"geography\": \"de\"}'.");
+      throw Failure(Exit::usage, "--targeting must be a JSON object",
+                    "For example, '{\"geography\": \"de\"}'.");
   }
   const json answer = run.api().post(path, body);
   const json& campaign = inner(answer);
   run.out().done(answer, "Created " + flags.name + " (" + cell(campaign, "id") + "): a budget of " +
                              cell(campaign, "budget") + " points, " + std::to_string(flags.payout) +
-                             " an impression.");
+                             " for each impression.");
 }
 
 void put(Run& run, const CampaignFlags& flags, const json& body, const std::string& sentence) {
@@ -100,10 +100,10 @@ void top_up(Run& run, const CampaignFlags& flags) {
 
 void cancel(Run& run, const CampaignFlags& flags) {
   const std::string where = path_of(run, flags);
-  confirm("Cancel " + flags.campaign + " for good? What is left of its budget comes back",
+  confirm("Cancel " + flags.campaign + " for good? The rest of its budget will be refunded",
           flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = where});
-  run.out().done(answer, "Cancelled; " + cell(answer, "refunded") + " points came back.");
+  run.out().done(answer, "Cancelled; " + cell(answer, "refunded") + " points were refunded.");
 }
 
 std::string chart_of(const json& body) {
@@ -113,7 +113,7 @@ std::string chart_of(const json& body) {
                     .value = day.value("impressions", std::int64_t(0)),
                     .note = cell(day, "clicks") + " clicks, " + cell(day, "spend") + " points"});
   if (bars.empty()) return "";
-  return "\nImpressions a day (UTC)\n" +
+  return "\nImpressions by day (UTC)\n" +
          bar_chart(bars, chart_width, takes_utf8() ? Characters::utf8 : Characters::ascii);
 }
 
@@ -143,56 +143,54 @@ CLI::App* add_named(CLI::App& group, const Flags& flags, const std::string& name
 
 void add_creation(CLI::App& group, Run& run) {
   const Flags flags = std::make_shared<CampaignFlags>();
-  CLI::App* command = add_command(group, "create", "Pay for a campaign from the app's balance",
+  CLI::App* command = add_command(group, "create", "Create a campaign, paid from the app's balance",
                                   "berth campaigns create Spring --payment 1000",
                                   [&run, flags] { create(run, *flags); });
-  command->add_option("NAME", flags->name, "Name, which apps that show the ad see as well")
-      ->required();
-  command->add_option("--payment", flags->payment, "Points; 90% of them become the budget")
+  command->add_option("NAME", flags->name, "Name, which apps that show the ad can see")->required();
+  command->add_option("--payment", flags->payment, "Points to pay; 90% of them become the budget")
       ->required()
       ->check(check_points);
-  command
-      ->add_option("--surface", flags->surface, std::string("Where it shows: ") + offered_surfaces)
+  command->add_option("--surface", flags->surface, std::string("Kind of ad: ") + offered_surfaces)
       ->capture_default_str()
       ->check([](const std::string& text) {
         return std::ranges::find(all_surfaces, text) != all_surfaces.end()
                    ? std::string()
-                   : "has to be one of " + joined(all_surfaces, ", ");
+                   : "must be one of " + joined(all_surfaces, ", ");
       });
   command
       ->add_option("--payout", flags->payout,
-                   "Points that an impression pays to the app that shows it")
+                   "Points that each impression pays to the app that shows the ad")
       ->capture_default_str()
       ->check(check_points);
   command->add_option("--starts-at", flags->starts_at,
-                      "When it starts, in ISO 8601; at once if left out");
+                      "When it starts, in ISO 8601; by default at once");
   command->add_option("--ends-at", flags->ends_at,
-                      "When it ends, in ISO 8601; what is left comes back then");
+                      "When it ends, in ISO 8601; the rest of the budget is then refunded");
   command->add_option("--targeting", flags->targeting,
-                      "JSON object: game_type, play_tier, geography");
+                      "JSON object with game_type, play_tier and geography");
 }
 
 void add_changes(CLI::App& group, Run& run) {
   const Flags paused = std::make_shared<CampaignFlags>();
   add_named(group, paused, "pause", "Pause a campaign", "berth campaigns pause Spring",
             [&run, paused] {
-              put(run, *paused, {{"status", "paused"}}, "It is paused.");
+              put(run, *paused, {{"status", "paused"}}, "The campaign is paused.");
             });
   const Flags resumed = std::make_shared<CampaignFlags>();
   add_named(group, resumed, "resume", "Resume a paused campaign", "berth campaigns resume Spring",
             [&run, resumed] {
-              put(run, *resumed, {{"status", "active"}}, "It is active.");
+              put(run, *resumed, {{"status", "active"}}, "The campaign is active.");
             });
   const Flags raised = std::make_shared<CampaignFlags>();
   add_named(group, raised, "top-up", "Add points to a campaign",
             "berth campaigns top-up Spring 500", [&run, raised] { top_up(run, *raised); })
-      ->add_option("POINTS", raised->payment, "Points; 90% of them become budget")
+      ->add_option("POINTS", raised->payment, "Points to pay; 90% of them become budget")
       ->required()
       ->check(check_points);
   const Flags ended = std::make_shared<CampaignFlags>();
-  add_named(group, ended, "cancel", "Cancel a campaign; what is left of its budget comes back",
+  add_named(group, ended, "cancel", "Cancel a campaign; the rest of its budget is refunded",
             "berth campaigns cancel Spring --yes", [&run, ended] { cancel(run, *ended); })
-      ->add_flag("--yes,-y", ended->yes, "Don't ask");
+      ->add_flag("--yes,-y", ended->yes, "Don't ask for confirmation");
 }
 
 }  // namespace
@@ -223,7 +221,7 @@ void add_campaign_commands(CLI::App& root, Run& run) {
       add_named(*group, measured, "stats", "Show a campaign's impressions and clicks, day by day",
                 "berth campaigns stats Spring --from 2026-01-01",
                 [&run, measured] { stats(run, *measured); });
-  figures->add_option("--from", measured->from, "First day, as 2026-01-31 (UTC)");
+  figures->add_option("--from", measured->from, "First day (UTC), such as 2026-01-31");
   figures->add_option("--to", measured->to, "Last day (UTC)");
 }
 

@@ -54,7 +54,7 @@ CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string
 
 // The end of the help text of every command.
 constexpr const char* flags_footer =
-    "-o, --server, --app and --client-id are for every command: `berth --help`.";
+    "Every command also accepts -o, --server, --app and --client-id; see `berth --help`.";
 
 // Adds the argument DEPLOYMENT, which is required.
 CLI::Option* add_deployment(CLI::App& command, std::string& deployment);

@@ -46,7 +46,7 @@ CLI::Option* add_deployment(CLI::App& command, std::string& deployment) {
 
 void add_wait(CLI::App& command, WaitFlags& flags) {
   command.add_flag("--wait,-w", flags.wait, "Wait until the deployment runs, and print each step");
-  command.add_option("--timeout", flags.timeout, "Seconds to wait at most")
+  command.add_option("--timeout", flags.timeout, "Greatest number of seconds to wait")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
 }
@@ -85,7 +85,7 @@ std::string deployment_id(Api& api, const std::string& name_or_id) {
   }
   throw Failure(Exit::not_found,
                 "there is no deployment " + name_or_id + did_you_mean(name_or_id, names),
-                "`berth deploy list` shows those of the app in use.");
+                "`berth deploy list` shows the current app's deployments.");
 }
 
 std::string deployment_path(Api& api, const std::string& name_or_id, const std::string& behind) {
@@ -110,7 +110,7 @@ std::string only_one(const std::vector<json>& found, const json& apps, const std
     std::vector<std::string> names;
     for (const json& app : apps) names.push_back(app.at("app_name"));
     throw Failure(Exit::not_found, "you have no app " + wanted + did_you_mean(wanted, names),
-                  "`berth apps list` shows them.");
+                  "`berth apps list` shows your apps.");
   }
   Failure failure(Exit::usage, "several apps are called " + wanted + ": name one by its id");
   for (const json& app : found)
@@ -134,7 +134,8 @@ std::string app_id(Run& run, const std::string& app) {
   }
   if (const StoredApp* stored = account.find(wanted)) return stored->id;
   if (wanted.empty())
-    throw Failure(Exit::usage, "no app is in use", "Name one: `berth apps list` shows them.");
+    throw Failure(Exit::usage, "there is no current app",
+                  "Name one; `berth apps list` shows your apps.");
   throw Failure(Exit::not_found, "the app " + wanted + " isn't known here",
                 "Log in, or name it by its id.");
 }

@@ -9,7 +9,7 @@ namespace berth::cli {
 namespace {
 
 void add_config(CLI::App& root, Run& run) {
-  CLI::App* config = add_group(root, "config", "Defaults in config.yaml");
+  CLI::App* config = add_group(root, "config", "The client's defaults, stored in config.yaml");
   const auto key = std::make_shared<std::string>();
   const auto value = std::make_shared<std::string>();
   CLI::App* set = add_command(*config, "set", "Set a default; an empty value removes it",
@@ -18,7 +18,7 @@ void add_config(CLI::App& root, Run& run) {
   set->add_option("KEY", *key, "Default to set")
       ->required()
       ->check(CLI::IsMember({"server", "output", "app", "browser"}));
-  set->add_option("VALUE", *value, "Its value");
+  set->add_option("VALUE", *value, "Value of the default");
   add_command(*config, "show", "Show the present defaults, and where they are stored",
               "berth config show", [&run] {
                 const Settings& settings = run.settings();

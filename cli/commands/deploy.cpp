@@ -47,19 +47,20 @@ const std::vector<Column> fields = {{"Name", "name"},
                                     {"Stopped", "stopped_at"}};
 
 void add_wishes(CLI::App& command, DeployFlags& flags) {
-  command
-      .add_option("--port", flags.port, "Port on which the container listens; 3000 if never given")
+  command.add_option("--port", flags.port, "Port on which the container listens; 3000 by default")
       ->check(CLI::Range(1, 65'535));
   command
       .add_option(
           "--env,-e", flags.env,
-          "Variable: KEY=VALUE, or KEY to take the value from your environment; may be repeated")
+          "Variable: KEY=VALUE, or KEY to use the value from your environment; may be repeated")
       ->allow_extra_args(false);
-  command.add_option("--env-file", flags.env_file, "File of variables, one KEY=VALUE a line")
+  command
+      .add_option("--env-file", flags.env_file,
+                  "File of variables, with one KEY=VALUE in each line")
       ->check(CLI::ExistingFile);
-  command.add_option("--domain", flags.domain, "Custom domain; the tier has to allow it");
+  command.add_option("--domain", flags.domain, "Custom domain, if the tier allows it");
   command.add_option("--health-path", flags.health_path,
-                     "Path that answers 200 to 399 when the container is ready");
+                     "Path that answers with a status from 200 to 399 when the container is ready");
   CLI::Option* user = command.add_option("--registry-username", flags.registry_username,
                                          "User name for the image's registry");
   command
@@ -99,8 +100,8 @@ void create(Run& run, const DeployFlags& flags) {
   body["name"] = flags.name;
   const json answer = run.api().post("/api/deploy/apps", body);
   show_change(run, answer, flags.waiting,
-              flags.name + " is on its way to " + answer.at("url").get<std::string>() +
-                  "; `berth deploy status " + flags.name + "` follows it.");
+              flags.name + " will be served at " + answer.at("url").get<std::string>() +
+                  "; follow it with `berth deploy status " + flags.name + "`.");
 }
 
 void update(Run& run, const DeployFlags& flags) {
@@ -110,7 +111,7 @@ void update(Run& run, const DeployFlags& flags) {
     if (body.value(field, json()) == "none") body[field] = nullptr;
   if (body.empty())
     throw Failure(Exit::usage, "nothing to change",
-                  "`berth deploy update --help` lists what can be.");
+                  "`berth deploy update --help` lists what can be changed.");
   const json answer = run.api().call(
       {.method = "PATCH", .path = deployment_path(run.api(), flags.name), .body = body});
   show_change(run, answer, flags.waiting, flags.name + " is " + cell(answer, "status") + ".");
@@ -127,7 +128,7 @@ void remove(Run& run, const DeployFlags& flags) {
   confirm("Delete " + flags.name + " for good? Points that were paid for it don't come back",
           flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = "/api/deploy/apps/" + id});
-  run.out().done(answer, flags.name + " is deleted; its name is free.");
+  run.out().done(answer, flags.name + " was deleted; its name is free.");
 }
 
 void add_creation(CLI::App& deploy, Run& run) {
@@ -175,7 +176,7 @@ void add_looks(CLI::App& deploy, Run& run) {
   add_status_command(deploy, run);
   const Flags past = std::make_shared<DeployFlags>();
   add_deployment(
-      *add_command(deploy, "history", "List what was done with a deployment, and the results",
+      *add_command(deploy, "history", "List what was done with a deployment, with the results",
                    "berth deploy history hello",
                    [&run, past] {
                      const json body =
@@ -204,7 +205,7 @@ void add_actions(CLI::App& deploy, Run& run) {
   add_wait(*restart, restarted->waiting);
   const Flags back = std::make_shared<DeployFlags>();
   CLI::App* rollback = add_command(
-      deploy, "rollback", "Roll a deployment back to an earlier rollout",
+      deploy, "rollback", "Return a deployment to what an earlier rollout ran",
       "berth deploy rollback hello --wait", [&run, back] {
         const json body = back->to_log.empty() ? json::object() : json{{"to_log_id", back->to_log}};
         act(run, *back, "rollback", body);
@@ -217,13 +218,14 @@ void add_actions(CLI::App& deploy, Run& run) {
       add_command(deploy, "delete", "Delete a deployment for good",
                   "berth deploy delete hello --yes", [&run, gone] { remove(run, *gone); });
   add_deployment(*end, gone->name);
-  end->add_flag("--yes,-y", gone->yes, "Don't ask");
+  end->add_flag("--yes,-y", gone->yes, "Don't ask for confirmation");
 }
 
 }  // namespace
 
 void add_deploy_commands(CLI::App& root, Run& run) {
-  CLI::App* deploy = add_group(root, "deploy", "Deployments: containers on a sub-domain each");
+  CLI::App* deploy =
+      add_group(root, "deploy", "Deployments: containers, each on a sub-domain of its own");
   add_creation(*deploy, run);
   add_up_command(*deploy, run);
   add_looks(*deploy, run);

@@ -60,9 +60,9 @@ StoredApp app_for_login(Run& run, const LoginFlags& flags) {
   StoredApp app = known != nullptr ? *known : StoredApp{};
   if (known == nullptr) {
     if (settings.client_id.empty())
-      throw Failure(Exit::usage, "no OAuth app is known here, and logging in by browser needs one",
-                    "`berth login --email YOU@EXAMPLE.ORG` and `berth apps create NAME` make one; "
-                    "or pass --client-id and --client-secret-stdin of one.");
+      throw Failure(Exit::usage, "no OAuth app is stored here, and logging in by browser needs one",
+                    "`berth login --email YOU@EXAMPLE.ORG` and `berth apps create NAME` create "
+                    "one; or pass --client-id and --client-secret-stdin of an existing app.");
     app.client_id = app.name = settings.client_id;
     app.redirect_uri = loopback_redirect_uri;
   }
@@ -70,7 +70,7 @@ StoredApp app_for_login(Run& run, const LoginFlags& flags) {
   if (app.client_secret.empty() && settings.client_secret)
     app.client_secret = *settings.client_secret;
   if (app.client_secret.empty())
-    throw Failure(Exit::usage, "the secret of the app " + app.name + " isn't known here",
+    throw Failure(Exit::usage, "the secret of the app " + app.name + " isn't stored here",
                   "Pass --client-secret-stdin, or set BERTH_CLIENT_SECRET.");
   return app;
 }
@@ -121,20 +121,21 @@ void login_by_browser(Run& run, const LoginFlags& flags) {
                                    {"code_challenge", pkce.challenge},
                                    {"code_challenge_method", "S256"}});
   const bool opened = !flags.no_browser && run.settings().opens_browser && open_in_browser(url);
-  say(opened ? "Your browser goes on with the login. If it doesn't, open this address:"
+  say(opened ? "Continue in your browser. If it doesn't open, open this address:"
              : "Open this address in a browser on this machine:");
   say(url);
   auto answer = loopback.wait(state, longest_browser_login);
   if (answer["iss"] != server.at("issuer"))
-    throw Failure(Exit::failed, "the answer came from " + answer["iss"] + ", another server");
+    throw Failure(Exit::failed,
+                  "the answer came from " + answer["iss"] + ", which is another server");
   if (!answer.contains("code"))
-    throw Failure(Exit::forbidden,
-                  answer["error"] == "access_denied"
-                      ? "access was denied in the browser"
-                      : answer["error"] + ": " + answer["error_description"],
-                  answer["error"] == "invalid_scope" ? "`berth scopes list` shows what the app may "
-                                                       "have; --scope asks for less."
-                                                     : "");
+    throw Failure(
+        Exit::forbidden,
+        answer["error"] == "access_denied" ? "access was denied in the browser"
+                                           : answer["error"] + ": " + answer["error_description"],
+        answer["error"] == "invalid_scope" ? "`berth scopes list` shows which scopes are approved "
+                                             "for the app; ask for fewer with --scope."
+                                           : "");
   keep(run, app,
        exchange_code(run.api(), app, answer["code"], loopback.redirect_uri(), pkce.verifier));
 }
@@ -149,7 +150,7 @@ void keep_session(Run& run, const StoredSession& session) {
 }
 
 void login_by_password(Run& run, const LoginFlags& flags) {
-  if (flags.email.empty()) throw Failure(Exit::usage, "whose password is it?", "Pass --email.");
+  if (flags.email.empty()) throw Failure(Exit::usage, "no account was named", "Pass --email.");
   const StoredSession session = sign_in_with_code(run, flags, password_of(flags.password_stdin));
   keep_session(run, session);
   Account account = run.store().load(run.settings().server);
@@ -185,11 +186,11 @@ void register_account(Run& run, const RegisterFlags& flags) {
   const json answer = run.api().post("/api/auth/register", body, As::nobody);
   const StoredSession session = sign_in(run, {{"email", flags.email}, {"password", password}});
   keep_session(run, session);
-  std::string next =
-      "Open the link in the mail to " + session.email + ", or `berth verify` with its token.";
+  std::string next = "Open the link in the mail to " + session.email +
+                     ", or run `berth verify` with the token in it.";
   try {
     run.api().post("/api/auth/self-verify-email", nullptr, As::account);
-    next = "The address counts as verified: this server is in development.";
+    next = "The address counts as verified, because this server is in development mode.";
   } catch (const Failure& failure) {
     // This endpoint doesn't exist in production.
     if (failure.exit != Exit::not_found && failure.exit != Exit::forbidden) throw;
@@ -274,24 +275,25 @@ void add_register(CLI::App& root, Run& run) {
   command->add_flag("--password-stdin", flags->password_stdin,
                     "Read the password from stdin instead of asking");
   command->add_option("--referral-code", flags->referral_code,
-                      "Referral code of the user who invited you");
+                      "Referral code of the user who referred you");
 }
 
 void add_login(CLI::App& root, Run& run) {
   const auto flags = std::make_shared<LoginFlags>();
-  CLI::App* command =
-      add_command(root, "login", "Log in: by browser, by --email and password, or as an app",
-                  "berth login --email ada@example.org", [&run, flags] { login(run, *flags); });
+  CLI::App* command = add_command(
+      root, "login", "Log in by browser, with an account's password (--email), or as an app",
+      "berth login --email ada@example.org", [&run, flags] { login(run, *flags); });
   command->add_option("--email", flags->email, "Log in with this account's password");
   command->add_flag("--password-stdin", flags->password_stdin,
                     "Read the password from stdin instead of asking");
   command->add_option("--totp-code", flags->totp_code, "Code of the second factor");
   command->add_flag("--client-credentials", flags->client_credentials,
-                    "Log in as the app itself, for machines; needs --client-id");
+                    "Log in as the app itself, for machines; requires --client-id");
   command->add_flag("--client-secret-stdin", flags->client_secret_stdin,
                     "Read the app's secret from stdin");
-  command->add_option("--scope", flags->scope, "Scopes to ask for, instead of all useful ones");
-  command->add_flag("--no-browser", flags->no_browser, "Print the address and open nothing");
+  command->add_option("--scope", flags->scope,
+                      "Scopes to ask for; by default all that commands use");
+  command->add_flag("--no-browser", flags->no_browser, "Only print the address");
 }
 
 void add_token(CLI::App& root, Run& run) {
@@ -303,7 +305,8 @@ void add_token(CLI::App& root, Run& run) {
                                         *session ? tokens.session() : tokens.access_token();
                                     run.out().done({{"token", token}}, token);
                                   });
-  command->add_flag("--session", *session, "The account's session JWT instead of the app's token");
+  command->add_flag("--session", *session,
+                    "Print the account's session JWT instead of the app's token");
 }
 
 }  // namespace
@@ -316,15 +319,15 @@ void add_login_commands(CLI::App& root, Run& run) {
               [&run, token] {
                 const json answer =
                     run.api().post("/api/auth/verify-email", {{"token", *token}}, As::nobody);
-                run.out().done(answer, "The address is verified.");
+                run.out().done(answer, "The address is now verified.");
               })
       ->add_option("TOKEN", *token, "Token from the mail")
       ->required();
   add_login(root, run);
-  add_command(root, "logout", "End the session and the tokens, here and on the server",
+  add_command(root, "logout", "End the session and revoke the tokens, here and on the server",
               "berth logout", [&run] { logout(run); });
   add_token(root, run);
-  add_command(root, "whoami", "Show who you are to the server, and your scopes", "berth whoami",
+  add_command(root, "whoami", "Show who you are on the server, and your scopes", "berth whoami",
               [&run] { whoami(run); });
 }
 

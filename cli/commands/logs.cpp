@@ -206,12 +206,12 @@ void events(Run& run, const std::string& name, bool until_running) {
 
 void add_logs_command(CLI::App& parent, Run& run) {
   const auto flags = std::make_shared<LogFlags>();
-  CLI::App* command =
-      add_command(parent, "logs", "Show what the containers of deployments write",
-                  path_in(parent) + "logs shop worker --follow", [&run, flags] { logs(run, *flags); });
+  CLI::App* command = add_command(parent, "logs", "Show what the containers of deployments write",
+                                  path_in(parent) + "logs shop worker --follow",
+                                  [&run, flags] { logs(run, *flags); });
   command->add_option("DEPLOYMENT", flags->names,
                       "Names or ids of deployments; of several, each line has the name before it");
-  command->add_flag("--all", flags->all, "Show the logs of all deployments of the app in use");
+  command->add_flag("--all", flags->all, "Show the logs of all deployments of the current app");
   CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Continue as lines come");
   command->add_option("--tail", flags->tail, "Only show this many of the last lines of each")
       ->check(CLI::Range(0, most_lines));

@@ -19,11 +19,11 @@ void open_page(Run& run, const std::string& name, bool print_only) {
 void add_open_command(CLI::App& parent, Run& run) {
   const auto page = std::make_shared<std::string>();
   const auto print_only = std::make_shared<bool>(false);
-  CLI::App* open =
-      add_command(parent, "open", "Open a deployment's page in a browser", path_in(parent) + "open hello",
-                  [&run, page, print_only] { open_page(run, *page, *print_only); });
+  CLI::App* open = add_command(parent, "open", "Open a deployment's page in a browser",
+                               path_in(parent) + "open hello",
+                               [&run, page, print_only] { open_page(run, *page, *print_only); });
   add_deployment(*open, *page);
-  open->add_flag("--print", *print_only, "Print the address and open nothing");
+  open->add_flag("--print", *print_only, "Only print the address");
 }
 
 }  // namespace berth::cli

@@ -48,7 +48,7 @@ std::vector<Plan> plans_for(Run& run, const UpFlags& flags) {
   const auto text = flags.file == "-" ? std::optional(all_of_stdin()) : read_file(flags.file);
   if (!text)
     throw Failure(Exit::usage, "there is no file " + flags.file,
-                  "--file names another one; `berth init IMAGE` writes one.");
+                  "Name another one with --file; `berth init IMAGE` writes one.");
   const std::vector<json> orders =
       parse_orders(*text, flags.file == "-" ? "standard input" : flags.file);
   check_tiers(run.api(), orders);
@@ -83,7 +83,7 @@ json apply(Api& api, const Plan& plan) {
 json applied(Api& api, const Plan& plan) {
   try {
     json row = apply(api, plan);
-    say(plan.name + (plan.kind == Plan::Kind::create ? " is created" : " is changed"));
+    say(plan.name + (plan.kind == Plan::Kind::create ? " will be created" : " will be changed"));
     return row;
   } catch (const Failure& failure) {
     Failure named(failure.exit, plan.name + ": " + failure.what(), failure.advice,
@@ -125,7 +125,7 @@ void up(Run& run, const UpFlags& flags) {
     return;
   }
   if (says_text()) std::cerr << all_described(plans);
-  confirm("Go on?", flags.yes);
+  confirm("Continue?", flags.yes);
   json rows = json::array();
   for (const Plan& plan : plans)
     if (plan.kind != Plan::Kind::nothing) rows.push_back(applied(run.api(), plan));
@@ -145,14 +145,17 @@ void up(Run& run, const UpFlags& flags) {
 
 void add_up_command(CLI::App& deploy, Run& run) {
   const auto flags = std::make_shared<UpFlags>();
-  CLI::App* command =
-      add_command(deploy, "up", "Apply a berth.yaml: show the difference, then create or change",
-                  "berth deploy up --file berth.yaml --wait", [&run, flags] { up(run, *flags); });
-  command->add_option("--file,-f", flags->file, "File; - reads stdin")->capture_default_str();
-  command->add_flag("--dry-run,-n", flags->dry_run, "Only show the difference");
-  command->add_flag("--yes,-y", flags->yes, "Don't ask");
+  CLI::App* command = add_command(
+      deploy, "up", "Apply a berth.yaml: show the differences, then create or change deployments",
+      "berth deploy up --file berth.yaml --wait", [&run, flags] { up(run, *flags); });
+  command->add_option("--file,-f", flags->file, "File to apply; - reads stdin")
+      ->capture_default_str();
+  command->add_flag("--dry-run,-n", flags->dry_run, "Only show the differences");
+  command->add_flag("--yes,-y", flags->yes, "Don't ask for confirmation");
   command->add_flag("--wait,-w", flags->wait, "Wait until all of them run, and print each step");
-  command->add_option("--timeout", flags->timeout, "Seconds to wait for each at most")
+  command
+      ->add_option("--timeout", flags->timeout,
+                   "Greatest number of seconds to wait for each deployment")
       ->capture_default_str()
       ->check(CLI::Range(1, 86'400));
 }

@@ -10,21 +10,22 @@
 
 namespace berth {
 
-// An IP address. An IPv4 address that is written as an IPv6 one (::ffff:192.0.2.1, RFC 4291,
-// section 2.5.5.2) is the IPv4 address.
+// An IP address. An IPv4 address in the notation of IPv6 (::ffff:192.0.2.1, RFC 4291, section
+// 2.5.5.2) is stored as the IPv4 address.
 struct IpAddress {
   int family = AF_UNSPEC;                // AF_INET or AF_INET6
-  std::array<std::uint8_t, 16> bytes{};  // an IPv4 one is in the first four
+  std::array<std::uint8_t, 16> bytes{};  // an IPv4 address is in the first four bytes
 };
 
-// "192.0.2.1" or "2001:db8::1", without brackets, port and zone. Nothing where it is none of these.
+// Parses "192.0.2.1" or "2001:db8::1". Returns nothing for any other text, also for one with
+// brackets, a port or a zone.
 std::optional<IpAddress> parse_ip_address(std::string_view text);
-// The usual form (RFC 5952 for IPv6).
+// Returns the usual notation (RFC 5952 for IPv6).
 std::string to_string(const IpAddress& address);
 
-// What an address belongs to as far as counting and remembering goes: an IPv4 address is one
-// network, of IPv6 it is the /64, which one customer has whole. Text that isn't an address is
-// returned as it is.
+// Returns the network by which an address is counted and remembered: an IPv4 address itself, or the
+// /64 of an IPv6 address, all of which belongs to one customer. Text that isn't an address is
+// returned unchanged.
 std::string network_of(std::string_view address);
 
 // A range of IP addresses.
@@ -34,14 +35,14 @@ struct AddressRange {
   int bits = 0;                            // the number of leading bits that have to match
 };
 
-// "10.96.0.0/12" or "fd00:10:96::/108" (RFC 4632, section 3.1; RFC 4291, section 2.3), or an
-// address alone. Nothing where it is none of these.
+// Parses "10.96.0.0/12" or "fd00:10:96::/108" (RFC 4632, section 3.1; RFC 4291, section 2.3), or a
+// single address. Returns nothing for any other text.
 std::optional<AddressRange> parse_address_range(std::string_view text);
 
 // False for addresses of another family.
 bool contains(const AddressRange& range, const IpAddress& address);
-// The same for a socket's address, whose family is the socket's: an IPv4 address that is written as
-// an IPv6 one is in no range of IPv4.
+// The same for a socket's address. Its family is taken as it is: an IPv4 address in the notation of
+// IPv6 is in no range of IPv4.
 bool contains(const AddressRange& range, const sockaddr& address);
 
 }  // namespace berth

@@ -13,7 +13,7 @@ Instant Clock::now() const {
 }
 
 void Clock::advance(Duration by) {
-  if (by < Duration::zero()) throw std::invalid_argument("a clock can't go back");
+  if (by < Duration::zero()) throw std::invalid_argument("a clock can't be moved back");
   ahead_ += by.count();
 }
 

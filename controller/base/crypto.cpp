@@ -157,7 +157,7 @@ class PasswordHasher::Turn {
     std::unique_lock lock(hasher.mutex_);
     if (hasher.running_ >= hasher.workers_) {
       if (hasher.waiting_ >= hasher.max_waiting_)
-        throw Error(Code::unavailable, "too many logins at once, try again shortly");
+        throw Error(Code::unavailable, "too many logins at the same time; try again shortly");
       ++hasher.waiting_;
       hasher.free_.wait(lock, [&] { return hasher.running_ < hasher.workers_; });
       --hasher.waiting_;

@@ -102,13 +102,14 @@ struct CodeInfo {
   std::string_view meaning;  // for the documentation
 };
 
-// The row of a code in the table.
+// Returns the row of a code in the table.
 const CodeInfo& info(Code code);
 inline std::string_view name(Code code) { return info(code).name; }
 inline int status(Code code) { return info(code).status; }
 std::span<const CodeInfo> all_codes();
 
-// From fields to reasons. A field inside another is written with dots, such as `env_vars.PATH`.
+// Maps fields to the reasons why they were refused. A field inside another one is written with
+// dots, such as `env_vars.PATH`.
 using Details = std::map<std::string, std::vector<std::string>>;
 
 // The only exception type of the domain. It is thrown where an operation ends, and caught where it
@@ -119,18 +120,18 @@ struct Error : std::runtime_error {
       : std::runtime_error(message), code(error_code), details(std::move(error_details)) {}
   Code code;
   Details details;
-  std::optional<std::chrono::seconds> retry_after = {};  // where waiting helps
-  // For the security log alone, where there is more to say than the code does.
+  std::optional<std::chrono::seconds> retry_after = {};  // set if trying again later helps
+  // An entry for the security log, if this error matters for security.
   std::optional<SecurityEvent> event = {};
 };
 
-// The error, with what the security log says of it.
+// Returns the error with an entry for the security log.
 inline Error with_event(Error error, SecurityEvent event) {
   error.event = std::move(event);
   return error;
 }
 
-// A refusal of one field: 422 validation_failed.
+// Returns the error 422 validation_failed for one field.
 inline Error invalid_field(const std::string& field, const std::string& reason) {
   return Error(Code::validation_failed, field + " " + reason, {{field, {reason}}});
 }

@@ -12,10 +12,12 @@ namespace berth::log {
 enum class Level { debug, info, warning, error };
 enum class Format { json, text };
 
-// Of a text in a line: a longer one is cut, so that nobody fills the disk with what they send.
+// The greatest length of a text in a line. Longer ones are cut, so that nobody can fill the disk
+// with what they send.
 inline constexpr size_t max_field_bytes = 4'096;
 
-// A named value of a line. Never a secret, a token, a password or an env_vars value.
+// A named value in a line. It must never contain a secret, a token, a password or the value of a
+// variable (env_vars).
 using Field = std::pair<std::string_view, nlohmann::ordered_json>;
 using Fields = std::initializer_list<Field>;
 

@@ -152,8 +152,8 @@ std::string with_ascii_domain(const std::string& address) {
 }
 
 std::string compose(const MailText& mail) {
-  want(is_address(mail.to), "the receiver's address is none");
-  want(is_address(mail.from.address), "the sender's address is none");
+  want(is_address(mail.to), "the receiver's address isn't an address");
+  want(is_address(mail.from.address), "the sender's address isn't an address");
   want(!has_control(mail.from.name), "the sender's name has control characters");
   want(!has_control(mail.subject), "the subject has control characters");
   want(!has_control(mail.id), "the id has control characters");

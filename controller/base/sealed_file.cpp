@@ -125,7 +125,7 @@ Opening new_file(std::string_view passphrase) {
 bool looks_sealed(std::string_view start_of_file) { return start_of_file.starts_with(magic); }
 
 std::string key_of(std::string_view passphrase, std::string_view header) {
-  if (!looks_sealed(header)) throw Damaged("this is no archive of berthd");
+  if (!looks_sealed(header)) throw Damaged("this isn't an archive of berthd");
   if (header.size() != header_bytes) throw Damaged("the archive is cut off in its header");
   const Work work = {.kib = number_at(header, magic.size()),
                      .passes = number_at(header, magic.size() + number_bytes),

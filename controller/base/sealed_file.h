@@ -51,8 +51,8 @@ struct Opening {
 };
 // Takes about 100 ms and 64 MiB of memory. The passphrase must not be empty.
 Opening new_file(std::string_view passphrase);
-// Returns the key of a file that begins with `header`. Throws Damaged if that isn't a header, or
-// demands more memory or time than any file of ours; throws WrongPassphrase.
+// Returns the key of a file that begins with `header`. Throws WrongPassphrase, and Damaged if it
+// isn't a header or demands more memory or time than berth's own files do.
 std::string key_of(std::string_view passphrase, std::string_view header);
 // Whether a file that begins with these bytes is in this format.
 bool looks_sealed(std::string_view start_of_file);

@@ -5,22 +5,22 @@
 
 namespace berth {
 
-// What somebody who watches over the platform wants to know of. The names stand in log lines and in
-// metrics: change them as you would change an API.
+// The kinds of entries in the security log, for those who watch over the platform. Their names
+// appear in log lines and metrics, so changing one is like changing an API.
 enum class SecurityKind {
-  login_failed,               // a wrong password, an unknown address, a suspended account
-  login_throttled,            // held off, without a look at the password or the code
-  login_from_new_network,     // a success, from where the user wasn't known
-  second_factor_failed,       // a wrong or used code, of an authenticator or a recovery code
-  second_factor_changed,      // turned on or off, or new recovery codes
-  password_changed,           // by the old password, or by mail
-  token_rejected,             // session JWT, OAuth token, app's session token, link of a mail
-  refresh_token_reused,       // consumed before; behind the grace its family is revoked
-  authorization_code_reused,  // what it gave is revoked
+  login_failed,     // a wrong password, an unknown address, a suspended account
+  login_throttled,  // refused because of too many attempts, without checking the password or code
+  login_from_new_network,  // a successful login from a network that is new for the user
+  second_factor_failed,    // a wrong or used code of an authenticator, or a wrong recovery code
+  second_factor_changed,   // turned on or off, or new recovery codes
+  password_changed,        // with the old password or by mail
+  token_rejected,  // a session JWT, an OAuth token, an app's session token, or the link in a mail
+  refresh_token_reused,       // was consumed before; after the grace period its family is revoked
+  authorization_code_reused,  // everything that it gave is revoked
   client_rejected,            // a wrong client_id or client_secret
   client_secret_changed,
   internal_secret_rejected,  // a wrong x-internal-secret
-  form_rejected,             // a form of the hosted pages without its token
+  form_rejected,             // a form of the hosted pages without a valid token
 };
 inline constexpr SecurityKind last_security_kind = SecurityKind::form_rejected;
 
@@ -56,13 +56,13 @@ constexpr std::string_view name(SecurityKind kind) {
   return "";
 }
 
-// One occurrence. `reason` is one of a closed set of words of ours, so that it can be the label of
-// a metric; never anything that a caller sent.
+// An entry in the security log. `reason` is one of a closed set of berth's own words, so that it
+// can be a metric's label; it never contains anything that a caller sent.
 struct SecurityEvent {
   SecurityKind kind;
   std::string_view reason = {};
-  std::string user_id = {};          // empty where it isn't known whom it concerns
-  std::string_view token_kind = {};  // of token_rejected: what kind of token was shown
+  std::string user_id = {};          // empty if it isn't known
+  std::string_view token_kind = {};  // for token_rejected: what kind of token was presented
 };
 
 }  // namespace berth

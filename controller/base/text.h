@@ -21,15 +21,17 @@ inline std::string cut(std::string_view utf8, size_t most) {
   return std::string(utf8.substr(0, end));
 }
 
-// How much of a text from outside a message repeats.
+// The longest beginning of a caller's text that an error message repeats.
 inline constexpr size_t max_shown_bytes = 64;
 
-// The beginning of a UTF-8 text of any length, as a message may repeat it.
+// Returns the beginning of a UTF-8 text of any length in the form in which an error message may
+// repeat it.
 inline std::string shown(std::string_view utf8) {
   return utf8.size() <= max_shown_bytes ? std::string(utf8) : cut(utf8, max_shown_bytes) + "…";
 }
 
-// Whether it is the number of a port that somebody may listen on: 1 to 65535, in digits alone.
+// Whether the text is the number of a port that a program can listen on: 1 to 65535, and only
+// digits.
 inline bool is_port(std::string_view text) {
   int port = 0;
   const auto [read, error] = std::from_chars(text.data(), text.data() + text.size(), port);

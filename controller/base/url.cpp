@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 
+#include "controller/base/lower_case.h"
 #include "controller/base/text.h"
 
 namespace berth {
@@ -33,13 +34,6 @@ bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; });
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
-  return result;
-}
-
 bool is_ipv4(const std::string& text) {
   in_addr bytes{};
   return inet_pton(AF_INET, text.c_str(), &bytes) == 1;
@@ -49,6 +43,13 @@ bool is_ipv6_in_brackets(const std::string& text) {
   in6_addr bytes{};
   return text.size() > 2 && text.front() == '[' && text.back() == ']' &&
          inet_pton(AF_INET6, text.substr(1, text.size() - 2).c_str(), &bytes) == 1;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
 }
 
 }  // namespace
@@ -65,10 +66,10 @@ std::optional<Url> parse_url(std::string_view text) {
       CURLUE_OK)
     return std::nullopt;
   const std::string port = part_of(url, CURLUPART_PORT);
-  Url result = {.scheme = lower(part_of(url, CURLUPART_SCHEME)),
+  Url result = {.scheme = lower_case(part_of(url, CURLUPART_SCHEME)),
                 .user = part_of(url, CURLUPART_USER, CURLU_URLDECODE),
                 .password = part_of(url, CURLUPART_PASSWORD, CURLU_URLDECODE),
-                .host = lower(part_of(url, CURLUPART_HOST)),
+                .host = lower_case(part_of(url, CURLUPART_HOST)),
                 .port = is_port(port) ? std::stoi(port) : 0,
                 .rest = {}};
   // libcurl reads more than it should: other numbers of slashes, hosts in percent-encoding or as
@@ -76,12 +77,12 @@ std::optional<Url> parse_url(std::string_view text) {
   const size_t start = text.find("://") + 3;
   const std::string_view authority = text.substr(start, text.find_first_of("/?#", start) - start);
   const size_t at = authority.rfind('@');
-  const std::string written = lower(authority.substr(at + 1));
+  const std::string written = lower_case(authority.substr(at + 1));
   const std::string address = written.substr(0, written.rfind(']') + 1);
   const bool has_address = is_ipv6_in_brackets(address);
   if (has_address) result.host = address;  // libcurl may have shortened it
   const bool has_empty_user = at != std::string_view::npos && !result.has_user();
-  if (!lower(text).starts_with(result.scheme + "://") || written != result.authority() ||
+  if (!lower_case(text).starts_with(result.scheme + "://") || written != result.authority() ||
       has_empty_user)
     return std::nullopt;
   result.rest = text.substr(start + authority.size());
@@ -128,7 +129,7 @@ bool is_host_name(std::string_view text) {
 }
 
 bool is_loopback(std::string_view host) {
-  const std::string name = lower(host);
+  const std::string name = lower_case(host);
   in_addr address{};
   if (inet_pton(AF_INET, name.c_str(), &address) == 1) return (ntohl(address.s_addr) >> 24) == 127;
   return name == "localhost" || name == "::1" || name == "[::1]" ||
@@ -148,6 +149,26 @@ std::string percent_encode(std::string_view text) {
       encoded.append({'%', digits[byte >> 4], digits[byte & 15]});
   }
   return encoded;
+}
+
+std::optional<std::string> percent_decode(std::string_view text, Plus plus) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '+' && plus == Plus::is_blank) {
+      decoded += ' ';
+    } else if (text[i] != '%') {
+      decoded += text[i];
+    } else {
+      if (text.size() - i < 3) return std::nullopt;
+      const int high = hex_digit(text[i + 1]);
+      const int low = hex_digit(text[i + 2]);
+      if (high < 0 || low < 0) return std::nullopt;
+      decoded += static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+  }
+  return decoded;
 }
 
 }  // namespace berth

@@ -77,7 +77,8 @@ json merged_maps(const YAML::Node& value, Reading& reading, int depth) {
   if (source.is_object()) return source;
   const bool maps = source.is_array() &&
                     std::ranges::all_of(source, [](const json& map) { return map.is_object(); });
-  if (!maps) throw YAML::Exception(value.Mark(), "<< has to name a mapping, or a list of them");
+  if (!maps)
+    throw YAML::Exception(value.Mark(), "<< must refer to a mapping or a list of mappings");
   json merged = json::object();
   for (const json& map : source)
     for (const auto& [name, inner] : map.items()) merged.emplace(name, inner);
@@ -88,12 +89,11 @@ json map_of(const YAML::Node& node, Reading& reading, int depth) {
   json object = json::object();
   std::optional<json> merged;
   for (const auto& entry : node) {
-    if (!entry.first.IsScalar())
-      throw YAML::Exception(entry.first.Mark(), "a key has to be a text");
+    if (!entry.first.IsScalar()) throw YAML::Exception(entry.first.Mark(), "a key must be text");
     const std::string& key = entry.first.Scalar();
     const bool is_merge = key == "<<";
     if (is_merge ? merged.has_value() : object.contains(key))
-      throw YAML::Exception(entry.first.Mark(), "the key " + key + " is there twice");
+      throw YAML::Exception(entry.first.Mark(), "the key " + key + " occurs twice");
     if (is_merge)
       merged = merged_maps(entry.second, reading, depth);
     else
@@ -106,7 +106,8 @@ json map_of(const YAML::Node& node, Reading& reading, int depth) {
 
 json convert(const YAML::Node& node, Reading& reading, int depth) {
   if (depth > deepest || ++reading.nodes > most_nodes)
-    throw YAML::Exception(node.Mark(), "this is too deep or, by its aliases, too much");
+    throw YAML::Exception(node.Mark(),
+                          "the document is nested too deeply, or its aliases make it too large");
   switch (node.Type()) {
     case YAML::NodeType::Scalar:
       return scalar(node, reading.scalars);

@@ -11,10 +11,10 @@ namespace berth {
 // that 1.10 and 0x1F don't change.
 enum class Scalars { typed, texts };
 
-// The first document of a YAML text as JSON; null where there is none. Quoted scalars stay strings,
-// and so do .inf and .nan, which JSON lacks. Anchors and merge keys (`<<`) are followed. Throws
-// std::runtime_error that names `source` and the line: where it isn't YAML, a key is there twice
-// or isn't a plain text, what is merged is no mapping, or aliases make it endless.
+// Returns the first document of a YAML text as JSON; null if there is none. Quoted scalars become
+// strings, and so do .inf and .nan, which JSON lacks. Anchors and merge keys (`<<`) are followed.
+// Throws std::runtime_error that names `source` and the line if the text isn't YAML, a key occurs
+// twice or isn't plain text, a merged value isn't a mapping, or aliases make the document endless.
 nlohmann::json parse_yaml(std::string_view text, const std::string& source,
                           Scalars scalars = Scalars::typed);
 // The number of documents in a text. Throws like parse_yaml().

@@ -37,7 +37,7 @@ const Key* find_key(std::string_view name) {
   return row == config_keys().end() ? nullptr : &*row;
 }
 
-// `name` is a key, or a key with `-file`.
+// `name` is a key, or a key followed by `-file`.
 void set(Values& values, const std::string& name, const std::string& text,
          const std::string& source) {
   if (find_key(name) != nullptr) {
@@ -60,7 +60,7 @@ void read_yaml(Values& values, const std::string& path) {
     throw ConfigError(std::string("config: ") + failure.what());
   }
   if (content.is_null()) return;
-  if (!content.is_object()) throw ConfigError("config: " + path + " must hold keys and values");
+  if (!content.is_object()) throw ConfigError("config: " + path + " must contain keys and values");
   for (const auto& [name, value] : content.items()) {
     std::string text = value.is_string() ? value.get<std::string>()
                        : value.is_null() ? ""
@@ -95,50 +95,52 @@ std::string shown(const Key& key, const std::string& text) {
   return text;
 }
 
-// The command line is there for every process of the machine to read.
+// Every process on the machine can read command lines.
 void refuse_secrets_in_flags(const Config& config,
                              const std::map<std::string, std::string>& flags) {
   for (const auto& [name, text] : flags) {
     const Key* key = find_key(name);
     if (name == "smtp-url" && config.mail_server && config.mail_server->password.empty()) continue;
     if (key != nullptr && key->kind == Key::Kind::secret && !text.empty())
-      throw ConfigError(name + ": production doesn't take it from the command line, which other " +
-                        "processes can read; set --" + name + "-file or " + variable_of(name));
+      throw ConfigError(name +
+                        ": production doesn't accept this on the command line, which other " +
+                        "processes can read; use --" + name + "-file or " + variable_of(name));
   }
 }
 
 void check_whole(const Config& config) {
   const auto refuse = [](const std::string& text) { throw ConfigError(text); };
-  if (config.mail_server && !config.mail_from) refuse("mail-from: smtp-url needs a sender of mail");
+  if (config.mail_server && !config.mail_from) refuse("mail-from: required if smtp-url is set");
   if (!config.production) {
     if (!is_loopback(config.listen.host) && !config.allow_remote)
       refuse("listen: " + config.listen.host +
-             " isn't loopback; development takes that only with allow-remote on");
+             " isn't a loopback address; development accepts that only with allow-remote=on");
     return;
   }
   if (!config.internal_secret)
-    refuse("internal-secret: production needs one; set internal-secret-file");
+    refuse("internal-secret: required in production; set internal-secret-file");
   if (config.kubernetes == Cluster::simulated)
-    refuse("kubernetes: production doesn't run on the simulated cluster");
-  if (!config.rate_limits) refuse("rate-limits: off is for development only");
-  if (config.webhook_allow_private) refuse("webhook-allow-private: on is for development only");
-  if (!config.base_url) refuse("base-url: production needs one");
-  // Passwords, session cookies and tokens go there.
+    refuse("kubernetes: production can't use the simulated cluster");
+  if (!config.rate_limits) refuse("rate-limits: off is allowed in development only");
+  if (config.webhook_allow_private)
+    refuse("webhook-allow-private: on is allowed in development only");
+  if (!config.base_url) refuse("base-url: required in production");
+  // Passwords, session cookies and tokens are sent to this address.
   if (config.base_url->starts_with("http://") &&
       !is_loopback(parse_url(*config.base_url).value().host))
     refuse("base-url: '" + *config.base_url +
-           "' is plain http; production takes an https URL, or http to this machine alone "
-           "(localhost, 127.0.0.1, [::1]). Behind a proxy that ends TLS, base-url is the URL that "
-           "the proxy serves");
-  // Cookies of the one would reach the other: tenants must not be able to set ours.
+           "' is plain http; production requires https, or http to this machine (localhost, "
+           "127.0.0.1, [::1]). Behind a proxy that ends TLS, base-url is the URL that the proxy "
+           "serves");
+  // The two domains must not share cookies, so that tenants can't set cookies for the platform.
   const std::string ours = domain_names::registered(parse_url(*config.base_url).value().host);
   if (ours == domain_names::registered(config.apps_domain))
     refuse("apps-domain: " + config.apps_domain + " and base-url share the domain " + ours +
-           "; production needs two");
+           "; production needs two different domains");
   if (!is_strong_secret(*config.internal_secret))
     refuse(
-        "internal-secret: production needs 128 random bits or more, which are 32 hexadecimal "
-        "or 22 base64 characters; `openssl rand -hex 32` makes a good one");
+        "internal-secret: production requires at least 128 random bits, which are 32 hexadecimal "
+        "or 22 base64 characters; `openssl rand -hex 32` makes such a secret");
 }
 
 }  // namespace
@@ -176,7 +178,7 @@ LoadedConfig load_config(const std::map<std::string, std::string>& flags,
       key.take(result.config, value.text);
     } catch (const std::invalid_argument& allowed) {
       throw ConfigError(std::string(key.name) + ": '" + shown(key, value.text) + "' (from " +
-                        value.source + ") is no " + allowed.what());
+                        value.source + ") isn't valid; it must be " + allowed.what());
     } catch (const json::exception& failure) {
       throw ConfigError(std::string(key.name) + ": a field has the wrong type: " + failure.what());
     }

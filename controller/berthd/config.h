@@ -22,8 +22,8 @@
 
 namespace berth {
 
-// A key that is unknown or has a bad value: names the key, the value (secrets masked) and what is
-// allowed. berthd ends with exit code 2.
+// A key that is unknown or has a bad value. The message names the key, the value (secrets are
+// masked) and what is allowed. berthd ends with exit code 2.
 struct ConfigError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -34,24 +34,25 @@ struct Address {
   std::string text() const;  // host:port, with brackets around an IPv6 address
 };
 
-// Where mail is sent.
+// The server that mail is sent through.
 struct MailServer {
-  std::string url;  // smtp:// or smtps://, without user and password
+  std::string url;  // smtp:// or smtps://, without user name and password
   std::string host;
   std::string user;
   std::string password;
 };
 enum class MailTlsRule {
-  automatic,  // required, but on loopback
+  automatic,  // required, except on a loopback address
   required,
   if_offered,
 };
 
 enum class Cluster { simulated, kubeconfig, in_cluster };
 
-// Everything that can be set. Filled from defaults, then a YAML file (--config), then BERTHD_*
-// variables, then flags; later wins. A key with `-file` behind it (`_FILE` for variables) reads the
-// value from that file. config.cpp has the table of keys.
+// Everything that can be configured. It is filled from defaults, then a YAML file (--config), then
+// BERTHD_* variables, then flags; a later source overrides an earlier one. If a key's name is
+// followed by `-file` (`_FILE` for variables), the value is read from that file. config_keys.cpp
+// has the table of keys.
 struct Config {
   Address listen;
   Address metrics_listen;
@@ -72,7 +73,7 @@ struct Config {
   std::optional<std::string> cluster_issuer;
   std::vector<std::string> dns_servers;
   int reconcile_workers = 0;
-  std::string traefik_metrics_url;  // empty: none
+  std::string traefik_metrics_url;  // empty if there is none
 
   std::optional<MailServer> mail_server;
   std::optional<Mailbox> mail_from;
@@ -85,8 +86,9 @@ struct Config {
   bool rate_limits = true;
   std::vector<AddressRange> trusted_proxies;
   Duration session_lifetime{};
-  std::optional<Duration> session_idle_timeout;  // of the hosted pages; nothing: none
-  std::optional<Duration> jwt_idle_timeout;      // of logins by the API
+  // For logins on the hosted pages; if empty, they don't end when idle.
+  std::optional<Duration> session_idle_timeout;
+  std::optional<Duration> jwt_idle_timeout;  // for logins through the API
   Duration refresh_reuse_grace{};
   Duration refresh_family_lifetime{};
   Duration secret_grace{};
@@ -99,35 +101,35 @@ struct Config {
 
   int http_threads = 0;
   int max_connections = 0;
-  std::optional<int> max_connections_per_network;  // nothing: see connection_limits()
+  std::optional<int> max_connections_per_network;  // empty: see connection_limits()
   int max_body_bytes = 0;
   Duration request_timeout{};
   log::Format log_format = log::Format::json;
   log::Level log_level = log::Level::info;
 
-  // Keys that were set and that this version doesn't act on; the start says so.
+  // Keys that were set although this version ignores them. berthd logs them at the start.
   std::vector<std::string> without_effect;
 };
 
-// What one key was set to, for `berthd config` and `berthd --help`.
+// The value of one key, for `berthd config` and `berthd --help`.
 struct Setting {
   std::string key;
-  std::string value;   // as text; secrets masked
-  std::string source;  // default, a file's name, a variable's name, a flag's name
+  std::string value;   // as text; secrets are masked
+  std::string source;  // "default", or the name of a file, a variable or a flag
   std::string meaning;
 };
 
 struct LoadedConfig {
   Config config;
-  std::vector<Setting> settings;  // in the order of the table
+  std::vector<Setting> settings;  // in the order of the table of keys
 };
 
-// A variable's value, or nothing. For tests; berthd passes ::getenv.
+// Returns a variable's value, or nothing. Tests pass their own; berthd passes ::getenv.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-// The names of all flags without their dashes: every key, and every key with `-file`.
+// Returns the names of all flags, without dashes: every key, and every key with `-file`.
 std::vector<std::string> flag_names();
-// `flags` holds what the command line set. Throws ConfigError.
+// `flags` are those of the command line. Throws ConfigError.
 LoadedConfig load_config(const std::map<std::string, std::string>& flags,
                          const Environment& environment);
 

@@ -31,9 +31,9 @@ constexpr std::string_view default_ads =
     "{viewer-daily-impressions: 100, reservation-seconds: 600, open-per-app: 100, "
     "open-per-campaign: 1000}";
 
-// Names under which somebody could speak for the platform or get its mail (RFC 2142 and the
-// addresses to which CAs write), and hosts that people or programs look for by themselves. Ordinary
-// words that operators want for their apps (app, web, docs, blog, shop) aren't among them.
+// Names that could pass for the platform's own or receive its mail (RFC 2142, and the addresses to
+// which certificate authorities write), and hosts that people or programs look up on their own.
+// Ordinary words that operators want for their apps (app, web, docs, blog, shop) aren't included.
 constexpr std::string_view default_reserved_names =
     "abuse,account,accounts,admin,administrator,api,auth,autoconfig,autodiscover,berth,berthd,"
     "billing,console,dashboard,dns,email,ftp,help,helpdesk,hostmaster,imap,internal,isatap,"
@@ -70,11 +70,11 @@ Duration duration(const std::string& text) {
   return value;
 }
 
-// Nothing: there is none.
+// Returns nothing if there is no time-out.
 std::optional<Duration> idle_timeout(const std::string& text) {
   const Duration value = duration(text);
   if (value.count() == 0) return std::nullopt;
-  if (value < std::chrono::seconds(1)) want("0s, or 1s or more");
+  if (value < std::chrono::seconds(1)) want("0s or at least 1s");
   return value;
 }
 
@@ -100,7 +100,7 @@ bool is_name_server(const std::string& text) {
   return is_ip_address(server.host) && server.port > 0;
 }
 
-// A registry's host, and as much of its images' path as shall count.
+// Whether the text is a registry's host, optionally with the beginning of its images' paths.
 bool is_image_prefix(const std::string& text) {
   const auto url = parse_url("https://" + text);
   return url && !url->has_user() && url->rest.find_first_of("?#") == std::string::npos;
@@ -108,7 +108,7 @@ bool is_image_prefix(const std::string& text) {
 
 std::vector<std::string> list(const std::string& text) {
   std::vector<std::string> items;
-  if (text == "[]") return items;  // an empty list of the YAML file
+  if (text == "[]") return items;  // an empty list in the YAML file
   std::istringstream in(text);
   for (std::string item; std::getline(in, item, ',');) {
     while (!item.empty() && item.front() == ' ') item.erase(0, 1);
@@ -130,7 +130,7 @@ json structured(const std::string& text) {
   }
 }
 
-// Whether `value` is what a field of type T holds: a text, true or false, or a whole number.
+// Whether `value` has the type that a field of type T needs: a text, a boolean or a whole number.
 template <typename T>
 bool is_a(const json& value) {
   if constexpr (std::is_same_v<T, std::string>)
@@ -141,7 +141,7 @@ bool is_a(const json& value) {
     return value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
 }
 
-// Nothing where the entry doesn't have the field, or it is null.
+// Returns nothing if the entry doesn't have the field, or it is null.
 template <typename T>
 std::optional<T> optional_field(const json& entry, const char* name) {
   const auto value = entry.find(name);
@@ -163,35 +163,37 @@ T field(const json& entry, const char* name) {
 
 tiers::Tier tier_of(const json& entry) {
   const auto sats = optional_field<std::int64_t>(entry, "monthly-cost-sats");
-  return {.id = {},
-          .name = field<std::string>(entry, "name"),
-          .slug = field<std::string>(entry, "slug"),
-          .description = optional_field<std::string>(entry, "description").value_or(""),
-          .payment_method = sats ? "bitcoin" : "service_points",
-          .monthly_cost_points = optional_field<std::int64_t>(entry, "monthly-cost-points"),
-          .monthly_cost_sats = sats,
-          .memory_limit_mb = field<int>(entry, "memory-mb"),
-          .cpu_limit_millicores = field<int>(entry, "cpu-millicores"),
-          .max_deployments = optional_field<int>(entry, "max-deployments"),
-          .custom_domain_allowed = optional_field<bool>(entry, "custom-domain").value_or(false),
-          .auto_approve = optional_field<bool>(entry, "auto-approve").value_or(false),
-          .monthly_stipend_points =
-              optional_field<std::int64_t>(entry, "monthly-stipend-points").value_or(0),
-          .ad_reach_multiplier =
-              optional_field<std::string>(entry, "ad-reach-multiplier").value_or("1.0")};
+  return {
+      .id = {},
+      .name = field<std::string>(entry, "name"),
+      .slug = field<std::string>(entry, "slug"),
+      .description = optional_field<std::string>(entry, "description").value_or(""),
+      .payment_method = sats ? tiers::PaymentMethod::bitcoin : tiers::PaymentMethod::service_points,
+      .monthly_cost_points = optional_field<std::int64_t>(entry, "monthly-cost-points"),
+      .monthly_cost_sats = sats,
+      .memory_limit_mb = field<int>(entry, "memory-mb"),
+      .cpu_limit_millicores = field<int>(entry, "cpu-millicores"),
+      .max_deployments = optional_field<int>(entry, "max-deployments"),
+      .custom_domain_allowed = optional_field<bool>(entry, "custom-domain").value_or(false),
+      .auto_approve = optional_field<bool>(entry, "auto-approve").value_or(false),
+      .monthly_stipend_points =
+          optional_field<std::int64_t>(entry, "monthly-stipend-points").value_or(0),
+      .ad_reach_multiplier =
+          optional_field<std::string>(entry, "ad-reach-multiplier").value_or("1.0")};
 }
 
 void take_tiers(Config& config, const std::string& text) {
   const json entries = structured(text);
-  if (!entries.is_array() || entries.empty()) want("a list of tiers, as `berthd config` prints it");
+  if (!entries.is_array() || entries.empty())
+    want("a list of tiers in the form that `berthd config` prints");
   config.tiers.clear();
   for (const json& entry : entries) {
-    if (!entry.is_object()) want("a list of tiers, as `berthd config` prints it");
+    if (!entry.is_object()) want("a list of tiers in the form that `berthd config` prints");
     const tiers::Tier tier = tier_of(entry);
     if (tier.memory_limit_mb < 1 || tier.cpu_limit_millicores < 1)
-      want("tiers with memory-mb and cpu-millicores of 1 or more");
+      want("a list of tiers with memory-mb and cpu-millicores of at least 1");
     if (tier.monthly_cost_points.has_value() == tier.monthly_cost_sats.has_value())
-      want("tiers with one of monthly-cost-points and monthly-cost-sats");
+      want("a list of tiers with either monthly-cost-points or monthly-cost-sats");
     config.tiers.push_back(tier);
   }
 }
@@ -202,13 +204,13 @@ void take_reserved_names(Config& config, const std::string& text) {
     if (!std::ranges::all_of(name, [](unsigned char c) {
           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
         }))
-      want("list of names of letters, digits, '-', '_' and '.', with commas between them");
+      want("a list of names of letters, digits, '-', '_' and '.', separated by commas");
   config.reserved_names = ReservedNames(names);
 }
 
 void take_rewards(Config& config, const std::string& text) {
   const json entries = structured(text);
-  if (!entries.is_object()) want("an object, as `berthd config` prints it");
+  if (!entries.is_object()) want("an object in the form that `berthd config` prints");
   accounts::SignupBonus& bonus = config.signup_bonus;
   rewards::Rules& rules = config.reward_rules;
   const std::map<std::string_view, std::int64_t*> fields = {
@@ -226,10 +228,10 @@ void take_rewards(Config& config, const std::string& text) {
       {"total-daily-points", &rules.total_daily}};
   for (const auto& [name, value] : entries.items()) {
     const auto field = fields.find(name);
-    if (field == fields.end()) want("only known fields; " + name + " is none");
+    if (field == fields.end()) want("an object of known fields; " + name + " is unknown");
     if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
         value.get<std::int64_t>() > ledger::max_points)
-      want("whole numbers from 0 to 2^53-1");
+      want("an object of whole numbers from 0 to 2^53-1");
     *field->second = value;
   }
   bonus.first_multiplier = std::max<std::int64_t>(1, bonus.first_multiplier);
@@ -239,7 +241,7 @@ void take_rewards(Config& config, const std::string& text) {
 void take_ads(Config& config, const std::string& text) {
   constexpr std::int64_t most = 1'000'000'000;
   const json entries = structured(text);
-  if (!entries.is_object()) want("an object, as `berthd config` prints it");
+  if (!entries.is_object()) want("an object in the form that `berthd config` prints");
   std::int64_t seconds = config.ad_rules.reservation_life / std::chrono::seconds(1);
   const std::map<std::string_view, std::int64_t*> fields = {
       {"viewer-daily-impressions", &config.ad_rules.viewer_daily_impressions},
@@ -248,10 +250,10 @@ void take_ads(Config& config, const std::string& text) {
       {"open-per-campaign", &config.ad_rules.open_per_campaign}};
   for (const auto& [name, value] : entries.items()) {
     const auto field = fields.find(name);
-    if (field == fields.end()) want("only known fields; " + name + " is none");
+    if (field == fields.end()) want("an object of known fields; " + name + " is unknown");
     if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
         value.get<std::int64_t>() > most)
-      want("whole numbers from 1 to " + std::to_string(most));
+      want("an object of whole numbers from 1 to " + std::to_string(most));
     *field->second = value;
   }
   config.ad_rules.reservation_life = std::chrono::seconds(seconds);
@@ -281,16 +283,17 @@ std::vector<AddressRange> address_ranges(const std::string& text, const char* al
 void take_base_url(Config& config, const std::string& text) {
   if (text.empty()) return;
   const auto url = parse_url(text);
-  // Pages, cookies and discovery documents stand at the root of their host (RFC 8414, section 3.1).
+  // Pages, cookies and discovery documents are at the root of their host (RFC 8414, section 3.1).
   if (!url || !url->is_web() || url->has_user() || (!url->rest.empty() && url->rest != "/"))
-    want("an http or https URL of a host, without a path and a query");
+    want("an http or https URL with a host, without a path and a query");
   config.base_url = url->origin();
 }
 
 void take_smtp_url(Config& config, const std::string& text) {
   if (text.empty()) return;
-  // Never its value in the refusal: the password stands in it.
-  constexpr const char* wanted = "smtp:// or smtps:// URL with a host, and nothing behind the port";
+  // The refusal never repeats the value, because it contains the password.
+  constexpr const char* wanted =
+      "an smtp:// or smtps:// URL with a host and nothing after the port";
   const auto url = parse_url(text);
   const bool is_smtp = url && (url->scheme == "smtp" || url->scheme == "smtps");
   if (!is_smtp || (!url->rest.empty() && url->rest != "/")) want(wanted);
@@ -320,11 +323,11 @@ void take_mail_from(Config& config, const std::string& text) {
 
 const std::vector<Key>& config_keys() {
   static const std::vector<Key> table = {
-      {"listen", "127.0.0.1:8080", "address of the API; port 0 picks a free one",
+      {"listen", "127.0.0.1:8080", "address of the API; port 0 lets the system choose one",
        [](Config& c, const std::string& v) { c.listen = address(v); }},
       {"base-url", "",
-       "URL of the API: the issuer of tokens and the start of links in mail; http://<listen> if "
-       "empty",
+       "public URL of the API: the issuer of tokens and the beginning of links in mail; "
+       "http://<listen> if empty",
        take_base_url},
       {"data-dir", "./data", "directory of the database and the keys",
        [](Config& c, const std::string& v) {
@@ -336,51 +339,54 @@ const std::vector<Key>& config_keys() {
          if (v != "development" && v != "production") want("development or production");
          c.production = v == "production";
        }},
-      {"allow-remote", "off", "let development listen on other addresses than loopback",
+      {"allow-remote", "off", "lets development listen on addresses other than loopback",
        [](Config& c, const std::string& v) { c.allow_remote = on_or_off(v); }},
       {"internal-secret", "",
-       "secret of the header x-internal-secret; development makes one at the first start",
+       "secret for the header x-internal-secret; development creates one at the first start",
        [](Config& c, const std::string& v) { c.internal_secret = text_or_nothing(v); },
        Key::Kind::secret},
       {"kubernetes", "simulated", "simulated, kubeconfig or in-cluster", take_cluster},
-      {"kubeconfig", "", "path of the kubeconfig; $KUBECONFIG or ~/.kube/config if empty",
+      {"kubeconfig", "", "path of a kubeconfig; $KUBECONFIG or ~/.kube/config if empty",
        [](Config& c, const std::string& v) {
          if (!v.empty()) c.kubeconfig = v;
        }},
-      {"context", "", "context of the kubeconfig; its current one if empty",
+      {"context", "", "context in the kubeconfig; its current context if empty",
        [](Config& c, const std::string& v) { c.context = v; }},
       {"lease-namespace", "",
-       "namespace of the Lease by which one berthd of several leads; the pod's own namespace, or "
-       "default, if empty",
+       "namespace of the Lease that decides which of several berthd processes leads; if empty, the "
+       "pod's own namespace, or default",
        [](Config& c, const std::string& v) { c.lease_namespace = text_or_nothing(v); }},
-      {"apps-domain", "apps.localhost", "deployments are served at <name>.<apps-domain>",
+      {"apps-domain", "apps.localhost",
+       "domain of deployments, which are served at <name>.<apps-domain>",
        [](Config& c, const std::string& v) {
          if (!is_host_name(v)) want("a domain in lower case, such as apps.example.org");
          c.apps_domain = v;
        }},
       {"registries", "registry.localhost:5000,docker.io/library,ghcr.io",
-       "prefixes that images may have, separated by commas",
+       "allowed prefixes of images, separated by commas",
        [](Config& c, const std::string& v) {
          c.registries = list(v);
          for (std::string& prefix : c.registries)
            while (prefix.ends_with('/')) prefix.pop_back();
          std::erase(c.registries, "");
          if (c.registries.empty() || !std::ranges::all_of(c.registries, is_image_prefix))
-           want("list of prefixes, such as ghcr.io or docker.io/library");
+           want("a list of prefixes, such as ghcr.io or docker.io/library");
        }},
-      {"ingress-class", "traefik", "class of the tenants' Ingresses",
+      {"ingress-class", "traefik", "class of tenants' Ingresses",
        [](Config& c, const std::string& v) { c.ingress_class = v; }},
       {"cluster-issuer", "",
-       "cert-manager's ClusterIssuer for custom domains, and for sub-domains without a wildcard",
+       "cert-manager's ClusterIssuer for custom domains, and for sub-domains if there is no "
+       "wildcard certificate",
        [](Config& c, const std::string& v) { c.cluster_issuer = text_or_nothing(v); }},
       {"wildcard-tls-secret", "",
-       "TLS secret for *.<apps-domain>: namespace/name of the ingress controller's default one, or "
-       "a name in each app's namespace",
+       "TLS secret for *.<apps-domain>: namespace/name of the ingress controller's default "
+       "certificate, or the name of a secret in each app's namespace",
        [](Config& c, const std::string& v) { c.wildcard_tls_secret = text_or_nothing(v); }},
       {"reconcile-workers", "8", "how many deployments are reconciled at the same time",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
       {"traefik-metrics-url", "",
-       "Traefik's page of Prometheus metrics, for the requests of deployments; unknown if empty",
+       "URL of Traefik's Prometheus metrics, from which requests of deployments are counted; if "
+       "empty, the counts are unknown",
        [](Config& c, const std::string& v) {
          const auto url = parse_url(v);
          if (!v.empty() && !(url && url->is_web()))
@@ -388,41 +394,41 @@ const std::vector<Key>& config_keys() {
          c.traefik_metrics_url = v;
        }},
       {"dns-servers", "",
-       "name servers that are asked about custom domains, with or without a port; the system's if "
-       "empty",
+       "name servers to ask about custom domains, with or without a port; the system's if empty",
        [](Config& c, const std::string& v) {
          c.dns_servers = list(v);
          if (!std::ranges::all_of(c.dns_servers, is_name_server))
            want("addresses such as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:5353");
        }},
-      {"smtp-url", "", "smtp://user:password@host:587; mail stays in the outbox if empty",
+      {"smtp-url", "",
+       "mail server, such as smtp://user:password@host:587; if empty, mail stays in the outbox",
        take_smtp_url, Key::Kind::secret},
       {"smtp-tls", "auto",
        "TLS to the mail server: required, if-offered, or auto, which requires it except on "
        "loopback",
        take_smtp_tls},
       {"smtp-ca-file", "",
-       "file of the authorities that the mail server's certificate is checked by; the system's if "
-       "empty",
+       "file with the certificate authorities to check the mail server's certificate with; the "
+       "system's if empty",
        [](Config& c, const std::string& v) { c.mail_ca_file = v; }},
       {"mail-from", "", "sender of mail, such as berth <no-reply@example.org>", take_mail_from},
       {"refresh-reuse-grace", "10s",
-       "a refresh token that is used again within this time is refused and revokes nothing",
+       "a consumed refresh token that is used again within this time is refused without revoking "
+       "anything",
        [](Config& c, const std::string& v) { c.refresh_reuse_grace = duration(v); }},
       {"trusted-proxies", "",
-       "addresses and ranges of the proxies whose X-Forwarded-For is believed, separated by commas",
+       "addresses and ranges of proxies whose X-Forwarded-For is trusted, separated by commas",
        [](Config& c, const std::string& v) {
-         c.trusted_proxies =
-             address_ranges(v,
-                            "list of addresses and ranges such as 192.0.2.7, 10.0.0.0/8 or "
-                            "2001:db8:42::/48, separated by commas");
+         c.trusted_proxies = address_ranges(v,
+                                            "a list of addresses and ranges, such as 192.0.2.7, "
+                                            "10.0.0.0/8 or 2001:db8:42::/48, separated by commas");
        }},
-      {"rate-limits", "on", "limits of requests and logins; off is for development only",
+      {"rate-limits", "on",
+       "whether requests and logins are limited; off is allowed in development only",
        [](Config& c, const std::string& v) { c.rate_limits = on_or_off(v); }},
       {"treasury-genesis", "",
-       "points that the treasury is given at the very first start; if empty, 1000000000 in "
-       "development "
-       "and 0 in production",
+       "points that the treasury receives at the very first start; if empty, 1000000000 in "
+       "development and 0 in production",
        [](Config& c, const std::string& v) {
          c.treasury_genesis = v.empty() ? (c.production ? 0 : 1'000'000'000)
                                         : integer(v, 0, (std::int64_t(1) << 53) - 1);
@@ -430,85 +436,81 @@ const std::vector<Key>& config_keys() {
       {"http-threads", "64", "how many requests are handled at the same time",
        [](Config& c, const std::string& v) { c.http_threads = int(integer(v, 1, 4096)); }},
       {"max-connections", "1024",
-       "how many connections may be open; one more takes the place of an idle one, or is answered "
-       "with 503",
+       "how many connections may be open; a further one displaces an idle one, or is answered with "
+       "503",
        [](Config& c, const std::string& v) { c.max_connections = int(integer(v, 1, 65536)); }},
       {"max-connections-per-network", "",
-       "how many of them one IPv4 address or IPv6 /64 may have, half as many before it has sent a "
-       "valid token; trusted proxies are exempt. If empty, a quarter of max-connections, and in "
-       "development no limit for loopback",
+       "how many connections one IPv4 address or IPv6 /64 may have; half as many before it has "
+       "sent a valid token. Trusted proxies are exempt. If empty, a quarter of max-connections; in "
+       "development, loopback addresses then have no limit",
        [](Config& c, const std::string& v) {
          if (!v.empty()) c.max_connections_per_network = int(integer(v, 1, 65536));
        }},
       {"max-body-bytes", "1048576", "largest body of a request, in bytes",
        [](Config& c, const std::string& v) { c.max_body_bytes = int(integer(v, 1024, 64 << 20)); }},
-      {"request-timeout", "15s", "time that a request may take to arrive",
+      {"request-timeout", "15s", "how long a request may take to arrive",
        [](Config& c, const std::string& v) {
          c.request_timeout = duration(v);
          if (c.request_timeout.count() == 0) want("more than 0");
        }},
-      {"tiers", default_tiers, "tiers at the first start; admins change them afterwards",
+      {"tiers", default_tiers, "deploy tiers at the first start; admins change them afterwards",
        take_tiers},
       {"reserved-names", default_reserved_names,
-       "names that nobody may take as user name (nor one that looks like it) or as sub-domain; "
-       "this "
-       "list replaces the default one, which `berthd config` prints",
+       "names that nobody may register as a username (nor names that look like them) or as a "
+       "sub-domain; this list replaces the default, which `berthd config` prints",
        take_reserved_names},
       {"rewards", default_rewards,
-       "points that the treasury pays for signing up (times the multiplier), for bringing a user, "
-       "for a "
-       "live minute and for an impression, and the most that it pays on a UTC day",
+       "points that the treasury pays for signing up (times a multiplier), for referring a user, "
+       "for a minute in an app and for viewing an ad, and the most that it pays in a UTC day",
        take_rewards},
       {"ads", default_ads,
-       "how many impressions of a campaign are paid for one viewer on a UTC day, how long an "
-       "impression "
-       "that was served can be reported, and how many of those may be open",
+       "how many impressions of a campaign are paid for one viewer in a UTC day, how long a served "
+       "impression can be reported, and how many served impressions may wait for a report",
        take_ads},
-      {"log-format", "json", "form of the log: json or text",
+      {"log-format", "json", "format of the log: json or text",
        [](Config& c, const std::string& v) {
          if (v != "json" && v != "text") want("json or text");
          c.log_format = v == "json" ? log::Format::json : log::Format::text;
        }},
-      {"log-level", "info", "least level that is logged: debug, info, warning or error",
+      {"log-level", "info", "lowest level that is logged: debug, info, warning or error",
        [](Config& c, const std::string& v) {
          const auto level = log::parse_level(v);
          if (!level) want("debug, info, warning or error");
          c.log_level = *level;
        }},
       {"webhook-allow-private", "off",
-       "allows webhooks to loopback and private addresses; on is for development only",
+       "whether webhooks may be sent to loopback and private addresses; on is allowed in "
+       "development only",
        [](Config& c, const std::string& v) { c.webhook_allow_private = on_or_off(v); }},
       {"cluster-ranges", "",
-       "ranges of the cluster's pods, services and nodes that are public addresses, such as "
-       "2001:db8:42::/48: no webhook is sent there, nor to private addresses",
+       "public addresses that belong to the cluster's pods, services and nodes, such as "
+       "2001:db8:42::/48; like private addresses, they get no webhooks",
        [](Config& c, const std::string& v) {
          c.cluster_ranges =
-             address_ranges(v, "list of ranges such as 198.51.100.0/24 or 2001:db8:42::/48");
+             address_ranges(v, "a list of ranges, such as 198.51.100.0/24 or 2001:db8:42::/48");
        }},
       {"session-lifetime", "24h", "how long a session JWT is valid",
        [](Config& c, const std::string& v) {
          c.session_lifetime = duration(v);
-         if (c.session_lifetime.count() < 1000) want("1s or more");
+         if (c.session_lifetime.count() < 1000) want("at least 1s");
        }},
       {"session-idle-timeout", "2h",
-       "how long a login in a browser, on the hosted pages, may stay unused before it ends; 0s: "
-       "for "
-       "ever",
+       "how long a login in a browser may be idle before it ends; 0s means for ever",
        [](Config& c, const std::string& v) { c.session_idle_timeout = idle_timeout(v); }},
       {"jwt-idle-timeout", "0s",
-       "the same for a login by POST /api/auth/login; 0s: its JWT is valid for session-lifetime, "
-       "used or not",
+       "the same for a login through POST /api/auth/login; with 0s, its JWT is valid for "
+       "session-lifetime, used or not",
        [](Config& c, const std::string& v) { c.jwt_idle_timeout = idle_timeout(v); }},
       {"refresh-family-lifetime", "90d",
        "how long tokens can be refreshed before the user has to log in again",
        [](Config& c, const std::string& v) {
          c.refresh_family_lifetime = duration(v);
-         if (c.refresh_family_lifetime.count() < 1000) want("1s or more");
+         if (c.refresh_family_lifetime.count() < 1000) want("at least 1s");
        }},
       {"secret-grace", "0s", "how long the old client secret works after a rotation",
        [](Config& c, const std::string& v) { c.secret_grace = duration(v); }},
       {"metrics-listen", "127.0.0.1:9090",
-       "address of /metrics, /livez and /readyz; port 0 picks a free one",
+       "address of /metrics, /livez and /readyz; port 0 lets the system choose one",
        [](Config& c, const std::string& v) { c.metrics_listen = address(v); }},
   };
   return table;

@@ -8,7 +8,7 @@
 
 namespace berth {
 
-// One key of the configuration.
+// A key of the configuration.
 struct Key {
   enum class Kind { plain, secret };
   enum class Effect { acts, none_yet };
@@ -16,13 +16,15 @@ struct Key {
   std::string_view name;
   std::string_view fallback;
   std::string_view meaning;
-  // Takes the text into the struct. Throws std::invalid_argument that says what is allowed.
+  // Parses the text and sets the member of Config. Throws std::invalid_argument that says what is
+  // allowed.
   void (*take)(Config&, const std::string&);
   Kind kind = Kind::plain;
   Effect effect = Effect::acts;
 };
 
-// The table. Names and defaults are relied upon: change them as you would change an API.
+// Returns the table of all keys. Installations rely on names and defaults, so changing one is like
+// changing an API.
 const std::vector<Key>& config_keys();
 
 }  // namespace berth

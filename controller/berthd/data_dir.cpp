@@ -52,12 +52,12 @@ Keys parse_keys(const std::string& text) {
 }
 
 DataDir::DataDir(const std::filesystem::path& path) : path_(path), lock_(path) {
-  std::filesystem::remove(path_ / database_copy_name);  // of a backup that a kill ended
+  std::filesystem::remove(path_ / database_copy_name);  // left by a backup that was killed
   const std::filesystem::path partial = path_ / partial_restore_name;
   if (!std::filesystem::exists(partial)) return;
   if (!std::filesystem::exists(database_file()))
-    fail(path_, "a restore into it didn't come to its end; run it again");
-  std::filesystem::remove_all(partial);  // everything is in its place
+    fail(path_, "a restore into it wasn't completed; run it again");
+  std::filesystem::remove_all(partial);  // everything was moved to its place
 }
 
 std::optional<std::string> DataDir::read(const std::string& name) const {
@@ -82,7 +82,7 @@ void DataDir::write(const std::string& name, const std::string& text) const {
   if (!stored || ::rename(fresh.c_str(), target.c_str()) != 0) fail(target, error_text());
   const int directory = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
-    ::fsync(directory);  // so that the name is on disk, too
+    ::fsync(directory);  // makes the name durable, too
     ::close(directory);
   }
 }
@@ -96,7 +96,7 @@ Keys DataDir::keys() const {
     }
   }
   if (std::filesystem::exists(database_file()))
-    fail(path_ / keys_name, "is gone, and the database can't be read without it");
+    fail(path_ / keys_name, "is missing, and the database can't be read without it");
   const Keys fresh = {.data = random_bytes(key_bytes), .session = SessionKeys(rotated({}, {}, {}))};
   write(keys_name, encode(fresh));
   return fresh;
@@ -107,7 +107,7 @@ std::string DataDir::rotate_session_key(Keys& keys, Instant now, Duration sessio
   const std::lock_guard lock(one_at_a_time);
   Keys next = {.data = keys.data,
                .session = SessionKeys(rotated(*keys.session.all(), now, session_lifetime))};
-  // On disk before it signs: what was signed has to be valid after a crash, too.
+  // The key is on disk before it is used, because what it signs must still be valid after a crash.
   write(keys_name, encode(next));
   keys.session = next.session;
   return keys.session[0].id;

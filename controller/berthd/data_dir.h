@@ -9,39 +9,39 @@
 
 namespace berth {
 
-// Names in a data directory.
+// The names of the files in a data directory.
 inline constexpr const char* database_name = "berth.db";
-inline constexpr const char* database_copy_name = "berth.db.copy";  // while a backup is made
+inline constexpr const char* database_copy_name = "berth.db.copy";  // exists while a backup is made
 inline constexpr const char* keys_name = "keys.json";
 inline constexpr const char* secret_name = "internal-secret";
 inline constexpr const char* address_name = "berthd.addr";
-// Where a restore puts together what it then moves to its place. As long as it is there without the
-// database beside it, the data directory is no whole one.
+// The directory in which a restore collects the files before it moves them to their places. If it
+// exists and there is no database, the data directory is incomplete.
 inline constexpr const char* partial_restore_name = "restore.partial";
 
-// The keys in the text of keys.json. Throws std::exception where they aren't whole.
+// Parses the text of keys.json. Throws std::exception if it isn't complete.
 Keys parse_keys(const std::string& text);
 
-// Where berthd keeps everything: the database, the keys, the address that it listens on. Locked
-// against a second berthd (flock) for as long as this object lives. The directory has mode 0700,
-// files with secrets 0600.
+// The directory in which berthd keeps everything: the database, the keys, and the address that it
+// listens on. A lock (flock) keeps a second berthd out as long as this object lives. The directory
+// has mode 0700, files with secrets have mode 0600.
 class DataDir {
  public:
-  // Makes the directory where it is missing. Throws DataDirError.
+  // Creates the directory if it doesn't exist. Throws DataDirError.
   explicit DataDir(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path database_file() const { return path_ / database_name; }
-  // The keys, made at the very first start. Throws DataDirError where they are unreadable, or gone
-  // while there is a database that needs them.
+  // Returns the keys, and creates them at the very first start. Throws DataDirError if they can't
+  // be read, or are missing although there is a database that needs them.
   Keys keys() const;
-  // Puts a new session key in front, on disk and in `keys`, and returns its id. Sessions go on: the
-  // old keys verify for as long as one of theirs can live. Thread-safe. Throws DataDirError, and
-  // then nothing has changed.
+  // Puts a new session key in front, on disk and in `keys`, and returns its id. Existing sessions
+  // keep working: old keys are kept as long as a session signed with one can live. Thread-safe.
+  // Throws DataDirError, in which case nothing has changed.
   std::string rotate_session_key(Keys& keys, Instant now, Duration session_lifetime) const;
-  // The secret for x-internal-secret, made once: for development.
+  // Returns the secret for x-internal-secret, which is created once. For development.
   std::string internal_secret() const;
-  // Replaces a small file whole: another process reads the old or the new text.
+  // Replaces a small file atomically: other processes read either the old or the new text.
   void write(const std::string& name, const std::string& text) const;
 
  private:

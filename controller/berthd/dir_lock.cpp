@@ -16,7 +16,7 @@ DirLock::DirLock(const std::filesystem::path& directory) {
   std::error_code failure;
   if (std::filesystem::create_directories(directory, failure))
     ::chmod(directory.c_str(), private_directory);
-  if (failure) throw DataDirError(directory.string() + ": can't be made: " + failure.message());
+  if (failure) throw DataDirError(directory.string() + ": can't be created: " + failure.message());
   const std::filesystem::path lock = directory / "lock";
   file_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, private_file);
   if (file_ < 0) throw DataDirError(lock.string() + ": " + std::strerror(errno));

@@ -5,16 +5,16 @@
 
 namespace berth {
 
-// The data directory is in use or damaged: berthd ends with exit code 3.
+// The data directory is in use or damaged. berthd ends with exit code 3.
 struct DataDirError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// One process at a time works in a data directory: a lock (flock) on its file `lock` for as long as
-// this object lives.
+// Lets only one process at a time work in a data directory: holds a lock (flock) on its file `lock`
+// as long as this object lives.
 class DirLock {
  public:
-  // Makes the directory, of mode 0700, where it is missing. Throws DataDirError.
+  // Creates the directory, with mode 0700, if it doesn't exist. Throws DataDirError.
   explicit DirLock(const std::filesystem::path& directory);
   ~DirLock();
   DirLock(const DirLock&) = delete;

@@ -5,7 +5,7 @@
 
 namespace berth {
 
-// How berthd and its commands end. Scripts rely on the numbers: they never change.
+// The exit codes of berthd and its commands. Scripts rely on the numbers, so they never change.
 inline constexpr int exit_config = 2;
 inline constexpr int exit_data_dir = 3;
 
@@ -15,10 +15,10 @@ struct ExitCode {
 };
 inline constexpr std::array exit_codes = std::to_array<ExitCode>({
     {0,
-     "berthd was ended by SIGTERM or SIGINT and everything that it had answered is on disk; or "
-     "the command did what it was asked for"},
+     "berthd was ended by SIGTERM or SIGINT and everything that it had accepted is on disk; or the "
+     "command succeeded"},
     {1,
-     "an unexpected error; of `backup`, `restore` and `verify`: something isn't sound, or the "
+     "an unexpected error; for `backup`, `restore` and `verify`: something isn't sound, or the "
      "command failed"},
     {exit_config, "the command line or the configuration is wrong; the message names the key"},
     {exit_data_dir,

@@ -49,28 +49,31 @@ std::vector<MetricFamily> Gauges::Collect() const {
   return {
       family("berth_deployments", "Deployments that aren't destroyed, by status.",
              MetricType::Gauge, deployments),
-      family("berth_database_commits_total", "Transactions on disk; each holds one write or more.",
-             MetricType::Counter, {counter(double(database_.commits()))}),
+      family("berth_database_commits_total",
+             "Committed transactions; each contains one or more writes.", MetricType::Counter,
+             {counter(double(database_.commits()))}),
       family("berth_database_writes_total",
-             "Writes on disk, several of which can share a transaction.", MetricType::Counter,
+             "Committed writes, several of which can share a transaction.", MetricType::Counter,
              {counter(double(database_.writes()))}),
-      family("berth_mail_waiting", "Mails in the outbox that are to be sent.", MetricType::Gauge,
+      family("berth_mail_waiting", "Mails in the outbox that wait to be sent.", MetricType::Gauge,
              {gauge(double(database_.read(outbox::waiting)))}),
-      family("berth_treasury_points", "Points of the treasury, from which rewards are paid.",
-             MetricType::Gauge, {gauge(double(database_.read([](db::Tx& tx) {
-               return ledger::balance(tx, ledger::treasury());
-             })))}),
-      family("berth_rewards_refused_total", "Rewards that the treasury had too little for.",
+      family("berth_treasury_points",
+             "Points on the treasury's account, from which rewards are paid.", MetricType::Gauge,
+             {gauge(double(database_.read(
+                 [](db::Tx& tx) { return ledger::balance(tx, ledger::treasury()); })))}),
+      family("berth_rewards_refused_total",
+             "Rewards that weren't paid because the treasury had too few points.",
              MetricType::Counter, {counter(double(rewards::refused_for_empty_treasury()))}),
       family("http_open_connections", "Open connections of the API.", MetricType::Gauge,
              {gauge(double(http.open_connections))}),
-      family("http_running_handlers", "Requests that are handled right now.", MetricType::Gauge,
+      family("http_running_handlers", "Requests that are being handled.", MetricType::Gauge,
              {gauge(double(http.running_handlers))}),
       family("http_refused_connections_total",
              "Connections that were answered with 503 because a limit of connections was reached.",
              MetricType::Counter, {counter(double(http.refused_connections))}),
-      family("http_displaced_connections_total", "Connections that had to make room for others.",
-             MetricType::Counter, {counter(double(http.displaced_connections))}),
+      family("http_displaced_connections_total",
+             "Connections that were closed to make room for others.", MetricType::Counter,
+             {counter(double(http.displaced_connections))}),
   };
 }
 

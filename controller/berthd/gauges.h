@@ -8,7 +8,8 @@
 
 namespace berth {
 
-// Figures that are read when somebody scrapes: deployments by status, commits, connections.
+// Metrics that are computed whenever Prometheus reads them: deployments by status, commits,
+// connections.
 class Gauges : public prometheus::Collectable {
  public:
   struct Http {

@@ -1,4 +1,4 @@
-// berthd's command line: serve, or one of the commands.
+// The command line of berthd, which serves or runs one of the commands.
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
@@ -25,13 +25,13 @@ struct CommandLine {
   bool help = false;
   bool version = false;
   bool print_config = false;
-  std::string reference_page;  // empty: none
-  // What to do instead of serving.
+  std::string reference_page;  // empty if none is asked for
+  // The command to run instead of serving.
   int (*command)(const backup::Arguments&, const Config&) = nullptr;
   backup::Arguments arguments;
 };
 
-// Adds a command that works on FILE.
+// Adds a command that takes the argument FILE.
 CLI::App* add_command(CLI::App& app, CommandLine& line, const char* name, const char* meaning,
                       int (*run)(const backup::Arguments&, const Config&)) {
   CLI::App* command = app.add_subcommand(name, meaning)->fallthrough();
@@ -42,12 +42,13 @@ CLI::App* add_command(CLI::App& app, CommandLine& line, const char* name, const 
 }
 
 void add_commands(CLI::App& app, CommandLine& line) {
-  CLI::App* backup =
-      add_command(app, line, "backup", "ask the running berthd for an archive", backup::run_backup);
+  CLI::App* backup = add_command(app, line, "backup", "ask the running berthd for a backup archive",
+                                 backup::run_backup);
   backup->add_option("--url", line.arguments.url);
   backup->add_option("--keep", line.arguments.keep)->check(CLI::Range(0, 100'000));
-  add_command(app, line, "restore", "make a data directory of an archive", backup::run_restore);
-  add_command(app, line, "verify", "look whether a database or an archive is sound",
+  add_command(app, line, "restore", "make a data directory from a backup archive",
+              backup::run_restore);
+  add_command(app, line, "verify", "check whether a database or an archive is sound",
               backup::run_verify);
 }
 
@@ -86,7 +87,7 @@ void print_settings(const std::vector<Setting>& settings) {
               << setting.source << ")\n";
 }
 
-// Before there are threads: serve() waits for them.
+// Called before any thread is started, because serve() waits for these signals.
 void block_signals() {
   std::signal(SIGPIPE, SIG_IGN);
   sigset_t signals;
@@ -112,14 +113,13 @@ int run(int argc, char** argv) {
       return value == nullptr ? std::nullopt : std::optional<std::string>(value);
     });
     if (line.help) {
-      std::cout << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n"
-                   "       berthd reference configuration|errors|exit-codes\n"
-                   "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
-                   "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
-                   "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n\n"
-                   "Every key can stand in the file, in a variable (BERTHD_LISTEN) or in a flag "
-                   "(--listen);\n"
-                   "with -file behind it, its value is read from a file.\n\n";
+      std::cout
+          << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n       berthd reference "
+             "configuration|errors|exit-codes\n       berthd backup FILE --passphrase-file FILE "
+             "[--url URL] [--keep COUNT]\n       berthd restore FILE --passphrase-file FILE "
+             "[--data-dir DIR]\n       berthd verify [FILE] [--passphrase-file FILE] [--data-dir "
+             "DIR]\n\nEvery key can be set in the file, in a variable (BERTHD_LISTEN) or by a flag "
+             "(--listen).\nIf -file follows the key, its value is read from a file.\n\n";
     }
     if (line.help || line.print_config) {
       print_settings(loaded.settings);
@@ -149,8 +149,8 @@ int run(int argc, char** argv) {
 }  // namespace berth
 
 int main(int argc, char** argv) {
-  // glibc would raise the size from which memory goes back to the system at once, and each thread
-  // that ever hashed a password would keep its 19 MiB (mallopt(3)).
+  // Otherwise glibc would raise the size from which memory is returned to the system at once, and
+  // each thread that ever hashed a password would keep its 19 MiB (mallopt(3)).
   mallopt(M_MMAP_THRESHOLD, berth::large_block_bytes);
   return berth::run(argc, argv);
 }

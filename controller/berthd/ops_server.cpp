@@ -11,13 +11,14 @@
 namespace berth {
 namespace {
 
-// A scraper and a kubelet have a connection each; the rest is for those who make trouble.
+// Prometheus and the kubelet each need one connection. The others are a reserve in case somebody
+// opens many.
 constexpr std::size_t max_connections = 64;
 constexpr std::size_t max_connections_of_network = 32;
 // Nobody sends a body, and the head of a probe is small.
 constexpr std::size_t max_body_bytes = 1024;
 constexpr std::size_t max_header_bytes = 8 * 1024;
-// Both sides are in one cluster.
+// Both sides are in the same cluster.
 constexpr std::chrono::seconds request_timeout{5};
 constexpr std::chrono::seconds write_timeout{10};
 
@@ -32,9 +33,9 @@ std::string text_of(const std::vector<Check>& checks) {
 api::ServerOptions options(const Address& address, api::Fields headers) {
   return {.host = address.host,
           .port = address.port,
-          // Each connection has one, so that /livez never waits for a slow /metrics.
+          // There is a thread for each connection, so that /livez never waits for a slow /metrics.
           .http_threads = max_connections + api::ConnectionTable::reserved,
-          // Probes are short, so that whoever comes may take the place of whoever waits.
+          // Probes are short, so a new connection may displace one that waits.
           .connections = {.total = max_connections,
                           .of_network = max_connections_of_network,
                           .shared_addresses = {},
@@ -85,18 +86,18 @@ class OpsServer::State {
     response.content_type = "text/plain";
     if (page == nullptr) {
       response.status = 404;
-      response.body = "there is nothing here but /metrics, /livez and /readyz\n";
+      response.body = "only /metrics, /livez and /readyz are served here\n";
     } else if (request.method != "GET" && request.method != "HEAD") {
       response.status = 405;
       response.add_header("Allow", "GET, HEAD");
-      response.body = "GET and HEAD are answered here\n";
+      response.body = "only GET and HEAD are supported here\n";
     } else {
       (this->*page)(response);
     }
   }
 
   void metrics(api::Response& response) {
-    // One after the other: it reads the database.
+    // Requests for metrics are answered one at a time, because each reads the database.
     const std::lock_guard lock(scrape_);
     auto families = registry_.Collect();
     for (auto& family : more_->Collect()) families.push_back(std::move(family));

@@ -18,15 +18,15 @@ struct Check {
   std::string name;
   bool ok = false;
   std::string detail;
-  bool decides = false;  // whether a failure turns the answer into 503
+  bool decides = false;  // whether a failure makes the answer 503
 };
 
-// /metrics (Prometheus text), /livez (200 while the process serves) and /readyz, on a port of their
-// own that isn't for the public. Thread-safe.
+// Serves /metrics (Prometheus text format), /livez (200 while the process serves) and /readyz, on a
+// port of its own that isn't public. Thread-safe.
 class OpsServer {
  public:
-  // Listens at once; throws std::runtime_error naming the address. `headers` are those of every
-  // answer; `more` is collected beside the registry.
+  // Listens at once. Throws std::runtime_error that names the address. `headers` are added to every
+  // answer; `more` is collected in addition to the registry.
   OpsServer(const Address& address, api::Fields headers, prometheus::Registry& registry,
             std::shared_ptr<prometheus::Collectable> more,
             std::function<std::vector<Check>()> readiness);

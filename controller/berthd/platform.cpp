@@ -1,4 +1,4 @@
-// The composition root: the one file that knows everything.
+// The composition root: the only file that knows all parts of berthd.
 #include "controller/berthd/platform.h"
 
 #include <prometheus/collectable.h>
@@ -13,6 +13,7 @@
 #include "api/pages/pages.h"
 #include "api/transport/server.h"
 #include "controller/base/id.h"
+#include "controller/base/lower_case.h"
 #include "controller/base/url.h"
 #include "controller/berthd/backup/maker.h"
 #include "controller/berthd/data_dir.h"
@@ -35,11 +36,12 @@ namespace berth {
 namespace {
 
 constexpr std::chrono::seconds drain_grace{
-    20};  // below Kubernetes' 30 s between SIGTERM and SIGKILL
+    20};  // less than Kubernetes' 30 s between SIGTERM and SIGKILL
 
-constexpr std::chrono::seconds summaries_interval{10};  // of events that the security log left out
+// How often the security log reports what it left out.
+constexpr std::chrono::seconds summaries_interval{10};
 
-// The id of this database on every cluster that it uses, made once.
+// Returns the id of this database on every cluster that it uses, which is created once.
 std::string instance_of(db::Tx& tx) {
   auto rows = tx.query("SELECT value FROM meta WHERE key = 'instance'");
   if (rows.next()) return rows.text(0);
@@ -68,7 +70,8 @@ kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* 
                                config.context);
 }
 
-// Nobody else can use the simulated cluster: there is nothing to elect.
+// Returns nothing for the simulated cluster, which no other process can use, so that there is no
+// leader to elect.
 std::optional<std::string> lease_namespace(const Config& config) {
   if (config.kubernetes == Cluster::simulated) return std::nullopt;
   if (config.lease_namespace) return config.lease_namespace;
@@ -126,11 +129,10 @@ std::string state_of(const reconcilers::Engine& engine, bool simulated) {
   return engine.cluster_state().connected ? "connected" : "unreachable";
 }
 
-// With the simulated cluster, the hosts below apps-domain are answered here.
+// With the simulated cluster, berthd itself answers requests for hosts below apps-domain.
 bool answer_page(const simulated::Cluster& cluster, const std::string& apps_domain,
                  const api::Request& request, api::Response& response) {
-  std::string host(request.host.substr(0, request.host.rfind(':')));
-  for (char& c : host) c = char(std::tolower(static_cast<unsigned char>(c)));
+  const std::string host = lower_case(request.host.substr(0, request.host.rfind(':')));
   if (!host.ends_with("." + apps_domain)) return false;
   const simulated::Page page = cluster.page(host);
   response.status = page.status;
@@ -163,7 +165,7 @@ std::vector<Check> readiness(db::Database& database, const reconcilers::Engine& 
        .ok = state.connected,
        .detail = state.connected ? cluster : state.last_error,
        .decides = false}};
-  // A standby serves the API all the same.
+  // A berthd that doesn't lead still serves the API.
   if (const auto leadership = engine.leadership())
     checks.push_back(
         {.name = "leader", .ok = leadership->leading, .detail = words_of(*leadership)});
@@ -202,7 +204,7 @@ reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::C
           .lease_namespace = lease_namespace(config)};
 }
 
-// Behind a trusted proxy, and behind loopback in development, are many callers.
+// A trusted proxy's address, and in development a loopback address, stands for many callers.
 api::ConnectionLimits connection_limits(const Config& config) {
   api::ConnectionLimits limits = {.total = size_t(config.max_connections),
                                   .shared_addresses = config.trusted_proxies};
@@ -214,11 +216,11 @@ api::ConnectionLimits connection_limits(const Config& config) {
   return limits;
 }
 
-// Of every answer, whatever it is.
+// Returns the header fields that every answer has.
 api::Fields common_headers(const Config& config) {
   api::Fields headers = {{"X-Content-Type-Options", "nosniff"}};
-  // A year, as browsers' preload lists ask for. Without includeSubDomains: what is below our host
-  // isn't ours to decide on.
+  // One year, as browsers' preload lists require. includeSubDomains is left out, because hosts
+  // below berth's own may belong to others.
   if (config.base_url && config.base_url->starts_with("https://"))
     headers.emplace_back("Strict-Transport-Security", "max-age=31536000");
   return headers;
@@ -235,11 +237,11 @@ api::ServerOptions server_options(const Config& config) {
           .headers = common_headers(config)};
 }
 
-// Everything that lives as long as berthd serves, in the order in which it is made.
+// Everything that lives as long as berthd serves, in the order in which it is created.
 class Platform {
  public:
   explicit Platform(const Config& config);
-  // Until SIGTERM or SIGINT, which every thread has blocked.
+  // Serves until SIGTERM or SIGINT, which every thread has blocked.
   void run();
 
  private:
@@ -314,7 +316,7 @@ Platform::Platform(const Config& config)
       server_(server_options(config), [this](const api::Request& request, api::Response& response) {
         answer(request, response);
       }) {
-  // Nothing has been written since the first write, so that nothing is missed.
+  // Nothing has been written before this, so no notification is missed.
   database_.subscribe([this](db::Topic topic, const std::string& id) { tell(topic, id); });
 }
 
@@ -326,7 +328,7 @@ std::string Platform::first_write() {
   });
 }
 
-// On the writer thread, after a commit.
+// Runs on the writer thread, after a commit.
 void Platform::tell(db::Topic topic, const std::string& id) {
   events_->wake(topic, id);
   if (topic == db::Topic::app_balance) billing_.credited(id);
@@ -334,10 +336,11 @@ void Platform::tell(db::Topic topic, const std::string& id) {
   if (topic == db::Topic::custom_domain) engine_.enqueue_domain(id);
   if (topic == db::Topic::deployment) {
     engine_.enqueue(id);
-    // Another wish is another status, too.
+    // A change of what is wanted also changes the status that streams show.
     events_->wake(db::Topic::deployment_seen, id);
   }
-  // What is delivered comes by webhooks::emit, or by the triggers on deployments.
+  // Deliveries are created by webhooks::emit or by the triggers on deployments, which use these
+  // topics.
   if (topic == db::Topic::webhook || topic == db::Topic::deployment ||
       topic == db::Topic::deployment_seen || topic == db::Topic::custom_domain)
     webhooks_->wake();
@@ -448,9 +451,9 @@ void Platform::announce() {
   const Address metrics = {.host = config_.metrics_listen.host, .port = ops_.port()};
   data_.write("berthd.metrics.addr", metrics.text() + "\n");
   for (const std::string& key : config_.without_effect)
-    log::warning("this key has no effect in this version", {{"key", key}});
+    log::warning("this key has no effect in this version of berthd", {{"key", key}});
   suffix_list::announce(clock_.now());
-  if (simulated_) log::info("the cluster is simulated: no container really runs");
+  if (simulated_) log::info("the cluster is simulated, so no container really runs");
   log::info("ready", {{"listen", listening_.text()},
                       {"base_url", base_url_},
                       {"metrics", metrics.text()},
@@ -471,10 +474,10 @@ void Platform::stop() {
   presence_.stop();
   summaries_.stop();
   ads_.stop();
-  // It would hold up the end for as long as it runs. What it was asked isn't answered yet, and the
-  // database may be left at any moment.
+  // A handler that doesn't return would keep berthd from ending. Its request hasn't been answered,
+  // and the database can be closed at any moment.
   if (const auto running = server_.counters().running_handlers; running > 0) {
-    log::error("stopped without handlers that didn't return", {{"handlers", running}});
+    log::error("berthd stopped although some handlers hadn't returned", {{"handlers", running}});
     std::_Exit(EXIT_FAILURE);
   }
   log::info("stopped", {{"drained", drained == api::Drained::all}});

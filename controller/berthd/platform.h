@@ -4,9 +4,9 @@
 
 namespace berth {
 
-// Makes everything that berthd consists of and serves until SIGTERM or SIGINT, which every thread
-// has blocked; what was accepted is on disk then. Throws where it can't start: DataDirError,
-// SQLite::Exception, std::runtime_error.
+// Creates all parts of berthd and serves until SIGTERM or SIGINT arrives; the caller has blocked
+// both signals in every thread. When it returns, everything that was accepted is on disk. If berthd
+// can't start, it throws DataDirError, SQLite::Exception or std::runtime_error.
 void serve(const Config& config);
 
 }  // namespace berth

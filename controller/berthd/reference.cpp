@@ -9,14 +9,15 @@
 namespace berth {
 namespace {
 
-// Defaults that are longer, or lists of YAML, get a block of their own below the table.
+// Defaults that are longer, or are YAML lists, get a block of their own below the table.
 constexpr size_t longest_in_table = 80;
 
 bool fits_table(const Setting& setting) {
   return setting.value.size() <= longest_in_table && !setting.value.contains('\n');
 }
 
-// Text as a cell of a table: what would begin a tag of HTML or the next cell is escaped.
+// Returns the text as a table cell: characters that would begin an HTML tag or the next cell are
+// escaped.
 std::string cell(std::string_view text) {
   std::string result;
   for (const char c : text) {

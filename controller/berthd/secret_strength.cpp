@@ -28,7 +28,7 @@ double bits_of_character(std::string_view text) {
   constexpr double digits = 10, hexadecimal = 16, letters = 26, others = 2;
   if (all(is_digit)) return std::log2(digits);
   if (all(is_hex) && !(any(is_lower) && any(is_upper))) return std::log2(hexadecimal);
-  // Some random base64 of this length lacks digits.
+  // Some random base64 texts of this length contain no digit.
   if (any(is_lower) && any(is_upper)) return most_bits_of_character;
   const double classes = (any(is_digit) ? digits : 0) + (any(is_lower) ? letters : 0) +
                          (any(is_upper) ? letters : 0) + (any(is_other) ? others : 0);

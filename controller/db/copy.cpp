@@ -68,8 +68,8 @@ std::vector<std::string> foreign_key_problems(SQLite::Database& database) {
   SQLite::Statement rows(database, "PRAGMA foreign_key_check");
   while (int(problems.size()) < max_problems && rows.executeStep())
     problems.push_back("row " + rows.getColumn(1).getString() + " of " +
-                       rows.getColumn(0).getString() + " points to a row of " +
-                       rows.getColumn(2).getString() + " that isn't there");
+                       rows.getColumn(0).getString() + " refers to a row of " +
+                       rows.getColumn(2).getString() + " that doesn't exist");
   return problems;
 }
 

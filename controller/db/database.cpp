@@ -50,8 +50,8 @@ void configure_sqlite() {
 }
 
 std::exception_ptr unavailable() {
-  return std::make_exception_ptr(
-      Error(Code::unavailable, "the database takes no writes right now; nothing was changed"));
+  return std::make_exception_ptr(Error(
+      Code::unavailable, "the database accepts no writes at the moment; nothing was changed"));
 }
 
 constexpr const char* probe =
@@ -212,7 +212,7 @@ void Database::ReadConnection::end() {
   try {
     Query(connection, "COMMIT").run();
   } catch (const std::exception& failure) {
-    log::error("a read transaction did not end", {{"error", failure.what()}});
+    log::error("a read transaction couldn't be ended", {{"error", failure.what()}});
   }
 }
 
@@ -353,7 +353,7 @@ bool Database::run_job(Job& job, Instant now) {
     tx.execute("RELEASE job");
     return true;
   } catch (const SQLite::Exception& failure) {
-    log::error("a write could not be undone alone", {{"error", failure.what()}});
+    log::error("a write couldn't be undone on its own", {{"error", failure.what()}});
     roll_back();
     return false;
   }

@@ -92,7 +92,7 @@ class Query {
   std::optional<std::string> text_or_null(std::string_view column) const;
   std::optional<Instant> instant_or_null(std::string_view column) const;
 
-  // The same by the column's number, from 0 on.
+  // The same by the number of the column, counted from 0.
   std::int64_t integer(int column) const {
     return statement_->prepared.getColumn(column).getInt64();
   }

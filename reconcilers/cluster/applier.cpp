@@ -19,8 +19,10 @@ std::optional<std::chrono::milliseconds> RepairBudget::wait_before(const std::st
                                                                    TimePoint now) {
   const std::lock_guard lock(mutex_);
   const double refill_seconds = std::chrono::duration<double>(refill).count();
-  if (left_.size() >= max_keys)
+  if (left_.size() >= max_keys) {
     std::erase_if(left_, [&](const auto& entry) { return now - entry.second.at > most * refill; });
+    if (left_.size() > max_keys / 2) left_.clear();
+  }
   const auto [entry, is_new] = left_.try_emplace(key, Left{most, now});
   Left& left = entry->second;
   const double seconds = std::chrono::duration<double>(now - left.at).count();
@@ -31,6 +33,11 @@ std::optional<std::chrono::milliseconds> RepairBudget::wait_before(const std::st
   }
   left.repairs -= 1;
   return std::nullopt;
+}
+
+size_t RepairBudget::keys() {
+  const std::lock_guard lock(mutex_);
+  return left_.size();
 }
 
 void Applier::Result::add(const Result& other) {

@@ -23,8 +23,14 @@ class RepairBudget {
   // to wait for the next one.
   std::optional<std::chrono::milliseconds> wait_before(const std::string& key, TimePoint now);
 
- private:
+  // The most keys that are remembered. If more objects than that have to be repaired within the
+  // time in which a budget fills up again, all are forgotten: each may then be repaired ten times
+  // once more, which is little compared with rebuilding so many.
   static constexpr size_t max_keys = 10'000;
+  // How many are remembered.
+  size_t keys();
+
+ private:
   struct Left {
     double repairs = most;
     TimePoint at;

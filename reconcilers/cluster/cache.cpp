@@ -75,7 +75,7 @@ ClusterState Cache::state() const {
 InformerState Cache::state(const kube::Resource& resource) const {
   for (const auto& informer : informers_)
     if (informer->resource().kind == resource.kind) return informer->state();
-  throw std::invalid_argument("nobody watches " + std::string(resource.plural));
+  throw std::invalid_argument("there is no informer for " + std::string(resource.plural));
 }
 
 bool Cache::serves(const kube::Resource& resource) const {
@@ -87,7 +87,7 @@ bool Cache::serves(const kube::Resource& resource) const {
 Store& Cache::store(const kube::Resource& resource) const {
   for (const auto& informer : informers_)
     if (informer->resource().kind == resource.kind) return informer->store();
-  throw std::invalid_argument("nobody watches " + std::string(resource.plural));
+  throw std::invalid_argument("there is no informer for " + std::string(resource.plural));
 }
 
 ObjectPtr Cache::find(const Object& like) const {

@@ -26,8 +26,8 @@ struct Tracked {
   ObjectPtr object;
 };
 
-// All objects on the cluster that carry our labels, kept up to date by one informer for each kind.
-// Thread-safe.
+// All objects on the cluster that have berth's labels, kept up to date by one informer for each
+// kind. Thread-safe.
 class Cache {
  public:
   // The callbacks run on the informers' threads, so they must return quickly.

@@ -322,7 +322,7 @@ container_logs::Reader ContainerLogs::open(const Wanted& wanted) {
     throw Error(Code::unavailable, "the cluster hasn't answered yet; try again later");
   if (++*readers_ > max_readers) {
     --*readers_;
-    throw Error(Code::unavailable, "too many logs are read right now; try again later");
+    throw Error(Code::unavailable, "too many logs are being read at the moment; try again later");
   }
   std::shared_ptr<LogReader> reader;
   try {

@@ -59,14 +59,21 @@ std::optional<DomainLoop::View> DomainLoop::view_of(const std::string& deploymen
   });
 }
 
+// Tells what a pass is about, also if it ends early or fails.
+void DomainLoop::name(Subject& subject, const View& view) {
+  if (view.claim)
+    subject = {view.claim->domain, std::string(custom_domains::to_string(view.claim->state))};
+}
+
 Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject) {
   auto view = view_of(deployment_id);
   if (!view) return {};
+  name(subject, *view);
   if (!parts_.cache.synced()) return Outcome::waiting("the cluster", look_again);
   Proof proof = Proof::none;
   if (view->claim && !obstacle(*view) && has_to_look(*view) && !look(*view, proof)) {
     if (parts_.resolver.stopped()) return {};
-    return {.again = milliseconds(0), .reason = "the claim changed"};
+    return {.again = milliseconds(0), .reason = "the claim has changed"};
   }
 
   const KeyedMutex::Lock lock(parts_.deployments, deployment_id);
@@ -75,21 +82,20 @@ Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject
   const bool same = latest->claim.has_value() == view->claim.has_value() &&
                     (!latest->claim || (latest->claim->id == view->claim->id &&
                                         latest->claim->generation == view->claim->generation));
-  if (!same) return {.again = milliseconds(0), .reason = "the claim changed"};
+  if (!same) return {.again = milliseconds(0), .reason = "the claim has changed"};
   latest->is_news = view->is_news;
   Outcome outcome = act(*latest, proof);
   outcome.recorded = outcome.recorded || latest->is_news;
-  if (latest->claim)
-    subject = {latest->claim->domain, std::string(custom_domains::to_string(latest->claim->state))};
+  name(subject, *latest);
   return outcome;
 }
 
 // Why no certificate can be ordered now, whatever the DNS says; nothing if one can be.
 std::optional<std::string> DomainLoop::obstacle(const View& view) const {
-  if (view.is_held) return "the domain's former objects are leaving";
+  if (view.is_held) return "the domain's former objects are being deleted";
   const ObjectPtr home =
       parts_.cache.store(kube::namespaces).find("", manifests::namespace_of(view.row.app_id));
-  if (!home || is_being_deleted(*home)) return "the namespace isn't there yet";
+  if (!home || is_being_deleted(*home)) return "the namespace doesn't exist yet";
   return std::nullopt;
 }
 
@@ -109,7 +115,7 @@ bool DomainLoop::look(View& view, Proof& proof) {
   const Check seen =
       can_issue ? check_domain(claim, parts_.settings.apps_domain, parts_.resolver)
       : parts_.settings.cluster_issuer
-          ? without_issuer("the cluster has no cert-manager that would issue a certificate")
+          ? without_issuer("the cluster has no cert-manager, which would issue certificates")
           : without_issuer("this platform has no certificate issuer");
   if (parts_.resolver.stopped()) return false;  // a stopped resolver's answers mean nothing
   auto next = parts_.database.write([&](db::Tx& tx) {
@@ -143,7 +149,8 @@ void DomainLoop::begin(View& view) {
 Outcome DomainLoop::serve(View& view, Proof proof) {
   using Kind = CertificateState::Kind;
   const Kind before = objects_.state_of(view.row, view.claim->domain).kind;
-  if (before == Kind::leaving) return Outcome::waiting("the certificate is leaving", look_again);
+  if (before == Kind::leaving)
+    return Outcome::waiting("the certificate is being deleted", look_again);
   if (before == Kind::none && proof != Proof::fresh)
     return Outcome::waiting("the DNS", view.until(view.claim->next_check_at));
   const Applier::Result made = objects_.make(view.row, view.claim->domain);
@@ -203,12 +210,13 @@ Outcome DomainLoop::wait(const View& view) {
 Outcome DomainLoop::clear(const View& view) {
   const auto removed = objects_.remove_all_but(view.row, std::nullopt);
   if (removed.left > 0)
-    return {Outcome::Kind::waiting, removed.writes, look_again, "objects are leaving", false};
+    return {Outcome::Kind::waiting, removed.writes, look_again, "objects are being deleted", false};
   if (view.leaving.empty())
-    return view.claim ? Outcome::waiting("the domain's former objects are leaving", look_again)
-                      : Outcome();
+    return view.claim
+               ? Outcome::waiting("the domain's former objects are being deleted", look_again)
+               : Outcome();
   if (objects_.is_anything_left(view.row))
-    return Outcome::waiting("objects are leaving", look_again);
+    return Outcome::waiting("objects are being deleted", look_again);
   parts_.database.write([&](db::Tx& tx) {
     for (const Claim& claim : view.leaving) custom_domains::mark_removed(tx, claim.id);
   });

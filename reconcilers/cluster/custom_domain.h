@@ -37,16 +37,17 @@ class DomainLoop {
   // What a pass was about, for the log. The fields are empty if no domain is claimed.
   struct Subject {
     std::string domain;
-    std::string state;  // after the pass
+    std::string state;  // after the pass; before it, if it ends early
   };
   // Brings the domain of one deployment to the state that the row wants. Fills `subject` if there
-  // is a claim and the pass doesn't end early. Throws kube::ApiError if the cluster has to be tried
-  // again, and berth::Error if the database has to be. May take as long as check_domain() needs for
-  // the DNS.
+  // is a claim, also if the pass ends early or fails. Throws kube::ApiError if the cluster has to
+  // be tried again, and berth::Error if the database has to be. May take as long as check_domain()
+  // needs for the DNS.
   Outcome reconcile(const std::string& deployment_id, Subject& subject);
 
  private:
   struct View;
+  static void name(Subject& subject, const View& view);
   enum class Proof { none, fresh };  // fresh: the DNS confirmed the claim in this very pass
 
   std::optional<View> view_of(const std::string& deployment_id);

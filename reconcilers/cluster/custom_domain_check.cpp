@@ -22,7 +22,7 @@ Check refuted(Reason reason, const std::string& message) {
 Check silent(const std::string& name) {
   return {.outcome = Result::unknown,
           .reason = Reason::dns_unreachable,
-          .message = "the name servers give no answer about " + name,
+          .message = "the name servers don't answer questions about " + name,
           .addresses = {}};
 }
 

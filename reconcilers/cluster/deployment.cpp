@@ -102,6 +102,7 @@ Outcome DeploymentLoop::stand_by(const std::string& id, Subject& subject) {
 }
 
 Outcome DeploymentLoop::remove(const Deployment& row) {
+  certificates_.forget(row.id);
   Outcome outcome = removal_.step(row);
   if (outcome.kind == Outcome::Kind::waiting) {
     const std::lock_guard lock(mutex_);
@@ -149,7 +150,7 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   Applier::Result result = tenant.result;
   const std::vector<Object> desired = manifests::of_deployment(wish, parts_.settings);
   if (is_too_early(row.id, desired))
-    return Outcome::waiting("the container that serves is too new", look_again);
+    return Outcome::waiting("the serving container is too new for another rollout", look_again);
   std::vector<Object> applicable = desired;
   const auto certificate_at = certificates_.admit(row, applicable);
   result.add(applier_.apply(applicable));
@@ -184,7 +185,7 @@ Outcome DeploymentLoop::wait_for_namespace(const Deployment& row) {
     waiting_for_namespace_[row.app_id].insert(row.id);
   }
   record(row, waiting(row, "waiting for namespace"));
-  return Outcome::waiting("the namespace is leaving", look_again);
+  return Outcome::waiting("the namespace is being deleted", look_again);
 }
 
 Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& error) {
@@ -216,7 +217,7 @@ Outcome DeploymentLoop::orphan(const std::string& id) {
     return {};
   }
   if (orphans_.insert(id).second)
-    log::warning("objects without a row are left alone",
+    log::warning("objects without a row in the database are left alone",
                  {{"deployment", id}, {"orphans", orphans_.size()}});
   return {Outcome::Kind::orphaned, 0, {}, "", false};
 }
@@ -270,7 +271,7 @@ Live DeploymentLoop::look(const std::string& id) {
                                                   .field_selector = "involvedObject.name=" + pod})
                              .items;
     } catch (const kube::ApiError& error) {
-      log::debug("a pod's events can't be read", {{"deployment", id}, {"error", error.what()}});
+      log::debug("a pod's events couldn't be read", {{"deployment", id}, {"error", error.what()}});
     }
   }
   return live;

@@ -2,43 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 
+#include "controller/base/quantity.h"
 #include "manifests/manifests.h"
 
 namespace berth::reconcilers {
 namespace {
 
 using nlohmann::json;
-
-struct Suffix {
-  std::string_view text;
-  double factor;
-  // Factors below 1 are written as a division by a whole number, so that 700m becomes exactly the
-  // double that 0.7 is.
-  double divisor = 1;
-};
-
-constexpr double kibi = 1024;
-constexpr std::array suffixes = {
-    Suffix{"", 1},
-    Suffix{"n", 1, 1e9},
-    Suffix{"u", 1, 1e6},
-    Suffix{"m", 1, 1e3},
-    Suffix{"k", 1e3},
-    Suffix{"M", 1e6},
-    Suffix{"G", 1e9},
-    Suffix{"T", 1e12},
-    Suffix{"P", 1e15},
-    Suffix{"E", 1e18},
-    Suffix{"Ki", kibi},
-    Suffix{"Mi", kibi* kibi},
-    Suffix{"Gi", kibi* kibi* kibi},
-    Suffix{"Ti", kibi* kibi* kibi* kibi},
-    Suffix{"Pi", kibi* kibi* kibi* kibi* kibi},
-    Suffix{"Ei", kibi* kibi* kibi* kibi* kibi* kibi},
-};
 
 // All texts and numbers below these keys are quantities.
 constexpr std::array quantity_parents = {"limits",         "requests", "hard", "default",
@@ -72,8 +43,8 @@ bool is_quantity_parent(std::string_view field) {
          quantity_parents.end();
 }
 
-std::optional<double> quantity_of(const json& value) {
-  if (value.is_number()) return value.get<double>();
+std::optional<long double> quantity_of(const json& value) {
+  if (value.is_number()) return static_cast<long double>(value.get<double>());
   if (value.is_string()) return parse_quantity(value.get_ref<const std::string&>());
   return std::nullopt;
 }
@@ -184,17 +155,6 @@ std::string hash_annotation_of(const Object& object) {
 }
 
 }  // namespace
-
-std::optional<double> parse_quantity(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
-  const std::string_view rest = text.substr(size_t(end - text.data()));
-  const auto found = std::find_if(suffixes.begin(), suffixes.end(),
-                                  [&](const Suffix& suffix) { return suffix.text == rest; });
-  if (found == suffixes.end()) return std::nullopt;
-  return number * found->factor / found->divisor;
-}
 
 bool is_subset(const Object& desired, const Object& live) {
   return covers(live, desired, "", Scalars::as_they_are);

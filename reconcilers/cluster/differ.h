@@ -23,8 +23,4 @@ bool differs(const Object& desired, const Object& live);
 bool is_subset(const Object& desired, const Object& live);
 bool holds_unwanted_fields(const Object& desired, const Object& live);
 
-// The value of a quantity such as 500m, 1Gi or 1e3 in its base unit; nothing if the text isn't a
-// quantity (kubernetes.io, "Quantity").
-std::optional<double> parse_quantity(std::string_view text);
-
 }  // namespace berth::reconcilers

@@ -273,7 +273,7 @@ bool Engine::scan() {
     for (const std::string& id : cache_.deployments()) queue_.add(id);
     return true;
   } catch (const std::exception& error) {
-    log::warning("the deployments can't be listed", {{"error", error.what()}});
+    log::warning("the deployments couldn't be listed", {{"error", error.what()}});
     return false;
   }
 }

@@ -78,7 +78,7 @@ void Informer::list() {
   {
     const std::lock_guard lock(mutex_);
     state_.synced = true;
-    if (!state_.served) log::info("the cluster has this kind now", {{"kind", state_.plural}});
+    if (!state_.served) log::info("the cluster now serves this kind", {{"kind", state_.plural}});
     state_.served = true;
   }
   contact();

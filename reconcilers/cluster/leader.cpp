@@ -82,7 +82,9 @@ Leader::Leader(const kube::Kubeconfig& cluster, std::string name_space, std::str
                          .Add({{"name", name_}})) {
   if (options.retry_period <= Wait(0) || options.renew_deadline <= options.retry_period ||
       options.lease_duration <= options.renew_deadline + options.retry_period)
-    throw std::invalid_argument("leader election: retry < deadline < lease, with a retry between");
+    throw std::invalid_argument(
+        "leader election needs retry < deadline < lease, with at least a retry between deadline "
+        "and lease");
   leading_gauge_.Set(0);
 }
 
@@ -165,7 +167,8 @@ bool Leader::look_and_take() {
     if (error.status != 409) throw;
     // Another candidate was faster; the next attempt sees who it was.
   }
-  if (leading_ && known_ && holder_of(*known_) != identity_) ended("somebody else holds it");
+  if (leading_ && known_ && holder_of(*known_) != identity_)
+    ended("another process holds the Lease");
   const std::lock_guard lock(mutex_);
   last_error_.clear();
   return written;
@@ -222,7 +225,8 @@ void Leader::succeeded(Moment began) {
   if (leading_ && !lapsed) return;
   leading_ = true;
   leading_gauge_.Set(1);
-  log::info("this process leads", {{"lease", name_space_ + "/" + name_}, {"identity", identity_}});
+  log::info("this process now leads",
+            {{"lease", name_space_ + "/" + name_}, {"identity", identity_}});
   on_started_();
 }
 
@@ -234,12 +238,12 @@ void Leader::failed(const std::string& error) {
     last_error_ = error;
   }
   if (is_new)
-    log::warning("the lease can't be had or renewed",
+    log::warning("the Lease can't be acquired or renewed",
                  {{"lease", name_space_ + "/" + name_}, {"error", error}});
 }
 
 void Leader::end_if_late() {
-  if (leading_ && !write_time()) ended("it couldn't be renewed in time");
+  if (leading_ && !write_time()) ended("the Lease couldn't be renewed in time");
 }
 
 void Leader::ended(const std::string& why) {
@@ -249,7 +253,7 @@ void Leader::ended(const std::string& why) {
     const std::lock_guard lock(mutex_);
     renewed_at_.reset();
   }
-  log::warning("this process leads no longer: nothing is written to the cluster",
+  log::warning("this process no longer leads and doesn't write to the cluster",
                {{"lease", name_space_ + "/" + name_}, {"why", why}});
 }
 
@@ -262,9 +266,9 @@ void Leader::release() {
   }
   try {
     client_.update(next_version(""));
-    log::info("the lease is released", {{"lease", name_space_ + "/" + name_}});
+    log::info("the Lease was released", {{"lease", name_space_ + "/" + name_}});
   } catch (const std::exception& error) {
-    log::warning("the lease can't be released: the next one waits until it ends",
+    log::warning("the Lease couldn't be released; the next leader has to wait until it expires",
                  {{"lease", name_space_ + "/" + name_}, {"error", error.what()}});
   }
 }

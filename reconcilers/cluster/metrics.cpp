@@ -64,7 +64,7 @@ Metrics::Metrics(std::shared_ptr<Registry> registry, const std::string& controll
                   .Add({{"name", controller}}, queue_buckets)),
       unfinished_(
           gauges(*registry_, "workqueue_unfinished_work_seconds",
-                 "Seconds for which the keys that workers hold now have been held, together")
+                 "Sum of the seconds for which the keys that workers hold now have been held")
               .Add({{"name", controller}})),
       longest_(gauges(*registry_, "workqueue_longest_running_processor_seconds",
                       "Seconds for which the key that is held longest has been held")

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include "controller/base/lower_case.h"
+
 namespace berth::reconcilers {
 namespace {
 
@@ -32,14 +34,8 @@ bool is_one_of(const Words& words, std::string_view text) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 bool speaks_of_root(const std::string& message) {
-  const std::string words = lower(message);
+  const std::string words = lower_case(message);
   return std::any_of(root_words.begin(), root_words.end(),
                      [&](std::string_view word) { return words.find(word) != std::string::npos; });
 }
@@ -104,11 +100,12 @@ Trouble crash_trouble(const Object& terminated, const deployments::Deployment& d
 
 Trouble silent_trouble(const deployments::Deployment& deployment,
                        const std::vector<Object>& events) {
-  std::string message = deployment.health_path
-                            ? "GET " + *deployment.health_path + " on port " +
-                                  std::to_string(deployment.port) +
-                                  " does not answer with a status from 200 to 399"
-                            : "nothing listens on port " + std::to_string(deployment.port);
+  std::string message =
+      deployment.container.health_path
+          ? "GET " + *deployment.container.health_path + " on port " +
+                std::to_string(deployment.container.port) +
+                " does not answer with a status from 200 to 399"
+          : "nothing listens on port " + std::to_string(deployment.container.port);
   if (const std::string words = newest_event(events, "Unhealthy"); !words.empty())
     message += ": " + words;
   return {Reason::port_not_listening, message};

@@ -31,6 +31,12 @@ std::optional<std::chrono::milliseconds> SubdomainCertificates::admit(
   return longest_wait;
 }
 
+void SubdomainCertificates::forget(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  granted_.erase(id);
+  refused_until_.erase(id);
+}
+
 // If the Certificate exists, nothing is ordered any more; if its secret exists, cert-manager uses
 // that without an order.
 bool SubdomainCertificates::is_there(const Object& certificate) const {
@@ -61,7 +67,7 @@ SubdomainCertificates::Answer SubdomainCertificates::order(const deployments::De
     granted_.insert(row.id);
     return Answer::granted;
   }
-  log::warning("no certificate is ordered for a sub-domain",
+  log::warning("no certificate was ordered for a sub-domain",
                {{"deployment", row.id}, {"domain", purchase.domain}, {"error", refusal->message}});
   std::erase_if(refused_until_,
                 [](const auto& entry) { return entry.second < SteadyClock::now(); });

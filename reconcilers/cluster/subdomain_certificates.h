@@ -25,6 +25,8 @@ class SubdomainCertificates {
   // cert-manager or the owner has no order left. In that case returns when to try again.
   std::optional<std::chrono::milliseconds> admit(const deployments::Deployment& row,
                                                  std::vector<Object>& desired);
+  // Forgets a deployment that is being removed.
+  void forget(const std::string& id);
 
  private:
   using SteadyClock = std::chrono::steady_clock;

@@ -1,12 +1,10 @@
 #include "reconcilers/cluster/traefik_metrics.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <memory>
 
+#include "controller/base/curl.h"
 #include "controller/base/log.h"
 
 namespace berth::reconcilers {
@@ -31,23 +29,21 @@ size_t take(char* data, size_t, size_t count, void* into) noexcept {
 }
 
 std::optional<std::string> page_of(const std::string& url) {
-  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy(curl_easy_init(),
-                                                                 curl_easy_cleanup);
-  if (!easy) return std::nullopt;
+  curl::Easy easy;
   std::string page;
-  curl_easy_setopt(easy.get(), CURLOPT_URL, url.c_str());
-  curl_easy_setopt(easy.get(), CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy.get(), CURLOPT_PROXY, "");  // also ignores a proxy set in the environment
-  curl_easy_setopt(easy.get(), CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy.get(), CURLOPT_CONNECTTIMEOUT_MS, connect_timeout_ms);
-  curl_easy_setopt(easy.get(), CURLOPT_TIMEOUT_MS, timeout_ms);
-  curl_easy_setopt(easy.get(), CURLOPT_FAILONERROR, 1L);
-  curl_easy_setopt(easy.get(), CURLOPT_USERAGENT, "berth");
-  curl_easy_setopt(easy.get(), CURLOPT_WRITEFUNCTION, &take);
-  curl_easy_setopt(easy.get(), CURLOPT_WRITEDATA, &page);
-  const CURLcode result = curl_easy_perform(easy.get());
+  easy.set(CURLOPT_URL, url);
+  easy.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  easy.set(CURLOPT_PROXY, "");  // also ignores a proxy set in the environment
+  easy.set(CURLOPT_NOSIGNAL, 1L);
+  easy.set(CURLOPT_CONNECTTIMEOUT_MS, connect_timeout_ms);
+  easy.set(CURLOPT_TIMEOUT_MS, timeout_ms);
+  easy.set(CURLOPT_FAILONERROR, 1L);
+  easy.set(CURLOPT_USERAGENT, "berth");
+  easy.set(CURLOPT_WRITEFUNCTION, &take);
+  easy.set(CURLOPT_WRITEDATA, &page);
+  const CURLcode result = easy.perform();
   if (result == CURLE_OK) return page;
-  log::warning("Traefik's metrics can't be read", {{"error", curl_easy_strerror(result)}});
+  log::warning("Traefik's metrics couldn't be read", {{"error", curl_easy_strerror(result)}});
   return std::nullopt;
 }
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "controller/base/log.h"
+#include "controller/base/quantity.h"
 #include "manifests/manifests.h"
 #include "reconcilers/cluster/pod_trouble.h"
-#include "reconcilers/cluster/quantity.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -33,13 +33,13 @@ std::int64_t restarts_of(const std::vector<ObjectPtr>& pods) {
 }  // namespace
 
 void add_measured(Usage& usage, const Object& pod_metrics) {
-  double cores = 0;
-  double bytes = 0;
+  long double cores = 0;
+  long double bytes = 0;
   bool measured = false;
   for (const Object& pod : field(pod_metrics, {"items"})) {
     for (const Object& container : field(pod, {"containers"})) {
-      cores += quantity(text_at(container, {"usage", "cpu"})).value_or(0);
-      bytes += quantity(text_at(container, {"usage", "memory"})).value_or(0);
+      cores += parse_quantity(text_at(container, {"usage", "cpu"})).value_or(0);
+      bytes += parse_quantity(text_at(container, {"usage", "memory"})).value_or(0);
       measured = true;
     }
   }
@@ -65,7 +65,8 @@ Usage UsageReader::of(const deployments::Deployment& row) {
       add_measured(usage, Object::parse(client_.raw(path)));
     } catch (const std::exception& error) {
       // A cluster needn't have a metrics server; without one the API answers 404 or 503.
-      log::debug("no metrics of pods", {{"deployment", row.id}, {"error", error.what()}});
+      log::debug("a deployment's pod metrics couldn't be read",
+                 {{"deployment", row.id}, {"error", error.what()}});
     }
   }
   usage.requests = traefik_.requests(name_space, manifests::object_name(row.id), service_port);

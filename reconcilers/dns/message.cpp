@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "controller/base/lower_case.h"
+
 namespace berth::dns {
 namespace {
 
@@ -118,10 +120,7 @@ std::optional<Message> parse_message(std::string_view bytes, Type type) {
 
 std::string normal(std::string_view name) {
   if (name.ends_with('.')) name.remove_suffix(1);
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  return lower;
+  return lower_case(name);
 }
 
 }  // namespace berth::dns

@@ -22,7 +22,7 @@ constexpr int longest_pause = 100;  // in ms; a stop is noticed within this time
 // c-ares has to be initialised once, before any thread uses it.
 void prepare_library() {
   static const int prepared = ares_library_init(ARES_LIB_INIT_ALL);
-  if (prepared != ARES_SUCCESS) throw std::runtime_error("c-ares can't be used");
+  if (prepared != ARES_SUCCESS) throw std::runtime_error("c-ares can't be initialised");
 }
 
 struct CloseChannel {
@@ -144,7 +144,7 @@ Followed follow(Walk& walk, const Message& message, const std::string& start) {
   for (auto next = message.aliases.find(walk.name); next != message.aliases.end();
        next = message.aliases.find(walk.name)) {
     if (walk.has_been_at(next->second, start)) {
-      walk.answer.problem = "its CNAME records lead in a circle";
+      walk.answer.problem = "its CNAME records form a loop";
       return Followed::astray;
     }
     if (walk.answer.chain.size() == max_chain) {
@@ -179,7 +179,7 @@ Answer Resolver::look_up(const std::string& name, Type type) const {
   const std::string start = normal(name);
   Walk walk{.name = start, .answer = {}};
   Answer& answer = walk.answer;
-  answer.problem = "the name servers give no answer";
+  answer.problem = "the name servers don't answer";
   const Channel channel = open_channel(options_, servers_);
   if (!channel) return answer;
   while (true) {
@@ -198,7 +198,7 @@ Answer Resolver::look_up(const std::string& name, Type type) const {
     }
     if (message->rcode == rcode_no_such_name) {
       answer.kind = Answer::Kind::no_such_name;
-      answer.problem = "there is no name " + walk.name;
+      answer.problem = "there is no such name: " + walk.name;
       return answer;
     }
     if (followed == Followed::not_at_all) {

@@ -45,7 +45,7 @@ Object parse_object(std::string_view text, const std::string& what) {
   } catch (const TooDeep&) {
   }
   // Doesn't say what is wrong with it: a parse_error quotes the text, which may contain a secret.
-  throw ApiError(0, "", what + ": the answer is no JSON object");
+  throw ApiError(0, "", what + ": the answer isn't a JSON object");
 }
 
 ApiError error_of(const HttpAnswer& answer, const std::string& what) {

@@ -69,9 +69,10 @@ std::string take_page(Object page, const Resource& resource, const std::string& 
                       const ItemFilter& shorten, List& list) {
   const auto items = page.find("items");
   if (items == page.end() || !(items->is_array() || items->is_null()))
-    throw ApiError(0, "", what + ": the answer is no list");
+    throw ApiError(0, "", what + ": the answer isn't a list");
   for (Object& item : *items) {
-    if (!item.is_object()) throw ApiError(0, "", what + ": the list holds what is no object");
+    if (!item.is_object())
+      throw ApiError(0, "", what + ": the list contains something that isn't an object");
     fill_type(resource, item);
     list.items.push_back(shorten ? shorten(std::move(item)) : std::move(item));
   }
@@ -91,7 +92,7 @@ List list_once(Requests& requests, const Resource& resource, const ListOptions& 
     next = take_page(send_for_object(requests, call), resource, call.name(), shorten, list);
     if (next.empty()) return list;
   }
-  throw ApiError(0, "", "the list of " + std::string(resource.plural) + " has no end");
+  throw ApiError(0, "", "the list of " + std::string(resource.plural) + " doesn't end");
 }
 
 EventType event_type(const std::string& type, const std::string& what) {
@@ -99,7 +100,7 @@ EventType event_type(const std::string& type, const std::string& what) {
   if (type == "MODIFIED") return EventType::modified;
   if (type == "DELETED") return EventType::deleted;
   if (type == "BOOKMARK") return EventType::bookmark;
-  throw ApiError(0, "", what + ": an event of an unknown type came");
+  throw ApiError(0, "", what + ": received an event of an unknown type");
 }
 
 // Passes on one line of a watch: {"type": …, "object": …}.
@@ -109,7 +110,7 @@ void deliver(std::string_view line, const Resource& resource, const std::string&
   const auto object = event.find("object");
   const auto type = event.find("type");
   if (object == event.end() || !object->is_object() || type == event.end() || !type->is_string())
-    throw ApiError(0, "", what + ": what came is no event");
+    throw ApiError(0, "", what + ": received something that isn't an event");
   if (*type == "ERROR") throw error_of_status(*object, what);
   const EventType known = event_type(type->get<std::string>(), what);
   fill_type(resource, *object);
@@ -174,7 +175,7 @@ Object Client::create(const Object& object) {
 Object Client::update(const Object& object) {
   const Resource& resource = resource_of(object);
   if (metadata(object, "resourceVersion").empty())
-    throw std::invalid_argument("an update without a metadata.resourceVersion");
+    throw std::invalid_argument("an update requires metadata.resourceVersion");
   const Query query = Query().add("fieldManager", state_->requests.options().field_manager);
   return send_for_object(state_->requests, write_call("update", resource, "PUT",
                                                       path_of(resource, object) + query.text(),
@@ -261,7 +262,7 @@ std::string Client::raw(const std::string& path) {
   const bool printable =
       std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < 127 && c != '#'; });
   if (!path.starts_with('/') || !printable)
-    throw std::invalid_argument("no path of the API server");
+    throw std::invalid_argument("the path isn't one of the API server's");
   const Call call{"get", "", "GET", path, "", "", max_object_bytes};
   HttpAnswer answer = state_->requests.send(call);
   if (!succeeded(answer)) throw error_of(answer, call.name());

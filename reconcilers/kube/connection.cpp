@@ -16,42 +16,6 @@ using std::chrono::steady_clock;
 // silence.
 constexpr milliseconds longest_poll{500};
 
-// curl_global_init has to be called before everything else, and isn't thread-safe in every build.
-void init_libcurl_once() {
-  static const CURLcode result = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (result != CURLE_OK) throw std::runtime_error("libcurl can't be initialised");
-}
-
-template <typename Value>
-void set(CURL* easy, CURLoption option, Value value) {
-  const CURLcode result = curl_easy_setopt(easy, option, value);
-  if (result == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
-  if (result != CURLE_OK)
-    throw std::runtime_error(std::string("libcurl: ") + curl_easy_strerror(result));
-}
-
-void set_blob(CURL* easy, CURLoption option, const std::string& text) {
-  curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_COPY};
-  set(easy, option, &blob);
-}
-
-class Headers {
- public:
-  Headers() = default;
-  ~Headers() { curl_slist_free_all(list_); }
-  Headers(const Headers&) = delete;
-  Headers& operator=(const Headers&) = delete;
-  void add(const std::string& line) {
-    curl_slist* longer = curl_slist_append(list_, line.c_str());
-    if (!longer) throw std::bad_alloc();
-    list_ = longer;
-  }
-  curl_slist* get() const { return list_; }
-
- private:
-  curl_slist* list_ = nullptr;
-};
-
 // The Retry-After header holds seconds or a date (RFC 9110, section 10.2.3).
 std::optional<std::chrono::seconds> parse_retry_after(std::string_view text) {
   long seconds = 0;
@@ -66,8 +30,8 @@ std::optional<std::chrono::seconds> parse_retry_after(std::string_view text) {
 }  // namespace
 
 struct Connection::Transfer {
-  Headers headers;
-  Headers connect_to;
+  curl::Lines headers;
+  curl::Lines connect_to;
   std::string received;
   size_t max_bytes = 0;
   enum class Refused { no, too_large, out_of_memory } refused = Refused::no;
@@ -97,80 +61,69 @@ struct Connection::Transfer {
   }
 };
 
-Connection::Connection() : multi_(nullptr, curl_multi_cleanup), easy_(nullptr, curl_easy_cleanup) {
-  init_libcurl_once();
-  multi_.reset(curl_multi_init());
-  easy_.reset(curl_easy_init());
-  if (!multi_ || !easy_) throw std::bad_alloc();
-}
-
-int Connection::status() const {
-  long code = 0;
-  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &code);
-  return int(code);
+Connection::Connection() : multi_(curl_multi_init(), curl_multi_cleanup) {
+  if (!multi_) throw std::bad_alloc();
 }
 
 void Connection::prepare(const Endpoint& endpoint, const HttpRequest& request, Transfer& transfer) {
-  CURL* easy = easy_.get();
-  curl_easy_reset(easy);
-  set(easy, CURLOPT_URL, (endpoint.base_url + request.path).c_str());
-  set(easy, CURLOPT_PATH_AS_IS, 1L);
-  set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  set(easy, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
-  set(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  set(easy, CURLOPT_PROXY, "");  // ignores proxies in the environment too
-  set(easy, CURLOPT_NOSIGNAL, 1L);
-  set(easy, CURLOPT_TCP_NODELAY, 1L);
-  set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  set(easy, CURLOPT_QUICK_EXIT, 1L);  // a stop doesn't wait for the thread that resolves the name
-  set(easy, CURLOPT_CONNECTTIMEOUT_MS, long(request.connect_timeout.count()));
-  set(easy, CURLOPT_TIMEOUT_MS, long(request.timeout.count()));
-  set(easy, CURLOPT_USERAGENT, "berth");
-  set(easy, CURLOPT_ERRORBUFFER, &transfer.error[0]);
-  set(easy, CURLOPT_WRITEFUNCTION, &Transfer::take);
-  set(easy, CURLOPT_WRITEDATA, &transfer);
-  set(easy, CURLOPT_HEADERFUNCTION, &Transfer::take_header);
-  set(easy, CURLOPT_HEADERDATA, &transfer);
+  easy_.reset();
+  easy_.set(CURLOPT_URL, endpoint.base_url + request.path);
+  easy_.set(CURLOPT_PATH_AS_IS, 1L);
+  easy_.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  easy_.set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
+  easy_.set(CURLOPT_FOLLOWLOCATION, 0L);
+  easy_.set(CURLOPT_PROXY, "");  // ignores proxies in the environment too
+  easy_.set(CURLOPT_NOSIGNAL, 1L);
+  easy_.set(CURLOPT_TCP_NODELAY, 1L);
+  easy_.set(CURLOPT_TCP_KEEPALIVE, 1L);
+  easy_.set(CURLOPT_QUICK_EXIT, 1L);  // a stop doesn't wait for the thread that resolves the name
+  easy_.set(CURLOPT_CONNECTTIMEOUT_MS, long(request.connect_timeout.count()));
+  easy_.set(CURLOPT_TIMEOUT_MS, long(request.timeout.count()));
+  easy_.set(CURLOPT_USERAGENT, "berth");
+  easy_.set(CURLOPT_ERRORBUFFER, &transfer.error[0]);
+  easy_.set(CURLOPT_WRITEFUNCTION, &Transfer::take);
+  easy_.set(CURLOPT_WRITEDATA, &transfer);
+  easy_.set(CURLOPT_HEADERFUNCTION, &Transfer::take_header);
+  easy_.set(CURLOPT_HEADERDATA, &transfer);
   if (!endpoint.connect_to.empty()) {
     transfer.connect_to.add(endpoint.connect_to);
-    set(easy, CURLOPT_CONNECT_TO, transfer.connect_to.get());
+    easy_.set(CURLOPT_CONNECT_TO, transfer.connect_to);
   }
-  set(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  easy_.set(CURLOPT_CUSTOMREQUEST, request.method);
   if (!request.content_type.empty()) {
-    set(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.size()));
-    set(easy, CURLOPT_POSTFIELDS, request.body.c_str());
+    easy_.set(CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.size()));
+    easy_.set(CURLOPT_POSTFIELDS, request.body.c_str());
   }
 }
 
 void Connection::prepare_tls(const Access& access, bool verify_tls) {
-  CURL* easy = easy_.get();
-  set(easy, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
+  easy_.set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
   if (!verify_tls) {
-    set(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-    set(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    easy_.set(CURLOPT_SSL_VERIFYPEER, 0L);
+    easy_.set(CURLOPT_SSL_VERIFYHOST, 0L);
   }
   if (!access.ca.empty()) {
-    set_blob(easy, CURLOPT_CAINFO_BLOB, access.ca);
+    easy_.set_blob(CURLOPT_CAINFO_BLOB, access.ca);
     // The blob replaces only the system's bundle file, not its folder.
-    set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+    easy_.set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   }
   if (!access.certificate.empty()) {
-    set(easy, CURLOPT_SSLCERTTYPE, "PEM");
-    set_blob(easy, CURLOPT_SSLCERT_BLOB, access.certificate);
-    set(easy, CURLOPT_SSLKEYTYPE, "PEM");
-    set_blob(easy, CURLOPT_SSLKEY_BLOB, access.key);
+    easy_.set(CURLOPT_SSLCERTTYPE, "PEM");
+    easy_.set_blob(CURLOPT_SSLCERT_BLOB, access.certificate);
+    easy_.set(CURLOPT_SSLKEYTYPE, "PEM");
+    easy_.set_blob(CURLOPT_SSLKEY_BLOB, access.key);
   }
 }
 
 void Connection::prepare_headers(const Endpoint& endpoint, const Access& access,
                                  const HttpRequest& request, Transfer& transfer) {
-  Headers& headers = transfer.headers;
+  curl::Lines& headers = transfer.headers;
   headers.add("Accept: application/json, */*");
   headers.add("Expect:");  // no 100-continue, which costs a round trip
   if (!endpoint.host.empty()) headers.add("Host: " + endpoint.host);
   if (!access.authorization.empty()) headers.add("Authorization: " + access.authorization);
   if (!request.content_type.empty()) headers.add("Content-Type: " + request.content_type);
-  set(easy_.get(), CURLOPT_HTTPHEADER, headers.get());
+  easy_.set(CURLOPT_HTTPHEADER, headers);
 }
 
 void Connection::drive(const HttpRequest& request, const AnswerReader& reader, Transfer& transfer,
@@ -184,11 +137,13 @@ void Connection::drive(const HttpRequest& request, const AnswerReader& reader, T
     const auto now = steady_clock::now();
     if (std::exchange(transfer.heard, false)) {
       last_heard = now;
-      if (const int code = status(); reader && code >= 200) reader(code, transfer.received);
+      if (const int code = int(easy_.status()); reader && code >= 200)
+        reader(code, transfer.received);
     }
     if (running == 0) break;
     if (request.silence.count() > 0 && now - last_heard >= request.silence) {
-      transfer.silent = "nothing came for " + std::to_string(request.silence.count()) + " ms";
+      transfer.silent =
+          "nothing was received for " + std::to_string(request.silence.count()) + " ms";
       return;
     }
     curl_multi_poll(multi_.get(), nullptr, 0, int(longest_poll.count()), nullptr);
@@ -209,7 +164,7 @@ HttpAnswer Connection::answer_of(Transfer& transfer) {
   } else if (transfer.result != CURLE_OK) {
     answer.failure = transfer.error[0] ? transfer.error : curl_easy_strerror(transfer.result);
   } else {
-    answer.status = status();
+    answer.status = int(easy_.status());
     curl_header* header = nullptr;
     if (curl_easy_header(easy_.get(), "Retry-After", 0, CURLH_HEADER, -1, &header) == CURLHE_OK)
       answer.retry_after = parse_retry_after(header->value);
@@ -233,7 +188,7 @@ HttpAnswer Connection::run(const Endpoint& endpoint, const Access& access, bool 
     ~Added() { curl_multi_remove_handle(multi, easy); }
   };
   if (curl_multi_add_handle(multi_.get(), easy_.get()) != CURLM_OK)
-    throw std::runtime_error("libcurl: a handle can't be added");
+    throw std::runtime_error("libcurl can't add a handle");
   const Added added{multi_.get(), easy_.get()};
   const std::stop_callback wake(stop, [this] { curl_multi_wakeup(multi_.get()); });
   drive(request, reader, transfer, stop);

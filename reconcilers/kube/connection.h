@@ -1,7 +1,5 @@
 #pragma once
 
-#include <curl/curl.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -13,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/curl.h"
 #include "reconcilers/kube/credentials.h"
 #include "reconcilers/kube/server_url.h"
 
@@ -67,10 +66,9 @@ class Connection {
   void drive(const HttpRequest& request, const AnswerReader& reader, Transfer& transfer,
              const std::stop_token& stop);
   HttpAnswer answer_of(Transfer& transfer);
-  int status() const;
 
+  curl::Easy easy_;  // before multi_, because it initialises libcurl
   std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
-  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy_;
 };
 
 // Hands out connections: at most max_connections at once, of which max_idle_connections stay open

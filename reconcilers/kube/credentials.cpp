@@ -27,7 +27,7 @@ std::string bearer(const std::string& token) {
   const bool printable =
       std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
   if (text.empty() || !printable)
-    throw std::runtime_error("the token for the API server is empty or no token");
+    throw std::runtime_error("the token for the API server is empty or malformed");
   return "Bearer " + text;
 }
 
@@ -101,7 +101,7 @@ void Credentials::run_exec(std::unique_lock<std::mutex>& lock, const std::stop_t
 void Credentials::use_exec(Access& access, std::unique_lock<std::mutex>& lock,
                            const std::stop_token& stop) {
   plugin_done_.wait(lock, stop, [&] { return !plugin_runs_; });
-  if (stop.stop_requested()) throw std::runtime_error("stopped while it waited for credentials");
+  if (stop.stop_requested()) throw std::runtime_error("stopped while waiting for credentials");
   const auto since_failure = std::chrono::steady_clock::now() - exec_failed_at_;
   if (exec_failure_ && since_failure < shared_failure) std::rethrow_exception(exec_failure_);
   const bool fresh =

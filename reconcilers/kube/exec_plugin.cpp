@@ -37,29 +37,29 @@ std::string text(const json& status, const char* key) {
   const auto found = status.find(key);
   if (found == status.end() || found->is_null()) return "";
   if (!found->is_string())
-    throw std::runtime_error(std::string("gave a status.") + key + " that is no string");
+    throw std::runtime_error(std::string("printed a status.") + key + " that isn't a string");
   return found->get<std::string>();
 }
 
 ExecCredential parse(const std::string& output, const std::string& api_version) {
   const json answer = json::parse(output, nullptr, false);
   if (!answer.is_object() || answer.value("kind", json()) != "ExecCredential")
-    throw std::runtime_error("printed no ExecCredential");
+    throw std::runtime_error("didn't print an ExecCredential");
   if (answer.value("apiVersion", json()) != api_version)
-    throw std::runtime_error("printed an ExecCredential that isn't of " + api_version);
+    throw std::runtime_error("printed an ExecCredential of another version than " + api_version);
   const json status = answer.value("status", json());
   if (!status.is_object()) throw std::runtime_error("printed an ExecCredential without a status");
 
   ExecCredential credential{text(status, "token"), text(status, "clientCertificateData"),
                             text(status, "clientKeyData"), std::nullopt};
   if (credential.certificate.empty() != credential.key.empty())
-    throw std::runtime_error("gave only one of clientCertificateData and clientKeyData");
+    throw std::runtime_error("printed only one of clientCertificateData and clientKeyData");
   if (credential.token.empty() && credential.certificate.empty())
-    throw std::runtime_error("gave neither a token nor a client certificate");
+    throw std::runtime_error("printed neither a token nor a client certificate");
   if (const std::string expires = text(status, "expirationTimestamp"); !expires.empty()) {
     credential.expires = parse_iso8601(expires);
     if (!credential.expires)
-      throw std::runtime_error("gave an expirationTimestamp that is no time");
+      throw std::runtime_error("printed an expirationTimestamp that isn't a time");
   }
   return credential;
 }

@@ -19,7 +19,7 @@ std::string read_credential_file(const std::filesystem::path& file) {
   struct stat info {};
   if (::stat(file.c_str(), &info) != 0)
     throw std::runtime_error(file.string() + ": " + std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) throw std::runtime_error(file.string() + ": is no regular file");
+  if (!S_ISREG(info.st_mode)) throw std::runtime_error(file.string() + ": isn't a regular file");
   std::ifstream in(file, std::ios::binary);
   if (!in) throw std::runtime_error(file.string() + ": " + std::strerror(errno));
   // Reads one byte more than allowed, to notice that the file is too large.

@@ -22,7 +22,7 @@ class Section {
   Section(const json& node, std::string where, fs::path folder)
       : node_(node), where_(std::move(where)), folder_(std::move(folder)) {
     if (node_.is_null()) node_ = json::object();
-    if (!node_.is_object()) throw std::runtime_error(where_ + " is no mapping");
+    if (!node_.is_object()) throw std::runtime_error(where_ + " isn't a mapping");
   }
 
   [[noreturn]] void fail(const std::string& key, const std::string& why) const {
@@ -40,7 +40,7 @@ class Section {
   std::optional<std::string> text(const char* key) const {
     const json& found = value(key);
     if (found.is_null()) return std::nullopt;
-    if (!found.is_string()) fail(key, "is no string; write it in quotes");
+    if (!found.is_string()) fail(key, "isn't a string; write it in quotes");
     if (found.get_ref<const std::string&>().empty()) return std::nullopt;
     return found.get<std::string>();
   }
@@ -61,8 +61,8 @@ class Section {
     if (!encoded) return std::nullopt;
     std::erase_if(*encoded, [](char c) { return c == '\n' || c == '\r' || c == ' '; });
     auto decoded = parse_base64(*encoded);
-    if (!decoded) fail(key, "is not base64");
-    if (decoded->find(block + "-----") == std::string::npos) fail(key, "holds no PEM " + block);
+    if (!decoded) fail(key, "isn't base64");
+    if (decoded->find(block + "-----") == std::string::npos) fail(key, "contains no PEM " + block);
     return decoded;
   }
   // The path at `key`. The file is read once, so that a wrong name is reported at startup.
@@ -89,7 +89,7 @@ class Section {
 Section entry(const Section& root, const std::string& file, const char* list, const char* inner,
               const std::string& name) {
   const json& all = root.value(list);
-  if (!all.is_null() && !all.is_array()) root.fail(list, "is no list");
+  if (!all.is_null() && !all.is_array()) root.fail(list, "isn't a list");
   for (const json& item : all)
     if (item.is_object() && item.value("name", json()) == name)
       return {item.value(inner, json()), file + ": " + list + "[" + name + "]." + inner,
@@ -99,7 +99,7 @@ Section entry(const Section& root, const std::string& file, const char* list, co
 
 void read_cluster(const Section& cluster, Kubeconfig& config) {
   if (cluster.has("proxy-url"))
-    cluster.fail("proxy-url", "is set, but berth reaches the API server directly; remove it");
+    cluster.fail("proxy-url", "is set, but berth connects to the API server directly; remove it");
   config.tls_server_name = cluster.text("tls-server-name").value_or("");
   config.server = cluster.needed("server");
   try {
@@ -112,7 +112,7 @@ void read_cluster(const Section& cluster, Kubeconfig& config) {
   config.ca_data = cluster.pem("certificate-authority-data", "CERTIFICATE");
   if (!config.ca_data) config.ca_file = cluster.file("certificate-authority");
   if (config.insecure_skip_tls_verify && (config.ca_data || config.ca_file))
-    cluster.fail("insecure-skip-tls-verify", "can't be set beside a certificate authority");
+    cluster.fail("insecure-skip-tls-verify", "can't be combined with a certificate authority");
 }
 
 // The `Cluster` object of client.authentication.k8s.io/v1, which a plugin with provideClusterInfo
@@ -136,7 +136,7 @@ std::vector<std::pair<std::string, std::string>> exec_env(const Section& exec) {
   std::vector<std::pair<std::string, std::string>> env;
   const json& list = exec.value("env");
   if (list.is_null()) return env;
-  if (!list.is_array()) exec.fail("env", "is no list");
+  if (!list.is_array()) exec.fail("env", "isn't a list");
   for (const json& item : list) {
     const bool good = item.is_object() && item.value("name", json()).is_string() &&
                       item.value("value", json()).is_string();
@@ -144,7 +144,7 @@ std::vector<std::pair<std::string, std::string>> exec_env(const Section& exec) {
     env.emplace_back(item["name"].get<std::string>(), item["value"].get<std::string>());
     const std::string& name = env.back().first;
     if (name.empty() || name.find('=') != std::string::npos)
-      exec.fail("env", "has an entry with a name that is empty or holds '='");
+      exec.fail("env", "has an entry whose name is empty or contains '='");
   }
   return env;
 }
@@ -156,15 +156,15 @@ ExecPlugin read_exec(const Section& exec, const Section& cluster, const Kubeconf
       plugin.api_version != "client.authentication.k8s.io/v1beta1")
     exec.fail("apiVersion", "is neither client.authentication.k8s.io/v1 nor …/v1beta1");
   if (exec.text("interactiveMode") == "Always")
-    exec.fail("interactiveMode", "is Always, but berth has no terminal to ask on");
+    exec.fail("interactiveMode", "is Always, but berth has no terminal");
   plugin.command = exec.needed("command");
   // A command with a slash is a path relative to the file; one without is looked for in PATH.
   if (plugin.command.find('/') != std::string::npos)
     plugin.command = (exec.folder() / plugin.command).string();
   const json& args = exec.value("args");
-  if (!args.is_null() && !args.is_array()) exec.fail("args", "is no list");
+  if (!args.is_null() && !args.is_array()) exec.fail("args", "isn't a list");
   for (const json& arg : args) {
-    if (!arg.is_string()) exec.fail("args", "has an entry that is no string; write it in quotes");
+    if (!arg.is_string()) exec.fail("args", "has an entry that isn't a string; write it in quotes");
     plugin.args.push_back(arg.get<std::string>());
   }
   plugin.env = exec_env(exec);
@@ -175,9 +175,9 @@ ExecPlugin read_exec(const Section& exec, const Section& cluster, const Kubeconf
 
 void read_user(const Section& user, const Section& cluster, Kubeconfig& config) {
   if (user.has("auth-provider"))
-    user.fail("auth-provider", "is set, which Kubernetes 1.26 removed; use exec instead");
+    user.fail("auth-provider", "is set, but Kubernetes 1.26 removed it; use exec instead");
   for (const char* key : {"as", "as-uid", "as-groups", "as-user-extra"})
-    if (user.has(key)) user.fail(key, "is set, but berth doesn't impersonate others");
+    if (user.has(key)) user.fail(key, "is set, but berth doesn't support impersonation");
   config.token = user.text("token");
   config.token_file = user.file("tokenFile");
   config.client_certificate_data = user.pem("client-certificate-data", "CERTIFICATE");
@@ -187,14 +187,14 @@ void read_user(const Section& user, const Section& cluster, Kubeconfig& config) 
   if (!config.client_key_data) config.client_key_file = user.file("client-key");
   const bool certificate = config.client_certificate_data || config.client_certificate_file;
   const bool key = config.client_key_data || config.client_key_file;
-  if (certificate && !key) user.fail("client-key", "is missing beside the client certificate");
-  if (key && !certificate) user.fail("client-certificate", "is missing beside the client key");
+  if (certificate && !key) user.fail("client-key", "is missing, but there is a client certificate");
+  if (key && !certificate) user.fail("client-certificate", "is missing, but there is a client key");
   config.username = user.text("username").value_or("");
   config.password = user.text("password").value_or("");
   if (config.username.empty() && !config.password.empty())
-    user.fail("username", "is missing beside the password");
+    user.fail("username", "is missing, but there is a password");
   if (config.username.find(':') != std::string::npos)
-    user.fail("username", "holds a colon, which basic authentication can't send");
+    user.fail("username", "contains a colon, which basic authentication doesn't support");
   if (user.has("exec")) config.exec = read_exec(user.sub("exec"), cluster, config);
 }
 
@@ -209,10 +209,10 @@ Kubeconfig load_kubeconfig(const fs::path& file, const std::string& context) {
   const fs::path absolute = fs::absolute(file);
   const std::string name = absolute.string();
   const json document = parse_yaml(read_credential_file(absolute), name);
-  if (!document.is_object()) throw std::runtime_error(name + ": is no kubeconfig");
+  if (!document.is_object()) throw std::runtime_error(name + ": isn't a kubeconfig");
   const Section root(document, name + ": ", absolute.parent_path());
   if (root.text("kind").value_or("Config") != "Config")
-    throw std::runtime_error(name + ": kind is not Config");
+    throw std::runtime_error(name + ": kind isn't Config");
   const std::string wanted = context.empty() ? root.text("current-context").value_or("") : context;
   if (wanted.empty()) throw std::runtime_error(name + ": current-context is missing");
 
@@ -248,7 +248,7 @@ Kubeconfig in_cluster_config(const fs::path& service_account_dir) {
   const std::string port = variable("KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty())
     throw std::runtime_error(
-        "not in a cluster: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set");
+        "not in a cluster: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT isn't set");
   Kubeconfig config;
   const bool ipv6 = host.find(':') != std::string::npos;
   config.server = "https://" + (ipv6 ? "[" + host + "]" : host) + ":" + port;
@@ -256,7 +256,7 @@ Kubeconfig in_cluster_config(const fs::path& service_account_dir) {
     endpoint_of(config.server, "");
   } catch (const std::invalid_argument&) {
     throw std::runtime_error(
-        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are no host and port");
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT aren't a host and a port");
   }
   config.token_file = service_account_dir / "token";
   config.ca_file = service_account_dir / "ca.crt";
@@ -264,7 +264,7 @@ Kubeconfig in_cluster_config(const fs::path& service_account_dir) {
     read_credential_file(*config.token_file);
     read_credential_file(*config.ca_file);
   } catch (const std::runtime_error& failure) {
-    throw std::runtime_error(std::string("no service account to use: ") + failure.what());
+    throw std::runtime_error(std::string("the service account can't be used: ") + failure.what());
   }
   return config;
 }

@@ -16,7 +16,7 @@ constexpr std::array all_resources = {
 // What path segments can be: kubernetes.io, "Object Names and IDs", path segment names.
 void expect_segment(const std::string& text, const char* what) {
   if (text.empty() || text == "." || text == ".." || text.find_first_of("/%") != std::string::npos)
-    throw std::invalid_argument(std::string(what) + " is missing or no name of an object");
+    throw std::invalid_argument(std::string(what) + " is missing or isn't the name of an object");
 }
 
 }  // namespace
@@ -30,7 +30,8 @@ const Resource& resource_of(const Object& object) {
   const std::string kind = field("kind");
   for (const Resource* resource : all_resources)
     if (resource->api_version == api_version && resource->kind == kind) return *resource;
-  throw std::invalid_argument("berth knows no resource " + api_version + " \"" + kind + "\"");
+  throw std::invalid_argument("berth doesn't know the resource " + api_version + " \"" + kind +
+                              "\"");
 }
 
 std::string collection_path(const Resource& resource, const std::string& name_space) {

@@ -7,8 +7,8 @@
 
 namespace berth::kube {
 
-// /api/v1/namespaces/{name_space}/{plural}, or /apis/{group}/{version}/…; without the namespace's
-// part where the kind has none or `name_space` is empty (all of them).
+// Returns /api/v1/namespaces/{name_space}/{plural} or /apis/{group}/{version}/…. The part with the
+// namespace is left out if the kind has none, or if `name_space` is empty, which means all of them.
 std::string collection_path(const Resource& resource, const std::string& name_space);
 
 // The path of one object. Throws std::invalid_argument for a name or namespace that is missing or

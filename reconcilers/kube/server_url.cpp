@@ -25,7 +25,7 @@ Url parse(const std::string& text) {
   if (!url) throw std::bad_alloc();
   if (text.find("://") == std::string::npos ||
       curl_url_set(url.get(), CURLUPART_URL, text.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
-    throw std::invalid_argument("is no URL such as https://host:6443");
+    throw std::invalid_argument("isn't a URL such as https://host:6443");
   return url;
 }
 
@@ -43,11 +43,11 @@ Endpoint endpoint_of(const std::string& server, const std::string& tls_server_na
   if (scheme != "https" && scheme != "http")
     throw std::invalid_argument("is neither an https:// nor an http:// URL");
   if (!part(url, CURLUPART_USER).empty() || !part(url, CURLUPART_PASSWORD).empty())
-    throw std::invalid_argument("holds a user; put it under users");
+    throw std::invalid_argument("contains a user; put it under users");
   if (!part(url, CURLUPART_QUERY).empty() || !part(url, CURLUPART_FRAGMENT).empty())
-    throw std::invalid_argument("holds a query or a fragment");
+    throw std::invalid_argument("contains a query or a fragment");
   if (scheme == "http" && !is_loopback(host))
-    throw std::invalid_argument("is http:// to another machine; only https:// is taken for that");
+    throw std::invalid_argument("is http:// to another machine, where only https:// is allowed");
 
   Endpoint endpoint{without_slash(part(url, CURLUPART_URL)), "", ""};
   if (tls_server_name.empty()) return endpoint;
@@ -55,7 +55,7 @@ Endpoint endpoint_of(const std::string& server, const std::string& tls_server_na
   endpoint.host = host + ":" + port;
   endpoint.connect_to = "::" + endpoint.host;
   if (curl_url_set(url.get(), CURLUPART_HOST, tls_server_name.c_str(), 0) != CURLUE_OK)
-    throw std::invalid_argument("goes with a tls-server-name that is no host name");
+    throw std::invalid_argument("has a tls-server-name that isn't a host name");
   endpoint.base_url = without_slash(part(url, CURLUPART_URL));
   return endpoint;
 }

@@ -43,7 +43,7 @@ void AdsLoop::run_and_log() {
   try {
     run_once();
   } catch (const std::exception& failure) {
-    log::warning("what is due of ads can't be done", {{"error", failure.what()}});
+    log::warning("some of what is due for ads couldn't be done", {{"error", failure.what()}});
   }
 }
 

@@ -76,7 +76,7 @@ void BillingLoop::look_at(const std::vector<std::string>& ids) {
       try {
         tx.nested([&] { billing::look(tx, id, data_key_); });
       } catch (const std::exception& failure) {
-        log::error("a deployment's billing can't be settled and is tried again",
+        log::error("a deployment's billing couldn't be settled and will be tried again",
                    {{"deployment", id}, {"error", failure.what()}});
         billing::postpone(tx, id, tx.now() + retry);
       }
@@ -90,7 +90,7 @@ void BillingLoop::run_and_log() {
   } catch (const std::exception& failure) {
     // The next round tries again, and checks all debts, since the credited apps were already taken.
     next_sweep_ = SteadyClock::time_point::min();
-    log::warning("the billing loop failed and goes on", {{"error", failure.what()}});
+    log::warning("a round of the billing loop failed", {{"error", failure.what()}});
   }
 }
 

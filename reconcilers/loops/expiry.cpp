@@ -18,7 +18,8 @@ void ExpiryLoop::stop() {
   try {
     flush_uses();
   } catch (const std::exception& failure) {
-    log::warning("when apps and sessions were last used is lost", {{"error", failure.what()}});
+    log::warning("the times when apps and sessions were last used couldn't be written",
+                 {{"error", failure.what()}});
   }
 }
 
@@ -43,9 +44,9 @@ void ExpiryLoop::run_and_log() {
   try {
     const int removed = run_once();
     flush_uses();
-    if (removed > 0) log::debug("removed what has expired", {{"rows", removed}});
+    if (removed > 0) log::debug("removed expired rows", {{"rows", removed}});
   } catch (const std::exception& failure) {
-    log::warning("what has expired can't be removed", {{"error", failure.what()}});
+    log::warning("expired rows couldn't be removed", {{"error", failure.what()}});
   }
 }
 

@@ -11,8 +11,8 @@
 namespace berth::reconcilers {
 
 // Removes what has expired, in small batches, and writes down when consents and sessions were last
-// used. Nothing depends on when it does so. For the composition root: make it, start() and stop()
-// it, once.
+// used. Nothing depends on when it does so. The composition root creates one, and calls start() and
+// stop() once each.
 class ExpiryLoop {
  public:
   struct Options {

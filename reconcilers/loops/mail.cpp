@@ -21,10 +21,11 @@ MailLoop::MailLoop(Parts parts, Options options)
     : parts_(std::move(parts)),
       options_(options),
       client_(parts_.server),
-      sent_(counter(*parts_.registry, "berth_mail_sent_total", "Mails that the server took")),
-      failed_(counter(*parts_.registry, "berth_mail_failed_total", "Mails that were given up")),
+      sent_(counter(*parts_.registry, "berth_mail_sent_total",
+                    "Mails that the mail server accepted")),
+      failed_(counter(*parts_.registry, "berth_mail_failed_total", "Mails that failed for good")),
       retries_(counter(*parts_.registry, "berth_mail_retries_total",
-                       "Attempts after which a mail waits for the next one")) {}
+                       "Attempts that failed and will be repeated")) {}
 
 MailLoop::~MailLoop() { stop(); }
 
@@ -55,7 +56,7 @@ void MailLoop::run(const std::stop_token& stop) {
         server_again_at = SteadyClock::now() + delay_before(++troubles_);
       clean_up();
     } catch (const std::exception& failure) {
-      log::error("the mail loop failed and goes on", {{"error", failure.what()}});
+      log::error("a round of the mail loop failed", {{"error", failure.what()}});
     }
     std::unique_lock lock(mutex_);
     wakes_.wait_for(lock, stop, options_.poll, [] { return false; });
@@ -114,8 +115,8 @@ MailLoop::ServerState MailLoop::settle(const outbox::Attempt& attempt, const Mai
   // Never logs the address, since that would tell who has an account.
   log::write(is_sent ? log::Level::info : log::Level::warning,
              is_sent   ? "a mail was sent"
-             : is_last ? "a mail could not be sent and is given up"
-                       : "a mail could not be sent and is tried again",
+             : is_last ? "a mail couldn't be sent and has failed for good"
+                       : "a mail couldn't be sent and will be tried again",
              {{"mail", attempt.id}, {"attempt", attempt.number}, {"answer", answer.words}});
   return answer.verdict == MailVerdict::unavailable ? ServerState::in_trouble : ServerState::well;
 }

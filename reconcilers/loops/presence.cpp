@@ -12,7 +12,8 @@ void PresenceLoop::flush_and_log() {
   try {
     board_->flush(database_);
   } catch (const std::exception& failure) {
-    log::warning("when users were last seen can't be written", {{"error", failure.what()}});
+    log::warning("the times when users were last seen couldn't be written",
+                 {{"error", failure.what()}});
   }
 }
 

@@ -1,11 +1,9 @@
 #include "reconcilers/loops/smtp.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
-#include <memory>
-#include <stdexcept>
 #include <string_view>
+
+#include "controller/base/curl.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -14,9 +12,6 @@ constexpr size_t kept_of_a_line = 200;
 
 // The stage of the SMTP conversation, which decides what a refusal is about.
 enum class Stage { greeting, envelope_from, envelope_to, content };
-
-using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
-using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
 std::string in_brackets(const std::string& address) { return "<" + address + ">"; }
 
@@ -81,9 +76,8 @@ class Transfer {
     return 0;
   }
 
-  MailAnswer answer(CURL* easy, CURLcode code) const {
-    long reply = 0;
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &reply);
+  MailAnswer answer(const curl::Easy& easy, CURLcode code) const {
+    const long reply = easy.status();
     const MailVerdict verdict = verdict_of(code, stage_, reply);
     return {.verdict = verdict,
             .words = reply >= 400 && !refusal_.empty() ? refusal_ : curl_easy_strerror(code)};
@@ -100,51 +94,50 @@ class Transfer {
 }  // namespace
 
 SmtpClient::SmtpClient(SmtpSettings settings) : settings_(std::move(settings)) {
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (ready != CURLE_OK) throw std::runtime_error("libcurl can't be initialised");
+  curl::initialise();
 }
 
 MailAnswer SmtpClient::send(const std::string& from, const std::string& to, const std::string& text,
                             const std::function<bool()>& go_on) const {
-  const Easy easy(curl_easy_init(), curl_easy_cleanup);
-  if (!easy) throw std::runtime_error("libcurl can't be initialised");
-  CURL* const curl = easy.get();
+  curl::Easy easy;
   Transfer transfer(text, to, go_on);
-  const List receivers(curl_slist_append(nullptr, in_brackets(to).c_str()), curl_slist_free_all);
+  curl::Lines receivers;
+  receivers.add(in_brackets(to));
   const std::string sender = in_brackets(from);
 
-  curl_easy_setopt(curl, CURLOPT_URL, settings_.url.c_str());
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
-  curl_easy_setopt(curl, CURLOPT_PROXY, "");
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, long(settings_.connect_timeout.count()));
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, long(settings_.timeout.count()));
+  easy.set(CURLOPT_URL, settings_.url);
+  easy.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+  easy.set(CURLOPT_PROXY, "");
+  easy.set(CURLOPT_NOSIGNAL, 1L);
+  easy.set(CURLOPT_CONNECTTIMEOUT_MS, long(settings_.connect_timeout.count()));
+  easy.set(CURLOPT_TIMEOUT_MS, long(settings_.timeout.count()));
   // The limit for a single reply; the one to QUIT has no other limit.
-  curl_easy_setopt(curl, CURLOPT_SERVER_RESPONSE_TIMEOUT, long(settings_.timeout.count() / 1'000));
-  curl_easy_setopt(curl, CURLOPT_USE_SSL,
-                   long(settings_.tls == MailTls::required ? CURLUSESSL_ALL : CURLUSESSL_TRY));
-  curl_easy_setopt(curl, CURLOPT_SSLVERSION, long(CURL_SSLVERSION_TLSv1_2));
-  if (!settings_.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, settings_.ca_file.c_str());
+  easy.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, long(settings_.timeout.count() / 1'000));
+  easy.set(CURLOPT_USE_SSL,
+           long(settings_.tls == MailTls::required ? CURLUSESSL_ALL : CURLUSESSL_TRY));
+  easy.set(CURLOPT_SSLVERSION, long(CURL_SSLVERSION_TLSv1_2));
+  if (!settings_.ca_file.empty()) easy.set(CURLOPT_CAINFO, settings_.ca_file);
   if (!settings_.user.empty()) {
-    curl_easy_setopt(curl, CURLOPT_USERNAME, settings_.user.c_str());
-    curl_easy_setopt(curl, CURLOPT_PASSWORD, settings_.password.c_str());
+    easy.set(CURLOPT_USERNAME, settings_.user);
+    easy.set(CURLOPT_PASSWORD, settings_.password);
   }
-  curl_easy_setopt(curl, CURLOPT_MAIL_FROM, sender.c_str());
-  curl_easy_setopt(curl, CURLOPT_MAIL_RCPT, receivers.get());
-  curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
-  curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, curl_off_t(text.size()));
-  curl_easy_setopt(curl, CURLOPT_READFUNCTION, &Transfer::on_read);
-  curl_easy_setopt(curl, CURLOPT_READDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
-  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L);  // the output goes to on_line() alone
-  curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, &Transfer::on_line);
-  curl_easy_setopt(curl, CURLOPT_DEBUGDATA, &transfer);
+  easy.set(CURLOPT_MAIL_FROM, sender);
+  easy.set(CURLOPT_MAIL_RCPT, receivers);
+  easy.set(CURLOPT_UPLOAD, 1L);
+  easy.set(CURLOPT_INFILESIZE_LARGE, curl_off_t(text.size()));
+  easy.set(CURLOPT_READFUNCTION, &Transfer::on_read);
+  easy.set(CURLOPT_READDATA, &transfer);
+  easy.set(CURLOPT_NOPROGRESS, 0L);
+  easy.set(CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
+  easy.set(CURLOPT_XFERINFODATA, &transfer);
+  easy.set(CURLOPT_VERBOSE, 1L);  // the output goes to on_line() alone
+  easy.set(CURLOPT_DEBUGFUNCTION, &Transfer::on_line);
+  easy.set(CURLOPT_DEBUGDATA, &transfer);
   // The connection is closed within curl_easy_perform(), where the callback can still end a QUIT
   // that isn't answered.
-  curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, 1L);
-  return transfer.answer(curl, curl_easy_perform(curl));
+  easy.set(CURLOPT_FORBID_REUSE, 1L);
+  const CURLcode code = easy.perform();
+  return transfer.answer(easy, code);
 }
 
 }  // namespace berth::reconcilers

@@ -6,21 +6,21 @@
 #include <new>
 #include <stdexcept>
 
+#include "controller/base/curl.h"
 #include "reconcilers/loops/public_address.h"
 
 namespace berth::reconcilers {
 namespace {
 
-using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 // An answer's body is cut off after this many bytes; its status is known by then.
 constexpr size_t read_over_bytes = 64 * 1024;
 
 }  // namespace
 
 struct WebhookSender::Transfer {
-  std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> easy{curl_easy_init(), curl_easy_cleanup};
+  curl::Easy easy;
   WebhookRequest request;
-  List headers{nullptr, curl_slist_free_all};
+  curl::Lines headers;
   const WebhookSender* sender = nullptr;
   bool closed_address = false;
   size_t received = 0;
@@ -44,13 +44,12 @@ struct WebhookSender::Transfer {
     // us.
     if (closed_address) return "its host has no public address";
     if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
-      return "its answer is no HTTP/1.1";
+      return "its answer isn't HTTP/1.1";
     return curl_easy_strerror(code);
   }
 
   WebhookAnswer answer(CURLcode code) const {
-    long status = 0;
-    curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
+    const long status = easy.status();
     WebhookAnswer answer{.key = request.key};
     // Nothing after the response's head matters, and a body may never end.
     const bool has_head = code == CURLE_OK || received > 0;
@@ -73,8 +72,7 @@ WebhookSender::WebhookSender(Reach reach, std::vector<AddressRange> closed,
       closed_(std::move(closed)),
       limit_(limit),
       multi_(nullptr, curl_multi_cleanup) {
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (ready != CURLE_OK) throw std::runtime_error("libcurl can't be initialised");
+  curl::initialise();
   multi_.reset(curl_multi_init());
   if (!multi_) throw std::bad_alloc();
 }
@@ -90,44 +88,38 @@ WebhookSender::~WebhookSender() {
 }
 
 void WebhookSender::prepare(Transfer& transfer) const {
-  CURL* easy = transfer.easy.get();
-  for (const std::string& header : transfer.request.headers) {
-    curl_slist* longer = curl_slist_append(transfer.headers.get(), header.c_str());
-    if (longer == nullptr) throw std::bad_alloc();
-    (void)transfer.headers.release();
-    transfer.headers.reset(longer);
-  }
-  curl_easy_setopt(easy, CURLOPT_URL, transfer.request.url.c_str());
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
-  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(easy, CURLOPT_PROXY, "");
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
-  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, long(limit_.count()));
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, long(limit_.count()));
-  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-  curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
-  curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
-  curl_easy_setopt(easy, CURLOPT_USERAGENT, "berth-webhooks");
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, transfer.headers.get());
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(transfer.request.body.size()));
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, transfer.request.body.c_str());
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::drop);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &Transfer::open);
-  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &transfer);
+  curl::Easy& easy = transfer.easy;
+  for (const std::string& header : transfer.request.headers) transfer.headers.add(header);
+  easy.set(CURLOPT_URL, transfer.request.url);
+  easy.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  easy.set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
+  easy.set(CURLOPT_FOLLOWLOCATION, 0L);
+  easy.set(CURLOPT_PROXY, "");
+  easy.set(CURLOPT_NOSIGNAL, 1L);
+  easy.set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
+  easy.set(CURLOPT_TIMEOUT_MS, long(limit_.count()));
+  easy.set(CURLOPT_CONNECTTIMEOUT_MS, long(limit_.count()));
+  easy.set(CURLOPT_QUICK_EXIT, 1L);
+  easy.set(CURLOPT_FRESH_CONNECT, 1L);
+  easy.set(CURLOPT_FORBID_REUSE, 1L);
+  easy.set(CURLOPT_USERAGENT, "berth-webhooks");
+  easy.set(CURLOPT_HTTPHEADER, transfer.headers);
+  easy.set(CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(transfer.request.body.size()));
+  easy.set(CURLOPT_POSTFIELDS, transfer.request.body.c_str());
+  easy.set(CURLOPT_WRITEFUNCTION, &Transfer::drop);
+  easy.set(CURLOPT_WRITEDATA, &transfer);
+  easy.set(CURLOPT_OPENSOCKETFUNCTION, &Transfer::open);
+  easy.set(CURLOPT_OPENSOCKETDATA, &transfer);
 }
 
 void WebhookSender::send(WebhookRequest request) {
   auto transfer = std::make_unique<Transfer>();
-  if (!transfer->easy) throw std::bad_alloc();
   transfer->request = std::move(request);
   transfer->sender = this;
   prepare(*transfer);
   CURL* const easy = transfer->easy.get();
   if (curl_multi_add_handle(multi_.get(), easy) != CURLM_OK)
-    throw std::runtime_error("libcurl: a handle can't be added");
+    throw std::runtime_error("libcurl can't add a handle");
   transfers_.emplace(easy, std::move(transfer));
 }
 

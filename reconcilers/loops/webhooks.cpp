@@ -19,7 +19,7 @@ prometheus::Counter& counter(prometheus::Family<prometheus::Counter>& family, co
 prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry) {
   return prometheus::BuildCounter()
       .Name("berth_webhook_attempts_total")
-      .Help("Attempts to deliver to webhooks: delivered, retried, failed for good")
+      .Help("Attempts to deliver to webhooks, by result: delivered, retried or failed for good")
       .Register(registry);
 }
 
@@ -83,7 +83,7 @@ void WebhookLoop::run(const std::stop_token& stop) {
         clean_at = SteadyClock::now() + 10 * options_.poll;
       }
     } catch (const std::exception& failure) {
-      log::error("the webhook loop failed and goes on", {{"error", failure.what()}});
+      log::error("a round of the webhook loop failed", {{"error", failure.what()}});
       keep(sender_.wait(options_.poll));
     }
   }
@@ -94,7 +94,8 @@ void WebhookLoop::run(const std::stop_token& stop) {
       settle();
     }
   } catch (const std::exception& failure) {
-    log::error("the last webhooks could not be settled", {{"error", failure.what()}});
+    log::error("the results of the last webhooks couldn't be recorded",
+               {{"error", failure.what()}});
   }
 }
 
@@ -198,9 +199,9 @@ void WebhookLoop::note(const webhooks::Attempt& attempt, const WebhookAnswer& an
   const bool over = settled == webhooks::Settled::failed;
   (well ? delivered_ : over ? failed_ : retries_).Increment();
   log::write(well ? log::Level::debug : log::Level::info,
-             well   ? "a webhook was told"
-             : over ? "a webhook could not be told and that is given up"
-                    : "a webhook could not be told and that is tried again",
+             well   ? "a webhook was delivered"
+             : over ? "a webhook couldn't be delivered and has failed for good"
+                    : "a webhook couldn't be delivered and will be tried again",
              {{"webhook", attempt.webhook_id},
               {"event", attempt.event_id},
               {"attempt", attempt.number},

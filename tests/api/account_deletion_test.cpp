@@ -1,5 +1,5 @@
-// What is left of an account that was deleted: a person puts one word into every field that takes
-// text, deletes the account, and the word is looked for in every column of every table.
+// What stays of a deleted account. A user writes one word into every field that takes text and
+// deletes the account; then every column of every table is searched for the word.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <catch2/catch.hpp>
@@ -26,7 +26,7 @@ const std::string word = "zqmarker";
 const std::string password = "zqmarker correct horse battery";
 constexpr int plenty = 1'000;
 
-// Operations that take text and are none of the person's, with the reason.
+// Operations that take text which doesn't belong to the user, with the reason.
 const std::map<std::string, std::string> none_of_theirs = {
     {"POST /api/auth/verify-email", "a token: its hash is looked up"},
     {"POST /api/auth/refresh", "a token: its hash is looked up"},
@@ -66,7 +66,7 @@ const std::map<std::string, std::string> none_of_theirs = {
      "its name is given to campaigns, as in POST /api/external/campaigns"},
 };
 
-// Whether a request of this schema may hold text of one's own.
+// Whether a request with this schema can contain a user's text.
 bool takes_text(const json& schema) {
   if (schema.contains("enum") || schema.value("format", "") == "uuid" ||
       schema.value("format", "") == "date-time")
@@ -83,7 +83,7 @@ bool takes_text(const json& schema) {
 }
 
 struct Found {
-  std::string place;  // table.column
+  std::string place;  // table and column, with a dot between them
   std::string text;
 };
 
@@ -97,7 +97,7 @@ std::optional<std::string> opened(const std::string& sealed, const std::string& 
   return std::nullopt;
 }
 
-// Every column of every table in which the word stands, opened where it is sealed.
+// Returns every column of every table that contains the word, after decrypting what is encrypted.
 std::set<std::string> places_of(World& world, const std::string& wanted) {
   SQLite::Database file((world.dir / "berth.db").string(), SQLite::OPEN_READONLY);
   std::vector<std::string> tables;
@@ -134,7 +134,7 @@ class Life {
   apps::App bobs =
       g.world.approved_app(bob, {Scope::profile_read, Scope::points_spend, Scope::points_transfer});
   std::string jwt, user_id;
-  std::set<std::string> asked;  // "POST /api/…", with placeholders
+  std::set<std::string> asked;  // such as "POST /api/…", with placeholders
 
   Life() {
     g.world.write([](db::Tx& tx) {
@@ -144,7 +144,7 @@ class Life {
     g.world.mint(ledger::user_account(bob.id), 1'000);
   }
 
-  // `path` has placeholders, `ids` what they stand for.
+  // `path` has placeholders, and `ids` has their values.
   json ask(const std::vector<Header>& who, const std::string& method, const std::string& path,
            const std::vector<std::string>& ids, const json& body = nullptr) {
     std::string target = path;
@@ -250,7 +250,8 @@ class Life {
         {{"amount", 1}, {"description", word}});
   }
 
-  // Runs, has a domain with a certificate, and is told by the cluster what isn't well.
+  // Creates a deployment that runs, has a domain with a certificate, and has a message from the
+  // cluster.
   std::string deploy(const std::string& name) {
     const auto me = g.world.find_user(user_id);
     const Header manage = token(g.world.find_app(app_id), me, "deploy:manage");
@@ -261,6 +262,7 @@ class Life {
                                 {"tier", "wide"},
                                 {"custom_domain", name + ".zqmarker.org"},
                                 {"health_path", "/zqmarker"},
+                                {"labels", {{word, word}}},
                                 {"env_vars", {{"ZQMARKER", word}}},
                                 {"registry_credentials", credentials}})["id"];
     ask({manage}, "PATCH", "/api/deploy/apps/{id}", {id},
@@ -326,7 +328,7 @@ class Life {
 
   void end() { mine("DELETE", "/api/auth/me", {}, {{"password", password}}); }
 
-  // As the loops do, until nothing is due.
+  // Does what the loops do, until nothing is due.
   void run_loops() {
     while (g.world.read([](db::Tx& tx) { return expiry::is_anything_due(tx); }))
       REQUIRE(g.world.write([](db::Tx& tx) { return expiry::remove_some(tx, plenty); }) > 0);
@@ -340,7 +342,7 @@ class Life {
   int keys_ = 0;
 };
 
-TEST_CASE("a deleted account leaves nothing that the person wrote") {
+TEST_CASE("nothing that the user wrote is left of a deleted account") {
   Life life;
   life.sign_up();
   life.meet_people();
@@ -349,23 +351,37 @@ TEST_CASE("a deleted account leaves nothing that the person wrote") {
   life.leave_cluster(gone);
   const std::string leaving = life.deploy("zqmarker-leaving");
   life.advertise();
-  // Else the search below would find nothing because nothing was written.
+  // Makes sure that the word was written at all, so that the search below means something.
   const auto before = places_of(life.g.world, word);
-  for (const char* place :
-       {"apps.app_description",       "apps.redirect_uris",    "audience_segments.metadata",
-        "audit_log.details",          "avatars.appearance",    "campaigns.targeting_metadata",
-        "chat_entries.sealed_body",   "custom_domains.domain", "deploy_logs.details",
-        "deployments.env_sealed",     "idempotency_keys.body", "learning_paths.path",
-        "ledger_transactions.memo",   "outbox.sealed",         "placement_segments.segment_value",
-        "scope_requests.reason",      "sessions.user_agent",   "users.username",
-        "username_suffixes.username", "webhooks.url"}) {
+  for (const char* place : {"apps.app_description",
+                            "apps.redirect_uris",
+                            "audience_segments.metadata",
+                            "audit_log.details",
+                            "avatars.appearance",
+                            "campaigns.targeting_metadata",
+                            "chat_entries.sealed_body",
+                            "custom_domains.domain",
+                            "deploy_logs.details",
+                            "deployments.env_sealed",
+                            "deployments.labels",
+                            "idempotency_keys.body",
+                            "learning_paths.path",
+                            "ledger_transactions.memo",
+                            "outbox.sealed",
+                            "placement_segments.segment_value",
+                            "scope_requests.reason",
+                            "sessions.user_agent",
+                            "users.username",
+                            "username_suffixes.username",
+                            "webhooks.url"}) {
     INFO(place);
     CHECK(before.contains(place));
   }
   life.end();
 
   using Places = std::set<std::string>;
-  // What is left then: others' answers, what the cluster still needs, and a name that others use.
+  // What may be left then: answers to others, what the cluster still needs, and a name that others
+  // use.
   life.run_loops();
   const Places of_leaving = {
       "app_events.data",         "audit_log.details",        "custom_domains.domain",
@@ -373,13 +389,14 @@ TEST_CASE("a deleted account leaves nothing that the person wrote") {
       "deployments.env_keys",    "deployments.env_sealed",   "deployments.credentials_sealed",
       "deployments.health_path", "deployments.image",        "deployments.image_digest",
       "deployments.name",        "deployments.request_id"};
-  // For a day: the keys of others' requests, which have the word in this test. For a week: the
-  // budgets of certificates. Until it is sent, or too old: the letter that says goodbye.
+  // Kept for a day: the keys of others' requests, which contain the word in this test. Kept for a
+  // week: orders of certificates, for their limits. Kept until it is sent or too old: the letter
+  // that confirms the deletion.
   const Places for_days = {"idempotency_keys.key", "certificate_orders.domain",
                            "certificate_orders.registered_domain", "outbox.sealed",
                            "outbox.to_address"};
-  // For good: a channel is everybody's who knows the name of the lobby or table that it is of, and
-  // nothing says who opened it.
+  // Kept for good: a channel belongs to everybody who knows the name of its lobby or table, and
+  // nothing tells who opened it.
   const Places for_good = {"chat_channels.ref_id"};
   Places expected = of_leaving;
   expected.insert(for_days.begin(), for_days.end());
@@ -396,7 +413,7 @@ TEST_CASE("a deleted account leaves nothing that the person wrote") {
   }) == 0);
 }
 
-TEST_CASE("every operation that takes text is known to the test of deleted accounts") {
+TEST_CASE("the test of deleted accounts knows every operation that takes text") {
   Life life;
   life.sign_up();
   life.meet_people();

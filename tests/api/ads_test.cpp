@@ -1,4 +1,4 @@
-// Campaigns and ads over the API, with the ledger audited after each step.
+// Campaigns and ads over the API. The ledger is audited after each step.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/ledger/ledger_audit.h"
@@ -33,7 +33,7 @@ struct Fixture {
   Header token(const apps::App& app, const accounts::User& user, const std::string& scope) {
     return bearer(g.world.tokens(app, user, scope).access_token);
   }
-  // Asks, and looks at the ledger afterwards.
+  // Sends the request, and audits the ledger afterwards.
   Answered ask(const Header& who, const std::string& method, const std::string& path,
                const json& body = nullptr) {
     auto answered = g.ask(method, path, {who}, body.is_null() ? "" : body.dump());
@@ -176,7 +176,7 @@ TEST_CASE("ads api: what is refused") {
   CHECK(f.report(json{{"id", "x"}}).error() == "422 validation_failed");
 }
 
-TEST_CASE("ads api: all surface types are served, each its own") {
+TEST_CASE("ads api: each surface type gets ads of its own") {
   Fixture f;
   const std::string surface = GENERATE("banner", "video", "interstitial", "native", "rewarded");
   json order = Fixture::order();
@@ -187,7 +187,7 @@ TEST_CASE("ads api: all surface types are served, each its own") {
   if (surface != "banner") CHECK(f.serve().error() == "404 no_ad_available");
 }
 
-TEST_CASE("ads api: a repeated report with an Idempotency-Key is one report") {
+TEST_CASE("ads api: repeating a report with an Idempotency-Key counts once") {
   Fixture f;
   const json campaign = f.create(Fixture::order());
   f.serve();
@@ -202,7 +202,7 @@ TEST_CASE("ads api: a repeated report with an Idempotency-Key is one report") {
   CHECK(f.ask(f.manage, "GET", f.path(campaign)).body["campaign"]["spent"] == 10);
 }
 
-TEST_CASE("ads api: a repeated top-up with an Idempotency-Key is one top-up") {
+TEST_CASE("ads api: repeating a top-up with an Idempotency-Key charges once") {
   Fixture f;
   const json campaign = f.create(Fixture::order());
   const std::vector<Header> headers = {f.manage, {"Idempotency-Key", "one"}};
@@ -228,14 +228,14 @@ TEST_CASE("ads api: refusals say what is wrong") {
   order["ends_at"] = to_iso8601(f.g.world.clock.now() + 1min);
   const json campaign = f.create(order);
   f.g.world.clock.advance(1min);
-  // The loop hasn't come by.
+  // The loop hasn't ended the campaign yet.
   CHECK(said(f.ask(f.manage, "PUT", f.path(campaign), {{"status", "paused"}})) ==
         "the campaign has ended");
   CHECK(f.ask(f.manage, "DELETE", f.path(campaign)).body["campaign"]["end_reason"] == "ended");
   CHECK(said(f.ask(f.manage, "DELETE", f.path(campaign))) == "the campaign is cancelled");
 }
 
-TEST_CASE("ads api: a campaign's name is a line that can be seen") {
+TEST_CASE("ads api: a campaign's name must be a visible line") {
   Fixture f;
   const auto named = [&](const std::string& name) {
     json order = Fixture::order();
@@ -280,7 +280,8 @@ TEST_CASE("ads api: placements of a campaign, their budget and their segments") 
         "404 no_ad_available");
   CHECK(f.serve(here + "&geography=DE-BE").status == 200);
   CHECK(f.serve("&geography=DE").status == 200);
-  CHECK(f.serve(here + "&geography=DE").error() == "404 no_ad_available");  // two are open
+  // Two reservations are open.
+  CHECK(f.serve(here + "&geography=DE").error() == "404 no_ad_available");
   CHECK(f.report(campaign).body["paid"] == true);
   CHECK(f.report(campaign).body["paid"] == true);
   auto list = f.ask(f.manage, "GET", placements).body;
@@ -296,10 +297,10 @@ TEST_CASE("ads api: placements of a campaign, their budget and their segments") 
   CHECK(f.ask(f.other, "PATCH", one, {{"status", "active"}}).error() == "403 forbidden");
   CHECK(f.ask(f.manage, "DELETE", one).status == 200);
   CHECK(f.ask(f.manage, "DELETE", one).error() == "404 placement_not_found");
-  CHECK(f.serve().status == 200);  // it is placed nowhere, and so shown everywhere
+  CHECK(f.serve().status == 200);  // it has no placements, so it is shown everywhere
 }
 
-TEST_CASE("ads api: more segments than are looked at are refused, not left out") {
+TEST_CASE("ads api: segments beyond the limit are refused, not ignored") {
   Fixture f;
   json order = Fixture::order();
   order["targeting_metadata"] = {{"geography", {"DE", "AT"}}};
@@ -315,10 +316,11 @@ TEST_CASE("ads api: more segments than are looked at are refused, not left out")
   };
   for (int i = 0; i < 8; ++i) CHECK(add("game_type", "g" + std::to_string(i)).status == 201);
   for (int i = 0; i < 4; ++i) CHECK(add("play_tier", "p" + std::to_string(i)).status == 201);
-  // 2 x 8 x 4 = 64: each of them is served.
+  // There are 2 × 8 × 4 = 64 combinations, and each of them is served.
   CHECK(add("play_tier", "p4").error() == "422 validation_failed");
   CHECK(f.serve("&game_type=g7&play_tier=p3&geography=AT").status == 200);
-  CHECK(add("play_tier", "p3").status == 201);  // the same once more is no combination more
+  // Adding the same segment again makes no new combination.
+  CHECK(add("play_tier", "p3").status == 201);
 }
 
 TEST_CASE("ads api: a campaign in one app's placement isn't shown in another app") {
@@ -361,7 +363,8 @@ TEST_CASE("ads api: named audiences") {
   CHECK(f.serve("&game_type=puzzle&geography=DE").status == 200);
 }
 
-TEST_CASE("ads api: a placement's pricing is valid for a time, and keeps cheap campaigns out") {
+TEST_CASE(
+    "ads api: a placement's pricing is valid for a time and excludes campaigns that pay less") {
   Fixture f;
   const json lobby = f.placement();
   const json pricing = {{"ad_placement_id", lobby["id"]},
@@ -434,7 +437,7 @@ TEST_CASE("ads api: a purchase is one transaction of several campaigns") {
   REQUIRE(bought.status == 201);
   const json purchase = bought.body["purchase"];
   CHECK(purchase["subtotal"] == 990 + 825);
-  CHECK(purchase["discount_amount"] == 148 + 123);  // each rounded down
+  CHECK(purchase["discount_amount"] == 148 + 123);  // each is rounded down
   CHECK(purchase["total_charged"] == 842 + 702);
   CHECK(purchase["rake_amount"] == 85 + 71);
   CHECK(purchase["status"] == "completed");
@@ -450,7 +453,7 @@ TEST_CASE("ads api: a purchase is one transaction of several campaigns") {
   CHECK(f.ask(f.manage, "GET", path).body["purchase"]["status"] == "refunded");
 }
 
-TEST_CASE("ads api: analytics say what the events say") {
+TEST_CASE("ads api: analytics agree with the events") {
   Fixture f;
   f.g.services.ad_rules.viewer_daily_impressions = 3;
   const json campaign = f.create(Fixture::order());
@@ -460,8 +463,8 @@ TEST_CASE("ads api: analytics say what the events say") {
   };
   see();
   f.report(campaign, "click");
-  f.report(campaign, "click");   // of the same impression
-  f.report(campaign);            // not served
+  f.report(campaign, "click");   // for the same impression
+  f.report(campaign);            // it wasn't served
   f.g.world.clock.advance(13h);  // 2026-02-01
   const Header again = f.token(f.game, f.viewer, "profile:read");
   f.show = again;

@@ -1,4 +1,4 @@
-// Who calls: the tokens that stand for a user, where a route takes more than one kind.
+// Finding out who calls, on routes that accept several kinds of tokens.
 #include "api/gate/authenticate.h"
 
 #include <catch2/catch.hpp>
@@ -25,7 +25,7 @@ Route row(const Access& access) {
           .run = ReadHandler{}};
 }
 
-// A player of somebody else's app.
+// A player who uses another owner's app.
 struct Player {
   GateWorld g;
   accounts::User owner = g.world.verified_user("ada");
@@ -35,7 +35,7 @@ struct Player {
   std::string jwt = g.world.jwt(user);
   oauth::Tokens tokens = g.world.tokens(app, user, "profile:read points:spend");
 
-  // Calls `look` with the call that the token makes; what it is refused with.
+  // Calls `look` with the call that the token makes, and returns how it is refused.
   template <typename Look>
   std::string call(const Access& access, const std::string& token, Look&& look) {
     Request request = {.method = "GET",
@@ -93,7 +93,7 @@ TEST_CASE("a session JWT and an app's session token both stand for the user") {
   CHECK(seen == 2);
 }
 
-TEST_CASE("where a session is due, nothing else opens") {
+TEST_CASE("routes that require a session accept no other token") {
   Player p;
   const Access access = jwt_or_play_session();
   CHECK(p.call(access, "") == "401 invalid_token");
@@ -105,13 +105,14 @@ TEST_CASE("where a session is due, nothing else opens") {
   CHECK(p.call(access, p.g.world.authorize(p.app, p.user)) == "401 wrong_token_type");
 }
 
-TEST_CASE("an app's session token stands for the user only as long as the session lives") {
+TEST_CASE("an app's session token stands for the user only while the session lives") {
   Player p;
   const Access access = jwt_or_play_session();
   SECTION("ended") {
     p.g.world.write([&](db::Tx& tx) { play::end(tx, play::check(tx, *p.tokens.session_token)); });
     CHECK(p.call(access, *p.tokens.session_token) == "401 token_revoked");
-    CHECK(p.call(play_session(), *p.tokens.session_token) == "");  // its own routes tell of it
+    // The session's own routes report its end themselves.
+    CHECK(p.call(play_session(), *p.tokens.session_token) == "");
   }
   SECTION("expired") {
     p.g.world.clock.advance(play::token_lifetime);
@@ -129,7 +130,7 @@ TEST_CASE("an app's session token stands for the user only as long as the sessio
   }
 }
 
-TEST_CASE("a session JWT needs no scope where an OAuth token needs one") {
+TEST_CASE("a session JWT needs no scope on routes where an OAuth token needs one") {
   Player p;
   const Access access = jwt_or_oauth({Scope::points_spend});
   int seen = 0;
@@ -153,7 +154,7 @@ TEST_CASE("a session JWT needs no scope where an OAuth token needs one") {
   CHECK(p.call(access, "") == "401 invalid_token");
 }
 
-TEST_CASE("the document lists every kind of token that a route takes") {
+TEST_CASE("the document lists every kind of token that a route accepts") {
   const auto security_of = [](const Access& access) {
     return openapi({row(access)}, Environment::production,
                    "https://api.example.org")["paths"]["/x"]["get"]["security"];

@@ -33,7 +33,8 @@ TEST_CASE("what isn't JSON is refused") {
   }
 }
 
-TEST_CASE("a name that an object has twice is refused, at any depth; in two objects it isn't") {
+TEST_CASE(
+    "an object with the same name twice is refused at any depth; two objects with it aren't") {
   for (const char* text :
        {R"({"a": 1, "a": 1})", R"({"a": 1, "b": {}, "a": 2})", R"([{"a": 1, "a": 2}])",
         R"({"b": {"a": 1, "a": 2}})", R"({"a": 1, "\u0061": 2})"}) {
@@ -43,7 +44,7 @@ TEST_CASE("a name that an object has twice is refused, at any depth; in two obje
   CHECK_NOTHROW(parse_body(R"({"a": {"a": 1}, "b": [{"a": 1}, {"a": 2}], "A": "a"})"));
 }
 
-TEST_CASE("32 levels are read, and 33 aren't") {
+TEST_CASE("32 levels of nesting are accepted, and 33 aren't") {
   const auto nested = [](size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
@@ -51,7 +52,7 @@ TEST_CASE("32 levels are read, and 33 aren't") {
   CHECK(refused(nested(33)) == Code::invalid_json);
   CHECK(refused(std::string(500'000, '[')) == Code::invalid_json);
   CHECK(refused(std::string(500'000, '{')) == Code::invalid_json);
-  // Brackets inside of strings are text, also behind a quote that is escaped.
+  // Brackets inside strings are text, also after an escaped quote.
   CHECK_NOTHROW(parse_body(
       R"(["[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["])"));
 }
@@ -65,7 +66,7 @@ std::string message(const std::string& text) {
   return "";
 }
 
-TEST_CASE("a body has as many values as it may, and not one more") {
+TEST_CASE("a body may have max_json_values values and not one more") {
   const auto list_of = [](size_t count, const std::string& item) {
     std::string list = item;
     for (size_t i = 1; i < count; ++i) list += "," + item;
@@ -73,15 +74,15 @@ TEST_CASE("a body has as many values as it may, and not one more") {
   };
   CHECK(parse_body(list_of(max_json_values - 1, "1")).size() == max_json_values - 1);
   CHECK(refused(list_of(max_json_values, "1")) == Code::invalid_json);
-  // Values in other ones count, whatever they are in.
+  // Values inside other values count, whatever contains them.
   CHECK_NOTHROW(parse_body(list_of((max_json_values - 1) / 2, "[1]")));
   CHECK(refused(list_of(max_json_values / 2, "[1]")) == Code::invalid_json);
   CHECK(refused(list_of(max_json_values / 2, R"({"a":1})")) == Code::invalid_json);
-  // Said before the end is read: this text has none.
+  // The error is found before the end of the text, which isn't valid.
   CHECK(message(list_of(max_json_values, "1") + "[") == "the body has more than 10000 values");
 }
 
-TEST_CASE("values are read as they are written") {
+TEST_CASE("values are parsed as they are written") {
   const char* text = R"({"a": [1, -2, 3.5, true, false, null, "x", [], {}], "b": {"c": [[1]]},
                          "large": 18446744073709551615, "": "\u00e9"})";
   CHECK(parse_body(text) == json::parse(text));
@@ -89,15 +90,15 @@ TEST_CASE("values are read as they are written") {
   CHECK(parse_body(" \"x\" ") == "x");
 }
 
-TEST_CASE("a name that is there twice is repeated by its beginning") {
+TEST_CASE("the message about a repeated name contains its beginning only") {
   const std::string name(400'000, 'a');
   const std::string said = message("{\"" + name + "\": 1, \"" + name + "\": 2}");
   CHECK(said.starts_with("aaa"));
-  CHECK(said.ends_with(" is there more than once"));
+  CHECK(said.ends_with(" occurs more than once"));
   CHECK(said.size() < 100);
 }
 
-TEST_CASE("a form is an object of texts, of few names that are there once") {
+TEST_CASE("a form becomes an object of strings, with few names and each of them once") {
   const auto refusal = [](const std::string& text) -> std::string {
     try {
       parse_form_body(text);
@@ -109,13 +110,13 @@ TEST_CASE("a form is an object of texts, of few names that are there once") {
   };
   CHECK(parse_form_body("a=1&b=x+y&c=") == json{{"a", "1"}, {"b", "x y"}, {"c", ""}});
   CHECK(refusal("a=%zz") != "");
-  CHECK(refusal("a=%ff") == "the form is not UTF-8");
-  CHECK(refusal("a=1&b=2&a=3") == "a is there more than once");
+  CHECK(refusal("a=%ff") == "the form isn't valid UTF-8");
+  CHECK(refusal("a=1&b=2&a=3") == "a occurs more than once");
   std::string fields;
   for (size_t i = 0; i < max_form_fields; ++i) fields += "a" + std::to_string(i) + "=&";
   CHECK(parse_form_body(fields).size() == max_form_fields);
   CHECK(refusal(fields + "b=") != "");
-  // Said before the end is read, which isn't encoded properly.
+  // The error is found before the end of the text, which isn't properly encoded.
   CHECK(refusal(fields + "b=&%") == refusal(fields + "b="));
   const std::string name(400'000, 'a');
   CHECK(refusal(name + "=&" + name + "=").size() < 100);

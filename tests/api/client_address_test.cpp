@@ -1,4 +1,4 @@
-// Whose address a request has, behind proxies that are trusted and ones that aren't.
+// The address of a request's caller, behind proxies that are trusted or not.
 #include "api/gate/client_address.h"
 
 #include <catch2/catch.hpp>
@@ -21,7 +21,7 @@ std::string address_of(const std::vector<std::string>& lines, const std::string&
   return client_address(request, trusted);
 }
 
-TEST_CASE("the address is the last one that no trusted proxy has") {
+TEST_CASE("the client's address is the last one that no trusted proxy has") {
   CHECK(address_of({}) == proxy);
   CHECK(address_of({"192.0.2.1"}) == "192.0.2.1");
   CHECK(address_of({"203.0.113.9, 192.0.2.1"}) == "192.0.2.1");
@@ -30,13 +30,13 @@ TEST_CASE("the address is the last one that no trusted proxy has") {
   CHECK(address_of({"10.0.0.3, 10.0.0.2"}) == "10.0.0.3");
 }
 
-TEST_CASE("all lines are one list, since a proxy may append a line of its own") {
+TEST_CASE("all X-Forwarded-For lines form one list, since a proxy may append a line of its own") {
   CHECK(address_of({"203.0.113.1", "192.0.2.1"}) == "192.0.2.1");
   CHECK(address_of({"203.0.113.1, 203.0.113.2", "192.0.2.1, 10.0.0.2"}) == "192.0.2.1");
   CHECK(address_of({"203.0.113.1", "192.0.2.1", "10.0.0.2", "10.0.0.3"}) == "192.0.2.1");
 }
 
-TEST_CASE("what is no address ends the reading at the proxy that wrote it") {
+TEST_CASE("an entry that isn't an address ends the reading at the proxy that wrote it") {
   for (const char* entry :
        {"", " ", "unknown", "_hidden", "for=192.0.2.1", "192.0.2", "256.0.0.1",
         "192.0.2.1:", "192.0.2.1:x", "192.0.2.1:123456", "[192.0.2.1]", "[::1", "[2001:db8::1]x",
@@ -58,7 +58,7 @@ TEST_CASE("an address may have a port, and IPv6 has two forms") {
   CHECK(address_of({"192.0.2.1"}, "2001:db8:ffff::1") == "192.0.2.1");
 }
 
-TEST_CASE("an IPv4 address that is written as an IPv6 one is the IPv4 address") {
+TEST_CASE("an IPv4 address in the notation of IPv6 is the IPv4 address") {
   CHECK(address_of({"::ffff:192.0.2.1"}) == "192.0.2.1");
   CHECK(address_of({"203.0.113.9, 192.0.2.1, ::ffff:10.0.0.2"}) == "192.0.2.1");
   CHECK(address_of({"192.0.2.1"}, "::ffff:10.0.0.1") == "192.0.2.1");

@@ -1,4 +1,5 @@
-// Who gets a connection when there are too many: 127.0.0.1, 127.0.0.2, … are networks of their own.
+// Which connections are accepted if there are too many. 127.0.0.1, 127.0.0.2 and so on are
+// different networks.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <list>
@@ -17,7 +18,7 @@ namespace {
 constexpr const char* crowd = "127.0.0.1";
 constexpr const char* stranger = "127.0.0.2";
 
-// Nobody is closed for another one of the same network.
+// Limits under which no connection is displaced by another one of the same network.
 ConnectionLimits limits(std::size_t total, std::size_t of_network = 0) {
   return {.total = total,
           .of_network = of_network,
@@ -28,7 +29,7 @@ ConnectionLimits limits(std::size_t total, std::size_t of_network = 0) {
 
 bool is_served(int port, const char* from) { return Wire(port, from).ask(get("/")).status == 200; }
 
-// Connections of one network that have asked something each.
+// Returns connections of one network, each of which has sent a request.
 std::list<Wire> connect(const Running& running, std::size_t count, const char* from = crowd) {
   std::list<Wire> open;
   while (open.size() < count)
@@ -36,7 +37,8 @@ std::list<Wire> connect(const Running& running, std::size_t count, const char* f
   return open;
 }
 
-// Connections of one network that say nothing, so that they wait since they came.
+// Opens connections of one network that send nothing, so that they have waited since they were
+// opened.
 void connect_silently(std::list<Wire>& open, const Running& running, std::size_t count,
                       const char* from = crowd) {
   const std::size_t before = running.server.counters().open_connections;
@@ -44,7 +46,7 @@ void connect_silently(std::list<Wire>& open, const Running& running, std::size_t
   REQUIRE(eventually([&] { return running.server.counters().open_connections == before + count; }));
 }
 
-// Holds what asks for /held until it is let go.
+// Holds requests for /held until it is released.
 struct Holder {
   Handler handler() {
     return [this](const Request& request, Response& response) {
@@ -67,7 +69,7 @@ TEST_CASE("a network that takes all it can leaves room for the others") {
   Running running({.connections = limits(20, 8)}, echo);
   std::list<Wire> taken;
   for (int i = 0; i < 30; ++i) taken.emplace_back(running.port, crowd);
-  // Half of its places, since nobody there has sent a valid token.
+  // The network gets half of its places, because nobody there has sent a valid token.
   REQUIRE(eventually([&] { return running.server.counters().refused_connections == 26; }));
   CHECK(running.server.counters().open_connections == 4);
   for (const char* other : {stranger, "127.0.0.3", "127.0.0.4"})
@@ -83,13 +85,13 @@ TEST_CASE("a network where somebody has a valid token may have twice as many con
   for (int i = 0; i < 4; ++i)
     REQUIRE(open.emplace_back(running.port, crowd).ask(get("/")).status == 200);
   CHECK_FALSE(is_served(running.port, crowd));
-  // It counts as long as the connection lasts.
+  // A connection counts as long as it is open.
   open.pop_front();
   REQUIRE(eventually([&] { return running.server.counters().open_connections == 7; }));
   CHECK_FALSE(is_served(running.port, crowd));
 }
 
-TEST_CASE("an address behind which many callers are is limited by the total alone") {
+TEST_CASE("an address that stands for many callers is limited by the total only") {
   ConnectionLimits shared = limits(20, 8);
   shared.shared_addresses = {parse_address_range("127.0.0.0/31").value()};
   Running running({.connections = shared}, echo);
@@ -98,13 +100,13 @@ TEST_CASE("an address behind which many callers are is limited by the total alon
   CHECK(is_served(running.port, stranger));
 }
 
-TEST_CASE("a newcomer takes the place of the oldest idle connection of the network with most") {
+TEST_CASE("a new connection displaces the oldest idle one of the network with the most") {
   Running running({.connections = limits(6)}, echo);
   std::list<Wire> few;
   connect_silently(few, running, 2, "127.0.0.3");
   std::list<Wire> many;
   connect_silently(many, running, 4);
-  many.front().ask(get("/again"));  // so that the second one is the oldest
+  many.front().ask(get("/again"));  // makes the second connection the oldest
   Wire newcomer(running.port, stranger);
   CHECK(newcomer.ask(get("/")).status == 200);
   CHECK(std::next(many.begin())->is_closed());
@@ -116,7 +118,7 @@ TEST_CASE("a newcomer takes the place of the oldest idle connection of the netwo
   CHECK(running.server.counters().refused_connections == 0);
 }
 
-TEST_CASE("one who never sent a valid token makes room before one who did") {
+TEST_CASE("connections that never sent a valid token are displaced first") {
   Holder holder;
   Running running({.connections = limits(3)}, holder.handler());
   std::list<Wire> open;
@@ -127,7 +129,7 @@ TEST_CASE("one who never sent a valid token makes room before one who did") {
   CHECK(open.front().ask(get("/")).status == 200);
 }
 
-TEST_CASE("unfinished requests make room when nobody is idle") {
+TEST_CASE("connections with unfinished requests are displaced if none is idle") {
   Running running({.connections = limits(5)}, echo);
   std::list<Wire> unfinished;
   for (int i = 0; i < 4; ++i)
@@ -146,7 +148,7 @@ TEST_CASE("unfinished requests make room when nobody is idle") {
   CHECK(finished == 3);
 }
 
-TEST_CASE("callers who don't read their answers make room, too") {
+TEST_CASE("connections whose clients don't read their answers can be displaced") {
   Holder holder;
   Running running({.connections = limits(3)}, holder.handler());
   std::list<Wire> slow;
@@ -157,7 +159,9 @@ TEST_CASE("callers who don't read their answers make room, too") {
   CHECK(is_served(running.port, stranger));
 }
 
-TEST_CASE("handlers and streams never make room, and a few places are kept for other networks") {
+TEST_CASE(
+    "running handlers and streams are never displaced, and a few places are reserved for other "
+    "networks") {
   Holder holder;
   Running running({.connections = limits(2)}, [&](const Request& request, Response& response) {
     if (request.path == "/stream")
@@ -184,7 +188,7 @@ TEST_CASE("handlers and streams never make room, and a few places are kept for o
   CHECK(held.read().status == 200);
 }
 
-TEST_CASE("a network at its limit replaces its own connections that have waited for long") {
+TEST_CASE("a network at its limit displaces its own connections that have waited long") {
   ConnectionLimits impatient = limits(20, 8);
   impatient.silent_patience = 0ms;
   Running running({.connections = impatient}, echo);
@@ -212,7 +216,7 @@ TEST_CASE("a flood of connections leaves nothing behind") {
       wires.emplace_back(running.port, ("127.0.0." + std::to_string(1 + i % 7)).c_str()).send("G");
   }
   CHECK(eventually([&] { return running.server.counters().open_connections == 0; }));
-  // Some may not even have been accepted by then.
+  // Some of the connections may not have been accepted yet.
   for (int network = 1; network <= 7; ++network) {
     const std::string from = "127.0.0." + std::to_string(network);
     CHECK(eventually([&] { return is_served(running.port, from.c_str()); }));

@@ -1,4 +1,4 @@
-// Custom domains, PATCH and tiers as the API shows them.
+// Custom domains, PATCH and tiers, as the API shows them.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
@@ -33,7 +33,7 @@ struct Fixture : Operator {
     return g.ask("GET", apps_path + "/" + id + "/domain", {token});
   }
   Answered get(const std::string& id) { return g.ask("GET", apps_path + "/" + id, {token}); }
-  // What the loop does once the DNS is right.
+  // Does what the loop does once the DNS records are right.
   void activate(const std::string& id) {
     g.world.write([&](db::Tx& tx) {
       const auto claim = custom_domains::living(tx, id).value();
@@ -50,7 +50,7 @@ struct Fixture : Operator {
   }
 };
 
-TEST_CASE("a custom domain says which record it waits for, and becomes the url") {
+TEST_CASE("a custom domain tells which record it waits for, and becomes the url") {
   Fixture f;
   const auto created = f.create("shop", "WWW.Example.com");
   REQUIRE(created.status == 201);
@@ -81,7 +81,7 @@ TEST_CASE("a custom domain says which record it waits for, and becomes the url")
   CHECK(f.domain("unknown").error() == "404 deployment_not_found");
 }
 
-TEST_CASE("each kind of domain that can't be had is refused by name") {
+TEST_CASE("each kind of domain that isn't allowed is refused by its field") {
   Fixture f;
   REQUIRE(f.create("first", "www.example.com").status == 201);
   const std::string id = f.create("second", nullptr).body["id"];
@@ -101,7 +101,35 @@ TEST_CASE("each kind of domain that can't be had is refused by name") {
   CHECK(f.patch(id, {{"custom_domain", "www.example.com"}}).error() == "409 domain_taken");
 }
 
-TEST_CASE("PATCH merges variables, takes null for none, and answers both forms") {
+TEST_CASE("labels are ordered, changed, shown and asked for") {
+  Fixture f;
+  const auto created = f.g.ask("POST", apps_path, {f.token},
+                               json{{"name", "shop"},
+                                    {"image", "ghcr.io/acme/web:1"},
+                                    {"tier", "wide"},
+                                    {"labels", {{"stage", "test"}}}}
+                                   .dump());
+  REQUIRE(created.status == 201);
+  CHECK(created.body["deployment"]["labels"] == json{{"stage", "test"}});
+  const std::string id = created.body["id"];
+  CHECK(f.get(f.create("other", nullptr).body["id"]).body["labels"] == json::object());
+  const auto list = [&](const std::string& query) {
+    return f.g.ask("GET", apps_path + query, {f.token});
+  };
+  CHECK(list("?label=stage=test").body["total"] == 1);
+  CHECK(list("?label=stage%3Dtest").body["deployments"][0]["labels"] == json{{"stage", "test"}});
+  CHECK(list("?label=stage=none").body["deployments"].empty());
+  CHECK(list("").body["total"] == 2);
+  CHECK(list("?label=stage").error() == "422 validation_failed");
+  CHECK(f.patch(id, {{"labels", {{"team", "red"}}}}).body["labels"] == json{{"team", "red"}});
+  CHECK(f.patch(id, {{"port", 8080}}).body["labels"] == json{{"team", "red"}});
+  CHECK(f.patch(id, {{"labels", nullptr}}).body["deployment"]["labels"] == json::object());
+  for (const json& wrong :
+       {json{{"a/b", "c"}}, json{{"a", "-"}}, json{{"a", 1}}, json{{"a", nullptr}}})
+    CHECK(f.patch(id, {{"labels", wrong}}).error() == "422 validation_failed");
+}
+
+TEST_CASE("PATCH merges variables, null removes them, and the answer has both forms") {
   Fixture f;
   const std::string id = f.create("shop", nullptr).body["id"];
   const auto set = f.patch(id, {{"env_vars", {{"A", "1"}, {"B", "2"}}}, {"health_path", "/up"}});
@@ -164,7 +192,7 @@ TEST_CASE("admins add tiers and change them") {
   }) == 3);
 }
 
-TEST_CASE("tiers that make no sense are refused") {
+TEST_CASE("contradictory tiers are refused") {
   Tiers t;
   json body = {{"name", "Large"},
                {"slug", "large"},

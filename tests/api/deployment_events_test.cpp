@@ -23,7 +23,7 @@ struct Fixture {
   void wake() { op.g.services.events->wake(db::Topic::deployment_seen, id); }
 };
 
-// What is there now: the stream is asked until it would wait.
+// Returns the events that exist now: calls the stream until it would wait.
 std::vector<ReadEvent> take(Response& response, size_t count) {
   EventText text;
   std::vector<ReadEvent> events;
@@ -38,7 +38,7 @@ std::vector<ReadEvent> take(Response& response, size_t count) {
 
 }  // namespace
 
-TEST_CASE("a stream begins with how things are, and goes on behind Last-Event-ID") {
+TEST_CASE("a stream begins with the present status and resumes after Last-Event-ID") {
   Fixture f;
   Response first = f.open();
   CHECK(first.status == 200);
@@ -65,7 +65,7 @@ TEST_CASE("a stream begins with how things are, and goes on behind Last-Event-ID
   CHECK(rest[0] == more[1]);
 }
 
-TEST_CASE("a stream ends behind destroyed, and is over then") {
+TEST_CASE("a stream ends after destroyed, and can't be resumed then") {
   Fixture f;
   f.op.g.ask("DELETE", "/api/deploy/apps/" + f.id, {f.op.token});
   Response last = f.open();
@@ -75,7 +75,7 @@ TEST_CASE("a stream ends behind destroyed, and is over then") {
   CHECK(f.op.g.ask("GET", f.path, {f.op.token, {"Last-Event-ID", events[0].id}}).status == 204);
 }
 
-TEST_CASE("an id of nowhere begins anew, what is no id is refused, and so are strangers") {
+TEST_CASE("an unknown id starts anew, a malformed one is refused, and so are other users") {
   Fixture f;
   Response anew = f.open("9000000000000000000");
   CHECK(take(anew, 1).size() == 1);
@@ -88,7 +88,7 @@ TEST_CASE("an id of nowhere begins anew, what is no id is refused, and so are st
           .error() == "404 deployment_not_found");
 }
 
-TEST_CASE("one user's streams are bounded") {
+TEST_CASE("the number of one user's streams is limited") {
   Fixture f;
   std::vector<Response> open;
   for (int i = 0; i < 32; ++i) open.push_back(f.open());

@@ -19,7 +19,7 @@ std::string header(const Reply& reply, const std::string& name) {
   return all;
 }
 
-TEST_CASE("the four bodies") {
+TEST_CASE("the four forms of an error's body") {
   const Error error(Code::validation_failed, "name is wrong", {{"name", {"is wrong"}}});
   CHECK(
       reply_to(error, Shape::nested, with_token).body ==
@@ -42,7 +42,7 @@ TEST_CASE("the four bodies") {
         json::parse(R"({"errors": {"detail": "x \"y\""}})"));
 }
 
-TEST_CASE("which body an error has follows from its operation and its status") {
+TEST_CASE("the form of an error's body follows from the operation and the status") {
   CHECK(body_of(Shape::simple, 401) == ErrorBody::simple);
   CHECK(body_of(Shape::simple, 403) == ErrorBody::simple);
   CHECK(body_of(Shape::simple, 422) == ErrorBody::nested);
@@ -58,13 +58,13 @@ TEST_CASE("which body an error has follows from its operation and its status") {
   }
 }
 
-TEST_CASE("details are there for those who have some") {
+TEST_CASE("details appear only if there are any") {
   CHECK_FALSE(reply_to(Error(Code::forbidden, "no"), Shape::nested, with_token)
                   .body["error"]
                   .contains("details"));
 }
 
-TEST_CASE("a 401 says how to authenticate, and why the token wasn't enough where there was one") {
+TEST_CASE("a 401 says how to authenticate, and why a token wasn't accepted") {
   const Error expired(Code::token_expired, "the \"token\" has expired\\");
   CHECK(
       header(reply_to(expired, Shape::nested, without_token), "WWW-Authenticate") ==
@@ -75,7 +75,7 @@ TEST_CASE("a 401 says how to authenticate, and why the token wasn't enough where
       R"(resource_metadata="https://api.example.org/.well-known/oauth-protected-resource")");
 }
 
-TEST_CASE("nothing in a message can end the header") {
+TEST_CASE("no message can end the header") {
   const Error nasty(Code::invalid_token, "a\r\nSet-Cookie: x=\"1\"\x7f\xc3\xa4");
   const std::string value = header(reply_to(nasty, Shape::nested, with_token), "WWW-Authenticate");
   CHECK(value.find('\r') == std::string::npos);
@@ -83,7 +83,7 @@ TEST_CASE("nothing in a message can end the header") {
   for (const char c : value) CHECK((c >= 0x20 && c < 0x7f));
 }
 
-TEST_CASE("a 403 names the scope that would have been enough, others say nothing of tokens") {
+TEST_CASE("a 403 names the scope that would suffice, and otherwise says nothing about tokens") {
   Challenge challenge = with_token;
   challenge.scope = "deploy:manage";
   CHECK(header(reply_to(Error(Code::insufficient_scope, "no"), Shape::nested, challenge),
@@ -103,7 +103,7 @@ TEST_CASE("a consumed refresh token is 401 without a challenge") {
   CHECK(header(reply, "WWW-Authenticate") == "");
 }
 
-TEST_CASE("a client that came with Basic is asked for Basic") {
+TEST_CASE("a client that used Basic is asked for Basic") {
   Challenge challenge = with_token;
   challenge.basic = true;
   CHECK(header(reply_to(Error(Code::invalid_client, "no"), Shape::oauth, challenge),

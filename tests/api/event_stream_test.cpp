@@ -29,7 +29,7 @@ const Route& route_named(std::string_view name) {
   throw std::logic_error("no such route");
 }
 
-// A stream of an operator's: numbers, as far as they were made.
+// A stream that follows the numbers an operator has made so far.
 struct Followed {
   Operator op;
   Request request = {};
@@ -77,7 +77,7 @@ struct Followed {
   }
 };
 
-// Calls the stream until it ends or `enough` says so; what was sent.
+// Calls the stream until it ends or `enough` returns true, and returns what it sent.
 template <typename Enough>
 std::vector<ReadEvent> drain(Stream& stream, Enough enough) {
   EventText text;
@@ -93,7 +93,7 @@ std::vector<ReadEvent> drain(Stream& stream, Enough enough) {
 
 }  // namespace
 
-TEST_CASE("an event's lines are what the standard asks for") {
+TEST_CASE("an event is encoded as the standard requires") {
   CHECK(encode_event({.id = "7", .name = "status", .data = "{}"}) ==
         "id: 7\nevent: status\ndata: {}\n\n");
   CHECK(encode_event({.id = "", .name = "", .data = ""}) == "data: \n\n");
@@ -104,7 +104,7 @@ TEST_CASE("an event's lines are what the standard asks for") {
   CHECK(encode_retry(1500ms) == "retry: 1500\n\n");
 }
 
-TEST_CASE("whatever an event holds is read as it was written") {
+TEST_CASE("every event can be decoded again") {
   rc::check([] {
     const auto character = rc::gen::element(' ', ':', '\n', '\r', 'a', 'b', '"', '\t', '\xc3');
     const auto data = *rc::gen::container<std::string>(character);
@@ -116,7 +116,7 @@ TEST_CASE("whatever an event holds is read as it was written") {
   });
 }
 
-TEST_CASE("Last-Event-ID is one of ours or refused") {
+TEST_CASE("a Last-Event-ID that isn't one of berth's is refused") {
   CHECK(last_event_id(Request{}) == std::nullopt);
   CHECK(last_event_id(with_last_event_id("")) == std::nullopt);
   CHECK(last_event_id(with_last_event_id("2026-01-01T00:00:00Z/1")) == "2026-01-01T00:00:00Z/1");
@@ -127,7 +127,7 @@ TEST_CASE("Last-Event-ID is one of ours or refused") {
     CHECK_THROWS_AS(last_event_number(with_last_event_id(wrong)), Error);
 }
 
-TEST_CASE("a wake reaches those who follow, also one that came before they waited") {
+TEST_CASE("a wake reaches all subscribers, even if it comes before they wait") {
   EventHub hub;
   const auto one = hub.subscribe(db::Topic::chat, "a");
   const auto other = hub.subscribe(db::Topic::chat, "b");
@@ -141,7 +141,7 @@ TEST_CASE("a wake reaches those who follow, also one that came before they waite
   CHECK(waiting.get());
 }
 
-TEST_CASE("streams are bounded, for all and for one") {
+TEST_CASE("the number of streams is limited, in total and for each user") {
   EventHub hub({.streams = 3, .streams_of_one = 2});
   auto first = hub.admit("ada");
   const auto second = hub.admit("ada");
@@ -153,7 +153,7 @@ TEST_CASE("streams are bounded, for all and for one") {
   CHECK(hub.open_streams() == 2);
 }
 
-TEST_CASE("a stream reads on from where it is, in batches, and ends where nothing more can come") {
+TEST_CASE("a stream continues where it was, in batches, and ends when nothing more can follow") {
   Followed f;
   f.make(250);
   Reply reply = f.follow("20", 251);
@@ -167,7 +167,7 @@ TEST_CASE("a stream reads on from where it is, in batches, and ends where nothin
   CHECK(rest.get() == std::vector<ReadEvent>{{"251", "tick", "251"}});
 }
 
-TEST_CASE("nothing is sent once the token is revoked or over") {
+TEST_CASE("nothing is sent after the token was revoked or has expired") {
   Followed f;
   f.make(1);
   Reply revoked = f.follow("");
@@ -183,7 +183,7 @@ TEST_CASE("nothing is sent once the token is revoked or over") {
   CHECK(drain(over.stream, [](const auto&) { return false; }).empty());
 }
 
-TEST_CASE("a stream without news notices that its token is revoked") {
+TEST_CASE("an idle stream notices that its token was revoked") {
   Followed f;
   Reply reply = f.follow("");
   const auto sink = [](std::string_view) { return true; };

@@ -5,19 +5,19 @@
 #include <string_view>
 #include <vector>
 
-// A reader of text/event-stream, after WHATWG HTML, section 9.2.6.
+// Reads text/event-stream, as WHATWG HTML, section 9.2.6 describes.
 namespace berth::api::test {
 
 struct ReadEvent {
-  std::string id;    // the one in force when it was sent off
-  std::string name;  // "message" where it had none
+  std::string id;    // the last id before the event was dispatched
+  std::string name;  // "message" if it had none
   std::string data;
   bool operator==(const ReadEvent&) const = default;
 };
 
 class EventText {
  public:
-  // What the text, which may be a part of an event, completes.
+  // Takes a piece of the stream and returns the events that it completes.
   std::vector<ReadEvent> read(std::string_view text) {
     rest_ += text;
     std::vector<ReadEvent> events;

@@ -1,4 +1,4 @@
-// Who gets in: routes, tokens, scopes, and the internal secret.
+// Access to routes, by tokens, scopes and the internal secret.
 #include <catch2/catch.hpp>
 
 #include "controller/base/id.h"
@@ -14,8 +14,7 @@ using namespace std::chrono_literals;
 const std::string metadata =
     R"(resource_metadata="https://api.example.org/.well-known/oauth-protected-resource")";
 
-TEST_CASE(
-    "below /api/internal/ everybody without the secret is forbidden, before anything is routed") {
+TEST_CASE("requests below /api/internal/ without the secret are forbidden before routing") {
   GateWorld g;
   for (const char* path :
        {"/api/internal/treasury", "/api/internal/nothing", "/api/internal", "/api/internal/"}) {
@@ -42,7 +41,7 @@ TEST_CASE(
   CHECK(g.ask("GET", "/api/internalx").status == 404);
 }
 
-TEST_CASE("without a configured secret nobody is an admin") {
+TEST_CASE("without a configured secret, nobody can use internal routes") {
   GateWorld g;
   g.services.internal_secret = "";
   CHECK(g.ask("GET", "/api/internal/treasury", {{"x-internal-secret", ""}}).status == 403);
@@ -65,7 +64,7 @@ TEST_CASE("unknown paths and methods get the framework's body") {
   CHECK(g.ask("HEAD", "/health").status == 200);
 }
 
-TEST_CASE("a missing token is told where to get one, a wrong one why it is wrong") {
+TEST_CASE("a missing token is answered with where to get one, a wrong one with the reason") {
   Operator o;
   for (const char* path : {"/api/deploy/tiers", "/api/oauth/my-apps"}) {
     for (const auto& headers :
@@ -89,14 +88,14 @@ TEST_CASE("a missing token is told where to get one, a wrong one why it is wrong
         "401 invalid_token");
 }
 
-TEST_CASE("the scheme of a token is written in any case") {
+TEST_CASE("the authentication scheme is matched regardless of case") {
   Operator o;
   for (const char* scheme : {"Bearer ", "bearer ", "BEARER ", "Bearer   "})
     CHECK(o.g.ask("GET", "/api/deploy/tiers", {{"Authorization", scheme + o.tokens.access_token}})
               .status == 200);
 }
 
-TEST_CASE("a token of the wrong kind is called so") {
+TEST_CASE("a token of the wrong kind is reported as such") {
   Operator o;
   for (const std::string& token : {o.jwt, o.tokens.refresh_token, *o.tokens.session_token}) {
     const auto answer = o.g.ask("GET", "/api/deploy/tiers", {bearer(token)});
@@ -109,7 +108,7 @@ TEST_CASE("a token of the wrong kind is called so") {
   CHECK(o.g.ask("GET", "/api/oauth/my-apps", {bearer(o.jwt)}).status == 200);
 }
 
-TEST_CASE("expired and revoked tokens are called so") {
+TEST_CASE("expired and revoked tokens are reported as such") {
   Operator o;
   o.g.world.clock.advance(1h);
   const auto expired = o.g.ask("GET", "/api/deploy/tiers", {o.token});
@@ -121,7 +120,7 @@ TEST_CASE("expired and revoked tokens are called so") {
   CHECK(o.g.ask("GET", "/api/oauth/my-apps", {bearer(o.jwt)}).error() == "403 account_suspended");
 }
 
-TEST_CASE("a token without the scope is told which one it lacks") {
+TEST_CASE("a token without the scope is told which scope it lacks") {
   Operator o;
   const auto weak = o.g.world.tokens(o.app, o.user, "profile:read points:read");
   for (const auto& [path, scope] : {std::pair{"/api/deploy/apps", "deploy:manage"},
@@ -134,7 +133,7 @@ TEST_CASE("a token without the scope is told which one it lacks") {
   }
 }
 
-TEST_CASE("a scope that an admin revokes is gone with the next request") {
+TEST_CASE("a scope that an admin revokes is lost at the next request") {
   Operator o;
   CHECK(o.g.ask("GET", "/api/deploy/apps", {o.token}).status == 200);
   const auto revoked = o.g.ask("POST", "/api/internal/apps/" + o.app.id + "/scopes/revoke",
@@ -143,7 +142,7 @@ TEST_CASE("a scope that an admin revokes is gone with the next request") {
   CHECK(o.g.ask("GET", "/api/deploy/apps", {o.token}).error() == "403 insufficient_scope");
 }
 
-TEST_CASE("the caller's request id comes back, if it can be logged as it is") {
+TEST_CASE("the caller's request id is returned if it can be logged unchanged") {
   GateWorld g;
   for (const std::string& id :
        {std::string("req-1"), std::string("a/b:c,d=\"e\""), std::string(128, 'x')})
@@ -161,7 +160,7 @@ TEST_CASE("the caller's request id comes back, if it can be logged as it is") {
         g.ask("GET", "/health").header("X-Request-Id"));
 }
 
-TEST_CASE("production doesn't know the paths of development") {
+TEST_CASE("production doesn't serve the paths of development") {
   GateWorld g;
   g.services.environment = Environment::production;
   for (const char* path : {"/api/internal/clock", "/api/internal/outbox"})
@@ -188,8 +187,8 @@ TEST_CASE("an admin's name is in the audit log") {
   });
 }
 
-// Methods are anybody's choice: each with a series of its own would fill the memory.
-TEST_CASE("metrics know a handful of methods, and no paths") {
+// Callers choose methods, so a series for each would fill the memory.
+TEST_CASE("metrics are labelled with a few methods and with no paths") {
   GateWorld g;
   for (int i = 0; i < 50; ++i) g.ask("METHOD" + std::to_string(i), "/path/" + std::to_string(i));
   g.ask("GET", "/health");

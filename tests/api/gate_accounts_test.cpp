@@ -47,7 +47,7 @@ struct Fixture {
   std::string code(const std::string& secret) {
     return berth::test::totp(secret, to_millis(g.world.clock.now()) / 1000);
   }
-  // TOTP is on; the secret and the recovery codes.
+  // Turns TOTP on. Returns the secret and the recovery codes.
   std::pair<std::string, std::vector<std::string>> enable_totp(const std::string& jwt) {
     const std::string secret = post("/api/auth/totp/setup", nullptr, jwt).body["secret"];
     const auto enabled = post("/api/auth/totp/enable", {{"code", code(secret)}}, jwt);
@@ -83,7 +83,7 @@ TEST_CASE("sessions are listed with the one that asks, and ended one by one") {
   CHECK(f.g.ask("DELETE", "/api/auth/sessions/x", {bearer(here)}).status == 404);
 }
 
-TEST_CASE("the password is changed by who knows it, and the other sessions end") {
+TEST_CASE("changing the password requires it, and ends the other sessions") {
   Fixture f;
   f.register_user("ada");
   const std::string here = f.log_in("ada"), there = f.log_in("ada");
@@ -102,7 +102,7 @@ TEST_CASE("the password is changed by who knows it, and the other sessions end")
   CHECK(f.try_login("ada", "staple battery horse").status == 200);
 }
 
-TEST_CASE("a forgotten password is replaced by mail") {
+TEST_CASE("a forgotten password is reset by mail") {
   Fixture f;
   f.register_user("ada");
   const std::string jwt = f.log_in("ada");
@@ -140,7 +140,7 @@ TEST_CASE("user enumeration: the same answers for addresses that exist and that 
   same("/api/auth/login", {{"password", "wrong horse battery"}});
   same("/api/auth/login", {{"password", "wrong horse battery"}, {"totp_code", "123456"}});
   for (int i = 0; i < 5; ++i) same("/api/auth/forgot-password", json::object());
-  // Nor does it show that an account is suspended, or asks for a second factor.
+  // The answer also doesn't tell that an account is suspended or has a second factor.
   f.enable_totp(f.log_in("ada"));
   same("/api/auth/login", {{"password", "wrong horse battery"}});
   f.g.world.write([](db::Tx& tx) { tx.execute("UPDATE users SET suspended_at = 1"); });
@@ -148,7 +148,7 @@ TEST_CASE("user enumeration: the same answers for addresses that exist and that 
   same("/api/auth/forgot-password", json::object());
 }
 
-TEST_CASE("with a second factor, a password alone opens nothing") {
+TEST_CASE("with a second factor, a password alone doesn't log anybody in") {
   Fixture f;
   f.register_user("ada");
   const auto [secret, recovery] = f.enable_totp(f.log_in("ada"));
@@ -172,7 +172,7 @@ TEST_CASE("with a second factor, a password alone opens nothing") {
   f.log_in("ada");
 }
 
-TEST_CASE("a code isn't used up by a login that doesn't succeed") {
+TEST_CASE("a failed login doesn't use up a code") {
   Fixture f;
   f.register_user("ada");
   const auto [secret, recovery] = f.enable_totp(f.log_in("ada"));
@@ -183,7 +183,7 @@ TEST_CASE("a code isn't used up by a login that doesn't succeed") {
   f.log_in("ada", {{"totp_code", recovery[0]}});
 }
 
-TEST_CASE("recovery codes can be made anew") {
+TEST_CASE("recovery codes can be replaced") {
   Fixture f;
   f.register_user("ada");
   const std::string jwt = f.log_in("ada");
@@ -195,7 +195,7 @@ TEST_CASE("recovery codes can be made anew") {
   f.log_in("ada", {{"totp_code", fresh.body["recovery_codes"][0]}});
 }
 
-TEST_CASE("password guessing is held off, and its victim isn't locked out") {
+TEST_CASE("password guessing is slowed down without locking the victim out") {
   Fixture f;
   f.g.services.rate_limits = true;
   f.register_user("ada");
@@ -206,7 +206,7 @@ TEST_CASE("password guessing is held off, and its victim isn't locked out") {
   const auto held_off = f.try_login("ada");
   CHECK(held_off.error() == "429 rate_limited");
   CHECK(std::stoi(held_off.header("Retry-After")) > 60);
-  // The same for an address that nobody has.
+  // An address that no account has is treated in the same way.
   for (int i = 0; i < 10; ++i) {
     f.g.remote_address = "203.0.113.6";
     CHECK(f.try_login("nobody").status == 401);
@@ -216,7 +216,7 @@ TEST_CASE("password guessing is held off, and its victim isn't locked out") {
   CHECK(f.try_login("ada").status == 200);
 }
 
-TEST_CASE("the password is asked for again with the same care") {
+TEST_CASE("confirming the password is throttled like a login") {
   Fixture f;
   f.g.services.rate_limits = true;
   f.register_user("ada");
@@ -228,7 +228,7 @@ TEST_CASE("the password is asked for again with the same care") {
             .status == 429);
 }
 
-TEST_CASE("a code is guessed no faster where the second factor is turned off than at login") {
+TEST_CASE("codes can't be guessed faster at turning the second factor off than at login") {
   Fixture f;
   f.register_user("ada");
   const std::string jwt = f.log_in("ada");
@@ -244,7 +244,7 @@ TEST_CASE("a code is guessed no faster where the second factor is turned off tha
   CHECK(refused.has("Retry-After"));
 }
 
-TEST_CASE("a code of the second factor that turns it off is no failure") {
+TEST_CASE("a right code that turns the second factor off doesn't count as a failure") {
   Fixture f;
   f.register_user("ada");
   const std::string jwt = f.log_in("ada");
@@ -282,7 +282,7 @@ TEST_CASE("an account is renamed and deleted by its owner") {
   f.register_user("ada");
 }
 
-TEST_CASE("a verification mail can be had again, five times an hour") {
+TEST_CASE("a verification mail can be requested again, five times an hour") {
   Fixture f;
   f.register_user("ada");
   const std::string jwt = f.log_in("ada");
@@ -319,23 +319,24 @@ TEST_CASE("admins see, promote, suspend and reactivate users") {
   CHECK(f.g.ask("GET", "/api/internal/users").status == 403);
 }
 
-TEST_CASE("a new session key logs nobody out") {
+TEST_CASE("rotating the session key logs nobody out") {
   Fixture f;
   f.register_user("ada");
   const std::string before = f.log_in("ada");
   const auto rotated = f.g.ask("POST", "/api/internal/session-keys/rotate", f.g.admin);
   REQUIRE(rotated.status == 200);
   const std::string after = f.log_in("ada");
-  CHECK(before.substr(0, before.find('.')) != after.substr(0, after.find('.')));  // kid
+  // The key id (kid).
+  CHECK(before.substr(0, before.find('.')) != after.substr(0, after.find('.')));
   CHECK(f.me(before).status == 200);
   CHECK(f.me(after).status == 200);
-  // A key whose last session is over is dropped.
+  // A key is dropped after the last session that it signed is over.
   f.g.world.clock.advance(24h);
   f.g.ask("POST", "/api/internal/session-keys/rotate", f.g.admin);
   CHECK(f.g.world.keys.session.all()->size() == 2);
 }
 
-TEST_CASE("an app reads the profile of its user with profile:read, and no more than that") {
+TEST_CASE("an app with profile:read reads the user's profile and nothing else") {
   Operator o;
   const auto player = o.g.world.verified_user("bob");
   const auto profile =

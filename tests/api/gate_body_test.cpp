@@ -1,4 +1,4 @@
-// Bodies, queries, and the shape of each refusal.
+// Bodies, queries, and the form of each refusal.
 #include <catch2/catch.hpp>
 #include <future>
 #include <latch>
@@ -28,7 +28,7 @@ struct Fixture : Operator {
   }
 };
 
-TEST_CASE("validation_failed has the reasons by field") {
+TEST_CASE("validation_failed contains the reasons by field") {
   Fixture f;
   const auto answer =
       f.g.ask("POST", "/api/deploy/apps", {f.token}, R"({"name": "-", "image": "ghcr.io/a/b"})");
@@ -38,7 +38,7 @@ TEST_CASE("validation_failed has the reasons by field") {
   CHECK(answer.body["error"]["details"]["name"].is_array());
 }
 
-TEST_CASE("what can't be read is invalid_json, nested or in OAuth's words") {
+TEST_CASE("an unreadable body is invalid_json, in the nested form or OAuth's") {
   Fixture f;
   for (const std::string& body :
        {std::string(), std::string("{"), std::string("{\"a\": \"\xff\"}"),
@@ -52,13 +52,13 @@ TEST_CASE("what can't be read is invalid_json, nested or in OAuth's words") {
   }
 }
 
-TEST_CASE("a body is read and refused while every reader of the database is busy") {
+TEST_CASE("bodies are read and refused even if every reader of the database is busy") {
   Fixture f;
   const auto status = [&](const std::string& path, const std::string& body) {
     return f.g.ask("POST", path, f.g.admin, body).status;
   };
-  CHECK(status("/api/oauth/token/verify", "{") == 400);  // the gate is there from here on
-  constexpr int readers = 2;                             // of World's database
+  CHECK(status("/api/oauth/token/verify", "{") == 400);  // creates the gate
+  constexpr int readers = 2;  // the number of readers of World's database
   std::latch busy(readers);
   std::latch over(1);
   std::vector<std::jthread> threads;
@@ -81,7 +81,7 @@ TEST_CASE("a body is read and refused while every reader of the database is busy
   CHECK(answers.get() == std::vector<int>{400, 400, 422});
 }
 
-TEST_CASE("what a segment keeps besides is of 4,096 bytes at most") {
+TEST_CASE("a segment's metadata has at most 4,096 bytes") {
   Fixture f;
   const auto made = [&](size_t bytes) {
     const json metadata = {{"a", std::string(bytes - std::string(R"({"a":""})").size(), 'x')}};
@@ -92,7 +92,8 @@ TEST_CASE("what a segment keeps besides is of 4,096 bytes at most") {
   CHECK(made(4'097).error() == "422 validation_failed");
 }
 
-TEST_CASE("the account's refusals are simple where the caller isn't known, and nested elsewhere") {
+TEST_CASE(
+    "refusals of account operations are simple if the caller isn't known, and nested otherwise") {
   Fixture f;
   const auto login = f.g.ask("POST", "/api/auth/login", {},
                              R"({"email": "nobody@example.org", "password": "12345678"})");
@@ -105,7 +106,7 @@ TEST_CASE("the account's refusals are simple where the caller isn't known, and n
   CHECK(register_.body["error"]["details"].size() == 2);
 }
 
-TEST_CASE("tokens are had with a form as well as with JSON, and are never cached") {
+TEST_CASE("the token endpoint accepts forms and JSON, and its answers aren't cached") {
   Fixture f;
   const auto by_form = f.token_form(f.code_form());
   CHECK(by_form.status == 200);
@@ -123,7 +124,7 @@ TEST_CASE("tokens are had with a form as well as with JSON, and are never cached
   CHECK_FALSE(by_json.body.contains("session_token"));
 }
 
-TEST_CASE("a form is one in whatever case its media type is written, and with parameters") {
+TEST_CASE("a form's media type may have any case, and parameters") {
   Fixture f;
   for (const char* type :
        {"Application/X-WWW-Form-Urlencoded", "application/x-www-form-urlencoded ;charset=UTF-8",
@@ -139,7 +140,7 @@ TEST_CASE("a form is one in whatever case its media type is written, and with pa
               .error() == "400 invalid_request");
 }
 
-TEST_CASE("each refusal of the token endpoint is OAuth's") {
+TEST_CASE("each refusal of the token endpoint has OAuth's form") {
   Fixture f;
   CHECK(f.token_form("grant_type=password&" + f.credentials).error() ==
         "400 unsupported_grant_type");
@@ -160,7 +161,7 @@ TEST_CASE("each refusal of the token endpoint is OAuth's") {
   CHECK(refused.header("Cache-Control") == "no-store");
 }
 
-TEST_CASE("a client may come with Basic, and is then asked for Basic") {
+TEST_CASE("a client may use Basic, and is then asked for Basic") {
   Fixture f;
   const auto basic = [&](const std::string& id, const std::string& secret) {
     return Header{"Authorization", "Basic " + base64(id + ":" + secret)};
@@ -178,7 +179,7 @@ TEST_CASE("a client may come with Basic, and is then asked for Basic") {
   CHECK(f.g.ask("POST", "/api/oauth/token", {form, right}, body).status == 200);
 }
 
-TEST_CASE("the scheme of Basic is written in any case, and refused as Basic") {
+TEST_CASE("the scheme Basic is matched regardless of case, and refused as Basic") {
   Fixture f;
   const std::string id = f.registered.app.client_id;
   const std::string body = "grant_type=client_credentials";
@@ -191,7 +192,7 @@ TEST_CASE("the scheme of Basic is written in any case, and refused as Basic") {
     CHECK(with(f.registered.client_secret).status == 200);
     CHECK(with("wrong").header("WWW-Authenticate").starts_with("Basic realm=\"berth\""));
   }
-  // Nothing behind the scheme, or another scheme that begins like it.
+  // Nothing follows the scheme; or another scheme begins like it.
   CHECK(f.g.ask("POST", "/api/oauth/token", {form, {"Authorization", "Basic"}}, body)
             .header("WWW-Authenticate")
             .starts_with("Basic realm"));
@@ -224,7 +225,7 @@ TEST_CASE("/api/auth/refresh answers like token, and its refusals have a message
   CHECK(bad.body["message"] == bad.body["error_description"]);
 }
 
-TEST_CASE("pages are numbers in their range") {
+TEST_CASE("page numbers must be in their range") {
   Fixture f;
   for (const char* query :
        {"page=0", "page=-1", "page=x", "page=", "page=1.5", "page=99999999999999999999",
@@ -248,7 +249,7 @@ TEST_CASE("ids of any form are simply not found") {
 }
 
 TEST_CASE(
-    "a fault of our own is 500 in the framework's words, with the request's id and no details") {
+    "an internal error is 500 in the framework's form, with the request's id and without details") {
   Fixture f;
   f.g.services.url_of = [](const std::string&) -> std::string {
     throw std::runtime_error("the secret reason");
@@ -261,7 +262,7 @@ TEST_CASE(
   CHECK(answer.text.find("secret reason") == std::string::npos);
 }
 
-TEST_CASE("a write that fails in its handler leaves nothing, with a key or without") {
+TEST_CASE("a write that fails in its handler leaves nothing, with or without a key") {
   Fixture f;
   f.g.services.url_of = [](const std::string&) -> std::string { throw std::runtime_error("mine"); };
   CHECK(f.g.ask("POST", "/api/deploy/apps", {f.token}, f.order()).status == 500);
@@ -273,7 +274,7 @@ TEST_CASE("a write that fails in its handler leaves nothing, with a key or witho
   });
 }
 
-TEST_CASE("variables go in and never come out") {
+TEST_CASE("values of variables are never returned") {
   Fixture f;
   const std::string body =
       R"({"name": "shop", "image": "ghcr.io/a/b", "tier": "wide", "env": {"PASSWORD": "hunter2"},

@@ -1,4 +1,4 @@
-// Header fields: those that mean nothing when there are two of them, and those of every answer.
+// Header fields: those that are meaningless if there are two of them, and those in every answer.
 #include <catch2/catch.hpp>
 
 #include "tests/api/gate_world.h"
@@ -9,7 +9,7 @@ using namespace berth;
 using namespace berth::api;
 using namespace berth::api::test;
 
-TEST_CASE("a field that decides something isn't taken from one of two lines") {
+TEST_CASE("a field that decides something is refused if it occurs twice") {
   Operator o;
   const std::vector<std::pair<std::string, std::string>> fields = {
       {"Authorization", "Bearer " + o.tokens.access_token},
@@ -26,13 +26,13 @@ TEST_CASE("a field that decides something isn't taken from one of two lines") {
     if (name != "Authorization") headers.push_back(o.token);
     const auto answer = o.g.ask("POST", "/api/deploy/apps", headers, o.order());
     CHECK(answer.error() == "400 malformed_request");
-    CHECK(answer.text.find(name + " is there more than once") != std::string::npos);
+    CHECK(answer.text.find(name + " occurs more than once") != std::string::npos);
     CHECK(o.g.ask("POST", "/api/oauth/token", headers, "{}").error() == "400 invalid_request");
   }
   CHECK(o.g.ask("GET", "/api/deploy/apps", {o.token}).body["apps"].empty());
 }
 
-TEST_CASE("an internal secret that is there twice opens nothing and tells nothing") {
+TEST_CASE("an internal secret that is sent twice is refused and tells nothing") {
   GateWorld g;
   const std::string secret = "internal secret";
   const auto ask = [&](const std::vector<Header>& headers) {
@@ -43,7 +43,7 @@ TEST_CASE("an internal secret that is there twice opens nothing and tells nothin
   CHECK(ask({}).starts_with("403"));
 }
 
-TEST_CASE("two ids of a request are none") {
+TEST_CASE("two request ids count as none") {
   GateWorld g;
   CHECK(g.ask("GET", "/health", {{"X-Request-Id", "mine"}}).header("X-Request-Id") == "mine");
   const auto answer = g.ask("GET", "/health", {{"X-Request-Id", "mine"}, {"x-request-id", "two"}});
@@ -51,7 +51,7 @@ TEST_CASE("two ids of a request are none") {
   CHECK(answer.header("X-Request-Id").size() == 36);
 }
 
-TEST_CASE("what belongs to somebody isn't kept by caches, what is for everybody may be") {
+TEST_CASE("caches may keep public answers, but not answers for one user") {
   Operator o;
   const auto cache_control = [](const Answered& answer) { return answer.header("Cache-Control"); };
   const auto created = o.g.ask("POST", "/api/deploy/apps", {o.token}, o.order());
@@ -77,7 +77,7 @@ TEST_CASE("what belongs to somebody isn't kept by caches, what is for everybody 
   }
 }
 
-TEST_CASE("the transport is told whose token was valid") {
+TEST_CASE("the transport is told whether a valid token was sent") {
   Operator o;
   const auto is_known = [&](const std::vector<Header>& headers) {
     return o.g.respond("GET", "/api/deploy/apps", headers).caller_is_known;

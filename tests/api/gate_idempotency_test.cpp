@@ -22,12 +22,12 @@ struct Fixture : Operator {
   }
 };
 
-TEST_CASE("the same key and body give the first answer again, byte for byte, and do nothing") {
+TEST_CASE("the same key and body return the first answer byte for byte, without doing it again") {
   Fixture f;
   const auto first = f.create("key", f.order());
   REQUIRE(first.status == 201);
   f.g.world.clock.advance(1min);
-  // Though the deployment has changed by now.
+  // The first answer is returned although the deployment has changed since.
   f.g.ask("POST", "/api/deploy/apps/" + first.body["id"].get<std::string>() + "/stop", {f.token});
   const auto second = f.create("key", f.order());
   CHECK(second.status == 201);
@@ -44,7 +44,7 @@ TEST_CASE("the same key with another body is a conflict") {
   CHECK(f.rows() == 1);
 }
 
-TEST_CASE("a refusal is kept as well, but for rates and faults") {
+TEST_CASE("refusals are stored as well, except for rate limits and internal errors") {
   Fixture f;
   REQUIRE(f.create("a", f.order()).status == 201);
   const auto refused = f.create("b", f.order());
@@ -57,7 +57,7 @@ TEST_CASE("a refusal is kept as well, but for rates and faults") {
   CHECK(f.create("c", f.order()).status == 201);
 }
 
-TEST_CASE("a limit isn't kept: once there is room, the same key works") {
+TEST_CASE("a refused limit isn't stored: the same key works once there is room") {
   Fixture f;
   const auto free = [&](const std::string& name) {
     return json{{"name", name}, {"image", "ghcr.io/a/b"}, {"tier", "free"}}.dump();
@@ -69,7 +69,7 @@ TEST_CASE("a limit isn't kept: once there is room, the same key works") {
   CHECK(f.create("b", free("two")).status == 201);
 }
 
-TEST_CASE("what was refused for a field that is refused again keeps its details") {
+TEST_CASE("a stored refusal of a field keeps its details") {
   Fixture f;
   const std::string long_key = std::string(127, 'K') + "🌱🌱";
   const std::string body = json{
@@ -84,7 +84,7 @@ TEST_CASE("what was refused for a field that is refused again keeps its details"
   CHECK(f.create("key", body).text == first.text);
 }
 
-TEST_CASE("a key is its caller's, its method's and its path's") {
+TEST_CASE("a key belongs to its caller, method and path") {
   Fixture f;
   const auto bob = f.g.world.verified_user("bob");
   const auto bobs = f.g.world.approved_app(bob, {Scope::deploy_manage});
@@ -93,7 +93,7 @@ TEST_CASE("a key is its caller's, its method's and its path's") {
   const auto second = f.create("key", f.order("two"), by_bob);
   CHECK(second.status == 201);
   CHECK(second.body["id"] != first.body["id"]);
-  // Another path: the key is new there.
+  // The key is new on another path.
   const std::string path = "/api/deploy/apps/" + first.body["id"].get<std::string>();
   CHECK(f.g.ask("POST", path + "/stop", {f.token, {"Idempotency-Key", "key"}}).body["status"] ==
         "stopped");
@@ -104,13 +104,13 @@ TEST_CASE("a key is its caller's, its method's and its path's") {
   CHECK(f.g.world.find_deployment(first.body["id"]).status == deployments::Status::deploying);
 }
 
-TEST_CASE("a key is looked up after the token") {
+TEST_CASE("the key is looked up after the token was checked") {
   Fixture f;
   CHECK(f.create("key", f.order()).status == 201);
   CHECK(f.create("key", f.order(), bearer("at_live_wrong")).error() == "401 invalid_token");
   CHECK(f.create("key", f.order(), bearer(f.g.world.tokens(f.app, f.user).access_token)).error() ==
         "403 insufficient_scope");
-  // Another token of the same app and user is the same caller.
+  // Another token of the same app and user belongs to the same caller.
   const auto other = f.g.world.tokens(f.app, f.user, "deploy:manage");
   CHECK(f.create("key", f.order(), bearer(other.access_token)).status == 201);
   CHECK(f.rows() == 1);
@@ -136,7 +136,7 @@ TEST_CASE("a key is kept for 24 hours") {
             [](db::Tx& tx) { return tx.number("SELECT count(*) FROM idempotency_keys"); }) == 1);
 }
 
-TEST_CASE("a key has at most 255 characters, and an empty one is none") {
+TEST_CASE("a key has at most 255 characters, and an empty one counts as none") {
   Fixture f;
   CHECK(f.create(std::string(256, 'k'), f.order()).error() == "400 malformed_request");
   CHECK(f.rows() == 0);
@@ -145,7 +145,7 @@ TEST_CASE("a key has at most 255 characters, and an empty one is none") {
   CHECK(f.create("", f.order("two")).error() == "409 subdomain_taken");
 }
 
-TEST_CASE("neither bodies nor what they hold are kept") {
+TEST_CASE("neither bodies nor their contents are stored") {
   Fixture f;
   const std::string body = json{{"name", "shop"},
                                 {"image", "ghcr.io/a/b"},
@@ -160,7 +160,7 @@ TEST_CASE("neither bodies nor what they hold are kept") {
   }) == 0);
 }
 
-TEST_CASE("two at once with one key do it once") {
+TEST_CASE("two simultaneous requests with one key have one effect") {
   Fixture f;
   f.create("warm-up", "{}");
   std::vector<Answered> answers(4);
@@ -187,7 +187,7 @@ TEST_CASE("operations that answer with a secret ignore the key") {
             [](db::Tx& tx) { return tx.number("SELECT count(*) FROM idempotency_keys"); }) == 0);
 }
 
-TEST_CASE("what is kept beside an answer is short, however long somebody makes the path") {
+TEST_CASE("what is stored beside an answer is short, however long the path is") {
   Fixture f;
   const std::string path = "/api/deploy/apps/" + std::string(8'000, 'x') + "/restart";
   const auto restart = [&] {

@@ -1,4 +1,4 @@
-// Rates, as the gate counts them.
+// Rate limits, as the gate counts them.
 #include <catch2/catch.hpp>
 
 #include "tests/api/gate_world.h"
@@ -13,7 +13,7 @@ struct Fixture : Operator {
   Fixture() { g.services.rate_limits = true; }
 };
 
-TEST_CASE("each answer says how many requests are left, and the one too many when to come back") {
+TEST_CASE("each answer says how many requests are left, and a refused one when to come back") {
   Fixture f;
   for (int left = 29; left >= 0; --left) {
     const auto answer = f.g.ask("GET", "/api/deploy/tiers", {f.token});
@@ -33,12 +33,12 @@ TEST_CASE("each answer says how many requests are left, and the one too many whe
   CHECK(refused.header("RateLimit-Reset") == refused.header("Retry-After"));
 }
 
-TEST_CASE("each operation and each grant counts for itself") {
+TEST_CASE("each operation and each grant has a count of its own") {
   Fixture f;
   for (int i = 0; i < 31; ++i) f.g.ask("GET", "/api/deploy/tiers", {f.token});
   CHECK(f.g.ask("GET", "/api/deploy/tiers", {f.token}).status == 429);
   CHECK(f.g.ask("GET", "/api/deploy/apps", {f.token}).status == 200);
-  // Another token of the same grant doesn't help; another user's does.
+  // Another token of the same grant shares its limit; another user's token doesn't.
   const auto same_grant = f.g.world.tokens(f.app, f.user, "deploy:manage");
   CHECK(f.g.ask("GET", "/api/deploy/tiers", {bearer(same_grant.access_token)}).status == 429);
   const auto bob = f.g.world.verified_user("bob");
@@ -48,14 +48,14 @@ TEST_CASE("each operation and each grant counts for itself") {
             .status == 200);
 }
 
-TEST_CASE("writes are limited to ten, refused ones too") {
+TEST_CASE("at most ten writes are allowed, counting refused ones") {
   Fixture f;
   for (int i = 0; i < 10; ++i)
     CHECK(f.g.ask("POST", "/api/deploy/apps", {f.token}, "{}").status == 422);
   CHECK(f.g.ask("POST", "/api/deploy/apps", {f.token}, f.order()).error() == "429 rate_limited");
 }
 
-TEST_CASE("a kept answer counts, and says how many are left now") {
+TEST_CASE("a stored answer counts, and says how many requests are left now") {
   Fixture f;
   const auto create = [&] {
     return f.g.ask("POST", "/api/deploy/apps", {f.token, {"Idempotency-Key", "key"}}, f.order());
@@ -64,7 +64,7 @@ TEST_CASE("a kept answer counts, and says how many are left now") {
   CHECK(create().header("RateLimit-Remaining") == "8");
 }
 
-TEST_CASE("who doesn't get in isn't counted, and learns nothing of limits") {
+TEST_CASE("callers who aren't admitted aren't counted, and see no limits") {
   Fixture f;
   for (int i = 0; i < 40; ++i) {
     const auto answer = f.g.ask("GET", "/api/deploy/tiers", {bearer("at_live_wrong")});
@@ -74,7 +74,8 @@ TEST_CASE("who doesn't get in isn't counted, and learns nothing of limits") {
   CHECK(f.g.ask("GET", "/api/deploy/tiers", {f.token}).header("RateLimit-Remaining") == "29");
 }
 
-TEST_CASE("open operations count per address, and X-Forwarded-For only from trusted proxies") {
+TEST_CASE(
+    "open operations count by address, which X-Forwarded-For sets only from trusted proxies") {
   Fixture f;
   for (const char* proxy : {"10.0.0.1", "10.0.0.2"})
     f.g.services.trusted_proxies.push_back(parse_address_range(proxy).value());
@@ -93,7 +94,7 @@ TEST_CASE("open operations count per address, and X-Forwarded-For only from trus
   CHECK(remaining("10.0.0.1", "203.0.113.9,192.0.2.1,  10.0.0.2") == "54");
   CHECK(remaining("10.0.0.1", "") == "59");
   CHECK(remaining("192.0.2.2", "192.0.2.1") == "59");
-  // Who has one IPv6 address has all of its network.
+  // All addresses of an IPv6 network belong to one customer.
   CHECK(remaining("2001:db8:1:2::1", "") == "59");
   CHECK(remaining("2001:db8:1:2::2", "") == "58");
   CHECK(remaining("2001:db8:1:3::1", "") == "59");
@@ -106,7 +107,7 @@ TEST_CASE("limits can be switched off, and /health has none") {
   for (int i = 0; i < 100; ++i) CHECK(on.g.ask("GET", "/health").status == 200);
 }
 
-TEST_CASE("a limited OAuth call has OAuth's body, as its other refusals") {
+TEST_CASE("a rate-limited OAuth call has OAuth's form of an error") {
   Fixture f;
   Answered last;
   for (int i = 0; i <= 300; ++i)

@@ -9,7 +9,7 @@
 #include "api/gate/gate.h"
 #include "tests/domain/world.h"
 
-// The whole API but its sockets: a gate over a real database.
+// The whole API without its sockets: a gate over a real database.
 namespace berth::api::test {
 
 using berth::test::World;
@@ -18,14 +18,14 @@ struct Header {
   std::string name, value;
 };
 
-// An answer, with its body read.
+// An answer whose body was read.
 struct Answered {
   int status = 0;
   std::string text;  // the body as it was sent
   json body;
   std::vector<std::pair<std::string, std::string>> headers;
 
-  // All values of the field, with a comma between them; empty where there is none.
+  // Returns all values of the field, joined by commas; empty if there is none.
   std::string header(const std::string& name) const {
     std::string all;
     for (const auto& [key, value] : headers)
@@ -33,7 +33,7 @@ struct Answered {
     return all;
   }
   bool has(const std::string& name) const { return !header(name).empty(); }
-  // "403 forbidden" of a nested, simple or OAuth body.
+  // Returns, for example, "403 forbidden", from a body of the nested, simple or OAuth form.
   std::string error() const {
     const json& error = body.at("error");
     return std::to_string(status) + " " +
@@ -100,7 +100,7 @@ class GateWorld {
     if (!response.body.empty()) answered.body = json::parse(response.body);
     return answered;
   }
-  // The same, as the gate hands it to the transport.
+  // Does the same, and returns the answer that the gate gives to the transport.
   Response respond(const std::string& method, const std::string& target,
                    const std::vector<Header>& headers = {}, const std::string& body = "") {
     if (!gate_) gate_.emplace(services, metrics_);
@@ -128,12 +128,13 @@ class GateWorld {
 
  private:
   HttpMetrics metrics_{registry_};
-  std::optional<Gate> gate_;  // made at the first request, so that services can be changed before
+  // Created by the first request, so that services can be changed before.
+  std::optional<Gate> gate_;
 };
 
 inline Header bearer(const std::string& token) { return {"Authorization", "Bearer " + token}; }
 
-// An operator with an app and a token of it.
+// An operator with an app and an access token of it.
 struct Operator {
   GateWorld g;
   accounts::User user = g.world.verified_user("ada");

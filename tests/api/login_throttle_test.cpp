@@ -31,7 +31,7 @@ TEST_CASE("guessing at one account from one network ends after ten failures") {
   CHECK(eve.fail("bob", "192.0.2.1"));
 }
 
-TEST_CASE("nobody is locked out for good: attempts that were held off don't count") {
+TEST_CASE("nobody is locked out for good: attempts during a throttle don't count") {
   Attacker eve;
   eve.failures("ada", "192.0.2.1", 1000);
   const auto wait =
@@ -46,16 +46,16 @@ TEST_CASE("nobody is locked out for good: attempts that were held off don't coun
   CHECK(eve.fail("ada", "192.0.2.1"));
 }
 
-TEST_CASE("a password that is sprayed over many accounts ends after a hundred failures") {
+TEST_CASE("spraying a password over many accounts ends after a hundred failures") {
   Attacker eve;
   int made = 0;
   for (int i = 0; i < 1000; ++i) made += eve.fail("user" + std::to_string(i), "192.0.2.1") ? 1 : 0;
   CHECK(made == 100);
-  // The others of the world log in as before.
+  // All other users log in as before.
   CHECK(eve.fail("user1", "192.0.2.2"));
 }
 
-TEST_CASE("a botnet is held off from an account, its owner's network isn't") {
+TEST_CASE("a botnet is throttled at an account, but the owner's network isn't") {
   Attacker eve;
   int made = 0;
   for (int i = 0; i < 1000; ++i)
@@ -77,7 +77,7 @@ TEST_CASE("somebody who has the password gets twenty guesses of the code in an h
   CHECK(eve.fail("ada", "192.0.2.1", true, Secret::code));
 }
 
-TEST_CASE("a success forgets the typing errors before it, and its own attempt") {
+TEST_CASE("a success clears earlier typing errors and its own attempt") {
   Attacker ada;
   const LoginThrottle::Attempt home = {.account = "ada", .network = "192.0.2.1"};
   for (int day = 0; day < 50; ++day) {
@@ -88,7 +88,7 @@ TEST_CASE("a success forgets the typing errors before it, and its own attempt") 
   }
 }
 
-TEST_CASE("a success on one's own account doesn't buy guesses at another's") {
+TEST_CASE("a success on one's own account doesn't allow more guesses at another's") {
   Attacker eve;
   const LoginThrottle::Attempt own = {.account = "eve", .network = "192.0.2.1"};
   int made = 0;
@@ -100,16 +100,16 @@ TEST_CASE("a success on one's own account doesn't buy guesses at another's") {
   CHECK(made == 10);
 }
 
-TEST_CASE("an attempt that is held off makes no keys") {
+TEST_CASE("a throttled attempt creates no keys") {
   Attacker eve;
   for (int i = 0; i < 100; ++i) eve.fail("user" + std::to_string(i), "192.0.2.1");
   const size_t full = eve.throttle.size();
-  CHECK(full == 201);  // a hundred pairs, a hundred accounts, one network
+  CHECK(full == 201);  // 100 pairs, 100 accounts and one network
   for (int i = 0; i < 10'000; ++i) CHECK_FALSE(eve.fail("other" + std::to_string(i), "192.0.2.1"));
   CHECK(eve.throttle.size() == full);
 }
 
-TEST_CASE("an attempt that was none leaves no keys") {
+TEST_CASE("an attempt that is taken back leaves no keys") {
   Attacker ada;
   const LoginThrottle::Attempt home = {.account = "ada", .network = "192.0.2.1"};
   CHECK_FALSE(ada.throttle.begin(home, Secret::password, ada.now));
@@ -118,11 +118,11 @@ TEST_CASE("an attempt that was none leaves no keys") {
   CHECK(ada.throttle.size() == 0);
 }
 
-TEST_CASE("a flood of networks doesn't push out what an account has lost") {
+TEST_CASE("a flood of networks doesn't remove an account's failures") {
   Attacker eve;
   for (int i = 0; i < 100; ++i) eve.fail("ada", "198.51." + std::to_string(i) + ".0");
   CHECK_FALSE(eve.fail("ada", "203.0.113.1"));
-  // More networks than the table of networks holds, all at one other account.
+  // More networks than their table can hold, all trying another account.
   for (size_t i = 0; i < LoginThrottle::max_networks + 10'000; ++i)
     eve.throttle.begin(
         {.account = "eve", .network = "network " + std::to_string(i), .known_network = true},

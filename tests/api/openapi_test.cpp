@@ -30,13 +30,13 @@ void each_value(const json& value, Visit&& visit) {
     for (const json& inner : value) each_value(inner, visit);
 }
 
-TEST_CASE("the document says what it is") {
+TEST_CASE("the document has its title, version and server") {
   CHECK(document()["openapi"] == "3.1.0");
   CHECK(document()["info"]["version"] == "3.0.0");
   CHECK(document()["servers"][0]["url"] == "https://api.example.org");
 }
 
-TEST_CASE("every route is in it, and nothing else") {
+TEST_CASE("the document contains every route, and nothing else") {
   std::set<std::string> served, documented, names;
   for (const Route& route : routes()) {
     std::string method(route.method);
@@ -50,7 +50,7 @@ TEST_CASE("every route is in it, and nothing else") {
   CHECK(served == documented);
 }
 
-TEST_CASE("production's document leaves out what is for development only") {
+TEST_CASE("production's document leaves out what exists in development only") {
   const json production = openapi(routes(), Environment::production, "https://api.example.org");
   CHECK_FALSE(production["paths"].contains("/api/internal/clock"));
   CHECK_FALSE(production["paths"].contains("/api/auth/self-verify-email"));
@@ -82,7 +82,7 @@ TEST_CASE("every operation has a summary, a success, and a body for each error")
   });
 }
 
-TEST_CASE("errors follow from what a row asks for") {
+TEST_CASE("an operation's errors follow from its row in the table") {
   each_operation([](const std::string& where, const json& operation) {
     INFO(where);
     const bool has_token = !operation["security"].empty();
@@ -118,7 +118,7 @@ TEST_CASE("the scopes of the specification are in it") {
             .size() == 9);
 }
 
-TEST_CASE("every reference leads somewhere") {
+TEST_CASE("every reference can be resolved") {
   int references = 0;
   each_value(document(), [&](const json& value) {
     if (!value.is_object() || !value.contains("$ref")) return;
@@ -131,7 +131,7 @@ TEST_CASE("every reference leads somewhere") {
   CHECK(references > 100);
 }
 
-TEST_CASE("every placeholder of a path is a parameter, and the other way round") {
+TEST_CASE("the placeholders of a path are its parameters, and the other way round") {
   each_operation([](const std::string& where, const json& operation) {
     INFO(where);
     std::set<std::string> placeholders, parameters;
@@ -165,7 +165,7 @@ TEST_CASE("every example of a request passes its own schema") {
 TEST_CASE("every example of an answer passes its own schema") {
   each_operation([](const std::string& where, const json& operation) {
     for (const auto& [status, response] : operation["responses"].items()) {
-      // No document, but bytes or nothing.
+      // The answer isn't a JSON document, but bytes or nothing.
       if (!response.contains("content") || !response["content"].contains("application/json"))
         continue;
       const json& content = response["content"]["application/json"];

@@ -1,4 +1,5 @@
-// What a session alone doesn't allow: a fresh proof of the password or the second factor.
+// Operations that require a fresh proof of the password or the second factor, in addition to a
+// session.
 #include <catch2/catch.hpp>
 
 #include "tests/api/gate_world.h"
@@ -14,7 +15,7 @@ using namespace std::chrono_literals;
 const std::string password = "correct horse battery";
 const std::string stale = "401 insufficient_user_authentication";
 
-// Ada, who has registered and logged in.
+// A user, ada, who has registered and logged in.
 struct Account {
   GateWorld g;
   std::string jwt;
@@ -39,7 +40,7 @@ struct Account {
     return berth::test::totp(secret, to_millis(g.world.clock.now()) / 1000);
   }
   std::string set_up() { return post("/api/auth/totp/setup").body["secret"]; }
-  // With what was just proven; its secret and recovery codes.
+  // Enables the second factor with a fresh proof. Returns the secret and the recovery codes.
   std::pair<std::string, std::vector<std::string>> enabled() {
     const std::string secret = set_up();
     const auto answer = post("/api/auth/totp/enable", {{"code", code(secret)}});
@@ -47,7 +48,7 @@ struct Account {
     return {secret, answer.body["recovery_codes"]};
   }
   void wait() { g.world.clock.advance(10min); }
-  // The newest mail to ada: its subject and text.
+  // Returns subject and text of the newest mail to ada.
   std::string newest_mail() {
     const json mail = g.ask("GET", "/api/internal/outbox", g.admin).body["messages"][0];
     CHECK(mail["to"] == "ada@example.org");
@@ -55,15 +56,15 @@ struct Account {
   }
 };
 
-TEST_CASE("the second factor is enabled within ten minutes of the login without another proof") {
+TEST_CASE("within ten minutes of the login, enabling the second factor needs no other proof") {
   Account a;
   const std::string secret = a.set_up();
   a.g.world.clock.advance(10min - 1ms);
   CHECK(a.post("/api/auth/totp/enable", {{"code", a.code(secret)}}).status == 200);
-  CHECK_THAT(a.newest_mail(), Catch::Contains("login now asks for a second factor"));
+  CHECK_THAT(a.newest_mail(), Catch::Contains("logging in now requires a second factor"));
 }
 
-TEST_CASE("later, a session that somebody took can't enable a second factor of theirs") {
+TEST_CASE("later, a stolen session can't enable a second factor") {
   Account a;
   const std::string secret = a.set_up();
   a.wait();
@@ -80,17 +81,17 @@ TEST_CASE("later, a session that somebody took can't enable a second factor of t
   };
   CHECK(with({{"password", "wrong horse battery"}}).error() == "401 invalid_credentials");
   CHECK(with({{"password", nullptr}}).error() == stale);
-  // The code of the new authenticator proves nothing, under whichever name it comes.
+  // A code of the new authenticator proves nothing, whatever field it is sent in.
   CHECK(with({{"totp_code", a.code(secret)}}).error() == "401 invalid_totp");
   CHECK(a.g.ask("GET", "/api/auth/me", {bearer(a.jwt)}).body["user"]["totp_enabled"] == false);
   CHECK(with({{"password", password}}).status == 200);
 }
 
-TEST_CASE("new recovery codes ask for a fresh proof, and are told by mail") {
+TEST_CASE("new recovery codes require a fresh proof, and are announced by mail") {
   Account a;
   const auto [secret, old_codes] = a.enabled();
   CHECK(a.post("/api/auth/totp/recovery-codes").status == 200);
-  CHECK_THAT(a.newest_mail(), Catch::Contains("new recovery codes were made"));
+  CHECK_THAT(a.newest_mail(), Catch::Contains("new recovery codes were created"));
   a.wait();
   CHECK(a.post("/api/auth/totp/recovery-codes").error() == stale);
   CHECK(a.post("/api/auth/totp/recovery-codes", json::object()).error() == stale);
@@ -116,7 +117,7 @@ TEST_CASE("new recovery codes ask for a fresh proof, and are told by mail") {
   }
 }
 
-TEST_CASE("a proof counts for ten minutes, in its own session alone") {
+TEST_CASE("a proof is valid for ten minutes, in its own session only") {
   Account a;
   const std::string other = a.log_in();
   a.enabled();
@@ -136,7 +137,7 @@ TEST_CASE("wrong proofs count in the login's throttle") {
   a.g.services.rate_limits = true;
   const auto [secret, codes] = a.enabled();
   a.wait();
-  // As many as one network may guess for one account; the route's own rate is as low.
+  // One network may guess this often for one account; the route's own limit is the same.
   for (int i = 0; i < 5; ++i) {
     CHECK(a.post("/api/auth/totp/recovery-codes", {{"password", "wrong"}}).status == 401);
     CHECK(a.post("/api/auth/totp/enable", {{"code", "1"}, {"password", "wrong"}}).status == 401);
@@ -149,13 +150,13 @@ TEST_CASE("wrong proofs count in the login's throttle") {
   CHECK(a.post("/api/auth/login", login).error() == "429 rate_limited");
 }
 
-TEST_CASE("changes of the account's safety are told by mail") {
+TEST_CASE("changes of security settings are announced by mail") {
   Account a;
   const auto [secret, codes] = a.enabled();
   SECTION("the second factor goes") {
     CHECK(a.post("/api/auth/totp/disable", {{"password", password}, {"code", codes[0]}}).status ==
           200);
-    CHECK_THAT(a.newest_mail(), Catch::Contains("no longer asks for a second factor"));
+    CHECK_THAT(a.newest_mail(), Catch::Contains("no longer requires a second factor"));
   }
   SECTION("the password") {
     const json change = {{"current_password", password}, {"new_password", "staple battery horse"}};

@@ -13,7 +13,8 @@ using Time = RateLimiter::Time;
 
 const Time start = Time() + 1000h;
 
-TEST_CASE("the window slides: the oldest request frees its place when it leaves, and not before") {
+TEST_CASE(
+    "the window slides: a place becomes free when the oldest request leaves it, and not before") {
   RateLimiter limiter;
   const Rate rate = per_minute(3);
   CHECK(limiter.take("a", rate, start).allowed);
@@ -25,7 +26,7 @@ TEST_CASE("the window slides: the oldest request frees its place when it leaves,
   CHECK(limiter.take("a", rate, start + 70s).allowed);
 }
 
-TEST_CASE("a verdict says how many are left and for how long") {
+TEST_CASE("a verdict says how many requests are left and for how long") {
   RateLimiter limiter;
   const Rate rate = per_minute(2);
   const auto first = limiter.take("a", rate, start);
@@ -34,7 +35,8 @@ TEST_CASE("a verdict says how many are left and for how long") {
   CHECK(first.reset == 60s);
   const auto second = limiter.take("a", rate, start + 500ms);
   CHECK(second.remaining == 0);
-  CHECK(second.reset == 60s);  // 59.5 s, rounded up: whoever waits that long isn't refused
+  // 59.5 s are rounded up, so that a caller who waits this long isn't refused.
+  CHECK(second.reset == 60s);
   const auto third = limiter.take("a", rate, start + 59500ms);
   CHECK_FALSE(third.allowed);
   CHECK(third.remaining == 0);
@@ -49,7 +51,7 @@ TEST_CASE("refused requests don't count") {
   CHECK(limiter.take("a", rate, start + 60s).allowed);
 }
 
-TEST_CASE("each key counts for itself") {
+TEST_CASE("each key has a count of its own") {
   RateLimiter limiter;
   const Rate rate = per_minute(1);
   CHECK(limiter.take("a", rate, start).allowed);
@@ -58,7 +60,7 @@ TEST_CASE("each key counts for itself") {
   CHECK(limiter.size() == 2);
 }
 
-TEST_CASE("the limiter agrees with a list of all times") {
+TEST_CASE("the limiter agrees with a list of all request times") {
   CHECK(rc::check([] {
     RateLimiter limiter;
     const Rate rate = {.limit = *rc::gen::inRange(1, 6),
@@ -74,7 +76,7 @@ TEST_CASE("the limiter agrees with a list of all times") {
       RC_ASSERT(verdict.allowed == (in_window < rate.limit));
       if (verdict.allowed) let_through.push_back(now);
       RC_ASSERT(verdict.remaining == rate.limit - int(in_window) - (verdict.allowed ? 1 : 0));
-      // Whoever waits as long as he is told gets through.
+      // A caller who waits as long as told is allowed.
       if (!verdict.allowed) {
         const auto then = std::count_if(let_through.begin(), let_through.end(), [&](Time at) {
           return now + verdict.reset - at < rate.window;
@@ -86,7 +88,7 @@ TEST_CASE("the limiter agrees with a list of all times") {
   }));
 }
 
-TEST_CASE("callers whose window is over are forgotten") {
+TEST_CASE("callers whose window is over are removed") {
   RateLimiter limiter;
   const Rate rate = per_minute(1);
   constexpr int callers = 20'000, remaining = 1'000;
@@ -97,12 +99,12 @@ TEST_CASE("callers whose window is over are forgotten") {
   CHECK(limiter.size() == size_t(remaining));
 }
 
-TEST_CASE("the table never holds more than its limit; what was counted longest ago goes") {
+TEST_CASE("the table never exceeds its limit; the key that was counted longest ago is removed") {
   constexpr size_t most = 1'600;
   RateLimiter limiter(most);
   const Rate rate = per_minute(1);
   for (int i = 0; i < 20'000; ++i) {
-    // Counted again and again, the last one stays whatever comes.
+    // A key that is counted again and again stays, whatever other keys come.
     limiter.forget("watched");
     CHECK(limiter.take("watched", rate, start).allowed);
     limiter.take("stranger " + std::to_string(i), rate, start);
@@ -114,7 +116,7 @@ TEST_CASE("the table never holds more than its limit; what was counted longest a
   CHECK(limiter.look("stranger 0", rate, start).allowed);
 }
 
-TEST_CASE("what is refused, given back or looked at leaves no key behind") {
+TEST_CASE("refused, returned and looked-up requests leave no key") {
   RateLimiter limiter;
   const Rate rate = per_minute(1);
   CHECK(limiter.look("a", rate, start).allowed);
@@ -132,7 +134,7 @@ TEST_CASE("what is refused, given back or looked at leaves no key behind") {
   CHECK(limiter.size() == 0);
 }
 
-TEST_CASE("a key costs the same however long it is") {
+TEST_CASE("a key takes the same memory however long it is") {
   RateLimiter limiter;
   const std::string first(1 << 20, 'x'), second = first.substr(1) + "y";
   for (int i = 0; i < 100; ++i) limiter.take(first + std::to_string(i), per_minute(1), start);
@@ -140,7 +142,7 @@ TEST_CASE("a key costs the same however long it is") {
   CHECK(limiter.take(second, per_minute(1), start).allowed);
 }
 
-TEST_CASE("times that have left the window give their memory back") {
+TEST_CASE("times that have left the window release their memory") {
   RateLimiter limiter;
   const Rate rate = per_minute(10'000);
   for (int i = 0; i < 10'000; ++i) limiter.take("a", rate, start);

@@ -14,7 +14,7 @@ bool is_inside(std::string_view part, std::string_view whole) {
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-// Text made of the pieces that decide how a head is read.
+// Generates texts from the pieces that decide how a head is parsed.
 rc::Gen<std::string> almost_head() {
   const auto piece = rc::gen::element<std::string>(
       "GET", "POST", " ", "/", "/a?b=c", "*", "http://h", "HTTP/1.1", "HTTP/1.0", "\r\n", "\n",
@@ -30,7 +30,7 @@ rc::Gen<std::string> almost_head() {
 
 }  // namespace
 
-TEST_CASE("any text is either refused or read into parts of itself") {
+TEST_CASE("any text is either refused or parsed into parts of itself") {
   CHECK(rc::check([] {
     const std::string text = *almost_head();
     try {
@@ -57,7 +57,7 @@ TEST_CASE("any text is either refused or read into parts of itself") {
   }));
 }
 
-TEST_CASE("where a head ends doesn't depend on how it arrives") {
+TEST_CASE("the end of a head doesn't depend on how it arrives") {
   CHECK(rc::check([] {
     const std::string head = "GET / HTTP/1.1\r\nHost: h\r\nX: y\r\n\r\n";
     const std::string text = head + *rc::gen::arbitrary<std::string>();
@@ -72,13 +72,7 @@ TEST_CASE("where a head ends doesn't depend on how it arrives") {
   }));
 }
 
-TEST_CASE("percent-decoding undoes encoding and refuses what isn't encoded") {
-  CHECK(percent_decode("a%2Fb+c", Plus::is_plus) == "a/b+c");
-  CHECK(percent_decode("a%2fb+c", Plus::is_blank) == "a/b c");
-  CHECK(percent_decode("%00", Plus::is_plus) == std::string(1, '\0'));
-  for (const std::string broken : {"%", "%4", "%4g", "a%", "%%41"}) {
-    CHECK_FALSE(percent_decode(broken, Plus::is_plus));
-  }
+TEST_CASE("a form's fields are decoded, and one that isn't encoded refuses the form") {
   const auto form = parse_form("a=1&&b&=c&a=2=3&%61=4");
   REQUIRE(form);
   CHECK(form->count("a") == 3);

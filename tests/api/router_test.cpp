@@ -39,7 +39,7 @@ TEST_CASE("a path and a method lead to their row") {
   CHECK(name_of(router.find("GET", "/dev")) == "dev");
 }
 
-TEST_CASE("placeholders take one segment each, decoded") {
+TEST_CASE("a placeholder matches one segment, which is decoded") {
   const Router router(table, Environment::development);
   const auto match = router.find("GET", "/things/a%2Fb%20c+d/parts/7");
   CHECK(name_of(match) == "part");
@@ -47,7 +47,7 @@ TEST_CASE("placeholders take one segment each, decoded") {
   CHECK(match.parameters.at("part") == "7");
 }
 
-TEST_CASE("fixed segments win over placeholders") {
+TEST_CASE("fixed segments take precedence over placeholders") {
   const Router router(table, Environment::development);
   CHECK(name_of(router.find("GET", "/things/special")) == "special");
   CHECK(name_of(router.find("GET", "/things/other")) == "get");
@@ -61,7 +61,7 @@ TEST_CASE("HEAD is served by the row of GET") {
   CHECK(name_of(router.find("HEAD", "/only-post")) == "");
 }
 
-TEST_CASE("another method of a known path is told which there are") {
+TEST_CASE("an unsupported method of a known path is answered with those that are supported") {
   const Router router(table, Environment::development);
   CHECK(router.find("DELETE", "/things").allow == "GET, HEAD, POST");
   CHECK(router.find("DELETE", "/things/1").allow == "GET, HEAD, PUT");
@@ -70,7 +70,7 @@ TEST_CASE("another method of a known path is told which there are") {
   CHECK(router.find("HEAD", "/only-post").allow == "POST");
 }
 
-TEST_CASE("an unknown path is nothing at all") {
+TEST_CASE("an unknown path matches nothing") {
   const Router router(table, Environment::development);
   for (const char* path : {"", "*", "/", "/thing", "/things/", "/things//parts/1",
                            "/things/1/parts", "/things/1/parts/", "/THINGS", "things", "//things",
@@ -82,14 +82,14 @@ TEST_CASE("an unknown path is nothing at all") {
   }
 }
 
-TEST_CASE("production doesn't know what is for development only") {
+TEST_CASE("production doesn't know routes of development") {
   const Router router(table, Environment::production);
   CHECK(router.find("GET", "/dev").route == nullptr);
   CHECK(router.find("GET", "/dev").allow == "");
   CHECK(router.rows().size() == table.size() - 1);
 }
 
-TEST_CASE("two rows of one method and path stop the start") {
+TEST_CASE("two rows with the same method and path keep berthd from starting") {
   for (const char* path : {"/things", "/things/{id}"}) {
     std::vector<Route> twice = table;
     twice.push_back(row("GET", path, "again"));
@@ -97,7 +97,7 @@ TEST_CASE("two rows of one method and path stop the start") {
   }
 }
 
-TEST_CASE("every row of our own table is found by its path") {
+TEST_CASE("every row of berth's own table is found by its path") {
   for (const auto environment : {Environment::development, Environment::production}) {
     const Router router(routes(), environment);
     for (const Route* route : router.rows()) {

@@ -9,7 +9,7 @@ namespace {
 using namespace berth::api;
 using nlohmann::json;
 
-TEST_CASE("a schema with a keyword that nobody checks stops the start") {
+TEST_CASE("a schema with a keyword that isn't checked keeps berthd from starting") {
   const auto refusal = [](const char* text) -> std::string {
     try {
       check_schema(json::parse(text), "Test");
@@ -37,7 +37,7 @@ TEST_CASE("a schema with a keyword that nobody checks stops the start") {
   CHECK(refusal("[]") != "");
 }
 
-TEST_CASE("a request's schema that takes a list or a map of any size stops the start") {
+TEST_CASE("a request schema with an unbounded list or map keeps berthd from starting") {
   const auto refusal = [](const char* text) -> std::string {
     try {
       check_sizes(json::parse(text), "Test");
@@ -61,7 +61,7 @@ TEST_CASE("a request's schema that takes a list or a map of any size stops the s
             .find("Test.*") != std::string::npos);
 }
 
-TEST_CASE("a schema that isn't there is a mistake") {
+TEST_CASE("an unknown schema is a programming error") {
   CHECK_THROWS_AS(Validator("Nothing"), std::logic_error);
 }
 

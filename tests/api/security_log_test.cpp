@@ -1,4 +1,4 @@
-// What those who watch over the platform are told.
+// The entries of the security log.
 #include "api/gate/security_log.h"
 
 #include <prometheus/text_serializer.h>
@@ -23,7 +23,7 @@ SecurityLog::Request from(const std::string& address) {
   return {.address = address, .route = "login", .request_id = "r"};
 }
 
-// How often the metrics have counted it.
+// Returns how often the metrics have counted the event.
 int counted(const prometheus::Registry& registry, SecurityKind kind, const std::string& reason) {
   const std::string line =
       "security_events_total{kind=\"" + std::string(name(kind)) + "\",reason=\"" + reason + "\"} ";
@@ -42,7 +42,7 @@ struct Watched : GateWorld {
   }
 };
 
-TEST_CASE("a flood gets a few lines a minute, and all of it is counted") {
+TEST_CASE("a flood gets a few log lines per minute, and all of it is counted") {
   prometheus::Registry registry;
   SecurityLog log(registry);
   int lines = 0;
@@ -50,7 +50,7 @@ TEST_CASE("a flood gets a few lines a minute, and all of it is counted") {
     lines += log.note(failure, from("192.0.2." + std::to_string(i % 200)), start) ? 1 : 0;
   CHECK(lines == SecurityLog::lines_per_minute);
   CHECK(counted(registry, failure.kind, "wrong_password") == 10'000);
-  // Another kind has lines of its own.
+  // Another kind of event has a limit of its own.
   CHECK(log.note({.kind = SecurityKind::client_rejected, .reason = "wrong_secret"},
                  from("192.0.2.1"), start));
   CHECK(log.write_summaries(start + 59s) == 0);
@@ -59,7 +59,7 @@ TEST_CASE("a flood gets a few lines a minute, and all of it is counted") {
   CHECK(log.note(failure, from("192.0.2.1"), start + 180s));
 }
 
-TEST_CASE("one network doesn't take the lines of all") {
+TEST_CASE("one network doesn't use up the log lines of all others") {
   prometheus::Registry registry;
   SecurityLog log(registry);
   int lines = 0;
@@ -70,7 +70,7 @@ TEST_CASE("one network doesn't take the lines of all") {
   CHECK(log.note(failure, from("192.0.2.1"), start));
 }
 
-TEST_CASE("failed logins and what holds them off are events") {
+TEST_CASE("failed and throttled logins are security events") {
   Watched w;
   w.services.rate_limits = true;
   const auto ada = w.world.new_user("ada");
@@ -85,7 +85,7 @@ TEST_CASE("failed logins and what holds them off are events") {
   CHECK(w.count(SecurityKind::login_throttled, "password") == 1);
 }
 
-TEST_CASE("an address that nobody can have is no key of a throttle") {
+TEST_CASE("an address that nobody can have isn't a key of the throttle") {
   Watched w;
   w.services.rate_limits = true;
   const std::string email(accounts::max_email_length + 1, 'x');
@@ -99,7 +99,7 @@ TEST_CASE("an address that nobody can have is no key of a throttle") {
   CHECK(w.throttle.size() == 0);
 }
 
-TEST_CASE("a login that the hasher had no room for counts nowhere") {
+TEST_CASE("a login that the hasher had no room for isn't counted") {
   Watched w;
   w.services.rate_limits = true;
   PasswordHasher full(0, 0);
@@ -142,7 +142,7 @@ TEST_CASE("a login that the hasher had no room for counts nowhere") {
   CHECK(w.throttle.size() == 0);
 }
 
-TEST_CASE("rejected tokens are events, with whose they are, and requests without one are not") {
+TEST_CASE("rejected tokens are security events with their user, and requests without one aren't") {
   Operator f;
   const auto count = [&](const std::string& reason) {
     return counted(f.g.registry(), SecurityKind::token_rejected, reason);
@@ -160,7 +160,7 @@ TEST_CASE("rejected tokens are events, with whose they are, and requests without
   CHECK(count("token_expired") == 2);
 }
 
-TEST_CASE("wrong client secrets, used codes and used refresh tokens are events") {
+TEST_CASE("wrong client secrets, used codes and used refresh tokens are security events") {
   Operator f;
   const json client = {{"client_id", f.app.client_id},
                        {"client_secret", f.registered.client_secret}};
@@ -194,7 +194,7 @@ TEST_CASE("wrong client secrets, used codes and used refresh tokens are events")
   CHECK(counted(f.g.registry(), SecurityKind::authorization_code_reused, "family_revoked") == 1);
 }
 
-TEST_CASE("wrong internal secrets are limited and told of; the right one always opens") {
+TEST_CASE("wrong internal secrets are limited and logged; the right one always works") {
   Watched w;
   w.services.rate_limits = true;
   const auto guess = [&](const std::string& secret) {
@@ -215,7 +215,7 @@ TEST_CASE("wrong internal secrets are limited and told of; the right one always 
   CHECK(guess("another network's").error() == "403 forbidden");
 }
 
-TEST_CASE("wrong internal secrets of many networks are limited together") {
+TEST_CASE("wrong internal secrets from many networks are limited together") {
   InternalSecret secret("the right one", true);
   const auto check = [&](const std::string& shown, int network) {
     return berth::test::refusal(

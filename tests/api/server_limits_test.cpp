@@ -1,4 +1,4 @@
-// What a careless or hostile client sees, and what the others notice of it.
+// What a careless or hostile client sees, and what others notice of it.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ void check_refused(int port, const std::string& text, int status) {
   CHECK(wire.is_closed());
 }
 
-// Sends a byte now and then until the other side answers or closes.
+// Sends a byte from time to time until the other side answers or closes.
 Answer dribble(Wire& wire, std::string_view start, std::string_view repeated) {
   wire.send(start);
   std::atomic<bool> over = false;
@@ -45,7 +45,7 @@ Answer dribble(Wire& wire, std::string_view start, std::string_view repeated) {
 
 }  // namespace
 
-TEST_CASE("what could be read in two ways is refused") {
+TEST_CASE("ambiguous requests are refused") {
   Running running({}, echo);
   const std::string line = "POST / HTTP/1.1\r\nHost: test\r\n";
   for (const std::string fields :
@@ -67,7 +67,7 @@ TEST_CASE("what could be read in two ways is refused") {
   CHECK(running.server.counters().refused_requests == 24);
 }
 
-TEST_CASE("only so many large bodies are in memory at once, and small ones don't wait for them") {
+TEST_CASE("the number of large bodies in memory is limited, and small ones don't wait for them") {
   std::atomic<bool> held = true;
   Running running({.max_large_bodies = 1, .request_timeout = 300ms},
                   [&](const Request& request, Response& response) {
@@ -112,7 +112,7 @@ TEST_CASE("malformed chunks are refused") {
   check_refused(running.port, head + "FFFFFFFFFFFFFFFFFFFFFFF\r\n", 413);
 }
 
-TEST_CASE("bodies over the limit are refused, and those at it are not") {
+TEST_CASE("bodies above the limit are refused, and those at the limit aren't") {
   Running running({.max_body_bytes = 1000}, echo);
   const std::string chunked =
       "POST /b HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -122,7 +122,7 @@ TEST_CASE("bodies over the limit are refused, and those at it are not") {
   CHECK(Wire(running.port).ask(chunked + half + half + "0\r\n\r\n").body == "POST /b " + limit);
   check_refused(running.port, chunked + half + half + "1\r\n", 413);
   check_refused(running.port, chunked + "3e9\r\n", 413);
-  // Said before any of it was sent, and also while all of it is being sent.
+  // The refusal is sent before any of the body arrives, and also while it is being sent.
   check_refused(running.port, "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1001\r\n\r\n", 413);
   check_refused(running.port, post("/", std::string(1'000'000, 'x')), 413);
   check_refused(running.port,
@@ -130,7 +130,7 @@ TEST_CASE("bodies over the limit are refused, and those at it are not") {
                 413);
 }
 
-TEST_CASE("a compressed body doesn't get past the limit") {
+TEST_CASE("compression doesn't evade the limit") {
   Running running({}, echo);
   check_refused(running.port, post("/", "abc", "Content-Encoding: gzip\r\n"), 415);
   check_refused(running.port, post("/", "abc", "Content-Encoding: br\r\n"), 415);
@@ -170,18 +170,18 @@ TEST_CASE("a request has one deadline for all of it") {
     CHECK(dribble(wire, first, repeated).status == 408);
   }
   CHECK(Clock::now() - start >= 400ms * dribbles.size());
-  // Nothing was asked, so nothing is answered.
+  // Nothing was requested, so nothing is answered.
   CHECK(Wire(running.port).is_closed());
 }
 
-TEST_CASE("an idle connection is closed after its time, without an answer") {
+TEST_CASE("an idle connection is closed in time, without an answer") {
   Running running({.keep_alive_timeout = 100ms}, echo);
   Wire wire(running.port);
   CHECK(wire.ask(get("/")).status == 200);
   CHECK(wire.is_closed());
 }
 
-TEST_CASE("a caller who leaves in the middle is no trouble") {
+TEST_CASE("a caller who disconnects in the middle causes no trouble") {
   Running running({}, echo);
   for (const std::string text :
        {"GE", "GET / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nx"}) {
@@ -205,7 +205,7 @@ TEST_CASE("a caller who doesn't read is cut off") {
   CHECK(eventually([&] { return running.server.counters().open_connections == 0; }));
 }
 
-TEST_CASE("idle and dribbling connections don't hold up the others") {
+TEST_CASE("idle and slow connections don't hold up the others") {
   Running running({.http_threads = 4}, echo);
   std::list<Wire> idle;
   for (int i = 0; i < 300; ++i) idle.emplace_back(running.port);
@@ -217,7 +217,7 @@ TEST_CASE("idle and dribbling connections don't hold up the others") {
   REQUIRE(eventually([&] { return running.server.counters().open_connections == 350; }));
   const auto start = Clock::now();
   for (int i = 0; i < 100; ++i) REQUIRE(Wire(running.port).ask(get("/")).status == 200);
-  // Well under the request timeout of the dribbling ones, which are all still there.
+  // This is well below the request timeout of the slow clients, which are all still connected.
   CHECK(Clock::now() - start < 10s);
   CHECK(running.server.counters().open_connections >= 350);
   for (Wire& wire : idle) REQUIRE(wire.ask(get("/")).status == 200);
@@ -243,7 +243,7 @@ TEST_CASE("a connection beyond the limit is answered with 503, and the next one 
   CHECK(Wire(running.port).ask(get("/")).status == 200);
 }
 
-TEST_CASE("no more handlers run at once than there are slots, and waiting for one has an end") {
+TEST_CASE("handlers don't exceed their slots, and waiting for a slot has a limit") {
   std::atomic<bool> go = false;
   std::atomic<int> inside = 0;
   Running running({.http_threads = 2, .request_timeout = 300ms}, [&](const Request&, Response&) {
@@ -260,14 +260,14 @@ TEST_CASE("no more handlers run at once than there are slots, and waiting for on
   for (Wire& wire : wires) CHECK(wire.read().status == 200);
 }
 
-TEST_CASE("running out of descriptors passes") {
+TEST_CASE("the server recovers from running out of descriptors") {
   Running running({}, echo);
   Wire before(running.port);
   REQUIRE(before.ask(get("/")).status == 200);
   Wire waiting(running.port);
   REQUIRE(waiting.ask(get("/")).status == 200);
 
-  // Every number is used up but the one of the client's own socket.
+  // All descriptors are used up, except for the one of the client's own socket.
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const rlimit old = limit;

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// A handler that holds /slow until it is let go.
+// A handler that holds /slow until it is released.
 struct Gate {
   Handler handler() {
     return [this](const Request& request, Response& response) {
@@ -59,7 +59,7 @@ TEST_CASE("draining closes idle connections at once and lets a running request f
   CHECK(stopped.get() == Drained::all);
 }
 
-TEST_CASE("what is still running after the grace is cut off") {
+TEST_CASE("requests that still run after the grace are cut off") {
   Gate gate;
   Running running({}, gate.handler());
   Wire busy(running.port);

@@ -1,4 +1,4 @@
-// What a well-behaved client sees: messages in and out, connections, streams.
+// What a well-behaved client sees: requests and answers, connections, streams.
 #include "api/transport/server.h"
 
 #include <atomic>
@@ -48,7 +48,7 @@ TEST_CASE("a handler sees query, fields, host and address") {
   CHECK_FALSE(answer.headers.contains("content-length"));
 }
 
-TEST_CASE("bodies arrive raw, whatever they claim to be") {
+TEST_CASE("bodies arrive unchanged, whatever they claim to be") {
   Running running({}, echo);
   Wire wire(running.port);
   const std::string form = "a=1&b=%2B+";
@@ -66,7 +66,7 @@ TEST_CASE("bodies arrive raw, whatever they claim to be") {
   CHECK(wire.ask(post("/large", large)).body == "POST /large " + large);
 }
 
-TEST_CASE("chunks are put together and the connection goes on after them") {
+TEST_CASE("chunks are joined, and the connection can be used further") {
   Running running({}, echo);
   Wire wire(running.port);
   const std::string head = "POST /c HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -85,7 +85,7 @@ TEST_CASE("a range or a compression that the client asks for doesn't change the 
   CHECK(answer.body == "GET /whole");
 }
 
-TEST_CASE("one connection takes a thousand requests, pipelined or not") {
+TEST_CASE("one connection serves a thousand requests, pipelined or not") {
   Running running({}, echo);
   Wire wire(running.port);
   for (int i = 0; i < 1000; ++i) {
@@ -123,7 +123,7 @@ TEST_CASE("HEAD is answered like GET, without the body") {
   CHECK(wire.ask(get("/n")).body == "GET /n");
 }
 
-TEST_CASE("a client that expects 100-continue is told to go on, or why not") {
+TEST_CASE("a client that expects 100-continue is told to continue, or why not") {
   Running running({.max_body_bytes = 10}, echo);
   Wire wire(running.port);
   const std::string head = "POST /e HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\n";
@@ -135,7 +135,7 @@ TEST_CASE("a client that expects 100-continue is told to go on, or why not") {
   CHECK(other.ask("POST / HTTP/1.1\r\nHost: test\r\nExpect: miracles\r\n\r\n").status == 417);
 }
 
-TEST_CASE("answers have a date, their fields and large bodies whole") {
+TEST_CASE("answers have a date, their header fields, and complete bodies") {
   const std::string large(5'000'000, 'y');
   Running running({}, [&](const Request&, Response& response) {
     response.status = 201;
@@ -152,7 +152,7 @@ TEST_CASE("answers have a date, their fields and large bodies whole") {
   CHECK(answer.body == large);
 }
 
-TEST_CASE("nobody's input starts a header or a body of its own") {
+TEST_CASE("no input can begin a header or a body") {
   Running running({}, [](const Request& request, Response& response) {
     const auto value = request.query.find("v")->second;
     if (request.path == "/type") response.content_type = value;
@@ -191,7 +191,7 @@ TEST_CASE("a handler that throws is answered with 500 and the server goes on") {
 
 namespace {
 
-// A stream that says hello, waits for `go` and says bye.
+// Returns a stream that says hello, waits for `go`, and says bye.
 Handler greeting(std::atomic<bool>& go) {
   return [&go](const Request& request, Response& response) {
     if (request.path == "/plain") return echo(request, response);
@@ -213,7 +213,7 @@ Handler greeting(std::atomic<bool>& go) {
 
 }  // namespace
 
-TEST_CASE("streams send at once, hold no handler slot and leave the connection usable") {
+TEST_CASE("streams send at once, occupy no handler slot, and leave the connection usable") {
   std::atomic<bool> go = false;
   Running running({.http_threads = 1}, greeting(go));
   Wire first(running.port);
@@ -260,7 +260,7 @@ TEST_CASE("a stream ends when its caller goes away, and is cut off when it throw
   CHECK(wire.ask(get("/")).body == "some (cut off)");
 }
 
-TEST_CASE("a port that is taken is named") {
+TEST_CASE("an address that is in use is named") {
   Running running({}, echo);
   Server second({.port = running.port}, echo);
   try {

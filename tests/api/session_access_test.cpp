@@ -1,4 +1,4 @@
-// What an app's session token (st_live_) may do, and how its user says so.
+// What an app may do with its session token (st_live_), and how the user decides about it.
 #include <catch2/catch.hpp>
 
 #include "api/gate/openapi.h"
@@ -26,7 +26,7 @@ struct Player {
   }
 };
 
-// The path with an id in each placeholder.
+// Returns the path with an id in place of each placeholder.
 std::string filled(std::string_view path) {
   std::string result(path);
   for (size_t open = result.find('{'); open != std::string::npos; open = result.find('{'))
@@ -58,7 +58,7 @@ TEST_CASE("an app that may only read is refused every write, and nothing else") 
       CHECK(answer.status == 403);
       CHECK(json::parse(answer.body)["error"]["code"] == "insufficient_scope");
     }
-    // The user's own session isn't the app's.
+    // The user's own session isn't restricted by the app's setting.
     CHECK(p.g.respond(method, path, {p.jwt}, "{}").body.find("insufficient_scope") ==
           std::string::npos);
   }
@@ -69,14 +69,14 @@ TEST_CASE("an app that may only read is refused every write, and nothing else") 
   CHECK(p.g.ask("HEAD", "/api/avatars/me", {p.token}).status == 200);
 }
 
-TEST_CASE("the refusal says what is missing, without a scope that would help") {
+TEST_CASE("the refusal says what is missing, without suggesting a scope") {
   Player p;
   p.change({{"session_access", "read"}});
   const auto refused =
       p.g.ask("POST", "/api/social/blocks", {p.token}, json{{"user_id", p.owner.id}}.dump());
   CHECK(refused.error() == "403 insufficient_scope");
   CHECK_THAT(refused.body["error"]["message"].get<std::string>(),
-             Catch::Contains("only read with its session token"));
+             Catch::Contains("only to read with its session token"));
   CHECK_THAT(refused.header("WWW-Authenticate"),
              Catch::Contains("error=\"insufficient_scope\"") && !Catch::Contains("scope=\"\""));
 }
@@ -98,7 +98,7 @@ TEST_CASE("the user sees and changes what an app may do with its session token")
   Player p;
   CHECK(p.connected_app()["session_access"] == "full");
   CHECK(p.change({{"session_access", "read"}}).body["connected_app"]["session_access"] == "read");
-  // What isn't named stays.
+  // Fields that aren't sent stay as they are.
   const auto limited = p.change({{"daily_spend_limit", 5}}).body["connected_app"];
   CHECK(limited["session_access"] == "read");
   CHECK(limited["daily_spend_limit"] == 5);
@@ -113,7 +113,7 @@ TEST_CASE("the user sees and changes what an app may do with its session token")
   CHECK(p.connected_app()["session_access"] == "full");
 }
 
-TEST_CASE("an app chooses to go without session tokens") {
+TEST_CASE("an app can do without session tokens") {
   GateWorld g;
   const accounts::User owner = g.world.verified_user("ada");
   const Header jwt = bearer(g.world.jwt(owner));
@@ -159,7 +159,7 @@ TEST_CASE("the document says that a session token may be refused a write") {
   CHECK_THAT(refusals("/api/social/blocks", "get"), !Catch::Contains("insufficient_scope"));
 }
 
-// An app of ada's that closed /api/auth/refresh for its tokens, and one that didn't.
+// An app of ada's that closed /api/auth/refresh for its tokens, and another one that didn't.
 struct Client {
   GateWorld g;
   accounts::User user = g.world.verified_user("ada");
@@ -182,7 +182,7 @@ struct Client {
   }
 };
 
-TEST_CASE("an app can close /api/auth/refresh to whoever lacks its secret") {
+TEST_CASE("an app can restrict /api/auth/refresh to clients with its secret") {
   Client c;
   const json wrong = {{"client_id", c.app.client_id}, {"client_secret", "cs_live_wrong"}};
   for (const auto& refused : {c.refresh({}), c.refresh({{"client_id", c.app.client_id}}),
@@ -194,7 +194,7 @@ TEST_CASE("an app can close /api/auth/refresh to whoever lacks its secret") {
   SECTION("with it in the body") {
     const auto given =
         c.refresh({{"client_id", c.app.client_id}, {"client_secret", c.registered.client_secret}});
-    CHECK(given.status == 200);  // none of the tries has consumed the token
+    CHECK(given.status == 200);  // none of the attempts has consumed the token
   }
   SECTION("with it in Basic") {
     CHECK(c.refresh({}, {c.basic(c.registered.client_secret)}).status == 200);

@@ -10,7 +10,7 @@ using namespace berth;
 using namespace berth::api;
 using nlohmann::json;
 
-// A create request that is right, changed.
+// Checks a valid create request after applying a patch to it.
 Details deployment(const std::string& patch) {
   static const Validator validator("CreateDeploymentRequest");
   json body = json::parse(R"({"name": "my-app", "image": "ghcr.io/a/b", "tier": "free"})");
@@ -21,7 +21,7 @@ Details wrong(const char* schema, const std::string& text) {
   return Validator(schema).check(parse_body(text));
 }
 
-TEST_CASE("what is right is right") {
+TEST_CASE("valid values are accepted") {
   CHECK(deployment("{}").empty());
   CHECK(
       deployment(
@@ -36,7 +36,7 @@ TEST_CASE("a missing field is named") {
         Details{{"name", {"is required"}}, {"image", {"is required"}}, {"tier", {"is required"}}});
   CHECK(deployment(R"({"registry_credentials": {"username": "u"}})") ==
         Details{{"registry_credentials.password", {"is required"}}});
-  // merge_patch with null removes: the field itself being null is another thing.
+  // In merge_patch, null removes a field; a field whose value is null is something else.
   CHECK(wrong("TokenRequest", R"({"token": null})") ==
         Details{{"token", {"must be a string of at most 4096 characters"}}});
 }
@@ -73,7 +73,7 @@ TEST_CASE("each keyword says what the field must be") {
       Details{{"email", {"must be a string of the format email"}}});
 }
 
-TEST_CASE("fifty variables are right, and fifty-one aren't") {
+TEST_CASE("fifty variables are accepted, and fifty-one aren't") {
   const auto variables = [](int count) {
     json env = json::object();
     for (int i = 0; i < count; ++i) env["K" + std::to_string(i)] = "";
@@ -93,15 +93,15 @@ TEST_CASE("lengths count characters") {
   CHECK(password("🌱🌱🌱🌱🌱🌱🌱") == Details{{"password", {"must be a string of 8 to 256 characters"}}});
 }
 
-TEST_CASE("everything that is wrong is said at once") {
+TEST_CASE("all errors are reported at once") {
   const Details all = deployment(R"({"name": "-", "port": 0, "tier": 7, "env_vars": {"A": null}})");
   std::vector<std::string> fields;
   for (const auto& [field, reasons] : all) fields.push_back(field);
-  // (merge_patch drops the null.)
+  // merge_patch drops the null.
   CHECK(fields == std::vector<std::string>{"name", "port", "tier"});
 }
 
-TEST_CASE("a body that is no object is refused as a whole") {
+TEST_CASE("a body that isn't an object is refused as a whole") {
   for (const char* text : {"[]", "1", "\"x\"", "null", "true"}) {
     INFO(text);
     const Details all = wrong("CreateDeploymentRequest", text);
@@ -109,7 +109,7 @@ TEST_CASE("a body that is no object is refused as a whole") {
   }
 }
 
-TEST_CASE("an integer is an integer, whatever a double could hold") {
+TEST_CASE("integers are exact beyond the precision of a double") {
   const auto amount = [](const std::string& number) {
     return wrong("MintRequest",
                  R"({"account": {"kind": "treasury"}, "reason": "x", "amount": )" + number + "}");
@@ -126,7 +126,7 @@ TEST_CASE("an integer is an integer, whatever a double could hold") {
   }
 }
 
-TEST_CASE("a list that is too long isn't looked into") {
+TEST_CASE("a list that is too long isn't examined") {
   json list = json::array();
   for (int i = 0; i < 9'000; ++i) list.push_back(i);
   const json body = {{"app_name", "x"}, {"redirect_uris", list}};
@@ -134,7 +134,7 @@ TEST_CASE("a list that is too long isn't looked into") {
         Details{{"redirect_uris", {"must be an array of 1 to 10 items"}}});
 }
 
-TEST_CASE("the items that are wrong are named, the first twenty of them") {
+TEST_CASE("the first twenty wrong items are named") {
   CHECK(wrong("ScopeList", R"({"scopes": ["profile:read", 1, "points:read", null]})") ==
         Details{{"scopes.1", {"must be a string"}}, {"scopes.3", {"must be a string"}}});
   CHECK(wrong("BuyAdPackageRequest", R"({"campaign_id": "01936f5e-7c1a-7000-8000-00000000000a",
@@ -148,14 +148,14 @@ TEST_CASE("the items that are wrong are named, the first twenty of them") {
   CHECK(deployment(json{{"env_vars", variables}}.dump()).size() == max_reported_errors);
 }
 
-TEST_CASE("a name of any length is repeated by its beginning") {
+TEST_CASE("the message about a name of any length contains its beginning only") {
   const Details all = deployment(json{{"env_vars", {{std::string(1'000'000, 'a'), 1}}}}.dump());
   REQUIRE(all.size() == 1);
   CHECK(all.begin()->first.starts_with("env_vars.aaa"));
   CHECK(all.begin()->first.size() < 100);
 }
 
-TEST_CASE("a pattern holds for texts with more bytes than characters, too") {
+TEST_CASE("a pattern also applies to texts with more bytes than characters") {
   std::string name;
   for (int i = 0; i < 20; ++i) name += "ä";  // 40 bytes; a name has at most 32 characters
   CHECK(deployment(json{{"name", name}}.dump()).contains("name"));

@@ -1,4 +1,4 @@
-// Webhooks over the API: who may, what is shown, and what is refused.
+// Webhooks over the API: access, answers and refusals.
 #include "controller/domain/webhooks/webhooks.h"
 
 #include <catch2/catch.hpp>
@@ -43,14 +43,14 @@ TEST_CASE("a webhook's secret is shown once, and never stored as it is") {
   const auto stored = f.op.g.world.read([](db::Tx& tx) {
     auto rows = tx.query("SELECT secret_sealed FROM webhooks");
     rows.next();
-    return rows.text(0);
+    return rows.text("secret_sealed");
   });
   CHECK(stored.find(secret) == std::string::npos);
   CHECK(f.op.g.ask("DELETE", one, {f.jwt}).status == 200);
   CHECK(f.op.g.ask("DELETE", one, {f.jwt}).error() == "404 webhook_not_found");
 }
 
-TEST_CASE("a webhook gets a new secret, and keeps everything else") {
+TEST_CASE("rotating a webhook's secret keeps everything else") {
   Fixture f;
   json before = f.create().body["webhook"];
   const std::string one = f.path + "/" + before["id"].get<std::string>();
@@ -76,7 +76,7 @@ TEST_CASE("a webhook gets a new secret, and keeps everything else") {
   CHECK(attempt->secret == after["secret"]);
 }
 
-TEST_CASE("a test call leaves a delivery to look at") {
+TEST_CASE("a test call leaves a delivery that can be read") {
   Fixture f;
   const std::string one = f.path + "/" + f.create().body["webhook"]["id"].get<std::string>();
   const Answered test = f.op.g.ask("POST", one + "/test", {f.jwt});
@@ -87,7 +87,7 @@ TEST_CASE("a test call leaves a delivery to look at") {
   CHECK(f.op.g.ask("POST", one + "/test", {f.jwt}).error() == "409 invalid_state");
 }
 
-TEST_CASE("webhooks are the app's owner's alone, and say what they may be") {
+TEST_CASE("only the app's owner sees its webhooks, which are validated") {
   Fixture f;
   const accounts::User eve = f.op.g.world.verified_user("eve");
   CHECK(f.op.g.ask("GET", f.path, {bearer(f.op.g.world.jwt(eve))}).error() == "403 forbidden");

@@ -11,36 +11,38 @@
 
 namespace berth::api::test {
 
-// Far above what anything takes; a test that reaches it fails.
+// Far longer than anything takes. A test that waits this long fails.
 inline constexpr std::chrono::seconds patience{20};
 
 struct Answer {
-  int status = 0;                              // 0: the connection ended without an answer
-  std::map<std::string, std::string> headers;  // names in small letters
-  std::string body;                            // chunks are put together
+  int status = 0;                              // 0 if the connection ended without an answer
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;                            // chunks are joined
 };
 
 enum class Expect { body, no_body };
 
-// A client that sends exactly the bytes it is told to.
+// A client that sends exactly the bytes that a test gives it.
 class Wire {
  public:
-  // `from` is the address that it comes from: all of 127.0.0.0/8 is this machine.
+  // `from` is the address that the connection comes from; all of 127.0.0.0/8 belongs to this
+  // machine.
   explicit Wire(int port, const char* from = "127.0.0.1");
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  // False when the other side is gone.
+  // Returns false if the other side is gone.
   bool send(std::string_view text) const;
   Answer read(Expect expect = Expect::body);
   Answer ask(std::string_view text, Expect expect = Expect::body) {
     send(text);
     return read(expect);
   }
-  // Waits for the other side to close; false when it sent something else or nothing for long.
+  // Waits for the other side to close the connection. Returns false if it sent something else, or
+  // nothing for long.
   bool is_closed();
-  // What came so far contains `text`.
+  // Waits until what was received contains `text`.
   bool wait_for(std::string_view text);
   void stop_sending() const;
 
@@ -54,7 +56,7 @@ class Wire {
   std::string input_;
 };
 
-// A running server, shut down at the end.
+// A running server, which is shut down when this object is destroyed.
 class Running {
  public:
   Running(ServerOptions options, Handler handler)
@@ -80,10 +82,11 @@ class Running {
   std::thread thread_;
 };
 
-// Polls until it holds; false after a long time.
+// Repeats the check until it is true. Returns false after a long time.
 bool eventually(const std::function<bool()>& condition);
 
-// Answers with what arrived: "METHOD path?query body", a header field x-echo as it came.
+// Answers with what arrived: the body is "METHOD path?query body", and the header field x-echo is
+// copied.
 void echo(const Request& request, Response& response);
 
 inline std::string get(std::string_view path) {

@@ -14,7 +14,7 @@
 #include "tests/db/rows.h"
 #include "tests/temp_dir.h"
 
-// A data directory in use, archives of it, and places to restore them to.
+// A data directory in use, archives of it, and directories to restore them to.
 namespace berth::test {
 
 inline const std::string passphrase = "correct horse battery staple";
@@ -36,7 +36,7 @@ class ArchiveWorld {
       for (int i = 0; i < rows; ++i) put(tx, "row " + std::to_string(i), std::string(500, 'v'));
     });
   }
-  // A whole archive as text.
+  // Returns a whole archive as text.
   std::string archive() {
     const auto opening = sealed_file::new_file(passphrase);
     std::string text = opening.header;
@@ -60,7 +60,7 @@ class ArchiveWorld {
     return text.str();
   }
   std::filesystem::path target() const { return dir / "restored"; }
-  // Restores the text; "" where it works, else what it says.
+  // Restores the archive. Returns "" if that succeeds, and else the error's message.
   std::string restore(const std::string& text, const std::string& with = passphrase) const {
     try {
       backup::restore(write("archive", text), with, target(), silent);

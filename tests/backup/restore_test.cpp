@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t whole_chunk = sealed_file::chunk_bytes + sealed_file::tag_bytes;
 
-TEST_CASE("what is restored is what was there, keys and all") {
+TEST_CASE("a restore brings back everything, including the keys") {
   ArchiveWorld world;
   world.fill(1'000);
   REQUIRE(world.restore(world.archive()) == "");
@@ -26,7 +26,7 @@ TEST_CASE("what is restored is what was there, keys and all") {
     CHECK(fs::status(world.target() / name).permissions() ==
           (fs::perms::owner_read | fs::perms::owner_write));
   CHECK_FALSE(fs::exists(world.target() / partial_restore_name));
-  // A berthd can work there.
+  // Another berthd can work in the restored directory.
   const DataDir opened(world.target());
   CHECK(opened.keys().data == world.keys.data);
   db::Database database(opened.database_file(), world.clock);
@@ -41,12 +41,12 @@ TEST_CASE("the manifest says who made the archive and when") {
   CHECK(manifest.made_at > world.clock.now() - std::chrono::minutes(1));
 }
 
-TEST_CASE("a flipped bit anywhere: nothing is restored, nothing is left") {
+TEST_CASE("with a flipped bit anywhere, nothing is restored or left behind") {
   ArchiveWorld world;
   world.fill(200);
   const std::string good = world.archive();
   std::mt19937 random(std::random_device{}());
-  // Of each region alike: header, first chunk, the others.
+  // Chooses each region with the same probability: the header, the first chunk, the others.
   const size_t starts[] = {0, sealed_file::header_bytes, sealed_file::header_bytes + whole_chunk,
                            good.size()};
   for (size_t region = 0; region < 3; ++region)
@@ -62,7 +62,7 @@ TEST_CASE("a flipped bit anywhere: nothing is restored, nothing is left") {
     }
 }
 
-TEST_CASE("cut off at each chunk and around it: nothing is restored, nothing is left") {
+TEST_CASE("if the archive is cut off at or near any chunk, nothing is restored or left behind") {
   ArchiveWorld world;
   world.fill(100);
   const std::string good = world.archive();
@@ -82,30 +82,30 @@ TEST_CASE("the wrong passphrase restores nothing and says so") {
   CHECK_FALSE(fs::exists(world.target()));
 }
 
-TEST_CASE("a directory that holds something is refused and stays as it is") {
+TEST_CASE("a directory with contents is refused and stays as it is") {
   ArchiveWorld world;
   const std::string archive = world.archive();
   fs::create_directory(world.target());
   world.write("restored/notes.txt", "mine");
-  CHECK_THAT(world.restore(archive), Contains("isn't empty (notes.txt)"));
+  CHECK_THAT(world.restore(archive), Contains("contains files (notes.txt)"));
   CHECK(world.read(world.target() / "notes.txt") == "mine");
   CHECK_FALSE(fs::exists(world.target() / "lock"));
   fs::remove(world.target() / "notes.txt");
-  fs::create_directory(world.target() / "lost+found");  // of a new disk
+  fs::create_directory(world.target() / "lost+found");  // as on a new disk
   CHECK(world.restore(archive) == "");
-  CHECK_THAT(world.restore(archive), Contains("isn't empty"));
+  CHECK_THAT(world.restore(archive), Contains("contains files"));
   CHECK_THROWS_AS(backup::restore(world.dir / "archive", passphrase, world.data.path(), silent),
                   DataDirError);
 }
 
-TEST_CASE("a directory that a berthd just begins to use is refused") {
+TEST_CASE("a directory that a berthd is just beginning to use is refused") {
   ArchiveWorld world;
   const std::string archive = world.archive();
   const DirLock somebody(world.target());
   CHECK_THAT(world.restore(archive), Contains("another berthd uses"));
 }
 
-TEST_CASE("a database of a newer berthd is refused, naming what isn't known") {
+TEST_CASE("a database of a newer berthd is refused, and its unknown migration is named") {
   ArchiveWorld world;
   world.database->write([](db::Tx& tx) {
     tx.execute("INSERT INTO schema_migrations VALUES ('9999_future.sql', 'x', 0)");
@@ -114,8 +114,8 @@ TEST_CASE("a database of a newer berthd is refused, naming what isn't known") {
   CHECK_FALSE(fs::exists(world.target()));
 }
 
-// What a kill leaves at each point of a restore: berthd doesn't start on it, and the next restore
-// makes it whole.
+// For what a kill leaves at each point of a restore: berthd refuses to start, and the next restore
+// completes it.
 TEST_CASE("after a restore that was killed, berthd refuses and the next restore works") {
   ArchiveWorld world;
   world.fill(10);
@@ -146,7 +146,7 @@ TEST_CASE("after a restore that was killed, berthd refuses and the next restore 
   CHECK(world.restored_rows() == world.database->read(all));
 }
 
-TEST_CASE("a restore that was killed after its last move is whole") {
+TEST_CASE("a restore that was killed after its last move is complete") {
   ArchiveWorld world;
   REQUIRE(world.restore(world.archive()) == "");
   fs::create_directories(world.target() / partial_restore_name);
@@ -155,13 +155,14 @@ TEST_CASE("a restore that was killed after its last move is whole") {
   CHECK_FALSE(fs::exists(world.target() / partial_restore_name));
 }
 
-TEST_CASE("one archive at a time, and the place is free again whatever becomes of the first") {
+TEST_CASE("only one archive is made at a time, and the next is possible however the first ends") {
   ArchiveWorld world;
   const std::string key(sealed_file::key_bytes, 'k');
   {
     const auto first = world.maker.begin(key);
     CHECK_THROWS_AS(world.maker.begin(key), Error);
-    CHECK_FALSE(fs::exists(world.data.path() / database_copy_name));  // it has no name any more
+    // The copy has no name any more.
+    CHECK_FALSE(fs::exists(world.data.path() / database_copy_name));
   }
   CHECK_NOTHROW(world.maker.begin(key));
   world.maker.stop();

@@ -15,7 +15,7 @@ bool is_in(const std::string& range, const std::string& address) {
   return contains(parse_address_range(range).value(), reinterpret_cast<const sockaddr&>(storage));
 }
 
-TEST_CASE("a range has the addresses that begin as it does") {
+TEST_CASE("a range contains the addresses with its leading bits") {
   CHECK(is_in("203.0.112.0/20", "203.0.112.0"));
   CHECK(is_in("203.0.112.0/20", "203.0.127.255"));
   CHECK_FALSE(is_in("203.0.112.0/20", "203.0.111.255"));
@@ -33,7 +33,7 @@ TEST_CASE("a range of one family has no address of the other") {
   CHECK_FALSE(is_in("::/0", "0.0.0.1"));
 }
 
-TEST_CASE("what is no range isn't taken for one") {
+TEST_CASE("what isn't a range is refused") {
   for (const char* text : {"", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8x",
                            "10.0.0/8", "example.org/8", "::/129", "1::2::3", "10.0.0.0/8/8",
                            " ::", "::ffff:10.0.0.0/95", "::ffff:10.0.0.0/129"}) {
@@ -42,7 +42,7 @@ TEST_CASE("what is no range isn't taken for one") {
   }
 }
 
-TEST_CASE("an address is read in its own form alone") {
+TEST_CASE("an address has only its own notation") {
   CHECK(to_string(parse_ip_address("192.0.2.1").value()) == "192.0.2.1");
   CHECK(to_string(parse_ip_address("2001:DB8:0:0::1").value()) == "2001:db8::1");
   CHECK(to_string(parse_ip_address("::ffff:192.0.2.1").value()) == "192.0.2.1");
@@ -56,7 +56,7 @@ TEST_CASE("an address is read in its own form alone") {
   }
 }
 
-TEST_CASE("a range of IPv4 that is written as IPv6 has the IPv4 addresses") {
+TEST_CASE("an IPv4 range in the notation of IPv6 contains the IPv4 addresses") {
   const auto range = parse_address_range("::ffff:10.0.0.0/104").value();
   CHECK(contains(range, parse_ip_address("10.255.0.1").value()));
   CHECK(contains(range, parse_ip_address("::ffff:10.1.0.1").value()));

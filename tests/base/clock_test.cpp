@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 constexpr std::int64_t year_zero = -62'167'219'200'000;         // 0000-01-01T00:00:00.000Z
 constexpr std::int64_t end_of_year_9999 = 253'402'300'799'999;  // 9999-12-31T23:59:59.999Z
 
-TEST_CASE("a clock that stands moves only when it is told to, and never back") {
+TEST_CASE("a standing clock moves only when it is advanced, and never back") {
   Clock clock = Clock::standing_at(from_millis(1'000));
   CHECK(clock.now() == from_millis(1'000));
   clock.advance(2s);
@@ -22,7 +22,7 @@ TEST_CASE("a clock that stands moves only when it is told to, and never back") {
   CHECK(clock.now() == from_millis(3'000));
 }
 
-TEST_CASE("a clock that runs is with the machine's clock, or ahead of it") {
+TEST_CASE("a running clock shows the machine's time, or a time ahead of it") {
   Clock clock;
   const auto before = std::chrono::floor<Duration>(std::chrono::system_clock::now());
   const Instant now = clock.now();
@@ -75,7 +75,7 @@ TEST_CASE("the other forms of RFC 3339 are read") {
   CHECK(parse_iso8601("2024-02-29T00:00:00Z").has_value());
 }
 
-TEST_CASE("an offset can't lead out of the years that can be written") {
+TEST_CASE("an offset can't lead out of the range of years") {
   CHECK(parse_iso8601("9999-12-31T23:59:59.999Z").has_value());
   CHECK(parse_iso8601("0000-01-01T00:00:00Z").has_value());
   CHECK(!parse_iso8601("9999-12-31T23:59:59-00:01"));
@@ -83,7 +83,7 @@ TEST_CASE("an offset can't lead out of the years that can be written") {
   CHECK(!parse_iso8601("0000-01-01T00:00:00+00:01"));
 }
 
-TEST_CASE("what is no instant is refused") {
+TEST_CASE("what isn't an instant is refused") {
   for (const char* text : {"",
                            "2026",
                            "2026-01-31",

@@ -11,7 +11,7 @@ using namespace berth;
 
 const std::string key(32, 'k');
 
-// Any bytes, NUL among them.
+// Generates any bytes, including NUL.
 rc::Gen<std::string> bytes() { return rc::gen::container<std::string>(rc::gen::arbitrary<char>()); }
 
 TEST_CASE("hashes are those of the standards") {
@@ -45,7 +45,7 @@ TEST_CASE("base64 reads back what it wrote") {
   }));
 }
 
-TEST_CASE("what is no strict base64 is refused") {
+TEST_CASE("what isn't strict base64 is refused") {
   for (const char* text : {"Z", "Zg", "Zg=", "Zg===", "====", "=AAA", "Z===", "Zm=v", "Zm9v\n",
                            " Zm9", "    Zm9v", "Zm9vZm9v    ", "Zm-_", "Zm9*", "Zh==", "Zm9="}) {
     INFO('"' << text << '"');

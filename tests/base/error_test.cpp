@@ -22,8 +22,9 @@ TEST_CASE("each code has one row, with a status of HTTP and a sentence") {
   }
 }
 
-// A consumed refresh token is invalid_grant with 401; every other name stands for one status.
-TEST_CASE("names are unique, but for invalid_grant") {
+// A consumed refresh token gives invalid_grant with the status 401. Every other name has one
+// status.
+TEST_CASE("names are unique, except for invalid_grant") {
   std::map<std::string_view, int> rows;
   for (const CodeInfo& row : all_codes()) ++rows[row.name];
   for (const auto& [name, count] : rows) {

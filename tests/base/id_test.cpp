@@ -28,6 +28,17 @@ TEST_CASE("ids sort by the time that they were made") {
   }));
 }
 
+TEST_CASE("ids that a thread makes in one millisecond sort in their order") {
+  const Instant now = from_millis(end_of_48_bits / 3);
+  std::string last = new_uuid(now);
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string next = new_uuid(now);
+    REQUIRE(last < next);
+    REQUIRE(is_uuid(next));
+    last = next;
+  }
+}
+
 TEST_CASE("ids made in one millisecond by several threads are all different") {
   constexpr int threads = 4, each = 500;
   std::vector<std::vector<std::string>> made(threads);
@@ -43,7 +54,7 @@ TEST_CASE("ids made in one millisecond by several threads are all different") {
   CHECK(all.size() == size_t(threads * each));
 }
 
-TEST_CASE("is_uuid takes both cases and nothing else") {
+TEST_CASE("is_uuid accepts both cases and nothing else") {
   CHECK(is_uuid("01936f5e-7c1a-7000-8000-000000000001"));
   CHECK(is_uuid("01936F5E-7C1A-7000-8000-00000000000A"));
   for (const char* text :

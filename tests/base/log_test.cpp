@@ -17,7 +17,7 @@ namespace {
 using namespace berth;
 using nlohmann::json;
 
-// What `work` writes to stderr.
+// Returns the lines that `work` writes to stderr.
 std::vector<std::string> lines_of(const std::function<void()>& work) {
   std::FILE* file = std::tmpfile();
   REQUIRE(file != nullptr);
@@ -79,7 +79,7 @@ TEST_CASE("nothing that is logged can end the line or the object") {
   }
 }
 
-TEST_CASE("what is long is cut, in whole characters") {
+TEST_CASE("long texts are cut between characters") {
   for (const auto format : {log::Format::json, log::Format::text}) {
     log::setup(format, log::Level::info);
     std::string text(log::max_field_bytes - 1, 'x');
@@ -96,7 +96,7 @@ TEST_CASE("what is long is cut, in whole characters") {
   }
 }
 
-TEST_CASE("lines of several threads don't mix") {
+TEST_CASE("lines of several threads aren't mixed") {
   log::setup(log::Format::json, log::Level::info);
   constexpr int threads = 4, each = 50;
   const auto lines = lines_of([] {

@@ -20,7 +20,7 @@ MailText mail() {
           .date = *parse_iso8601("2026-01-31T12:34:56Z")};
 }
 
-// The fields of the head, unfolded (RFC 5322, section 2.2.3).
+// Returns the fields of the head, unfolded (RFC 5322, section 2.2.3).
 std::vector<std::string> fields(const std::string& text) {
   std::vector<std::string> result;
   size_t at = 0;
@@ -42,7 +42,7 @@ std::string field(const std::string& text, const std::string& name) {
   return "";
 }
 
-// Encoded words read back (RFC 2047, section 6.2): blanks between two of them don't count.
+// Decodes encoded words (RFC 2047, section 6.2); blanks between two of them are dropped.
 std::string decoded(const std::string& text) {
   constexpr std::string_view start = "=?UTF-8?B?";
   if (!text.starts_with(start)) return text;
@@ -71,7 +71,7 @@ std::string unquoted(const std::string& text) {
   return result;
 }
 
-TEST_CASE("a mail has the fields that it needs, each once") {
+TEST_CASE("a mail has the fields that it needs, each of them once") {
   const std::string text = compose(mail());
   CHECK(fields(text) == std::vector<std::string>{
                             "Date: Sat, 31 Jan 2026 12:34:56 +0000",
@@ -83,7 +83,7 @@ TEST_CASE("a mail has the fields that it needs, each once") {
   CHECK(body_of(text) == "Line one\r\nLine two\r\n");
 }
 
-TEST_CASE("subjects and names of any letters survive, on short lines") {
+TEST_CASE("subjects and names with any letters are preserved, on short lines") {
   rc::check([] {
     const auto part = rc::gen::elementOf(std::vector<std::string>{
         "a", " ", "ü", "€", "😀", "=?", "?=", "Wort", "_", "\"", "\\", "(", "漢字"});
@@ -116,7 +116,7 @@ TEST_CASE("a word is never cut within a letter") {
   }
 }
 
-TEST_CASE("a body of any text survives, in lines of at most 76 characters") {
+TEST_CASE("a body with any text is preserved, in lines of at most 76 characters") {
   rc::check([] {
     std::string body;
     const auto part = rc::gen::elementOf(
@@ -139,7 +139,7 @@ TEST_CASE("a body of any text survives, in lines of at most 76 characters") {
   });
 }
 
-TEST_CASE("nothing in a field starts another one") {
+TEST_CASE("the contents of a field can't begin another field") {
   const auto refused = [](const std::function<void(MailText&)>& change) {
     MailText sent = mail();
     change(sent);
@@ -162,7 +162,7 @@ TEST_CASE("nothing in a field starts another one") {
     CHECK(refused([&](MailText& m) { m.to = bad; }));
 }
 
-TEST_CASE("mailboxes are read as people write them") {
+TEST_CASE("mailboxes are parsed as people write them") {
   const auto read = [](const char* text) {
     const auto found = parse_mailbox(text);
     return found ? found->name + "|" + found->address : "none";
@@ -186,12 +186,12 @@ TEST_CASE("names are quoted where that is needed") {
   CHECK(field(compose(sent), "From") == "<no-reply@berth.example>");
 }
 
-TEST_CASE("a domain is sent as the DNS has it") {
+TEST_CASE("a domain is sent in the DNS's form") {
   CHECK(with_ascii_domain("ann@bücher.example") == "ann@xn--bcher-kva.example");
   CHECK(with_ascii_domain("zoë@BÜCHER.example") == "zoë@xn--bcher-kva.example");
   CHECK(with_ascii_domain("zoë@example.org") == "zoë@example.org");
   CHECK(with_ascii_domain("Ada@Example.org") == "Ada@Example.org");
-  // What has no such form stays as it is.
+  // Addresses without such a form stay unchanged.
   for (const std::string& odd :
        {std::string("ann@bü cher.example"), "ann@" + std::string(250, 'a') + "ü",
         std::string("ann"), std::string()})

@@ -12,7 +12,7 @@ namespace {
 
 using namespace berth;
 
-TEST_CASE("a password matches its own hash alone") {
+TEST_CASE("a password matches only its own hash") {
   PasswordHasher hasher;
   const std::string stored = hasher.hash("correct horse");
   CHECK(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
@@ -28,13 +28,13 @@ TEST_CASE("hashes are salted") {
   CHECK(hasher.hash("same") != hasher.hash("same"));
 }
 
-TEST_CASE(
-    "with everything busy and nobody allowed to wait, the next one is refused as unavailable") {
+TEST_CASE("if all workers are busy and nobody may wait, the next call is refused as unavailable") {
   PasswordHasher hasher(1, 0);
   constexpr int threads = 4;
   std::latch start(threads);
   std::atomic<int> done = 0, refused = 0, wrong = 0;
-  // Hashing at full speed until somebody was refused: that two meet at one place is then sure.
+  // Hashes at full speed until somebody was refused, which proves that two calls ran at the same
+  // time.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   {
     std::vector<std::jthread> running;
@@ -51,10 +51,10 @@ TEST_CASE(
   }
   CHECK(refused > 0);
   CHECK(wrong == 0);
-  CHECK_NOTHROW(hasher.hash("password"));  // its place is free again
+  CHECK_NOTHROW(hasher.hash("password"));  // the slot is free again
 }
 
-TEST_CASE("those that may wait get their turn") {
+TEST_CASE("callers that may wait get their turn") {
   constexpr int threads = 6;
   PasswordHasher hasher(2, threads);
   std::atomic<int> right = 0;

@@ -14,7 +14,7 @@ using namespace berth::sealed_file;
 constexpr size_t whole_chunk = chunk_bytes + tag_bytes;
 const std::string key(key_bytes, 'k');
 
-// Written in pieces of this size.
+// Encrypts the text in pieces of this size.
 std::string seal_all(const std::string& plain, size_t piece) {
   std::string sealed;
   Sealer sealer(key, [&](std::string_view bytes) { sealed += bytes; });
@@ -33,7 +33,7 @@ std::string open_all(const std::string& sealed, size_t piece, const std::string&
   return plain;
 }
 
-// Bytes that differ from chunk to chunk.
+// Returns bytes that differ from chunk to chunk.
 std::string sample(size_t size) {
   std::string text(size, '\0');
   for (size_t i = 0; i < size; ++i) text[i] = char(i * 31 + i / chunk_bytes * 7 + i / 251);
@@ -49,7 +49,7 @@ bool opens(const std::string& sealed) {
   }
 }
 
-// Sizes around the ends of chunks, where the mistakes are.
+// Generates sizes near the ends of chunks, where mistakes are likely.
 rc::Gen<size_t> sizes() {
   return rc::gen::map(rc::gen::pair(rc::gen::inRange<size_t>(0, 4), rc::gen::inRange(-3, 4)),
                       [](const std::pair<size_t, int>& size) {
@@ -58,7 +58,7 @@ rc::Gen<size_t> sizes() {
                       });
 }
 
-TEST_CASE("what is sealed opens again, whatever its size and the pieces that it comes in") {
+TEST_CASE("what is sealed can be opened, whatever its size and pieces") {
   rc::check([] {
     const std::string plain = sample(*sizes());
     const size_t piece = *rc::gen::inRange<size_t>(1, 3 * chunk_bytes);
@@ -68,7 +68,7 @@ TEST_CASE("what is sealed opens again, whatever its size and the pieces that it 
   });
 }
 
-TEST_CASE("a flipped bit anywhere doesn't open, and nothing of its chunk is handed on") {
+TEST_CASE("a chunk with a flipped bit can't be opened, and nothing of it is passed on") {
   rc::check([] {
     const std::string plain = sample(*sizes());
     std::string sealed = seal_all(plain, chunk_bytes);
@@ -85,14 +85,14 @@ TEST_CASE("a flipped bit anywhere doesn't open, and nothing of its chunk is hand
   });
 }
 
-TEST_CASE("a file that was cut off doesn't open, wherever it was") {
+TEST_CASE("a file that was cut off anywhere can't be opened") {
   rc::check([] {
     const std::string sealed = seal_all(sample(*sizes()), chunk_bytes);
     RC_ASSERT(!opens(sealed.substr(0, *rc::gen::inRange<size_t>(0, sealed.size()))));
   });
 }
 
-TEST_CASE("at the end of a chunk, a cut is called one") {
+TEST_CASE("a cut at the end of a chunk is reported as one") {
   const std::string sealed = seal_all(sample(3 * chunk_bytes + 5), chunk_bytes);
   for (size_t chunks = 0; chunks <= 3; ++chunks) {
     INFO(chunks);
@@ -101,7 +101,7 @@ TEST_CASE("at the end of a chunk, a cut is called one") {
   }
 }
 
-TEST_CASE("chunks that are swapped, doubled, missing or put behind the end don't open") {
+TEST_CASE("swapped, duplicated, missing or appended chunks can't be opened") {
   const std::string sealed = seal_all(sample(3 * chunk_bytes + 5), chunk_bytes);
   const std::string a = sealed.substr(0, whole_chunk), b = sealed.substr(whole_chunk, whole_chunk),
                     c = sealed.substr(2 * whole_chunk, whole_chunk),
@@ -128,25 +128,25 @@ TEST_CASE("the same text is another file each time") {
   CHECK(looks_sealed(first.header));
 }
 
-TEST_CASE("a header gives its key to the passphrase that made it, and to no other") {
+TEST_CASE("a header yields its key only for the passphrase that made it") {
   const Opening file = new_file("correct horse");
   CHECK(key_of("correct horse", file.header) == file.key);
   CHECK_THROWS_AS(key_of("correct horsf", file.header), WrongPassphrase);
   CHECK_THROWS_AS(key_of("", file.header), WrongPassphrase);
 }
 
-TEST_CASE("a damaged header is refused before it costs anything") {
+TEST_CASE("a damaged header is refused before anything expensive is done") {
   const Opening file = new_file("correct horse");
   CHECK_THROWS_AS(key_of("correct horse", file.header.substr(0, 75)), Damaged);
   CHECK_THROWS_AS(key_of("correct horse", "SQLite format 3"), Damaged);
   CHECK_THROWS_AS(key_of("correct horse", ""), Damaged);
-  // Numbers that ask for more memory, passes and lanes than any file of ours.
+  // Numbers that demand more memory, passes or lanes than berth's files have.
   for (const size_t at : {16, 20, 24}) {
     std::string header = file.header;
     header[at] = 1;
     CHECK_THROWS_WITH(key_of("correct horse", header), "the archive's header is damaged");
   }
-  // No memory, no passes, no lanes.
+  // No memory, no passes, or no lanes.
   for (const size_t at : {17, 23, 27}) {
     std::string header = file.header;
     header[at] = 0;

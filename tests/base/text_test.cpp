@@ -23,7 +23,7 @@ TEST_CASE("a text is cut between characters") {
   CHECK(cut("🌱", 3) == "");
 }
 
-TEST_CASE("a cut text is the start of it and as long as may be") {
+TEST_CASE("a cut text is the longest allowed beginning") {
   CHECK(rc::check([] {
     const auto letters = *rc::gen::container<std::vector<std::string>>(
         rc::gen::element<std::string>("a", "ß", "€", "🌱"));
@@ -34,7 +34,7 @@ TEST_CASE("a cut text is the start of it and as long as may be") {
     RC_ASSERT(text.starts_with(kept));
     RC_ASSERT(kept.size() <= most);
     RC_ASSERT(kept.size() == text.size() || kept.size() + 4 > most);
-    // Whole characters: as many lead bytes as its bytes announce.
+    // The text is cut between characters, so the characters of both parts add up.
     RC_ASSERT(characters(kept) + characters(text.substr(kept.size())) == characters(text));
     RC_ASSERT(kept.size() == text.size() ||
               (static_cast<unsigned char>(text[kept.size()]) & 0xc0) != 0x80);

@@ -109,7 +109,7 @@ TEST_CASE("hosts that no URL may name") {
   }
 }
 
-TEST_CASE("what is no URL with a host") {
+TEST_CASE("what isn't a URL with a host is refused") {
   for (const char* text : {"", "e.com", "//e.com", "https:", "https:e.com", "https:/e.com",
                            "https:///e.com", "https:////e.com", "://e.com",
 
@@ -121,7 +121,7 @@ TEST_CASE("what is no URL with a host") {
   }
 }
 
-TEST_CASE("what looks like another user or host is read as everybody reads it") {
+TEST_CASE("a URL that seems to have another user or host is parsed as everybody parses it") {
   const Url user = parse_url("http://127.0.0.1:80@evil.example/").value();
   CHECK(user.host == "evil.example");
   CHECK(user.has_user());
@@ -130,7 +130,7 @@ TEST_CASE("what looks like another user or host is read as everybody reads it") 
   CHECK(parse_url("https://e.com#@f.com").value().host == "e.com");
 }
 
-TEST_CASE("names of hosts") {
+TEST_CASE("host names") {
   for (const char* name : {"a", "localhost", "a.b", "1.a", "a1", "xn--a"})
     CHECK(is_host_name(name));
   for (const char* name : {"", ".", "a.", ".a", "a..b", "A", "a_b", "1", "1.2", "a.1", "a.0x1", "-",
@@ -140,7 +140,7 @@ TEST_CASE("names of hosts") {
   }
 }
 
-TEST_CASE("what stays on this machine") {
+TEST_CASE("hosts that stay on this machine") {
   for (const char* host : {"localhost", "LOCALHOST", "registry.localhost", "127.0.0.1",
                            "127.255.0.9", "::1", "[::1]"}) {
     INFO(host);
@@ -154,11 +154,20 @@ TEST_CASE("what stays on this machine") {
   }
 }
 
-TEST_CASE("percent-encoding leaves nothing that could end a parameter, a URL or a header") {
+TEST_CASE("percent-encoded text can't end a parameter, a URL or a header") {
   CHECK(percent_encode("aZ09-._~") == "aZ09-._~");
   CHECK(percent_encode("a b&c=d/?#%\r\n") == "a%20b%26c%3Dd%2F%3F%23%25%0D%0A");
   CHECK(percent_encode("\u00fc") == "%C3%BC");
   CHECK(percent_encode(std::string(1, '\0')) == "%00");
+}
+
+TEST_CASE("percent-decoding undoes encoding and refuses what isn't encoded") {
+  CHECK(percent_decode("a%2Fb+c", Plus::is_plus) == "a/b+c");
+  CHECK(percent_decode("a%2fb+c", Plus::is_blank) == "a/b c");
+  CHECK(percent_decode("%00", Plus::is_plus) == std::string(1, '\0'));
+  for (const std::string broken : {"%", "%4", "%4g", "a%", "%%41"}) {
+    CHECK_FALSE(percent_decode(broken, Plus::is_plus));
+  }
 }
 
 }  // namespace

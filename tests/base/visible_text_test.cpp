@@ -5,7 +5,7 @@
 
 using namespace berth;
 
-TEST_CASE("a text is blank where nobody sees anything of it") {
+TEST_CASE("a text is blank if nothing in it is visible") {
   for (const std::string text : {"", " ", "\t\n", "\u00a0\u3000", "\u200b\u2060 \ufeff", "\u3164",
                                  "\u00ad", "\u200e\u202c", "\u2028", "\ufe0f"})
     CHECK(is_blank(text));
@@ -24,7 +24,7 @@ TEST_CASE("control characters and overrides of direction") {
     CHECK_FALSE(has_controls(text, Lines::several));
     CHECK(has_controls(text, Lines::one));
   }
-  // Marks and isolates are what texts of two directions are written with.
+  // Texts that mix both directions contain direction marks and isolates.
   for (const std::string text :
        {"", "hello", "שלום\u200f", "\u2067مرحبا\u2069", "👩\u200d💻", "\xff"})
     CHECK_FALSE(has_controls(text, Lines::one));

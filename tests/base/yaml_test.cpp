@@ -36,7 +36,7 @@ TEST_CASE("plain scalars get the types of the core schema") {
   }
 }
 
-TEST_CASE("what only looks like a number or a word stays text") {
+TEST_CASE("what only resembles a number or a word stays text") {
   for (const char* text :
        {"yes",        "on",   "tRUE", "1.2.3",        "1-2", "+-1", "0x",    "0xg",
         "0o8",        "0x-1", "1e",   "e3",           "+",   ".",   "1_000", "12:30:45",
@@ -61,7 +61,7 @@ TEST_CASE("lists and mappings nest, and anchors are followed") {
   CHECK(got == json::parse(R"({"a": [1, {"b": "two"}], "c": ["x"], "d": ["x"], "1": "one"})"));
 }
 
-TEST_CASE("a mapping that is merged in gives what doesn't stand there already") {
+TEST_CASE("a merged mapping only adds keys that aren't there") {
   const json got = parse_yaml("base: &base {a: 1, b: 2}\nx:\n  b: 3\n  <<: *base\n", "test");
   CHECK(got.at("x") == json{{"a", 1}, {"b", 3}});
 }
@@ -71,13 +71,13 @@ TEST_CASE("of several mappings that are merged in, the earlier one takes precede
   CHECK(got["x"] == json{{"k", 1}, {"l", 3}});
 }
 
-TEST_CASE("a merge key that leads to no mapping is refused with its source and line") {
+TEST_CASE("a merge key that doesn't refer to a mapping is refused with its source and line") {
   for (const char* value : {"1", "text", "[1, 2]", "[{a: 1}, 2]"})
     CHECK_THROWS_WITH(parse_yaml("x:\n  <<: " + std::string(value) + "\n", "test"),
                       Catch::StartsWith("test: ") && Catch::Contains("line 2"));
 }
 
-TEST_CASE("what is merged in has to be a mapping, and a key a text") {
+TEST_CASE("merged values must be mappings, and keys must be text") {
   for (const char* text : {"<<: 1", "<<: [1]", "{<<: }", "a: &a x\n<<: *a",
                            "{<<: {a: 1}, <<: {b: 2}}", "? [a, b]\n: c", "{a: 1}: 2", "~: 1"}) {
     INFO(text);
@@ -85,7 +85,7 @@ TEST_CASE("what is merged in has to be a mapping, and a key a text") {
   }
 }
 
-TEST_CASE("of several documents the first counts, and an empty one is null") {
+TEST_CASE("the first of several documents counts, and an empty one is null") {
   CHECK(parse_yaml("a: 1\n---\na: 2\n", "test") == json{{"a", 1}});
   CHECK(parse_yaml("", "test").is_null());
 }
@@ -95,17 +95,17 @@ TEST_CASE("several documents are counted") {
   CHECK(yaml_documents("---\na: 1\n---\nb: 1\n", "test") == 2);
 }
 
-TEST_CASE("counting documents ends, whatever the text is") {
+TEST_CASE("counting documents ends for every text") {
   CHECK_THROWS_AS(yaml_documents(", [", "test"), std::runtime_error);
   CHECK_THROWS_AS(yaml_documents(", [\x01\n\xfb\xfa", "test"), std::runtime_error);
 }
 
-TEST_CASE("a key that is there twice is refused") {
+TEST_CASE("a key that occurs twice is refused") {
   CHECK_THROWS_WITH(parse_yaml("a: 1\nb: {c: 1, c: 2}\n", "test"),
-                    Catch::Contains("line 2") && Catch::Contains("c is there twice"));
+                    Catch::Contains("line 2") && Catch::Contains("c occurs twice"));
 }
 
-TEST_CASE("aliases can't make a text endless") {
+TEST_CASE("aliases can't make a document endless") {
   CHECK_THROWS_AS(parse_yaml("&a {b: *a}", "test"), std::runtime_error);
   std::string bomb = "a0: &a0 [x]\n";
   for (int i = 1; i < 30; ++i) {
@@ -116,7 +116,7 @@ TEST_CASE("aliases can't make a text endless") {
   CHECK_THROWS_AS(parse_yaml(bomb, "test"), std::runtime_error);
 }
 
-TEST_CASE("scalars stay as they were written, where texts are wanted") {
+TEST_CASE("scalars stay as they were written if texts are wanted") {
   const json got = parse_yaml("[1.10, 0x1F, 017, 1e3, True, +5, '1', 12345678901234567890123, ~]",
                               "test", Scalars::texts);
   CHECK(got ==

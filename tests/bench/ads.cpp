@@ -1,4 +1,5 @@
-// The choice of a campaign alone, in memory: nanoseconds of one, with as many campaigns as asked.
+// Measures the choice of a campaign in memory: nanoseconds for one choice, with the given number of
+// campaigns.
 //
 // usage: bench_ads CAMPAIGNS SECONDS
 #include <cstdio>
@@ -12,9 +13,9 @@ using namespace berth;
 using namespace berth::ads;
 
 constexpr int geographies = 50;
-constexpr int looked_at_once = 1'000;  // choices between two looks at the time
+constexpr int looked_at_once = 1'000;  // choices between two readings of the clock
 
-// Half of them are for everybody, half for one geography each; a third has an end.
+// Half of the campaigns are for everybody, the others for one geography each; a third has an end.
 Choice::Campaign campaign(int i, Instant now) {
   Choice::Campaign one = {.id = "campaign " + std::to_string(i),
                           .owner_id = "owner " + std::to_string(i % 1'000),

@@ -1,10 +1,10 @@
 // A bare client of the Kubernetes API: applies the objects that berth makes for a number of
-// deployments, and waits until they run. What berthd adds to it can be told by tests/kube/scale.
+// deployments, and waits until they run. tests/kube/scale compares berthd with it.
 //
 // usage: bench_apply SERVER CA CERTIFICATE KEY INSTANCE IMAGE APPS EACH CONNECTIONS
-// SERVER: https://HOST:PORT; the next three: PEM files. Makes EACH deployments for each of APPS
-// apps, in namespaces that carry INSTANCE as their label. Prints a line of JSON: seconds until
-// everything was applied and until everything ran, requests by method, and bytes sent.
+// SERVER is https://HOST:PORT; CA, CERTIFICATE and KEY are PEM files. Creates EACH deployments for
+// each of APPS apps, in namespaces with INSTANCE as their label. Prints a line of JSON: the seconds
+// until everything was applied and until everything ran, requests by method, and bytes sent.
 #include <curl/curl.h>
 
 #include <array>
@@ -26,7 +26,8 @@ namespace {
 using berth::manifests::Object;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int memory_mb = 64, cpu_millicores = 200;  // of the tier that the script gives berthd
+// Of the tier that the script configures for berthd.
+constexpr int memory_mb = 64, cpu_millicores = 200;
 constexpr std::chrono::minutes patience{15};
 constexpr std::chrono::minutes request_limit{1};
 constexpr long too_many_requests = 429, conflict = 409;
@@ -63,7 +64,7 @@ std::string path_of(const Object& object) {
   throw std::logic_error("no path is known for " + object.dump());
 }
 
-// One kept connection.
+// A connection that is kept open.
 class Connection {
  public:
   explicit Connection(const Server& server) : server_(server), easy_(curl_easy_init()) {
@@ -85,7 +86,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // The status; the body is in `answer`.
+  // Returns the status. The body is in `answer`.
   long patch(const std::string& path, const std::string& body) {
     curl_easy_setopt(easy_, CURLOPT_TIMEOUT, long{std::chrono::seconds(request_limit).count()});
     curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, "PATCH");
@@ -144,7 +145,8 @@ class Connection {
 };
 
 struct Work {
-  std::vector<std::vector<Object>> tenants, deployments;  // those of one entry in their order
+  // Objects of one entry are in the order of application.
+  std::vector<std::vector<Object>> tenants, deployments;
 };
 
 Work work_for(const std::string& instance, const std::string& image, int apps, int each) {
@@ -163,8 +165,8 @@ Work work_for(const std::string& instance, const std::string& image, int apps, i
       wish.deployment.id = berth::new_uuid(clock.now());
       wish.deployment.app_id = app;
       wish.deployment.name = "bare-" + std::to_string(i) + "-" + std::to_string(j);
-      wish.deployment.image = image;
-      wish.deployment.port = berth::deployments::default_port;
+      wish.deployment.container.image = image;
+      wish.deployment.container.port = berth::deployments::default_port;
       wish.deployment.memory_limit_mb = memory_mb;
       wish.deployment.cpu_limit_millicores = cpu_millicores;
       work.deployments.push_back(berth::manifests::of_deployment(wish, settings));
@@ -190,7 +192,7 @@ class Bench {
       });
   }
 
-  // Until so many Deployments have a ready pod.
+  // Waits until this many Deployments have a ready pod.
   void wait_for(size_t count, const std::string& instance) {
     std::unordered_set<std::string> ready;
     Connection watcher(server_);
@@ -201,7 +203,7 @@ class Bench {
         ready.insert(object.at("metadata").at("name").get<std::string>());
       return ready.size() < count;
     };
-    // Without a version it begins with all that there is.
+    // Without a version, the watch begins with all existing objects.
     watcher.stream(
         "/apis/apps/v1/deployments?watch=true&labelSelector=berth%2Finstance%3D" + instance, take);
     if (ready.size() < count) throw std::runtime_error("the watch ended too soon");

@@ -1,10 +1,10 @@
-// Measures the chat: members of one channel who follow it over server-sent events while some of
-// them write; see the script `chat`.
+// Measures the chat: members of one channel follow it over server-sent events while some of them
+// write; see the script `chat`.
 //
 // usage: bench_chat BERTHD DIRECTORY MEMBERS RATE SECONDS
 //
-// Accounts, sessions and memberships are written into the database before berthd starts; what is
-// measured goes over HTTP.
+// Accounts, sessions and memberships are written into the database before berthd starts; everything
+// that is measured goes over HTTP.
 #include "controller/domain/social/chat.h"
 
 #include <arpa/inet.h>
@@ -52,7 +52,7 @@ struct Plan {
   fs::path berthd;
   fs::path directory;
   int members = 1'000;
-  int rate = 50;  // messages a second, of all senders
+  int rate = 50;  // messages per second, of all senders together
   int seconds = 60;
   int senders() const { return std::min({senders_at_most, rate, members}); }
   int messages() const { return rate * seconds; }
@@ -60,7 +60,7 @@ struct Plan {
 
 struct World {
   std::string channel;
-  std::vector<std::string> tokens;  // of the members
+  std::vector<std::string> tokens;  // the members' tokens
 };
 
 World prepare(const Plan& plan) {
@@ -130,7 +130,7 @@ class Berthd {
   double cpu_seconds() const {
     std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
     std::string text((std::istreambuf_iterator<char>(stat)), {});
-    // Behind the name's parenthesis: utime and stime are the fields 14 and 15 (proc(5)).
+    // The fields 14 and 15, utime and stime, come after the parenthesis of the name (proc(5)).
     const std::string_view rest = std::string_view(text).substr(text.rfind(')') + 2);
     size_t at = 0;
     for (int field = 3; field < 14; ++field) at = rest.find(' ', at) + 1;
@@ -165,7 +165,7 @@ void send_text(int socket, std::string_view text) {
   }
 }
 
-// One member's stream: what came, and whether it came in order.
+// The stream of one member: which messages arrived, and whether they were in order.
 struct Follower {
   int socket = -1;
   std::string rest;
@@ -174,7 +174,7 @@ struct Follower {
   int out_of_order = 0;
   bool open = false;
 
-  // Takes the lines of complete events; each message's body is "<number> <microseconds>".
+  // Parses the lines of complete events. The body of a message is "<number> <microseconds>".
   void take(std::string_view text, std::int64_t at, std::vector<std::int32_t>& latencies) {
     rest += text;
     size_t start = 0;
@@ -219,7 +219,7 @@ class Crowd {
     }
   }
 
-  // Reads until `done()`, or the time is over.
+  // Reads until `done()` returns true or the time is over.
   template <typename Done>
   bool read_until(Done&& done, std::chrono::seconds time) {
     std::vector<epoll_event> ready(256);
@@ -252,12 +252,12 @@ class Crowd {
 
  private:
   std::vector<Follower> followers_;
-  std::vector<std::int32_t> latencies_;  // microseconds, from before the POST to the arrival
+  std::vector<std::int32_t> latencies_;  // in microseconds, from before the POST until the arrival
   int epoll_;
   int closed_ = 0;
 };
 
-// Sends its share of the messages, evenly over the time.
+// Sends this sender's share of the messages, evenly spread over the time.
 void write_messages(const Plan& plan, const World& world, int port, int sender,
                     std::atomic<int>& refused) {
   const int socket = connect_to(port);
@@ -317,14 +317,14 @@ int run(const Plan& plan) {
     senders.emplace_back([&, i] { write_messages(plan, world, berthd.port(), i, refused); });
   crowd.read_until([&] { return crowd.all_have(plan.messages()); },
                    std::chrono::seconds(plan.seconds) + patience);
-  // One that came twice would come now.
+  // A message that is sent twice would arrive now.
   crowd.read_until([] { return false; }, std::chrono::seconds(1));
   for (std::thread& sender : senders) sender.join();
   return report(plan, crowd, refused, before, berthd.resident_mib(),
                 berthd.cpu_seconds() - cpu_before);
 }
 
-// Each stream is a descriptor here and one in berthd, which inherits the limit.
+// Each stream needs a descriptor here and one in berthd, which inherits the limit.
 void allow_many_descriptors() {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);

@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 START_SECONDS = 30
 
-VERIFIER = "v" * 43  # of PKCE
+VERIFIER = "v" * 43  # the PKCE verifier
 CHALLENGE = base64.urlsafe_b64encode(
     hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
 

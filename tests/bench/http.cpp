@@ -1,8 +1,8 @@
-// The HTTP library alone: answers constants, so that what berthd adds to it can be told.
+// The HTTP library alone, with constant answers, to find out what berthd adds to it.
 //
 // usage: bench_http VERIFY_ANSWER STATUS_ANSWER
-// Prints its port and serves until it is killed: POST /api/oauth/token/verify and GET of anything
-// else, with the content of these files.
+// Prints its port and serves until it is killed: POST /api/oauth/token/verify, and GET of anything
+// else, with the contents of these files.
 #include <httplib.h>
 
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace {
 
-constexpr size_t threads = 64;  // as berthd's http-threads
+constexpr size_t threads = 64;  // the default of berthd's http-threads
 
 std::string content_of(const char* file) {
   std::ostringstream content;

@@ -1,11 +1,11 @@
-// Spends without HTTP: berthd's own domain code and Database, from many threads, and the same rows
-// by bare SQLite.
+// Spends points without HTTP: with berthd's own domain code and Database on many threads, and with
+// bare SQLite writing the same rows.
 //
-// usage: bench_points domain DATABASE THREADS SECONDS     spends a second; writes in a commit
-//        bench_points bare DATABASE GROUP SECONDS         the same rows, GROUP in a commit
-//        bench_points fill DATABASE POSTINGS              until there are so many
-// DATABASE is berthd's, or a copy of it, with a user, an app and a grant. Each spend keeps an
-// answer for an idempotency key, as berthd does with a key in the request.
+// usage: bench_points domain DATABASE THREADS SECONDS   prints spends per second, writes per commit
+//        bench_points bare DATABASE GROUP SECONDS       writes the same rows, GROUP in each commit
+//        bench_points fill DATABASE POSTINGS            fills the database up to this many postings
+// DATABASE is berthd's or a copy of it, with a user, an app and a grant. Each spend stores an
+// answer for an idempotency key, as berthd does for a request with a key.
 #include "controller/domain/points/points.h"
 
 #include <sqlite3.h>
@@ -35,7 +35,7 @@ struct Who {
 Who who(db::Tx& tx) {
   auto rows = tx.query("SELECT user_id, app_id, id FROM grants WHERE scopes <> '' LIMIT 1");
   if (!rows.next()) throw std::runtime_error("nobody has connected an app");
-  return {.user = rows.text(0), .app = rows.text(1), .grant = rows.text(2)};
+  return {.user = rows.text("user_id"), .app = rows.text("app_id"), .grant = rows.text("id")};
 }
 
 void keep_answer(db::Tx& tx, const Who& who, const std::string& key) {
@@ -81,7 +81,7 @@ int domain(const char* file, int threads, double seconds) {
   return 0;
 }
 
-// SQLite without anything around it.
+// Bare SQLite.
 class Bare {
  public:
   explicit Bare(const char* file) {
@@ -171,7 +171,8 @@ int bare(const char* file, int group, double seconds) {
   return 0;
 }
 
-// As if so much had happened before: among many users, in the order of time.
+// Fills the database as a long time of use would have: with postings of many users, ordered by
+// time.
 int fill(const char* file, std::int64_t postings) {
   constexpr int users = 10'000;
   constexpr std::int64_t in_a_commit = 50'000;

@@ -23,10 +23,11 @@ def postgresql_program(name):
 class PostgreSQL:
     """A server of our own, as it comes, in a directory that goes with it."""
 
-    def __init__(self):
+    def __init__(self, listen="127.0.0.1"):
+        """`listen`: the address for TCP; empty means that only the socket in `directory` is there."""
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-bench-pg-"))
         self.user = {}
-        if os.getuid() == 0:  # which PostgreSQL refuses to run as
+        if os.getuid() == 0:  # PostgreSQL refuses to run as root
             account = pwd.getpwnam("postgres")
             os.chown(self.directory, account.pw_uid, account.pw_gid)
             self.user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
@@ -36,11 +37,11 @@ class PostgreSQL:
         self.log = (self.directory / "log").open("wb")
         self.process = subprocess.Popen(
             [postgresql_program("postgres"), "-D", data, "-k", self.directory, "-c",
-             f"port={self.port}", "-c", "listen_addresses=127.0.0.1"], cwd=self.directory,
+             f"port={self.port}", "-c", f"listen_addresses={listen}"], cwd=self.directory,
             stdout=self.log, stderr=self.log, **self.user)
 
     def database(self, name):
-        command = [postgresql_program("createdb"), "-h", "127.0.0.1", "-p", str(self.port), "-U",
+        command = [postgresql_program("createdb"), "-h", self.directory, "-p", str(self.port), "-U",
                    "bench", name]
         for _ in range(START_SECONDS * 10):
             if subprocess.run(command, capture_output=True).returncode == 0:

@@ -1,4 +1,4 @@
-// Measures user search over a thousand users and over a million; see the script `search`.
+// Measures user search among a thousand users and among a million; see the script `search`.
 //
 // usage: bench_search DIRECTORY [SEARCHES]
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -21,13 +21,13 @@ using std::chrono::steady_clock;
 
 constexpr int few = 1'000;
 constexpr int many = 1'000'000;
-constexpr double goal = 5.0;  // times slower at most
-// Ids have the length of real ones.
+constexpr double goal = 5.0;  // the greatest factor by which a million may be slower
+// Has the length of real ids.
 constexpr const char* searcher = "00000000-0000-7000-8000-000000000001";
 
 using Random = std::mt19937_64;
 
-// Names as people choose them: two to four syllables, often a number behind them.
+// Returns a name such as people choose: two to four syllables, often followed by a number.
 std::string random_name(Random& random) {
   static const std::vector<std::string> syllables = {
       "an",  "na",   "mar", "ta", "el",  "li",  "jo", "han", "nes", "ka",
@@ -41,7 +41,7 @@ std::string random_name(Random& random) {
   return name;
 }
 
-// The names by number: the same ones in every run.
+// Returns the same names in every run.
 std::vector<std::string> names(int count) {
   Random random(42);
   std::vector<std::string> all;
@@ -55,19 +55,19 @@ constexpr const char* add_user =
     "referral_code, registration_number, signup_multiplier, created_at, updated_at) "
     "VALUES (printf('00000000-0000-7000-8000-%012d', $3), $1, $1, $2, $2, '', $1, $3, 1, 0, 0)";
 
-// As berthd adds them: the triggers write the index.
+// Adds users as berthd does; triggers write the index.
 void add_users(db::Database& database, const std::vector<std::string>& all, int to) {
   database.write([&](db::Tx& tx) {
     for (int i = 0; i < to; ++i) tx.execute(add_user, std::to_string(i), all[size_t(i)], i + 1);
   });
 }
 
-// What the triggers write, for all users of a database.
+// Computes what the triggers write, for all users of a database.
 const std::string suffixes =
     "SELECT substr(username_key, position) AS suffix, id, username "
     "FROM users, suffix_positions WHERE position < length(username_key)";
 
-// Throws where the triggers have written something else.
+// Throws if the triggers have written something else.
 void compare_with_triggers(SQLite::Database& raw) {
   const std::string written = "SELECT suffix, user_id, username FROM username_suffixes";
   const auto count = [&](const std::string& rows) {
@@ -78,7 +78,7 @@ void compare_with_triggers(SQLite::Database& raw) {
     throw std::runtime_error("the triggers of username_suffixes write other rows than these");
 }
 
-// The same users and the same index as by add_users(), made at once: row by row in the order of the
+// Adds the same users and the same index as add_users() at once. Row by row, in the order of the
 // users, each transaction would write nearly every page of an index of hundreds of megabytes.
 void fill(const std::filesystem::path& file, const std::vector<std::string>& all, int from) {
   SQLite::Database raw(file.string(), SQLite::OPEN_READWRITE);
@@ -107,8 +107,8 @@ void fill(const std::filesystem::path& file, const std::vector<std::string>& all
 }
 
 struct Figures {
-  double p50 = 0, p99 = 0, worst = 0;  // microseconds
-  double found = 0;                    // on average
+  double p50 = 0, p99 = 0, worst = 0;  // in microseconds
+  double found = 0;                    // average number of results
 };
 
 Figures measure(db::Database& database, const std::vector<std::string>& all, int users,
@@ -117,7 +117,8 @@ Figures measure(db::Database& database, const std::vector<std::string>& all, int
   std::vector<double> took;
   double found = 0;
   for (int i = 0; i < searches; ++i) {
-    // A part of somebody's name, from its beginning as often as not; now and then one of nobody's.
+    // Searches for a part of a user's name, often its beginning, and sometimes for a name that
+    // nobody has.
     const std::string& name = all[random() % size_t(users)];
     const size_t length = 2 + random() % 5;
     const size_t start = random() % 2 == 0 ? 0 : random() % (name.size() - 1);

@@ -1,8 +1,8 @@
-// SQLite alone: writes the rows of POST /api/internal/points/mint with berthd's own SQL, as many in
-// one commit as berthd had, with as much care for the disk (WAL, synchronous=FULL).
+// SQLite alone: writes the rows of POST /api/internal/points/mint with berthd's own SQL, with the
+// same number of writes in a commit and the same durability (WAL, synchronous=FULL).
 //
 // usage: bench_sqlite DATABASE GROUP SECONDS
-// DATABASE is a copy of berthd's. Prints writes a second.
+// DATABASE is a copy of berthd's. Prints writes per second.
 #include <sqlite3.h>
 
 #include <chrono>
@@ -38,7 +38,7 @@ class Database {
   sqlite3* handle_ = nullptr;
 };
 
-// Prepared once; values are bound to $1, $2, … in their order.
+// A prepared statement. Values are bound to $1, $2, … in their order.
 class Statement {
  public:
   Statement(sqlite3* database, const char* sql) : database_(database) {
@@ -93,7 +93,7 @@ class Writer {
   }
 
  private:
-  // The statements of controller/domain/ledger/ledger.cpp and audit.cpp, in their order.
+  // Runs the statements of controller/domain/ledger/ledger.cpp and audit.cpp in their order.
   void mint() {
     static constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
     static constexpr std::int64_t amount = 1;
@@ -114,7 +114,7 @@ class Writer {
     release_.run();
   }
 
-  // Ordered by milliseconds and random within one, as UUIDv7 are.
+  // Returns ids that are ordered by milliseconds and random within one, like UUIDv7.
   std::string new_id() {
     char text[37];
     const std::uint64_t random = random_();

@@ -1,4 +1,4 @@
-// What a deployment costs: against the real berthd.
+// What a deployment costs, with the client against the real berthd.
 #include <catch2/catch.hpp>
 
 #include "tests/cli/person.h"

@@ -8,7 +8,7 @@ using berth::process::Berthd;
 
 namespace {
 
-// Somebody whose app may have campaigns, and has the points for them.
+// Sets up a user whose app may have campaigns and has the points for them.
 void settle_in_with_points(const Berthd& berthd, const Person& person) {
   person.settle_in("ada", "campaigns:manage,app:balance:read");
   person.must({"admin", "mint", "5000", "--reason", "a test"}, "",
@@ -17,7 +17,7 @@ void settle_in_with_points(const Berthd& berthd, const Person& person) {
 
 }  // namespace
 
-TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
+TEST_CASE("a campaign's life: create, show, pause, resume, top up, cancel") {
   const Berthd berthd;
   const Person ada(berthd);
   settle_in_with_points(berthd, ada);
@@ -29,7 +29,7 @@ TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
   const std::string id = made.at("campaign").at("id");
   CHECK(ada.must({"campaigns", "list"}).out.find("Spring") != std::string::npos);
   CHECK(ada.must({"campaigns", "show", id}).out.find("Budget:") != std::string::npos);
-  CHECK(ada.must({"campaigns", "pause", "Spring"}).out == "It is paused.\n");
+  CHECK(ada.must({"campaigns", "pause", "Spring"}).out == "The campaign is paused.\n");
   CHECK(
       ada.must({"campaigns", "show", "Spring", "-o", "json"}).body().at("campaign").at("status") ==
       "paused");
@@ -39,14 +39,14 @@ TEST_CASE("a campaign's life: create, look, pause, resume, top up, cancel") {
   CHECK(ada.must({"apps", "balance"}).out == "3000 points\n");
   CHECK(ada.berth({"campaigns", "cancel", "Spring"}).code == 2);
   CHECK(ada.must({"campaigns", "cancel", "Spring", "--yes"}).out ==
-        "Cancelled; 1800 points came back.\n");
+        "Cancelled; 1800 points were refunded.\n");
   const std::string end = ada.must({"campaigns", "show", id}).out;
   CHECK(end.find("Refunded:   1800\n") != std::string::npos);
   CHECK(end.find("Ended by:   cancelled\n") != std::string::npos);
   CHECK(ada.berth({"campaigns", "pause", id}).code == 6);
 }
 
-TEST_CASE("all five surfaces are taken, three are offered, others aren't sent") {
+TEST_CASE("all five surface types are accepted, three are offered, others aren't sent") {
   const Berthd berthd;
   const Person ada(berthd);
   settle_in_with_points(berthd, ada);
@@ -79,7 +79,7 @@ TEST_CASE("stats draw a chart of the days") {
   CHECK(body.at("summary").at("total_impressions") == 3);
   const std::string table = ada.must({"campaigns", "stats", id}).out;
   CHECK(table.find("Impressions:  3") != std::string::npos);
-  CHECK(table.find("Impressions a day (UTC)") != std::string::npos);
+  CHECK(table.find("Impressions by day (UTC)") != std::string::npos);
   CHECK(table.find("█  3  0 clicks, 30 points") != std::string::npos);
   CHECK(ada.must({"campaigns", "stats", "Spring"}, "", {{"LC_ALL", "C"}}).out.find("#  3") !=
         std::string::npos);

@@ -32,7 +32,7 @@ int mode_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("places follow XDG, and relative ones there count for nothing") {
+TEST_CASE("places follow XDG, and relative paths in its variables are ignored") {
   ::setenv("HOME", "/home/ada", 1);
   ::setenv("XDG_CONFIG_HOME", "relative", 1);
   ::setenv("XDG_STATE_HOME", "/state", 1);
@@ -42,7 +42,7 @@ TEST_CASE("places follow XDG, and relative ones there count for nothing") {
   CHECK(exit_of([] { places(); }) == Exit::usage);
 }
 
-TEST_CASE("a configuration says what is wrong with it") {
+TEST_CASE("an invalid configuration is explained") {
   const TempDir dir;
   CHECK(load_config(dir.path() / "absent.yaml").server == std::nullopt);
   CHECK(load_config(dir.write("empty", "\n")).server == std::nullopt);
@@ -72,7 +72,7 @@ TEST_CASE("setting a default keeps the others") {
   CHECK(load_config(file).server == "https://berth.example.org");
 }
 
-TEST_CASE("a server is http on this machine or https") {
+TEST_CASE("a server must be http on this machine, or https") {
   CHECK(checked_server("https://berth.example.org/", false) == "https://berth.example.org");
   for (const char* server : {"http://127.0.0.1:8080", "http://localhost", "http://[::1]:80"})
     CHECK(checked_server(server, false) == server);
@@ -83,7 +83,7 @@ TEST_CASE("a server is http on this machine or https") {
     CHECK(exit_of([&] { checked_server(server, false); }) == Exit::usage);
 }
 
-TEST_CASE("credentials are for their owner alone, and come back as they were") {
+TEST_CASE("credentials are private and are read as they were written") {
   const TempDir dir;
   CredentialStore store(dir.path() / "state");
   CHECK(store.load("http://a").apps.empty());
@@ -134,7 +134,7 @@ TEST_CASE("a change that fails leaves the file as it was, and a damaged file is 
   CHECK(dir.read("credentials.json") == "{\"version\":1,");
 }
 
-TEST_CASE("nobody's change gets lost where several are made at once") {
+TEST_CASE("no change is lost if several are made at the same time") {
   const TempDir dir;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)

@@ -28,7 +28,7 @@ Words create(const std::string& name, const std::string& image, const Words& mor
 
 }  // namespace
 
-TEST_CASE("a deployment's life: create, look, update, stop, restart, delete") {
+TEST_CASE("a deployment's life: create, show, update, stop, restart, delete") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -58,7 +58,7 @@ TEST_CASE("a deployment's life: create, look, update, stop, restart, delete") {
   CHECK(ada.berth({"deploy", "get", "shop"}).code == not_found);
 }
 
-TEST_CASE("what doesn't become well ends --wait with the reason and what to do") {
+TEST_CASE("a deployment that fails ends --wait with the reason and advice") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -66,7 +66,7 @@ TEST_CASE("what doesn't become well ends --wait with the reason and what to do")
   CHECK(crash.code == failed);
   CHECK(crash.err.find("crash_loop") != std::string::npos);
   CHECK(crash.err.find("berth deploy logs") != std::string::npos);
-  // It takes the cluster some seconds to see that nothing listens.
+  // The cluster takes some seconds to notice that nothing listens.
   const Ran late =
       ada.berth(create("late", "docker.io/library/wrong-port:1", {"--wait", "--timeout", "1"}));
   CHECK(late.code == timed_out);
@@ -127,7 +127,7 @@ TEST_CASE("up creates, then changes what differs, then has nothing to do") {
   CHECK(dry.out.find("+ two: create") != std::string::npos);
   CHECK(dry.out.find("hidden-value") == std::string::npos);
   CHECK(ada.must({"deploy", "list", "-o", "json"}).body().at("deployments").empty());
-  CHECK(ada.berth(up, "", secret).code == usage);  // nobody to ask
+  CHECK(ada.berth(up, "", secret).code == usage);  // nobody can be asked
 
   const json made = ada.must(with({"--yes", "--wait", "-o", "json"}), "", secret).body();
   REQUIRE(made.at("deployments").size() == 2);
@@ -149,12 +149,12 @@ TEST_CASE("up creates, then changes what differs, then has nothing to do") {
   CHECK(ada.must(up).out == "  two: nothing to change\n");
 }
 
-TEST_CASE("a rate limit is waited for") {
+TEST_CASE("the client waits for a rate limit") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"tiers"});
-  // 30 a minute: the last ones have to wait until the first ones are a minute ago.
+  // 30 per minute are allowed, so the last ones have to wait until the first are a minute old.
   berth::process::Client client(berthd, ada.tokens().at("access_token"));
   for (int i = 0; i < 40; ++i) client.get("/api/deploy/tiers");
   const auto waits = ada.start({"tiers"});
@@ -163,7 +163,7 @@ TEST_CASE("a rate limit is waited for") {
   waits->wait();
 }
 
-TEST_CASE("environment variables come from a file or our own environment, not only from argv") {
+TEST_CASE("variables come from a file or the environment, not only from the command line") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -176,7 +176,7 @@ TEST_CASE("environment variables come from a file or our own environment, not on
   CHECK(ada.berth(create("other", well, {"--env", "NOT_SET"})).code == usage);
 }
 
-TEST_CASE("of several deployments the one that is refused is named, and what was done before it") {
+TEST_CASE("if one of several deployments is refused, it is named, and so is what was done before") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");

@@ -33,7 +33,7 @@ TEST_CASE("events are the same, however the stream is cut into pieces") {
             [&] { RC_ASSERT(events_in(stream, *rc::gen::inRange<size_t>(1, 20)) == expected); });
 }
 
-TEST_CASE("the last id and the pause outlast a broken connection, half an event doesn't") {
+TEST_CASE("the last id and the pause survive a broken connection, half an event doesn't") {
   EventParser parser;
   int seen = 0;
   parser.feed(stream, [&](const Event&) { ++seen; });

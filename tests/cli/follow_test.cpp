@@ -1,4 +1,4 @@
-// What comes bit by bit: against the real berthd.
+// Output that arrives bit by bit, with the client against the real berthd.
 #include <catch2/catch.hpp>
 #include <set>
 #include <sstream>
@@ -21,7 +21,7 @@ size_t count(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("events are followed over a change, each line once, until the deployment is gone") {
+TEST_CASE("events are followed across a change, each line once, until the deployment is gone") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -40,7 +40,7 @@ TEST_CASE("events are followed over a change, each line once, until the deployme
     CHECK(ids.insert(json::parse(line).at("id")).second);
 }
 
-TEST_CASE("what the container writes is shown, and followed") {
+TEST_CASE("the container's output is shown and followed") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -62,7 +62,7 @@ TEST_CASE("rollback goes back to the version before") {
   ada.must({"deploy", "create", "shop", "--image", well, "--wait"});
   ada.must({"deploy", "update", "shop", "--image", "docker.io/library/hello:2", "--wait"});
   ada.must({"deploy", "rollback", "shop", "--wait"});
-  // By its digest, so that it is what ran.
+  // The image is named by its digest, so it is the one that ran.
   const json row = ada.must({"deploy", "get", "shop", "-o", "json"}).body();
   CHECK(row.at("container_image").get<std::string>().starts_with(std::string(well) + "@sha256:"));
   CHECK(ada.must({"deploy", "metrics", "shop"}).out.find("Restarts:") != std::string::npos);

@@ -1,4 +1,4 @@
-// Getting in, staying in, getting out: against the real berthd.
+// Logging in, staying logged in and logging out, with the client against the real berthd.
 #include <pty.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -35,7 +35,8 @@ std::string address_in(const std::string& text) {
 
 std::string jwt_of(const Person& person) { return person.credentials().at("session").at("jwt"); }
 
-// What the browser comes back with: asked for with the person's session, in JSON.
+// Returns the address that the browser is redirected to, obtained with the person's session in
+// JSON.
 std::string way_back(const Berthd& berthd, const std::string& address, const std::string& jwt) {
   berth::process::Client browser(berthd, jwt);
   return berth::process::expect(200, browser.get(address.substr(berthd.base_url().size())))
@@ -73,7 +74,7 @@ TEST_CASE("register, app, approval: then deployments can be listed, without anot
   CHECK((seen.st_mode & 07777) == 0600);
 }
 
-TEST_CASE("no secret is shown unless it is asked for") {
+TEST_CASE("secrets are shown only if they are asked for") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.must({"register", "--email", "ada@example.org", "--username", "ada", "--password-stdin"},
@@ -90,7 +91,7 @@ TEST_CASE("no secret is shown unless it is asked for") {
   }
 }
 
-TEST_CASE("login by password, with a second factor, gets the app's tokens, too") {
+TEST_CASE("login by password, with a second factor, also gets the app's tokens") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -114,7 +115,7 @@ TEST_CASE("login by password, with a second factor, gets the app's tokens, too")
   CHECK(ada.berth(login, "wrong password").code == not_logged_in);
 }
 
-TEST_CASE("login by browser: PKCE, state, and a loopback address that ends with it") {
+TEST_CASE("login by browser: PKCE, state, and a loopback address that is closed afterwards") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -132,7 +133,7 @@ TEST_CASE("login by browser: PKCE, state, and a loopback address that ends with 
   const std::string loopback = asked.at("redirect_uri");
   CHECK(std::regex_match(loopback, std::regex("http://127\\.0\\.0\\.1:[0-9]+/callback")));
 
-  // What anybody else on this machine may send changes nothing.
+  // Requests that other programs on this machine may send change nothing.
   CHECK(browse(loopback + "?code=stolen&state=guessed").status == 400);
   CHECK(browse(loopback.substr(0, loopback.rfind('/')) + "/favicon.ico").status == 404);
 
@@ -142,7 +143,7 @@ TEST_CASE("login by browser: PKCE, state, and a loopback address that ends with 
   CHECK_THROWS_AS(browse(loopback), NoAnswer);
 }
 
-TEST_CASE("connections that say nothing don't keep the browser out") {
+TEST_CASE("silent connections don't keep the browser out") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -167,7 +168,7 @@ TEST_CASE("connections that say nothing don't keep the browser out") {
   CHECK(login->wait().code == 0);
 }
 
-TEST_CASE("a login that is refused in the browser says so") {
+TEST_CASE("a login that is denied in the browser is reported") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -194,7 +195,7 @@ TEST_CASE("a login that is refused in the browser says so") {
   CHECK(refused.err.find("another server") != std::string::npos);
 }
 
-TEST_CASE("an access token that has ended is replaced, and the refresh token with it") {
+TEST_CASE("an expired access token is replaced, together with its refresh token") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -209,7 +210,7 @@ TEST_CASE("an access token that has ended is replaced, and the refresh token wit
   CHECK(after.at("expires_at") > 1000);
 }
 
-TEST_CASE("a token that the server no longer takes is replaced, too") {
+TEST_CASE("a token that the server no longer accepts is replaced") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -222,7 +223,7 @@ TEST_CASE("a token that the server no longer takes is replaced, too") {
   ada.must({"deploy", "list"});
 }
 
-TEST_CASE("clients that refresh at once use the refresh token once") {
+TEST_CASE("clients that refresh at the same time use the refresh token once") {
   const Berthd berthd({"--refresh-reuse-grace", "0s"});
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -238,12 +239,14 @@ TEST_CASE("clients that refresh at once use the refresh token once") {
       CHECK(ran.code == 0);
     }
   }
-  // A refresh token that was used twice would have ended them all.
+  // If a refresh token had been used twice, all tokens would have been revoked.
   let_token_end(ada);
   ada.must({"deploy", "list"});
 }
 
-TEST_CASE("without a way to refresh, the session gets new tokens; without that, nobody is in") {
+TEST_CASE(
+    "if refreshing isn't possible, the session gets new tokens; without a session the client isn't "
+    "logged in") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -264,7 +267,7 @@ TEST_CASE("without a way to refresh, the session gets new tokens; without that, 
   CHECK(ran.err.find("berth login") != std::string::npos);
 }
 
-TEST_CASE("a scope that was approved later is there without a new login") {
+TEST_CASE("a scope that is approved later is used without a new login") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.must({"register", "--email", "ada@example.org", "--username", "ada", "--password-stdin"},
@@ -280,7 +283,7 @@ TEST_CASE("a scope that was approved later is there without a new login") {
   ada.must({"deploy", "list"});
 }
 
-TEST_CASE("in CI a token or the app's own credentials do, and nothing is stored") {
+TEST_CASE("in CI, a token or the app's own credentials suffice, and nothing is stored") {
   const Berthd berthd;
   auto op = berth::process::operator_with_token(berthd, "ada");
   const Person ci(berthd);
@@ -317,7 +320,7 @@ TEST_CASE("logout ends on the server what was stored") {
   CHECK(ada.berth({"whoami"}).code == not_logged_in);
 }
 
-TEST_CASE("who logs in as somebody else doesn't act for the other one's app") {
+TEST_CASE("logging in as another user doesn't act for the first one's app") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("bob");
@@ -329,7 +332,7 @@ TEST_CASE("who logs in as somebody else doesn't act for the other one's app") {
   CHECK(ada.must({"deploy", "list", "-o", "json"}).body().at("total") == 0);
 }
 
-TEST_CASE("the next login by browser asks for what was approved meanwhile") {
+TEST_CASE("the next login by browser asks for the scopes approved meanwhile") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -343,7 +346,7 @@ TEST_CASE("the next login by browser asks for what was approved meanwhile") {
         std::string::npos);
 }
 
-TEST_CASE("whoami says who one is by the environment, where that brings a token") {
+TEST_CASE("whoami describes the token from the environment if there is one") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -354,7 +357,7 @@ TEST_CASE("whoami says who one is by the environment, where that brings a token"
   CHECK_FALSE(me.contains("user"));
 }
 
-TEST_CASE("a session that has ended is renewed by the password, which the client says") {
+TEST_CASE("an expired session is renewed with the password, as the client advises") {
   const Berthd berthd;
   const Person ada(berthd);
   ada.settle_in("ada");
@@ -363,7 +366,7 @@ TEST_CASE("a session that has ended is renewed by the password, which the client
   CHECK(ran.err.find("berth login --email") != std::string::npos);
 }
 
-TEST_CASE("Ctrl-C at the password leaves a terminal that shows what is typed") {
+TEST_CASE("Ctrl-C at the password prompt restores the terminal's echo") {
   const Berthd berthd;
   const berth::process::TempDir home;
   const std::string directory = home.path().string();

@@ -1,4 +1,4 @@
-// What the client makes of servers and proxies that aren't berthd, or not well.
+// How the client handles servers and proxies that aren't berthd or don't work.
 #include <httplib.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* some_id = "01936f5e-7c1a-7000-8000-000000000005";
 
-// Answers everything in one way.
+// A server that gives the same answer to everything.
 class Odd {
  public:
   explicit Odd(httplib::Server::Handler answer) {
@@ -53,7 +53,7 @@ httplib::Server::Handler body(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("an answer that isn't berth's is no empty list") {
+TEST_CASE("an answer that isn't berth's isn't taken for an empty list") {
   for (const char* text : {"", "{}", "null", "[]", "<html>", R"({"deployments":null})"}) {
     CAPTURE(text);
     const Ran ran = Odd(body(text)).berth({"deploy", "list"});
@@ -63,7 +63,7 @@ TEST_CASE("an answer that isn't berth's is no empty list") {
   }
 }
 
-TEST_CASE("a server that sends its callers elsewhere is told, and isn't followed") {
+TEST_CASE("a redirect to another address is reported and not followed") {
   const Odd odd([](const httplib::Request&, httplib::Response& response) {
     response.set_redirect("https://berth.example.org/x", 301);
   });
@@ -72,7 +72,7 @@ TEST_CASE("a server that sends its callers elsewhere is told, and isn't followed
   CHECK(ran.err.find("https://berth.example.org/x") != std::string::npos);
 }
 
-TEST_CASE("what stays on this machine goes through no proxy") {
+TEST_CASE("requests to this machine use no proxy") {
   std::atomic<int> seen = 0;
   const Odd proxy([&](const httplib::Request&, httplib::Response&) { ++seen; });
   const Odd odd(body(R"({"deployments":[],"total":0})"));
@@ -81,7 +81,7 @@ TEST_CASE("what stays on this machine goes through no proxy") {
   CHECK(seen == 0);
 }
 
-TEST_CASE("logs that break off in the middle are no success") {
+TEST_CASE("logs that break off in the middle are a failure") {
   const Odd odd([](const httplib::Request&, httplib::Response& response) {
     response.set_content_provider(100, "text/plain",
                                   [](size_t, size_t, const httplib::DataSink& sink) {
@@ -94,7 +94,7 @@ TEST_CASE("logs that break off in the middle are no success") {
   CHECK(ran.out == "one line\n");
 }
 
-TEST_CASE("a wait goes on while the server is away for a moment") {
+TEST_CASE("--wait continues while the server is away for a moment") {
   std::atomic<int> looks = 0;
   const Odd odd([&](const httplib::Request&, httplib::Response& response) {
     const int look = ++looks;
@@ -108,7 +108,7 @@ TEST_CASE("a wait goes on while the server is away for a moment") {
   CHECK(ran.err.find("waiting for it") != std::string::npos);
 }
 
-TEST_CASE("a wait ends in time where the server says nothing at all") {
+TEST_CASE("--wait ends in time if the server doesn't answer at all") {
   std::atomic<bool> over = false;
   const Odd odd([&](const httplib::Request&, httplib::Response&) {
     while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -117,11 +117,11 @@ TEST_CASE("a wait ends in time where the server says nothing at all") {
   const Ran ran = odd.berth({"deploy", "status", some_id, "--wait", "--timeout", "1"});
   over = true;
   CHECK(ran.code == 8);
-  // The client's own time for a call, and its retries, would be minutes.
+  // The client's own time limit for a call, with its retries, would be minutes.
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
 }
 
-TEST_CASE("what isn't UTF-8 is refused as such") {
+TEST_CASE("text that isn't UTF-8 is refused as such") {
   const Odd odd(body(R"({"deployments":[],"total":0})"));
   const Ran ran = odd.berth({"deploy", "create", "\xff", "--image", "i"});
   CHECK(ran.code == 2);

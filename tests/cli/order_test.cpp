@@ -25,6 +25,7 @@ json live() {
           {"port", 3000},
           {"custom_domain", nullptr},
           {"health_path", nullptr},
+          {"labels", {{"team", "red"}}},
           {"env_keys", {"LOG_LEVEL", "OLD"}}};
 }
 
@@ -39,7 +40,7 @@ Exit exit_of(const std::function<void()>& action) {
 
 }  // namespace
 
-TEST_CASE("a file holds one deployment or a list of them") {
+TEST_CASE("a file contains one deployment or a list of them") {
   const auto one = parse_orders("name: shop\nimage: docker.io/library/shop:1\n", "berth.yaml");
   REQUIRE(one.size() == 1);
   CHECK(one[0] == json{{"name", "shop"}, {"image", "docker.io/library/shop:1"}});
@@ -50,7 +51,7 @@ TEST_CASE("a file holds one deployment or a list of them") {
   CHECK(two[1].at("env_vars") == json{{"PORT", "80"}, {"ON", "true"}});
 }
 
-TEST_CASE("what a file doesn't say right is named") {
+TEST_CASE("the message names what is wrong in a file") {
   for (const char* text :
        {"name: shop", "name: shop\nimage: i\nprot: 80", "deployments: []", "deployments: 3",
         "- name: shop", "name: [1]\nimage: i", "name: a\nimage: i\nenv: {A: 1}\nenv_vars: {A: 1}",
@@ -64,14 +65,14 @@ TEST_CASE("what a file doesn't say right is named") {
   }
 }
 
-TEST_CASE("values are the texts that were written, and no numbers") {
+TEST_CASE("values stay the texts that were written and don't become numbers") {
   const auto orders = parse_orders(
       "name: a\nimage: i\nport: 0x50\nenv:\n  VERSION: 1.10\n  MODE: 0644\n  ON: True\n", "f");
   CHECK(orders[0].at("env_vars") == json{{"VERSION", "1.10"}, {"MODE", "0644"}, {"ON", "True"}});
   CHECK(orders[0].at("port") == 80);
 }
 
-TEST_CASE("a domain's letters differ by more than their case") {
+TEST_CASE("domains that differ only in case are the same") {
   json there = live();
   there["custom_domain"] = "shop.example.com";
   const json order = {{"name", "shop"}, {"custom_domain", "Shop.Example.COM"}};
@@ -80,7 +81,7 @@ TEST_CASE("a domain's letters differ by more than their case") {
         Plan::Kind::patch);
 }
 
-TEST_CASE("variables of our environment stand in values, and nowhere else") {
+TEST_CASE("environment variables are only replaced in values") {
   ::setenv("BERTH_TEST_SECRET", "s3cr$t", 1);
   ::setenv("BERTH_TEST_EMPTY", "", 1);
   const auto orders = parse_orders(
@@ -92,8 +93,7 @@ TEST_CASE("variables of our environment stand in values, and nowhere else") {
   CHECK(orders[0].at("image") == "${BERTH_TEST_SECRET}");
 }
 
-TEST_CASE(
-    "a deployment that isn't there is created, on the free tier unless another one is named") {
+TEST_CASE("a new deployment is created, on the free tier unless another one is named") {
   const Plan plan =
       plan_for({{"name", "shop"}, {"image", "i"}, {"env_vars", {{"A", "secret"}}}}, nullptr);
   CHECK(plan.kind == Plan::Kind::create);
@@ -119,7 +119,21 @@ TEST_CASE("only what differs is sent") {
         "    ~ health_path: none -> /healthz\n");
 }
 
-TEST_CASE("what is left out stays, and what is null goes") {
+TEST_CASE("labels are the whole set, and texts") {
+  const auto of = [](const std::string& labels) {
+    return plan_for(
+        parse_orders("name: shop\nimage: docker.io/library/shop:1\n" + labels, "berth.yaml").at(0),
+        live());
+  };
+  CHECK(of("labels: {stage: test, version: 1.10}").body ==
+        json{{"labels", {{"stage", "test"}, {"version", "1.10"}}}});
+  CHECK(of("labels: {team: red}").kind == Plan::Kind::nothing);
+  CHECK(of("").kind == Plan::Kind::nothing);
+  CHECK(of("labels:").body == json{{"labels", json::object()}});
+  CHECK(describe(of("labels: {}")).find("labels") != std::string::npos);
+}
+
+TEST_CASE("fields that are left out stay, and null removes them") {
   CHECK(plan_for({{"name", "shop"}, {"image", "docker.io/library/shop:1"}}, live()).kind ==
         Plan::Kind::nothing);
   json with_domain = live();
@@ -131,7 +145,7 @@ TEST_CASE("what is left out stays, and what is null goes") {
   CHECK(plan_for(given_up, with_domain).body == json{{"custom_domain", nullptr}});
 }
 
-TEST_CASE("variables are the whole set, and their values can't be compared") {
+TEST_CASE("variables are a complete set whose values can't be compared") {
   const Plan plan = plan_for({{"name", "shop"},
                               {"image", "docker.io/library/shop:1"},
                               {"env_vars", {{"LOG_LEVEL", "debug"}, {"NEW", "1"}}}},
@@ -142,10 +156,10 @@ TEST_CASE("variables are the whole set, and their values can't be compared") {
         "~ shop: change\n"
         "    + env_vars.NEW: (set)\n"
         "    - env_vars.OLD\n"
-        "    = env_vars.LOG_LEVEL: sent again, changed only if it differs\n");
+        "    = env_vars.LOG_LEVEL: is sent again, but changes only if it differs\n");
 }
 
-TEST_CASE("credentials for a registry are sent and never shown") {
+TEST_CASE("registry credentials are sent and never shown") {
   const json order = {{"name", "shop"},
                       {"image", "docker.io/library/shop:1"},
                       {"registry_credentials", {{"username", "u"}, {"password", "hidden"}}}};
@@ -154,7 +168,7 @@ TEST_CASE("credentials for a registry are sent and never shown") {
   CHECK(describe(plan_for(order, nullptr)).find("hidden") == std::string::npos);
 }
 
-TEST_CASE("a variable comes with its value or takes the one of our environment") {
+TEST_CASE("a variable has a value, or takes the one from the environment") {
   ::setenv("BERTH_TEST_VALUE", "a=b", 1);
   CHECK(parse_env("A=b=c") == std::pair<std::string, std::string>("A", "b=c"));
   CHECK(parse_env("BERTH_TEST_VALUE").second == "a=b");

@@ -16,7 +16,7 @@ TEST_CASE("columns are as wide as their widest cell, counted in characters") {
         "ä       1\n"
         "longer  20\n");
   CHECK(table_of({"A"}, {}) == "A\n");
-  // As a terminal shows them: two columns for 世, none for an accent of its own.
+  // The widths are those of a terminal: two columns for 世, none for a combining accent.
   CHECK(table_of({"NAME", "N"}, {{"世界", "1"}, {"e\u0301", "2"}, {"\xff", "3"}}) ==
         "NAME  N\n"
         "世界  1\n"
@@ -43,7 +43,7 @@ TEST_CASE("a coloured table has colours for states alone, and is laid out like a
   CHECK(coloured.find("x        \x1b[31merrored\x1b[0m\n") != std::string::npos);
 }
 
-TEST_CASE("a text of the server steers no terminal") {
+TEST_CASE("the server's texts can't control the terminal") {
   CHECK(printable("a\x1b[31mb\nc\x7f") == "a?[31mb c?");
   CHECK(printable("\xc2\x9b"
                   "31m") == "?31m");
@@ -51,12 +51,12 @@ TEST_CASE("a text of the server steers no terminal") {
   CHECK(printable("Grüße, 日本") == "Grüße, 日本");
 }
 
-TEST_CASE("facts that aren't there are left out") {
+TEST_CASE("facts without a value are left out") {
   CHECK(facts_of({{"Name", "shop"}, {"Reason", ""}, {"Long name", "x"}}) ==
         "Name:       shop\nLong name:  x\n");
 }
 
-TEST_CASE("a cell says what a field holds, also deep inside") {
+TEST_CASE("a cell shows a field's value, also inside objects") {
   const json object = {
       {"a", {{"b", 3}}}, {"l", {"x", "y"}}, {"n", nullptr}, {"t", true}, {"e", json::array()}};
   CHECK(cell(object, "a.b") == "3");
@@ -93,7 +93,7 @@ TEST_CASE("YAML gives back what went in, whatever the texts look like") {
   });
 }
 
-TEST_CASE("a chart's longest bar is as wide as asked, and no value above nothing is invisible") {
+TEST_CASE("a chart's longest bar has the wanted width, and no value above 0 is invisible") {
   const std::vector<Bar> bars = {
       {"2026-01-01", 1'000'000, "a"}, {"2026-01-02", 1, ""}, {"2026-01-03", 0, ""}};
   const auto blanks = [](int count) { return std::string(size_t(count), ' '); };

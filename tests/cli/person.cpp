@@ -74,7 +74,7 @@ Ran Running::wait() {
 }
 
 process::Variables Person::variables_with(const process::Variables& more) const {
-  // The first of two counts.
+  // If a variable is given twice, the first one counts.
   process::Variables all = more;
   all.insert(all.end(), {{"HOME", home().string()}, {"BERTH_URL", berthd_.base_url()}});
   return all;

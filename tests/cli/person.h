@@ -8,7 +8,7 @@
 #include "tests/process/berthd.h"
 #include "tests/process/client.h"
 
-// Somebody who types `berth …`: the real client as a child process, with a home directory of its
+// A person who types `berth …`: the real client as a child process, with a home directory of its
 // own.
 namespace berth::cli {
 
@@ -23,7 +23,7 @@ struct Ran {
 
 using Words = std::vector<std::string>;
 
-// A client that runs.
+// A client that is running.
 class Running {
  public:
   Running(const Words& words, const std::string& input, const process::Variables& variables,
@@ -33,8 +33,8 @@ class Running {
 
   std::string out() const { return dir_.read("out"); }
   std::string err() const { return dir_.read("err"); }
-  void interrupt() const;  // SIGTERM
-  // Waits for its end; throws where that takes too long.
+  void interrupt() const;  // sends SIGTERM
+  // Waits for its end. Throws if that takes too long.
   Ran wait();
 
  private:
@@ -51,7 +51,7 @@ class Person {
             const process::Variables& variables = {}) const;
   std::unique_ptr<Running> start(const Words& words, const std::string& input = "",
                                  const process::Variables& variables = {}) const;
-  // The same, and throws unless it ends with 0.
+  // Does the same, and throws unless the exit code is 0.
   Ran must(const Words& words, const std::string& input = "",
            const process::Variables& variables = {}) const;
 
@@ -66,11 +66,11 @@ class Person {
   std::filesystem::path credentials_file() const {
     return home() / ".local/state/berth/credentials.json";
   }
-  json credentials() const;  // of the server
+  json credentials() const;  // those of the server
   void change_credentials(const std::function<void(json&)>& change) const;
-  json tokens() const;  // of the app in use
+  json tokens() const;  // those of the current app
 
-  // Registered, verified, with an app that has its scopes approved.
+  // Registers the user, verifies their address, and creates an app whose scopes are approved.
   void settle_in(const std::string& username, const std::string& scopes = "deploy:manage") const;
   static std::string password() { return "correct horse battery"; }
 

@@ -1,4 +1,4 @@
-// What is made of the tree of commands.
+// What is generated from the tree of commands.
 #include "cli/program.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Tree {
   CommandInfo root = tree_of(*program);
 };
 
-// The words that bash would offer behind these.
+// Returns the words that bash would offer after these.
 std::set<std::string> offered(const std::vector<std::string>& words) {
   const Tree tree;
   const berth::process::TempDir dir;
@@ -46,7 +46,7 @@ std::set<std::string> offered(const std::vector<std::string>& words) {
 
 }  // namespace
 
-TEST_CASE("every command and flag has a description, and none is told twice") {
+TEST_CASE("every command and flag has a description, and no two are the same") {
   const Tree tree;
   for (const CommandInfo* command : flattened(tree.root)) {
     CAPTURE(command->path);
@@ -117,7 +117,7 @@ TEST_CASE("bash completes commands, flags and values") {
   CHECK(offered({"berth", "deploy", "create", "--ser"}) == std::set<std::string>{"--server"});
   CHECK(offered({"berth", "completion", ""}).contains("fish"));
   CHECK(offered({"berth", "deploy", "create", "--image", ""}).empty());
-  // A group's own flag, behind its commands.
+  // A flag of a group is accepted after its commands, too.
   CHECK(offered({"berth", "admin", "approve", "--sec"}) == std::set<std::string>{"--secret-file"});
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("the scripts for zsh and fish name every command") {
     const std::string script = completion_script(*tree.program, shell);
     for (const CommandInfo* command : flattened(tree.root))
       CHECK(script.find("'" + command->path + "'") != std::string::npos);
-    // Where the shell is there, it reads the script without a word.
+    // If the shell is installed, it reads the script without a message.
     const berth::process::TempDir dir;
     const std::string file = dir.write("script", script);
     if (std::system((std::string("command -v ") + shell + " >/dev/null").c_str()) == 0)
@@ -135,7 +135,7 @@ TEST_CASE("the scripts for zsh and fish name every command") {
   }
 }
 
-TEST_CASE("the manual has every command, flag and exit code, and groff has nothing to say") {
+TEST_CASE("the manual has every command, flag and exit code, and groff reports nothing") {
   const Tree tree;
   const std::string page = manual_page(*tree.program);
   for (const CommandInfo* command : flattened(tree.root))
@@ -161,7 +161,7 @@ TEST_CASE("the manual has every command, flag and exit code, and groff has nothi
   CHECK(dir.read("out").find("EXIT STATUS") != std::string::npos);
 }
 
-TEST_CASE("a word that is no command is named, with those that there are") {
+TEST_CASE("an unknown command is named, together with the known ones") {
   const auto berth = [](const Words& words) { return Running(words, "", {{"HOME", "/"}}).wait(); };
   const Ran typo = berth({"deploy", "creat", "x"});
   CHECK(typo.code == 2);
@@ -202,7 +202,7 @@ TEST_CASE("a refusal is understood in each of its forms") {
     CHECK(failure(422, odd).exit == Exit::invalid);
 }
 
-TEST_CASE("forms and queries come back as they were") {
+TEST_CASE("forms and queries are decoded as they were encoded") {
   CHECK(encoded({{"a b", "c&d=e"}, {"ä", "+"}}) == "a%20b=c%26d%3De&%C3%A4=%2B");
   CHECK(decoded("a%20b=c%26d%3De&%C3%A4=%2B&x&=y&z=1+2&broken=%4") ==
         std::map<std::string, std::string>{

@@ -16,9 +16,9 @@ namespace {
 using namespace berth;
 using namespace berth::test;
 
-// Counts which connection to a file takes the lock that a checkpoint needs (walformat.html,
-// section 2.3.1). While it lives it is SQLite's default VFS: the real one, with one method of its
-// files put in front. Needs to outlive the connections.
+// Records which connection to a file takes the lock that a checkpoint needs (walformat.html,
+// section 2.3.1). While this object lives, it is SQLite's default VFS: the real one, with one
+// method of its files replaced. It must outlive the connections.
 class CheckpointWatch {
  public:
   explicit CheckpointWatch(std::string file) : file_(std::move(file)), vfs_(real()) {
@@ -37,7 +37,8 @@ class CheckpointWatch {
   CheckpointWatch(const CheckpointWatch&) = delete;
   CheckpointWatch& operator=(const CheckpointWatch&) = delete;
 
-  // How often each connection has checkpointed. They are numbered as they were opened, from 0.
+  // Returns how often each connection has made a checkpoint. Connections are numbered from 0 in the
+  // order in which they were opened.
   std::map<int, int> checkpoints() const {
     const std::lock_guard lock(mutex_);
     return checkpoints_;
@@ -45,7 +46,7 @@ class CheckpointWatch {
   int connections() const { return opened_; }
 
  private:
-  static constexpr int checkpoint_lock = 1;  // of the eight locks of the WAL's index
+  static constexpr int checkpoint_lock = 1;  // one of the eight locks in the WAL's index
   static inline CheckpointWatch* only = nullptr;
   static sqlite3_vfs& real() { return *sqlite3_vfs_find(nullptr); }
 
@@ -69,7 +70,7 @@ class CheckpointWatch {
     methods_ = *real_methods_;
     methods_.xShmLock = lock;
     file->pMethods = &methods_;
-    numbers_[file] = opened_++;  // memory that another connection had is this one's now
+    numbers_[file] = opened_++;  // the memory may have belonged to an earlier connection
   }
   void count(sqlite3_file* file) {
     const std::lock_guard guard(mutex_);
@@ -87,9 +88,9 @@ class CheckpointWatch {
   std::atomic<int> opened_ = 0;
 };
 
-// Before 3.51.3, SQLite can damage a file where one connection commits, and by that begins the WAL
-// anew, while another one checkpoints (wal.html, "The WAL-reset bug"). Here the one that commits is
-// the only one that checkpoints.
+// Before 3.51.3, SQLite can damage a file if one connection commits, and thereby restarts the WAL,
+// while another one makes a checkpoint (wal.html, "The WAL-reset bug"). In berth only the
+// connection that commits makes checkpoints.
 TEST_CASE("only the connection that writes ever checkpoints") {
   TempDir dir;
   CheckpointWatch watch(dir / "berth.db");
@@ -99,7 +100,7 @@ TEST_CASE("only the connection that writes ever checkpoints") {
     db::Database database(dir / "berth.db", clock, {.readers = readers, .vfs = {}});
     REQUIRE(watch.connections() == 1 + readers);
     const auto count = [](db::Tx& tx) { return tx.number("SELECT count(*) FROM meta"); };
-    // Half a megabyte each, over and over, so that the log is full again and again.
+    // Writes half a megabyte each, repeatedly, so that the log fills up again and again.
     const auto write = [&](int i) {
       database.write([&](db::Tx& tx) {
         put(tx, "row " + std::to_string(i % 4), std::string(500'000, char('a' + i % 26)));

@@ -57,10 +57,10 @@ TEST_CASE("a copy holds what was committed, in one private file") {
 }
 
 TEST_CASE(
-    "a copy is one moment, however much is written meanwhile, and writers don't wait for it") {
+    "a copy shows one moment, however much is written meanwhile, and writers don't wait for it") {
   Fixture f;
   f.fill(4'000);
-  // Two rows that always change together; the copy must never see one without the other.
+  // Two rows that always change together. The copy must never contain one change without the other.
   std::atomic<int> written = 0;
   std::atomic<bool> stop = false;
   std::thread writer([&] {
@@ -75,7 +75,7 @@ TEST_CASE(
   while (written < 3) std::this_thread::yield();
   for (int round = 0; round < 5; ++round) {
     const int before = written;
-    // In the middle of the copy, more is committed: the writer isn't held up.
+    // More is committed in the middle of the copy, and the writer isn't held up.
     bool held_up = false;
     int asked = 0;
     db::copy(f.file, f.target, [&] {
@@ -107,7 +107,7 @@ TEST_CASE("a copy that is told to stop leaves nothing") {
   CHECK_THROWS_AS(db::examine(f.target, [] { return false; }), db::Stopped);
 }
 
-TEST_CASE("the leftover of a killed copy is in nobody's way") {
+TEST_CASE("the remains of a killed copy don't prevent the next one") {
   Fixture f;
   f.fill(10);
   std::ofstream(f.target) << std::string(10'000, 'x');
@@ -139,7 +139,7 @@ TEST_CASE("damage is found: pages, foreign keys, no database at all") {
   CHECK_FALSE(db::examine(f.target, always).integrity.empty());
 }
 
-TEST_CASE("the database, its WAL and its index are for their owner alone") {
+TEST_CASE("only the owner can read the database, its WAL and its index") {
   Fixture f;
   f.fill(1);
   for (const char* suffix : {"", "-wal", "-shm"}) {

@@ -27,7 +27,7 @@ struct Fixture {
   db::Database& database() { return *opened; }
 };
 
-TEST_CASE("a write gives back what its work returned, and others see it at once") {
+TEST_CASE("a write returns what its work returned, and others see it at once") {
   Fixture f;
   const int answer = f.database().write([](db::Tx& tx) {
     put(tx, "a", "1");
@@ -46,7 +46,7 @@ TEST_CASE("what was deleted can't be read in the file any more") {
     for (int i = 0; i < rows; ++i) put(tx, "k" + std::to_string(i), secret);
   });
   const auto found = [&] {
-    f.opened.reset();  // the last connection empties the WAL into the file
+    f.opened.reset();  // the last connection moves the WAL into the file
     std::ifstream in(f.file, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
     f.opened.emplace(f.file, f.clock, db::Options{.readers = 2, .vfs = {}});
@@ -57,7 +57,7 @@ TEST_CASE("what was deleted can't be read in the file any more") {
   CHECK_FALSE(found());
 }
 
-TEST_CASE("a read sees what was answered before it began, however many read") {
+TEST_CASE("a read sees everything that was answered before it began") {
   Fixture f({.readers = 4, .vfs = {}});
   std::atomic<int> answered = 0;
   std::atomic<bool> over = false;
@@ -81,7 +81,7 @@ TEST_CASE("a read sees what was answered before it began, however many read") {
   CHECK(stale == 0);
 }
 
-TEST_CASE("the WAL starts again at its beginning, also while others read all the time") {
+TEST_CASE("the WAL starts again from its beginning, even while others keep reading") {
   Fixture f({.readers = 4, .vfs = {}});
   std::atomic<bool> over = false;
   std::vector<std::thread> threads;
@@ -95,7 +95,7 @@ TEST_CASE("the WAL starts again at its beginning, also while others read all the
     f.database().write([&](db::Tx& tx) { put(tx, "large", std::to_string(i) + large); });
   over = true;
   for (std::thread& thread : threads) thread.join();
-  // About 16 MB are the rule; a reader in an unlucky moment makes it longer for a while.
+  // The WAL usually has about 16 MB; a reader at a bad moment makes it longer for a while.
   CHECK(std::filesystem::file_size(f.file.string() + "-wal") < written / 2);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a read that fails leaves nothing behind for the next one") {
   CHECK(f.database().read(all) == Rows{{"a", "1"}});
 }
 
-TEST_CASE("what the work throws is thrown to the caller, and its changes are undone") {
+TEST_CASE("an exception from the work reaches the caller, and its changes are undone") {
   Fixture f;
   CHECK_THROWS_AS(f.database().write([](db::Tx& tx) {
     put(tx, "a");
@@ -135,7 +135,7 @@ TEST_CASE("what the work throws is thrown to the caller, and its changes are und
   CHECK(seen_from_outside(f.file).empty());
 }
 
-TEST_CASE("a mistake in SQL is the caller's and no fault of the disk") {
+TEST_CASE("a mistake in SQL is the caller's and doesn't count as a fault of the disk") {
   Fixture f;
   CHECK_THROWS_AS(
       f.database().write([](db::Tx& tx) { tx.execute("INSERT INTO nowhere VALUES (1)"); }),
@@ -172,7 +172,8 @@ TEST_CASE("writes in a group fail alone") {
     CHECK(outcomes[3].other.find("UNIQUE") != std::string::npos);
     CHECK(outcomes[4].stored());
     CHECK(f.database().read(all) == Rows{{"a", "x"}, {"c", "x"}, {"e", "x"}});
-    if (f.database().commits() - before == 2) return;  // the one that held the writer, and ours
+    // The write that held the writer, and this one.
+    if (f.database().commits() - before == 2) return;
   }
   FAIL("the writes never met in one group");
 }
@@ -200,7 +201,7 @@ TEST_CASE("a read can't write") {
   CHECK(f.database().read(all).empty());
 }
 
-TEST_CASE("what a read throws ends its snapshot and gives its connection back") {
+TEST_CASE("an exception from a read ends its snapshot and returns its connection") {
   Fixture f({.readers = 1, .vfs = {}});
   for (int i = 0; i < 3; ++i)
     CHECK_THROWS_AS(f.database().read([](db::Tx& tx) {
@@ -212,7 +213,7 @@ TEST_CASE("what a read throws ends its snapshot and gives its connection back") 
   CHECK(f.database().read(all).size() == 1);
 }
 
-TEST_CASE("nested work is undone alone") {
+TEST_CASE("nested work is undone on its own") {
   Fixture f;
   const int answer = f.database().write([](db::Tx& tx) {
     put(tx, "before");
@@ -231,7 +232,7 @@ TEST_CASE("nested work is undone alone") {
   CHECK(seen_from_outside(f.file) == Rows{{"before", "x"}, {"kept", "x"}});
 }
 
-TEST_CASE("nested work that was kept goes with the write that fails around it") {
+TEST_CASE("nested work that succeeded is undone with the write that fails around it") {
   Fixture f;
   CHECK_THROWS_AS(f.database().write([](db::Tx& tx) {
     tx.nested([&] { put(tx, "kept"); });
@@ -241,7 +242,7 @@ TEST_CASE("nested work that was kept goes with the write that fails around it") 
   CHECK(f.database().read(all).empty());
 }
 
-TEST_CASE("subscribers hear of a write once it can be seen, and before it is answered") {
+TEST_CASE("subscribers are notified once a write can be seen, and before it is answered") {
   Fixture f;
   std::vector<std::string> heard;
   std::vector<size_t> rows_then;
@@ -263,7 +264,7 @@ TEST_CASE("subscribers hear of a write once it can be seen, and before it is ans
   CHECK(second == 2);
 }
 
-TEST_CASE("subscribers hear nothing of what was undone") {
+TEST_CASE("subscribers aren't notified of what was undone") {
   Fixture f;
   std::vector<std::string> heard;
   f.database().subscribe([&](db::Topic, const std::string& id) { heard.push_back(id); });
@@ -299,7 +300,7 @@ TEST_CASE("many threads write and read at once, and nothing is lost") {
             put(tx, key + "/left");
             put(tx, key + "/right");
           });
-          // Both halves or none, of everybody's writes; and our own is there.
+          // Of every write, both halves are there or none; and this thread's own write is there.
           const bool whole = f.database().read([&](db::Tx& tx) {
             return tx.number("SELECT count(*) FROM meta") % 2 == 0 && has(tx, key + "/left");
           });
@@ -368,7 +369,7 @@ TEST_CASE("what was stored is there after a restart") {
   CHECK(seen_from_outside(f.file) == Rows{{"a", "1"}, {"b", "2"}});
 }
 
-TEST_CASE("what is no database isn't opened, and stays as it is") {
+TEST_CASE("a file that isn't a database isn't opened, and stays as it is") {
   TempDir dir;
   const Clock clock;
   const std::string text(5'000, 'x');
@@ -378,32 +379,34 @@ TEST_CASE("what is no database isn't opened, and stays as it is") {
   CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == text);
 }
 
-TEST_CASE("a folder that isn't there is an error") {
+TEST_CASE("a missing directory is an error") {
   const Clock clock;
   TempDir dir;
   CHECK_THROWS_AS(db::Database(dir / "no" / "berth.db", clock), std::runtime_error);
 }
 
-TEST_CASE("values come back as they were bound, whatever the order of the placeholders") {
+TEST_CASE("values are read as they were bound, whatever the order of the placeholders") {
   Fixture f;
   const std::string bytes("nul\0\xff", 5);
   f.database().read([&](db::Tx& tx) {
-    auto row = tx.query("SELECT $2, $1, $3, $4, $5, $6, $1, $7, $8, $9, $11, $10", INT64_MIN, bytes,
-                        true, from_millis(7), std::optional<std::string>(), std::optional<int>(3),
-                        7, 8, 9, "ten", 11);
+    auto row = tx.query(
+        "SELECT $2 AS a, $1 AS b, $3 AS c, $4 AS d, $5 AS e, $6 AS f, $1 AS g, $7 AS h, $8 AS i, "
+        "$9 AS j, $11 AS k, $10 AS l",
+        INT64_MIN, bytes, true, from_millis(7), std::optional<std::string>(), std::optional<int>(3),
+        7, 8, 9, "ten", 11);
     REQUIRE(row.next());
-    CHECK(row.text(0) == bytes);
-    CHECK(row.integer(1) == INT64_MIN);
-    CHECK(row.flag(2));
-    CHECK(row.instant(3) == from_millis(7));
-    CHECK(row.null(4));
-    CHECK(row.text_or_null(4) == std::nullopt);
-    CHECK(row.instant_or_null(4) == std::nullopt);
-    CHECK(row.integer_or_null(5) == 3);
-    CHECK(row.integer(6) == INT64_MIN);
-    CHECK(row.integer(9) == 9);
-    CHECK(row.integer(10) == 11);
-    CHECK(row.text(11) == "ten");
+    CHECK(row.text("a") == bytes);
+    CHECK(row.integer("b") == INT64_MIN);
+    CHECK(row.flag("c"));
+    CHECK(row.instant("d") == from_millis(7));
+    CHECK(row.null("e"));
+    CHECK(row.text_or_null("e") == std::nullopt);
+    CHECK(row.instant_or_null("e") == std::nullopt);
+    CHECK(row.integer_or_null("f") == 3);
+    CHECK(row.integer("g") == INT64_MIN);
+    CHECK(row.integer("j") == 9);
+    CHECK(row.integer("k") == 11);
+    CHECK(row.text("l") == "ten");
     CHECK_FALSE(row.next());
   });
 }
@@ -448,7 +451,7 @@ TEST_CASE("one statement can run twice at the same time") {
   });
 }
 
-TEST_CASE("rows that refer to nothing are refused") {
+TEST_CASE("rows with dangling references are refused") {
   Fixture f;
   CHECK_THROWS_AS(f.database().write([](db::Tx& tx) {
     tx.execute(

@@ -1,4 +1,5 @@
-// What happens when the disk takes no more: SQLite gives up whole transactions despite savepoints.
+// What happens if the disk accepts no more: SQLite rolls back whole transactions in spite of
+// savepoints.
 #include <catch2/catch.hpp>
 
 #include "controller/db/database.h"
@@ -13,7 +14,7 @@ using namespace berth;
 using namespace berth::test;
 
 constexpr size_t more_than_the_page_cache =
-    6'000'000;  // SQLite keeps 2,000 KiB and writes the rest
+    6'000'000;  // SQLite keeps 2,000 KiB in memory and writes the rest
 
 struct Fixture {
   FaultVfs disk;
@@ -34,7 +35,7 @@ struct Fixture {
   }
   db::Database& database() { return *opened; }
 
-  // The rows that a new process would find if this one were killed right now.
+  // Returns the rows that a new process would find if this one were killed now.
   Rows after_a_crash() {
     const auto copy = dir / "copy.db";
     for (const char* suffix : {"", "-wal"}) {
@@ -63,7 +64,7 @@ void store(db::Tx& tx, const std::string& key) {
   tx.notify(db::Topic::deployment, key);
 }
 
-TEST_CASE("when a commit fails, nobody of the group is stored and each is told so") {
+TEST_CASE("if a commit fails, nothing of its group is stored and each caller is told so") {
   for (const Fault& fault : faults) {
     INFO(fault.what);
     bool met = false;
@@ -74,18 +75,21 @@ TEST_CASE("when a commit fails, nobody of the group is stored and each is told s
       std::vector<std::function<void(db::Tx&)>> jobs;
       for (int i = 0; i < 4; ++i)
         jobs.emplace_back([i](db::Tx& tx) { store(tx, std::to_string(i)); });
-      // One that fails by itself keeps its own words: it would have been refused anyway.
+      // A write that fails by itself keeps its own error, because it would have been refused
+      // anyway.
       jobs.emplace_back([](db::Tx&) { throw invalid_field("name", "is wrong"); });
       const auto outcomes =
           together(f.database(), jobs, [&] { f.disk.fail(fault.operation, 1, fault.code); });
-      // Once for the group; where it may be in the log, once more to overwrite it there.
+      // There is one failure for the group; and another one if the commit may be in the log and has
+      // to be overwritten there.
       const int failures_of_one_group = fault.code == SQLITE_FULL ? 1 : 2;
       met = f.disk.failures() == failures_of_one_group;
       CHECK(f.disk.failures() >= failures_of_one_group);
       for (size_t i = 0; i < 4; ++i) CHECK(outcomes[i].refused == Code::unavailable);
       CHECK(outcomes[4].refused == Code::validation_failed);
       CHECK(f.heard == std::vector<std::string>{"before"});
-      // Plus the one that held the writer: it changed nothing, so there was nothing to write.
+      // One more commit belongs to the write that held the writer; it changed nothing, so nothing
+      // was written.
       CHECK(f.database().commits() == commits_before + 1);
       CHECK(f.database().read(all) == Rows{{"before", "x"}});
       CHECK(f.after_a_crash() == Rows{{"before", "x"}});
@@ -136,11 +140,10 @@ TEST_CASE("a commit that failed in its sync doesn't come back after a crash") {
   }
 }
 
-TEST_CASE(
-    "a write that fills the disk while it runs takes down those before it in its group alone") {
+TEST_CASE("a write that fills the disk while it runs undoes only the earlier ones of its group") {
   for (const Fault& fault : faults) {
     if (fault.operation == FaultVfs::Operation::sync)
-      continue;  // there is no sync before the commit
+      continue;  // nothing is synced before the commit
     INFO(fault.what);
     Fixture f;
     const auto large = [&](db::Tx& tx) {
@@ -156,7 +159,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a write that hides the disk's fault from us is refused all the same") {
+TEST_CASE("a write that hides the disk's fault is refused all the same") {
   for (const bool swallow : {true, false}) {
     Fixture f;
     const auto outcome = outcome_of(f.database(), [&](db::Tx& tx) {

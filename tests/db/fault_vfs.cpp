@@ -4,7 +4,7 @@
 
 namespace berth::test {
 
-// An open log: the default VFS's file stands in memory right behind this one.
+// An open log. The default VFS's file follows directly after this struct in memory.
 struct FaultFile {
   sqlite3_file base;
   FaultVfs* vfs;
@@ -27,7 +27,8 @@ namespace {
 
 sqlite3_vfs& original() { return *sqlite3_vfs_find(nullptr); }
 
-// Version 1: memory mapping and shared memory are the main file's affair, which isn't wrapped.
+// Version 1 of the interface. Memory mapping and shared memory concern the main file, which isn't
+// wrapped.
 const sqlite3_io_methods methods = {
     .iVersion = 1,
     .xClose =

@@ -7,8 +7,9 @@
 
 namespace berth::test {
 
-// A SQLite VFS (sqlite.org/vfs.html) on top of the default one, whose write-ahead log breaks when
-// it is told to. It is registered while it lives, and must outlive its connections. Thread-safe.
+// A SQLite VFS (sqlite.org/vfs.html) on top of the default one, whose write-ahead log fails when a
+// test says so. It is registered as long as this object lives, and must outlive its connections.
+// Thread-safe.
 class FaultVfs {
  public:
   enum class Operation { write, sync };
@@ -21,15 +22,15 @@ class FaultVfs {
 
   const std::string& name() const { return name_; }
 
-  // The `nth` operation from now on, counted from 1, fails with this SQLite code.
+  // Makes the `nth` operation from now on, counted from 1, fail with this SQLite code.
   void fail(Operation operation, int nth, int sqlite_code, Lasting lasting = Lasting::until_healed);
   void heal();
-  // How many operations failed since the last fail().
+  // Returns how many operations have failed since the last fail().
   int failures() const;
 
  private:
   friend struct FaultFile;
-  int next(Operation operation);  // the code that this operation fails with, or SQLITE_OK
+  int next(Operation operation);  // returns the code that this operation fails with, or SQLITE_OK
   static int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags,
                   int* out_flags);
 
@@ -38,7 +39,7 @@ class FaultVfs {
   mutable std::mutex mutex_;
   Operation operation_ = Operation::write;
   Lasting lasting_ = Lasting::once;
-  int remaining_ = 0;  // until the operation that fails; 0: none will
+  int remaining_ = 0;  // operations until one fails; 0 if none will
   int code_ = SQLITE_OK;
   int failures_ = 0;
 };

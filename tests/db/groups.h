@@ -12,10 +12,10 @@
 #include "controller/base/error.h"
 #include "controller/db/database.h"
 
-// Writes that meet in one transaction.
+// Writes that are committed in one transaction.
 namespace berth::test {
 
-// What became of a write: nothing to say, the code of an Error, or the text of something else.
+// How a write ended: empty for success, the code of an Error, or the message of another exception.
 struct Outcome {
   std::optional<Code> refused;
   std::string other;
@@ -33,7 +33,7 @@ inline Outcome outcome_of(db::Database& database, const std::function<void(db::T
   }
 }
 
-// Holds the writer thread inside of a write until it is released.
+// Holds the writer thread inside a write until it is released.
 class HeldWriter {
  public:
   explicit HeldWriter(db::Database& database)
@@ -56,8 +56,8 @@ class HeldWriter {
   std::jthread thread_;
 };
 
-// Queues these writes while the writer is busy, then `before_release()`, and lets them run. They
-// are one group unless a thread was very late; commits() tells.
+// Queues these writes while the writer is busy, calls `before_release()`, and lets them run. They
+// form one group unless a thread was very late, which commits() tells.
 inline std::vector<Outcome> together(
     db::Database& database, const std::vector<std::function<void(db::Tx&)>>& jobs,
     const std::function<void()>& before_release = [] {}) {

@@ -42,7 +42,7 @@ TEST_CASE("a newer program goes on where the older one stopped") {
   CHECK(f.number("SELECT count(*) FROM a WHERE y = 'second'") == 2);
 }
 
-TEST_CASE("an older program refuses a newer database, naming what it doesn't know") {
+TEST_CASE("an older program refuses a newer database and names the unknown migration") {
   Fixture f;
   db::migrate(f.database, now, {first, second});
   CHECK(refusal(f.database, {first}).find("0002_second.sql") != std::string::npos);
@@ -57,7 +57,7 @@ TEST_CASE("a migration that has changed since it ran is refused, and nothing run
   CHECK(f.number("SELECT count(*) FROM schema_migrations") == 1);
 }
 
-TEST_CASE("a migration that fails leaves nothing of itself, and those before it stay") {
+TEST_CASE("a failing migration leaves nothing, and those before it stay") {
   Fixture f;
   const EmbeddedFile broken = {"0002_broken.sql",
                                "CREATE TABLE b (x INTEGER); INSERT INTO nowhere VALUES (1);"};
@@ -68,7 +68,7 @@ TEST_CASE("a migration that fails leaves nothing of itself, and those before it 
   CHECK(f.number("SELECT count(*) FROM a WHERE y = 'second'") == 1);
 }
 
-TEST_CASE("our own migrations have numbers that rise") {
+TEST_CASE("the migrations' numbers rise") {
   int number = 0;
   for (const EmbeddedFile& file : db::migrations::files()) {
     INFO(file.name);
@@ -80,7 +80,7 @@ TEST_CASE("our own migrations have numbers that rise") {
   CHECK(number > 0);
 }
 
-TEST_CASE("names that were there before the index of search held them are in it") {
+TEST_CASE("names from before the search index existed are in it") {
   Fixture f;
   std::vector<EmbeddedFile> before = db::migrations::files();
   std::erase_if(before,
@@ -100,7 +100,7 @@ TEST_CASE("names that were there before the index of search held them are in it"
   CHECK(rows.getString() == "na 1 Anna; nna 1 Anna; ob 3 Bob");
 }
 
-TEST_CASE("all of our tables are STRICT") {
+TEST_CASE("all tables are STRICT") {
   Fixture f;
   db::migrate(f.database, now);
   CHECK(f.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "

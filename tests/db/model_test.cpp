@@ -1,4 +1,4 @@
-// Random writes with random failures leave what a std::map says that they leave.
+// Random writes with random failures leave the same contents as a std::map.
 #include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
@@ -68,7 +68,7 @@ TEST_CASE("the database is a map that survives failures and restarts") {
           const bool full = step == Step::full_disk;
           disk.fail(full ? FaultVfs::Operation::write : FaultVfs::Operation::sync, 1,
                     full ? SQLITE_FULL : SQLITE_IOERR_FSYNC, FaultVfs::Lasting::once);
-          // A value that can't be there already, so that there is something to write.
+          // A value that isn't stored yet, so that there is something to write.
           const auto outcome =
               outcome_of(*database, [&](db::Tx& tx) { put(tx, key, value + " lost"); });
           RC_ASSERT(outcome.refused == Code::unavailable);

@@ -6,7 +6,7 @@
 
 #include "controller/db/database.h"
 
-// Rows to try the database with: the table `meta`, text by key.
+// Rows for tests of the database: the table `meta`, a text for each key.
 namespace berth::test {
 
 using Rows = std::map<std::string, std::string>;
@@ -26,10 +26,10 @@ inline bool has(db::Tx& tx, const std::string& key) {
 inline Rows all(db::Tx& tx) {
   Rows rows;
   auto query = tx.query("SELECT key, value FROM meta WHERE key <> 'write_probe'");
-  while (query.next()) rows[query.text(0)] = query.text(1);
+  while (query.next()) rows[query.text("key")] = query.text("value");
   return rows;
 }
-// As somebody else sees the file: by a connection of its own.
+// Returns the rows that another process would see, through a connection of its own.
 inline Rows seen_from_outside(const std::filesystem::path& file) {
   SQLite::Database other(file.string(), SQLite::OPEN_READWRITE);
   SQLite::Statement query(other, "SELECT key, value FROM meta WHERE key <> 'write_probe'");

@@ -36,7 +36,7 @@ const std::vector<Record> shop = {alias("www.shop.example", "edge.shop.example")
 
 }  // namespace
 
-TEST_CASE("a chain is followed to its addresses, whoever follows it") {
+TEST_CASE("a CNAME chain is followed to its addresses, whichever server follows it") {
   SECTION("a server that gives one record at a time") {
     Server server(zone(shop));
     const Answer answer = Resolver(quick(server)).look_up("WWW.shop.example.", Type::a);
@@ -57,7 +57,7 @@ TEST_CASE("a chain is followed to its addresses, whoever follows it") {
   }
 }
 
-TEST_CASE("addresses of both kinds, and texts whose strings belong together") {
+TEST_CASE("addresses of both kinds, and texts that are split into strings") {
   Server server(zone(shop));
   const Resolver resolver(quick(server));
   CHECK(resolver.look_up("shop.apps.example", Type::aaaa).values == Texts{"2001:db8::7"});
@@ -66,7 +66,7 @@ TEST_CASE("addresses of both kinds, and texts whose strings belong together") {
   CHECK(texts.values == Texts{"first", "in two strings"});
 }
 
-TEST_CASE("no such name and no such record are told apart, at the end of a chain too") {
+TEST_CASE("missing names and missing records are told apart, also at the end of a chain") {
   Server server(zone({alias("old.example", "gone.example"), alias("bare.example", "only4.example"),
                       address("only4.example", "192.0.2.1")}));
   const Resolver resolver(quick(server));
@@ -75,11 +75,11 @@ TEST_CASE("no such name and no such record are told apart, at the end of a chain
   const Answer dangling = resolver.look_up("old.example", Type::a);
   CHECK(dangling.kind == Kind::no_such_name);
   CHECK(dangling.chain == Texts{"gone.example"});
-  CHECK(dangling.problem == "there is no name gone.example");
+  CHECK(dangling.problem == "there is no such name: gone.example");
   CHECK(resolver.look_up("bare.example", Type::aaaa).kind == Kind::no_data);
 }
 
-TEST_CASE("a server that fails, refuses, is silent or isn't there says nothing about the name") {
+TEST_CASE("a server that fails, refuses, is silent or doesn't exist says nothing about the name") {
   const auto ask = [](const Server::Handler& handler) {
     Server server(handler);
     return Resolver(quick(server)).look_up("shop.example", Type::a);
@@ -97,7 +97,7 @@ TEST_CASE("a server that fails, refuses, is silent or isn't there says nothing a
   CHECK_FALSE(absent.problem.empty());
 }
 
-TEST_CASE("what a chain is known to lead to is said even where its end can't be asked for") {
+TEST_CASE("the known part of a chain is reported even if its end can't be resolved") {
   Server server([](const Question& question) {
     if (question.name == "www.shop.example") return Texts{reply(question, {shop[0]})};
     return Texts{reply(question, {}, server_failure)};
@@ -117,7 +117,7 @@ TEST_CASE("a silent server takes no longer than the deadline") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
 }
 
-TEST_CASE("a look-up ends soon when nobody wants to know any more") {
+TEST_CASE("a look-up ends soon after it was stopped") {
   Server server([](const Question&) { return Texts{}; });
   Options options = quick(server);
   options.patience = options.deadline = std::chrono::seconds(60);
@@ -131,7 +131,7 @@ TEST_CASE("a look-up ends soon when nobody wants to know any more") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
 }
 
-TEST_CASE("the second server is asked where the first one fails") {
+TEST_CASE("the second server is asked if the first one fails") {
   Server bad([](const Question& question) { return Texts{reply(question, {}, server_failure)}; });
   Server good(zone(shop));
   Options options = quick(bad);
@@ -144,7 +144,7 @@ TEST_CASE("circles and endless chains end") {
     Server server(zone({alias("a.example", "b.example"), alias("b.example", "a.example")}));
     const Answer answer = Resolver(quick(server)).look_up("a.example", Type::a);
     CHECK(answer.kind == Kind::no_data);
-    CHECK(answer.problem == "its CNAME records lead in a circle");
+    CHECK(answer.problem == "its CNAME records form a loop");
     CHECK(server.questions() == 2);
   }
   SECTION("a name that is its own alias") {
@@ -178,7 +178,7 @@ TEST_CASE("a truncated answer is asked for again over TCP") {
   CHECK(std::ranges::find(answer.values, "198.51.100.66") == answer.values.end());
 }
 
-TEST_CASE("answers to what was not asked are not believed") {
+TEST_CASE("answers to other questions are ignored") {
   const Record forged = address("shop.example", "198.51.100.66");
   const auto ask = [&](const std::function<std::string(Question)>& forge) {
     Server server([&](const Question& question) {
@@ -221,7 +221,7 @@ TEST_CASE("servers are addresses") {
   CHECK_THROWS_AS(Resolver({.servers = {"ns.example"}}), std::invalid_argument);
 }
 
-TEST_CASE("any bytes are a message or none, and never more") {
+TEST_CASE("any bytes are parsed as one message or none") {
   const Question question{.id = "ab", .name = "www.shop.example", .type = 1, .wire = [] {
                             const std::string labels("\3www\4shop\7example\0\0\1\0\1", 22);
                             return labels;

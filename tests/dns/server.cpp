@@ -90,7 +90,7 @@ std::string reply(const Question& question, const std::vector<Record>& records, 
 }
 
 Server::Server(Handler handler) : handler_(std::move(handler)) {
-  // The port of the one is free for the other, but for bad luck.
+  // A port that is free for TCP is usually free for UDP, too.
   for (int i = 0; i < 20 && tcp_ < 0; ++i) {
     if (udp_ >= 0) close(udp_);
     port_ = 0;

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-// A name server on loopback, over UDP and TCP, that answers as a test says.
+// A name server on loopback, over UDP and TCP, whose answers a test decides.
 namespace berth::dns::test {
 
 enum class Transport { udp, tcp };
@@ -15,7 +15,7 @@ struct Question {
   std::string id;    // two bytes
   std::string name;  // lower case, without a dot at the end
   int type = 0;
-  std::string wire;  // the question section as it came
+  std::string wire;  // the question section as it was received
   Transport transport = Transport::udp;
 };
 
@@ -24,20 +24,20 @@ struct Record {
   int type = 0;
   std::string data;
 };
-Record address(const std::string& name, const std::string& ip);  // A, or AAAA
+Record address(const std::string& name, const std::string& ip);  // an A or AAAA record
 Record alias(const std::string& name, const std::string& target);
 Record text(const std::string& name, const std::vector<std::string>& strings);
 
 inline constexpr int no_error = 0, server_failure = 2, no_such_name = 3, refused = 5;
 
-// An answer's bytes. `flags` are added to QR, RD and RA.
+// Returns an answer's bytes. `flags` are added to QR, RD and RA.
 std::string reply(const Question& question, const std::vector<Record>& records,
                   int rcode = no_error, int flags = 0);
 inline constexpr int truncated = 0x0200;
 
 class Server {
  public:
-  // What is sent back, each as a message of its own; nothing: silence.
+  // Returns what is sent back, each element as a message of its own; nothing means silence.
   using Handler = std::function<std::vector<std::string>(const Question&)>;
   explicit Server(Handler handler);
   ~Server();
@@ -58,7 +58,8 @@ class Server {
   std::jthread thread_;
 };
 
-// Answers from a zone, as a server that knows no other: one record of a chain at a time.
+// Answers from a zone, as a server does that knows no other zone: with one record of a CNAME chain
+// at a time.
 std::vector<std::string> from_zone(const Question& question, const std::vector<Record>& zone);
 
 }  // namespace berth::dns::test

@@ -43,7 +43,7 @@ def block_problems(page):
 def test_problems(page):
     """docs/security.md names the test cases that show what it says."""
     sources = "".join(file.read_text() for file in sorted((ROOT / "tests").rglob("*.cpp")))
-    names = re.sub(r'"\s*\n\s*"', "", sources)  # a name may go on in the next line
+    names = re.sub(r'"\s*\n\s*"', "", sources)  # a name may continue in the next line
     for line, text in page.text:
         for name in re.findall(r'"([^"]+)"', text) if text.startswith("|") else []:
             if f'TEST_CASE("{name}"' not in re.sub(r'TEST_CASE\(\s+', "TEST_CASE(", names):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# Why a shell block isn't run, by the word behind `sh`.
+# The reasons why a shell block isn't run, by the word behind `sh`.
 NOT_RUN = {
     "build": "it compiles for minutes; the continuous integration runs these commands themselves",
     "cluster": "it needs a real Kubernetes cluster",
@@ -13,7 +13,7 @@ NOT_RUN = {
     "browser": "it needs a person with a browser",
     "elsewhere": "it needs a host, a mail server or a domain of the reader's own",
 }
-# Runs until something is printed, because it follows a stream and doesn't end by itself.
+# Runs until something is printed, because the command follows a stream and doesn't end by itself.
 ENDLESS = "endless"
 
 
@@ -59,7 +59,7 @@ class Page:
         self.file = file
         self.sections = [Section("")]
         self.headings = []
-        self.text = []  # (line, text without code)
+        self.text = []  # pairs of a line number and the text of the line without code
         block = None
         for number, line in enumerate(file.read_text().splitlines(), 1):
             fence = re.match(r"\s*```\s*(.*)$", line)

@@ -66,7 +66,7 @@ TEST_CASE("email addresses look like addresses") {
   }
 }
 
-TEST_CASE("a new account is free, unverified and has nothing") {
+TEST_CASE("a new account is free, unverified and has no points") {
   World world;
   const auto user = register_as(world, "Ada@Example.org", "Ada");
   CHECK(user.email == "Ada@Example.org");
@@ -82,7 +82,7 @@ TEST_CASE("a new account is free, unverified and has nothing") {
   CHECK(world.find_user(user.id).referral_code == user.referral_code);
 }
 
-TEST_CASE("an address or a name is taken in any case of its letters") {
+TEST_CASE("an address or a username is taken in upper and lower case") {
   World world;
   register_as(world, "ada@example.org", "ada");
   const auto wrong = [&](const char* email, const char* username) {
@@ -109,7 +109,7 @@ TEST_CASE("registration numbers have no gaps, and decide the multiplier") {
   CHECK(got == std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 5}, {2, 5}, {3, 2}, {4, 1}});
 }
 
-TEST_CASE("a referral code counts for the one who gave it") {
+TEST_CASE("a referral code counts for the user who gave it") {
   World world;
   const auto ada = world.new_user("ada");
   world.new_user("bob", ada.referral_code);
@@ -153,7 +153,7 @@ TEST_CASE("the mailed token works for 24 hours") {
   }
 }
 
-TEST_CASE("mail is in the outbox, readable with the data key alone") {
+TEST_CASE("mail in the outbox can only be read with the data key") {
   World world;
   world.new_user("ada");
   const auto mails = world.read([&](db::Tx& tx) { return outbox::list(tx, world.keys.data); });
@@ -172,7 +172,7 @@ TEST_CASE("mail is in the outbox, readable with the data key alone") {
   });
 }
 
-TEST_CASE("credentials are found by the address in any case") {
+TEST_CASE("credentials are found by the address in upper or lower case") {
   World world;
   const auto ada = world.new_user("ada");
   world.read([&](db::Tx& tx) {
@@ -204,12 +204,12 @@ TEST_CASE("stats count what was earned, spent and connected") {
   CHECK(world.find_user(ada.id).points == 40);
 }
 
-TEST_CASE("nobody is sent more than ten letters a day before they verify, whoever asks for them") {
+TEST_CASE("an unverified address gets at most ten letters a day, whoever asks for them") {
   World world;
   const auto letters = [&] {
     return world.read([](db::Tx& tx) { return int(tx.number("SELECT count(*) FROM outbox")); });
   };
-  // Tags and capitals lead to the same mailbox; accounts come and go.
+  // Tags and capital letters lead to the same mailbox, whatever accounts are created and deleted.
   const auto sign_up = [&](int i) {
     return refusal([&] {
       const auto user = world.write([&](db::Tx& tx) {
@@ -235,7 +235,7 @@ TEST_CASE("nobody is sent more than ten letters a day before they verify, whoeve
   CHECK(sign_up(101) == "");
 }
 
-TEST_CASE("notices to an address that isn't verified are few; verified ones get all") {
+TEST_CASE("few notices go to an unverified address; a verified one gets all") {
   World world;
   const auto stranger = world.new_user("stranger"), ada = world.verified_user("ada");
   const auto change_passwords = [&](const accounts::User& user) {
@@ -249,7 +249,7 @@ TEST_CASE("notices to an address that isn't verified are few; verified ones get 
     });
   };
   CHECK(change_passwords(stranger) == accounts::max_letters_to_unverified);
-  CHECK(change_passwords(ada) == 31);  // and the one that verified the address
+  CHECK(change_passwords(ada) == 31);  // plus the mail that verified the address
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void take_steps(AdsWorld& w, const std::string& campaign_id, std::mt19937& rando
   const auto roll = [&](int sides) { return std::uniform_int_distribution<int>(1, sides)(random); };
   for (int i = 0; i < steps; ++i) {
     const int step = roll(10);
-    if (step <= 4) (void)w.refused(w.game, w.viewer);  // serves, where it can
+    if (step <= 4) (void)w.refused(w.game, w.viewer);  // serves an ad if it can
     if (step <= 5) w.record(w.report(campaign_id));
     if (step == 6 || step == 7) w.record(w.report(campaign_id, "click"));
     if (step == 8) w.world.clock.advance(7h);
@@ -31,8 +31,8 @@ void take_steps(AdsWorld& w, const std::string& campaign_id, std::mt19937& rando
   }
 }
 
-// Serves, reports, clicks, time and pauses in any order: for any window the sums are what a recount
-// of the events gives, and the ledger's invariants hold.
+// Serves, reports, clicks, moves the clock and pauses in any order: for any window, the sums equal
+// those of a recount, and the ledger's invariants hold.
 TEST_CASE("ad analytics: a recount of the events gives the same, for any window") {
   const unsigned seed = GENERATE(range(1U, 6U));
   std::mt19937 random(seed);

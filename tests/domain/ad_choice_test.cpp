@@ -61,7 +61,7 @@ TEST_CASE("choice: ten equal campaigns get equal shares of 10,000 serves") {
   for (const auto& [id, count] : counts) CHECK(std::abs(count - 1'000) <= 1);
 }
 
-TEST_CASE("choice: shares are as payout and reach") {
+TEST_CASE("choice: shares follow payout and reach") {
   Fixture f;
   f.put(campaign("one", 10));
   f.put(campaign("twice", 20));
@@ -74,7 +74,7 @@ TEST_CASE("choice: shares are as payout and reach") {
   CHECK(std::abs(counts["reach"] - 1'500) <= 2);
 }
 
-TEST_CASE("choice: who comes later doesn't get what it missed") {
+TEST_CASE("choice: a later campaign isn't compensated for what it missed") {
   Fixture f;
   f.put(campaign("old"));
   f.shown(1'000);
@@ -83,7 +83,7 @@ TEST_CASE("choice: who comes later doesn't get what it missed") {
   CHECK(std::abs(counts["old"] - 50) <= 1);
 }
 
-TEST_CASE("choice: an operator's own campaigns come only where nothing else does") {
+TEST_CASE("choice: an operator's own campaigns are used only if there is nothing else") {
   Fixture f;
   Choice::Campaign own = campaign("own", 1'000'000);
   own.owner_id = f.request.owner_id;
@@ -95,7 +95,8 @@ TEST_CASE("choice: an operator's own campaigns come only where nothing else does
   CHECK(f.shown() == "own");
 }
 
-TEST_CASE("choice: a refused offer goes on to the next, and costs the refused one nothing") {
+TEST_CASE(
+    "choice: a refused offer is followed by the next one, and costs the refused campaign nothing") {
   Fixture f;
   f.put(campaign("full"));
   f.put(campaign("free"));
@@ -131,13 +132,13 @@ TEST_CASE("choice: targeting is exact") {
              viewing("puzzle", "gold", "DE-BE")));
   CHECK_FALSE(fits(audience(exact("puzzle"), exact("gold"), prefix("DE")),
                    viewing("puzzle", "silver", "DE-BE")));
-  // Signs that mean something to the index mean nothing in a value.
+  // Characters with a meaning in the index have none in a value.
   CHECK_FALSE(fits(audience(exact("*")), viewing("a")));
   CHECK(fits(audience(exact("*")), viewing("*")));
   CHECK_FALSE(fits(audience(exact("^a")), viewing("ab")));
 }
 
-TEST_CASE("choice: what it finds is what a look at every campaign finds") {
+TEST_CASE("choice: it finds the same as a search through all campaigns") {
   Fixture f;
   const std::vector<std::string> values = {"a", "ab", "abc", "b", "ba"};
   std::vector<Choice::Campaign> all;
@@ -169,7 +170,7 @@ TEST_CASE("choice: what it finds is what a look at every campaign finds") {
       if (all_fit) expected.insert(one.id);
     }
     f.request.viewing = seen;
-    // All that fit are passed over in turn.
+    // Refuses all that match, one after another.
     f.request.skip = [&](const std::string& id) { return !found.insert(id).second || true; };
     CHECK(f.shown().empty());
     CHECK(found == expected);
@@ -180,7 +181,7 @@ TEST_CASE("choice: what it finds is what a look at every campaign finds") {
   }
 }
 
-TEST_CASE("choice: a campaign with placements is shown in those alone") {
+TEST_CASE("choice: a campaign with placements is shown only there") {
   Fixture f;
   Choice::Campaign placed = campaign("placed");
   placed.slots = {{.campaign_placement_id = "cp1", .ad_placement_id = "p1"},
@@ -204,7 +205,7 @@ TEST_CASE("choice: a campaign with placements is shown in those alone") {
   CHECK(f.shown() == "anywhere");
 }
 
-TEST_CASE("choice: a placement of one app is for that app, also where it isn't said") {
+TEST_CASE("choice: a placement of one app is for that app, even if the request names none") {
   Fixture f;
   Choice::Campaign placed = campaign("placed");
   placed.slots = {{.campaign_placement_id = "cp", .ad_placement_id = "p", .app_id = "game"}};
@@ -216,7 +217,7 @@ TEST_CASE("choice: a placement of one app is for that app, also where it isn't s
   CHECK(f.shown() == "placed");
 }
 
-TEST_CASE("choice: nothing before the start, after the end, beyond the budget") {
+TEST_CASE("choice: nothing is shown before the start, after the end or beyond the budget") {
   Fixture f;
   Choice::Campaign one = campaign("one");
   one.starts_at = start + 1h;
@@ -233,13 +234,13 @@ TEST_CASE("choice: nothing before the start, after the end, beyond the budget") 
   f.put(one);
   CHECK(f.shown() == "one");
   CHECK(f.shown().empty());
-  one.used = 98;  // a reservation came back
+  one.used = 98;  // as if a reservation had been returned
   f.put(one);
   CHECK(f.shown() == "one");
 }
 
-// A day's budget, asked for far more often than it lasts: spent within 10 % of an even day at each
-// hour.
+// A day's budget that is requested far more often than it lasts. At each hour, spending is within
+// 10 % of an even distribution.
 TEST_CASE("choice: pacing spreads a day's budget over the day") {
   Fixture f;
   Choice::Campaign paced = campaign("paced");
@@ -259,7 +260,7 @@ TEST_CASE("choice: pacing spreads a day's budget over the day") {
   CHECK(shown <= 1'000);
 }
 
-TEST_CASE("choice: one that is behind its plan counts more") {
+TEST_CASE("choice: a campaign behind its plan counts more") {
   Fixture f;
   Choice::Campaign paced = campaign("paced");
   paced.impressions = 1'000;

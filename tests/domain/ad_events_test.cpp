@@ -46,7 +46,7 @@ TEST_CASE("ad events: without a token the newest open reservation is used") {
   CHECK(w.points(w.game) == 20);
 }
 
-TEST_CASE("ad abuse: a token that is replayed a hundred times pays once") {
+TEST_CASE("ad abuse: replaying a token a hundred times pays once") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   const auto served = w.serve();
@@ -57,7 +57,7 @@ TEST_CASE("ad abuse: a token that is replayed a hundred times pays once") {
   CHECK(w.points(w.game) == 10);
 }
 
-TEST_CASE("ad abuse: a token works for its app, user and campaign alone") {
+TEST_CASE("ad abuse: a token works only for its app, user and campaign") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   const auto served = w.serve();
@@ -75,7 +75,7 @@ TEST_CASE("ad abuse: a token works for its app, user and campaign alone") {
   CHECK(w.outcome(campaign.id, "impression", served.impression_token) == "paid");
 }
 
-TEST_CASE("ad abuse: what was never served isn't paid") {
+TEST_CASE("ad abuse: impressions that were never served aren't paid") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   CHECK(w.outcome(campaign.id) == "not_served");
@@ -84,7 +84,7 @@ TEST_CASE("ad abuse: what was never served isn't paid") {
   CHECK(refusal([&] { w.outcome(w.game.id); }) == "404 campaign_not_found");
 }
 
-TEST_CASE("ad abuse: one's own campaign pays from one's own pocket, without a reward") {
+TEST_CASE("ad abuse: an owner's own campaign pays from their own budget, without a reward") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   const auto own_game = w.world.new_app(w.advertiser).app;
@@ -104,13 +104,13 @@ TEST_CASE("ad abuse: one's own campaign pays from one's own pocket, without a re
   CHECK(w.points(w.viewer) == before);
   CHECK(w.world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM ad_demand_days"); }) ==
         0);
-  // Another owner's is preferred, however little it pays.
+  // Another owner's campaign is preferred, however little it pays.
   w.fund(w.game, 20);
   const auto other = w.create(w.game, AdsWorld::order(20, 1));
   CHECK(w.serve(own_game, w.viewer).campaign.id == other.id);
 }
 
-TEST_CASE("ad abuse: a viewer's token can't end the campaigns of the app's own owner") {
+TEST_CASE("ad abuse: a viewer's token can't use up the campaigns of the app's own owner") {
   AdsWorld w;
   w.rules.viewer_daily_impressions = 3;
   const auto campaign = w.new_campaign();
@@ -132,7 +132,7 @@ TEST_CASE("ad abuse: a viewer's token can't end the campaigns of the app's own o
     CHECK(w.outcome(report) == "viewer_cap");
   }
   CHECK(w.points(own_game) == 30);
-  // Another viewer, and the next day, count anew.
+  // Another viewer, and another day, have counts of their own.
   report.impression_token = {};
   report.user_id = w.publisher.id;
   CHECK(w.outcome(report) == "paid");
@@ -157,7 +157,7 @@ TEST_CASE("ad abuse: a click needs a paid impression, and counts once") {
   CHECK(w.points(w.game) == 20);
 }
 
-TEST_CASE("ad abuse: one viewer in a loop is paid for up to the cap of a day") {
+TEST_CASE("ad abuse: one viewer's impressions are paid up to the daily limit") {
   AdsWorld w;
   w.rules.viewer_daily_impressions = 5;
   const auto campaign = w.new_campaign();
@@ -166,15 +166,14 @@ TEST_CASE("ad abuse: one viewer in a loop is paid for up to the cap of a day") {
   std::map<std::string, int> outcomes;
   for (const auto& token : tokens) ++outcomes[w.outcome(campaign.id, "impression", token)];
   CHECK(outcomes == std::map<std::string, int>{{"paid", 5}, {"viewer_cap", 2}});
-  CHECK(w.find(campaign.id).reserved == 0);  // what isn't paid goes back
+  CHECK(w.find(campaign.id).reserved == 0);  // reservations that aren't paid are returned
   CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
   CHECK(w.serve(w.game, w.publisher).campaign.id == campaign.id);
   w.world.clock.advance(24h);
   CHECK(w.serve().campaign.id == campaign.id);
 }
 
-TEST_CASE(
-    "ad abuse: after its time a reservation isn't paid, whether or not the loop has come by") {
+TEST_CASE("ad abuse: an expired reservation isn't paid, whether or not the loop has run") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   const auto served = w.serve();
@@ -186,7 +185,8 @@ TEST_CASE(
   CHECK(w.points(w.game) == 0);
 }
 
-TEST_CASE("ad abuse: nothing is paid after a cancel; a pause keeps what was served") {
+TEST_CASE(
+    "ad abuse: nothing is paid after a cancellation; during a pause, served impressions are") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   const auto one = w.serve();
@@ -211,23 +211,23 @@ TEST_CASE("ad abuse: ends_at between serve and event") {
   CHECK(w.points(w.game) == 0);
 }
 
-TEST_CASE("ad abuse: serving without reporting locks a quarter of a budget at most") {
+TEST_CASE("ad abuse: serving without reporting locks at most a quarter of a budget") {
   AdsWorld w;
-  const auto campaign = w.new_campaign();  // 90 impressions
+  const auto campaign = w.new_campaign();  // the budget pays for 90 impressions
   int reserved = 0;
   while (w.refused(w.game, w.viewer).empty()) ++reserved;
   CHECK(reserved == 22);
   CHECK(w.find(campaign.id).reserved == 220);
-  // Others go on.
+  // Other campaigns aren't affected.
   const auto other = w.world.new_app(w.viewer).app;
   CHECK(w.serve(other, w.publisher).campaign.id == campaign.id);
   w.world.clock.advance(w.rules.reservation_life);
   CHECK(w.serve().campaign.id == campaign.id);
 }
 
-TEST_CASE("ad abuse: several apps of one owner lock a quarter of a budget at most, together") {
+TEST_CASE("ad abuse: several apps of one owner together lock at most a quarter of a budget") {
   AdsWorld w;
-  const auto campaign = w.new_campaign();  // 90 impressions
+  const auto campaign = w.new_campaign();  // the budget pays for 90 impressions
   constexpr int apps = 4;
   int reserved = 0;
   for (int i = 0; i < apps; ++i) {
@@ -240,7 +240,7 @@ TEST_CASE("ad abuse: several apps of one owner lock a quarter of a budget at mos
   CHECK(w.serve(other, w.publisher).campaign.id == campaign.id);
 }
 
-TEST_CASE("ad abuse: reservations of an app and of a campaign have a bound") {
+TEST_CASE("ad abuse: the reservations of an app and of a campaign are limited") {
   AdsWorld w;
   w.rules.open_per_app = 3;
   w.rules.open_per_campaign = 5;
@@ -257,10 +257,10 @@ TEST_CASE("ad abuse: reservations of an app and of a campaign have a bound") {
   CHECK(served(third) == 0);
 }
 
-TEST_CASE("ads: many campaigns that have no room for an app don't hide the one that has") {
+TEST_CASE("ads: campaigns without room for an app don't hide the one that has room") {
   AdsWorld w;
   constexpr int full = 200;
-  // They pay well and come first; each has room for two reservations of an app.
+  // They pay well and come first; each has room for two reservations by one app.
   for (int i = 0; i < full; ++i) w.new_campaign(AdsWorld::order(1'000, 100));
   const auto roomy = w.new_campaign(AdsWorld::order(10'000, 1));
   int of_roomy = 0;
@@ -271,7 +271,7 @@ TEST_CASE("ads: many campaigns that have no room for an app don't hide the one t
 
 TEST_CASE("ads: viewers' rewards never exceed the campaign's rake") {
   AdsWorld w;
-  const auto campaign = w.new_campaign(AdsWorld::order(30, 1));  // 27 impressions, rake 3
+  const auto campaign = w.new_campaign(AdsWorld::order(30, 1));  // 27 impressions, and a rake of 3
   std::int64_t rewarded = 0;
   for (int i = 0; i < 27; ++i) {
     w.serve();
@@ -282,8 +282,7 @@ TEST_CASE("ads: viewers' rewards never exceed the campaign's rake") {
   CHECK(w.find(campaign.id).status == "exhausted");
 }
 
-TEST_CASE(
-    "ads: a reward that the treasury refuses is no reward, and the app is paid all the same") {
+TEST_CASE("ads: if the treasury can't pay the viewer's reward, the app is still paid") {
   AdsWorld w;
   w.reward_rules.user_daily = 1;
   const auto campaign = w.new_campaign();
@@ -301,7 +300,7 @@ ads::Viewing viewing(const std::string& game, const std::optional<std::string>& 
   return {game, tier, geography};
 }
 
-TEST_CASE("ads: what was served follows what the app says of its viewer") {
+TEST_CASE("ads: targeting uses what the app says about the viewer") {
   AdsWorld w;
   campaigns::Order order = AdsWorld::order();
   order.targeting_metadata = R"({"geography": ["DE", "AT"], "game_type": "puzzle", "color": 7})";
@@ -315,7 +314,7 @@ TEST_CASE("ads: what was served follows what the app says of its viewer") {
   CHECK(w.serve(w.game, w.viewer, viewing("puzzle", "gold", "DE")).campaign.id == campaign.id);
 }
 
-TEST_CASE("ads: a start in the past is no time that the plan is behind") {
+TEST_CASE("ads: a start in the past doesn't put a campaign behind its plan") {
   AdsWorld w;
   campaigns::Order order = AdsWorld::order(1'000, 1);  // 900 impressions
   order.starts_at = w.world.clock.now() - 24h * 365;
@@ -326,7 +325,7 @@ TEST_CASE("ads: a start in the past is no time that the plan is behind") {
   CHECK(shown == 45);  // 5 % ahead of an even day that begins now
 }
 
-TEST_CASE("ads: another reach of the tier counts at once") {
+TEST_CASE("ads: a tier's new reach applies at once") {
   AdsWorld w;
   for (int i = 0; i < 2; ++i) w.new_campaign(AdsWorld::order(1'000'000, 10));
   const auto promoted = w.world.new_app(w.advertiser).app;
@@ -355,7 +354,7 @@ TEST_CASE("ads: another reach of the tier counts at once") {
   CHECK(shown() == 40);
 }
 
-TEST_CASE("ads: campaigns of a suspended app or owner aren't shown; what was served is paid") {
+TEST_CASE("ads: campaigns of a suspended app or owner aren't shown; served impressions are paid") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   const bool by_owner = GENERATE(false, true);
@@ -380,7 +379,7 @@ TEST_CASE("ads: campaigns of a suspended app or owner aren't shown; what was ser
   CHECK(w.serve().campaign.id == campaign.id);
 }
 
-TEST_CASE("ads: whoever refreshes sees what was committed, also while others refresh") {
+TEST_CASE("ads: every refresh sees what was committed, even while others refresh") {
   AdsWorld w;
   constexpr int rounds = 20, askers = 8;
   for (int round = 0; round < rounds; ++round) {
@@ -399,7 +398,7 @@ TEST_CASE("ads: whoever refreshes sees what was committed, also while others ref
   }
 }
 
-TEST_CASE("ads: an index that is made anew shows what the tables have") {
+TEST_CASE("ads: a rebuilt index matches the tables") {
   AdsWorld w;
   const auto active = w.new_campaign();
   const auto paused = w.new_campaign();

@@ -49,7 +49,7 @@ struct AdsWorld {
   campaigns::Campaign create(const apps::App& app, const campaigns::Order& order) {
     return world.write([&](db::Tx& tx) { return campaigns::create(tx, app.id, order); });
   }
-  // Funded with what it costs.
+  // Creates a campaign after giving the app the points that it costs.
   campaigns::Campaign new_campaign(const campaigns::Order& order = AdsWorld::order()) {
     fund(brand, order.total_payment);
     return create(brand, order);
@@ -95,7 +95,7 @@ struct AdsWorld {
             .surface_type = "banner",
             .impression_token = token};
   }
-  // What came of it: paid, counted, or why not.
+  // Returns how the report ended: paid, counted, or why not.
   std::string outcome(const ads::Report& report) {
     const ads::Recorded recorded = record(report);
     if (recorded.paid) return "paid";

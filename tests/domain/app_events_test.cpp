@@ -40,7 +40,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("every change of what the status shows is a row, whoever changed it") {
+TEST_CASE("every change of a shown status is recorded as an event, whatever makes it") {
   Fixture f;
   f.see(Status::pending, "pulling");
   f.see(Status::deploying, "starting");
@@ -67,7 +67,7 @@ TEST_CASE("every change of what the status shows is a row, whoever changed it") 
         all.back().id);
 }
 
-TEST_CASE("what is undone wasn't told, and ids are never used twice") {
+TEST_CASE("undone changes make no event, and ids are never reused") {
   Fixture f;
   const auto first = f.changes().back().id;
   CHECK_THROWS(f.world.write([&](db::Tx& tx) {
@@ -92,7 +92,7 @@ TEST_CASE("the newest 200 of a deployment stay, and the newest one for ever") {
   CHECK(f.told() == "deploying");
 }
 
-TEST_CASE("webhooks are told of another status, and not of each step on the way") {
+TEST_CASE("webhooks are told each new status, but not the steps between") {
   Fixture f;
   f.world.write([&](db::Tx& tx) {
     webhooks::create(tx, f.app.id, "https://a.example.org/", {"deployment.status"},

@@ -1,4 +1,4 @@
-// How apps change and end.
+// Changing and deleting apps.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/apps/apps.h"
@@ -59,7 +59,7 @@ TEST_CASE("a rotated secret replaces the old one at once, unless there is a grac
   CHECK(f.authenticate("") == "401 invalid_client");
 }
 
-TEST_CASE("an owner changes his app by the rules of its creation") {
+TEST_CASE("owners change their apps by the rules of creation") {
   Fixture f;
   auto profile = f.profile();
   profile.app_name = "Another name";
@@ -110,7 +110,7 @@ TEST_CASE("listed apps are public, unless they are suspended or deleted") {
   CHECK(f.listed() == 0);
 }
 
-TEST_CASE("users of an app are those whose consent it has") {
+TEST_CASE("the users of an app are those with a consent to it") {
   Fixture f;
   const auto bob = f.world.verified_user("bob");
   const auto users = [&] {
@@ -141,7 +141,8 @@ TEST_CASE("a suspended app's tokens work again when it is reactivated") {
           "404 app_not_found");
 }
 
-TEST_CASE("an app with live deployments can't be deleted; without, its points go to the treasury") {
+TEST_CASE(
+    "an app with live deployments can't be deleted; otherwise its points go to the treasury") {
   World world;
   const auto ada = world.verified_user("ada");
   const auto app = world.approved_app(ada, {Scope::deploy_manage});
@@ -163,7 +164,8 @@ TEST_CASE("an app with live deployments can't be deleted; without, its points go
     CHECK(apps::list_owned(tx, ada.id, {}).total == 0);
     CHECK(apps::list_requests(tx, app.id, "pending", {}).total == 0);
   });
-  for (int i = 0; i < apps::max_apps_per_account; ++i) world.new_app(ada);  // it counts no more
+  // The deleted app no longer counts.
+  for (int i = 0; i < apps::max_apps_per_account; ++i) world.new_app(ada);
 }
 
 }  // namespace

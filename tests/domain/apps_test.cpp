@@ -22,7 +22,7 @@ std::string times(size_t count, const std::string& text) {
   return result;
 }
 
-TEST_CASE("an app is registered, and its secret is stored as a hash alone") {
+TEST_CASE("an app is registered, and only its secret's hash is stored") {
   World world;
   const auto ada = world.verified_user("ada");
   const auto created = world.write([&](db::Tx& tx) { return apps::create(tx, ada.id, good); });
@@ -46,7 +46,7 @@ TEST_CASE("an app is registered, and its secret is stored as a hash alone") {
   });
 }
 
-TEST_CASE("an app that asks for the automatic scopes alone is approved at once") {
+TEST_CASE("an app with automatic scopes only is approved at once") {
   World world;
   const auto ada = world.verified_user("ada");
   CHECK(world.new_app(ada, {Scope::profile_read, Scope::points_read}).app.is_approved());
@@ -69,7 +69,7 @@ TEST_CASE("an account has at most ten apps") {
   CHECK(refusal([&] { world.new_app(bob); }) == "");
 }
 
-TEST_CASE("each field of an app has its rules, and all that are broken are named") {
+TEST_CASE("the fields of an app have rules, and all that are broken are named") {
   World world;
   const auto ada = world.verified_user("ada");
   const auto wrong = [&](auto&& change) {
@@ -124,7 +124,7 @@ TEST_CASE("apps of others are forbidden, and unknown ones not found") {
   });
 }
 
-TEST_CASE("own apps are listed in pages, newest first") {
+TEST_CASE("a user's own apps are listed in pages, newest first") {
   World world;
   const auto ada = world.verified_user("ada"), bob = world.verified_user("bob");
   std::vector<std::string> ids;
@@ -163,7 +163,7 @@ struct WithApp {
   }
 };
 
-TEST_CASE("an approved request gives the scopes, and says so in the audit log") {
+TEST_CASE("an approved request grants the scopes and is in the audit log") {
   WithApp f;
   const auto request = f.ask({Scope::deploy_manage});
   CHECK(request.status == "pending");
@@ -203,7 +203,7 @@ TEST_CASE("a request is decided once") {
   }
 }
 
-TEST_CASE("a rejected or withdrawn request gives nothing, and another may be made") {
+TEST_CASE("a rejected or withdrawn request grants nothing, and another one may be made") {
   WithApp f;
   const auto first = f.ask({Scope::deploy_manage});
   CHECK(refusal([&] { f.ask({Scope::points_spend}); }) == "409 invalid_state");
@@ -218,7 +218,7 @@ TEST_CASE("a rejected or withdrawn request gives nothing, and another may be mad
   CHECK(f.world.find_app(f.app.id).approved_scopes == ScopeSet::automatic());
 }
 
-TEST_CASE("what can be had already is approved at once") {
+TEST_CASE("a request for scopes that the app has already is approved at once") {
   WithApp f;
   CHECK(f.ask({Scope::points_read}).status == "approved");
   CHECK(f.ask({Scope::points_read, Scope::points_spend}).status == "pending");
@@ -256,7 +256,7 @@ TEST_CASE("requests are listed by app and by status") {
   CHECK(count(f.app.id, "rejected") == 0);
 }
 
-TEST_CASE("revoked scopes are gone, but for the automatic ones") {
+TEST_CASE("revoked scopes are lost, except for the automatic ones") {
   WithApp f;
   const auto app = f.world.approved_app(f.ada, {Scope::deploy_manage, Scope::points_spend});
   const auto after = f.world.write([&](db::Tx& tx) {

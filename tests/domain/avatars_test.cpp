@@ -36,7 +36,7 @@ struct Wardrobe {
   }
 };
 
-TEST_CASE("the first look makes the avatar, also many at a time") {
+TEST_CASE("the first look at an avatar creates it, also with many at a time") {
   Wardrobe w;
   CHECK_FALSE(w.world.read([&](db::Tx& tx) { return avatars::find(tx, w.ada.id); }));
   std::vector<std::string> ids(8);
@@ -51,7 +51,7 @@ TEST_CASE("the first look makes the avatar, also many at a time") {
   CHECK(avatar.equipped.empty());
 }
 
-TEST_CASE("what of an avatar isn't named stays") {
+TEST_CASE("fields of an avatar that aren't sent stay as they are") {
   Wardrobe w;
   w.rename("Ada");
   w.world.write([&](db::Tx& tx) {
@@ -78,7 +78,7 @@ TEST_CASE("a display name has at most 20 characters, whatever their bytes") {
   CHECK(w.avatar().display_name == name);
 }
 
-TEST_CASE("an appearance has its bounds") {
+TEST_CASE("an appearance is limited in size and depth") {
   Wardrobe w;
   const auto dress = [&](size_t bytes) {
     return refusal([&] {
@@ -93,7 +93,7 @@ TEST_CASE("an appearance has its bounds") {
   CHECK(dress(avatars::max_appearance_bytes + 1) == "422 validation_failed");
 }
 
-TEST_CASE("only what is owned is worn, and one of a category") {
+TEST_CASE("an avatar wears only what its user owns, one item of each category") {
   Wardrobe w;
   const std::string hat = w.owned("hat"), other_hat = w.owned("hat"), shoes = w.owned("shoes");
   CHECK(w.equip({shoes, hat}) == "");
@@ -109,7 +109,7 @@ TEST_CASE("only what is owned is worn, and one of a category") {
   CHECK(w.avatar().equipped.empty());
 }
 
-TEST_CASE("with the account go avatar and items") {
+TEST_CASE("avatar and items are deleted with the account") {
   Wardrobe w;
   CHECK(w.equip({w.owned("hat")}) == "");
   w.world.write([&](db::Tx& tx) {

@@ -1,4 +1,4 @@
-// Tiers that change, admins that suspend, stipends.
+// Changes of tiers, admins' suspensions, and stipends.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/deployments/billing/billing.h"
@@ -38,7 +38,7 @@ TEST_CASE("a larger tier costs the difference for the rest of the period, rounde
   const auto view = f.view(f.id);
   CHECK(view.price == 3 * price);
   REQUIRE(view.history.size() == 2);
-  CHECK(view.history[0].kind == "tier_change");
+  CHECK(view.history[0].kind == billing::EntryKind::tier_change);
   CHECK(view.history[0].from_tier == "paid");
   CHECK(view.history[0].amount == 1'334);
   CHECK(f.logs(f.id).back().details->find(R"("to":"large")") != std::string::npos);
@@ -56,7 +56,7 @@ TEST_CASE("a smaller tier gives the difference back, rounded down") {
   f.run_until(f.start + 10 * day + 1ms);
   f.put_on(f.id, "paid");
   CHECK(f.points() == 8 * price + 1'333);
-  f.put_on(f.id, "wide");  // free
+  f.put_on(f.id, "wide");  // it is free
   CHECK(f.points() == 8 * price + 1'333 + 666);
   CHECK(f.billing_of(f.id) == "exempt");
   f.run_until(f.start + 2 * month);
@@ -64,7 +64,7 @@ TEST_CASE("a smaller tier gives the difference back, rounded down") {
   CHECK(f.broken_invariants().empty());
 }
 
-TEST_CASE("from a free tier to a paid one: the rest of the period is charged, then whole ones") {
+TEST_CASE("from a free tier to a paid one: the rest of the period is charged, then whole periods") {
   BillingWorld f;
   const auto row = f.running("shop", "wide");
   f.run_until(f.start + month + 15 * day);
@@ -80,7 +80,7 @@ TEST_CASE("from a free tier to a paid one: the rest of the period is charged, th
   CHECK(f.points() == price / 2);
 }
 
-TEST_CASE("in a period that isn't paid, a change charges it whole at the new price") {
+TEST_CASE("in an unpaid period, a change of tier charges the whole period at the new price") {
   Fixture f;
   f.run_until(f.start + month + 10 * day);
   REQUIRE(f.billing_of(f.id) == "suspended");
@@ -119,7 +119,7 @@ TEST_CASE("a change of tier is refused as an order would be") {
   CHECK(refusal([&] { f.put_on(f.id, "wide"); }) == "422 validation_failed");
 }
 
-TEST_CASE("a credit that the treasury can't pay isn't promised") {
+TEST_CASE("a credit that the treasury can't pay refuses the change") {
   Fixture f;
   f.write([&](db::Tx& tx) {
     ledger::post(tx, {.kind = "test",
@@ -132,7 +132,7 @@ TEST_CASE("a credit that the treasury can't pay isn't promised") {
   CHECK(f.find_deployment(f.id).tier_slug == "paid");
 }
 
-TEST_CASE("an admin's new price counts from the next period") {
+TEST_CASE("an admin's new price applies from the next period") {
   Fixture f;
   f.give(10 * price);
   f.run_until(f.start + 10 * day);
@@ -141,7 +141,7 @@ TEST_CASE("an admin's new price counts from the next period") {
   CHECK(f.points() == 10 * price);
   f.run_until(f.start + month);
   CHECK(f.points() == 7 * price);
-  // What is given back is reckoned from what was paid.
+  // A credit is computed from what was paid.
   f.change_tier("paid", [](tiers::Tier& tier) { tier.monthly_cost_points = 50 * price; });
   f.put_on(f.id, "wide");
   CHECK(f.points() == 10 * price);
@@ -167,7 +167,7 @@ TEST_CASE("a tier that becomes free, and one that ceases to be") {
   CHECK(f.charges(f.id) == Days{0, 60});
 }
 
-TEST_CASE("an admin suspends, and what ran runs again") {
+TEST_CASE("after an admin's suspension, what ran before runs again") {
   Fixture f;
   const auto held = f.suspend(f.id);
   CHECK(held.status == Status::stopped);
@@ -193,7 +193,7 @@ TEST_CASE("an admin suspends, and what ran runs again") {
   CHECK(refusal([&] { f.suspend(f.id); }) == "422 deployment_destroyed");
 }
 
-TEST_CASE("reactivated without points it waits for them") {
+TEST_CASE("a reactivated deployment without points waits for them") {
   Fixture f;
   f.suspend(f.id);
   f.run_until(f.start + month + 5 * day);
@@ -225,7 +225,7 @@ TEST_CASE("what its owner stopped stays stopped after an admin's suspension") {
   CHECK(f.status() == Status::stopped);
 }
 
-TEST_CASE("an admin's suspension outlasts the points that another one waits for") {
+TEST_CASE("an admin's suspension lasts, even if points arrive for an earlier billing suspension") {
   Fixture f;
   f.run_until(f.start + month + day);
   REQUIRE(f.billing_of(f.id) == "suspended");
@@ -253,7 +253,7 @@ struct Stipends : BillingWorld {
   }
 };
 
-TEST_CASE("a stipend comes once for an account in 30 days, whatever runs") {
+TEST_CASE("an account gets one stipend in 30 days, however many deployments run") {
   Stipends f;
   const auto before = f.balance(ledger::user_account(f.ada.id));
   const auto first = f.running("first", "wide");
@@ -272,7 +272,7 @@ TEST_CASE("a stipend comes once for an account in 30 days, whatever runs") {
   CHECK(f.broken_invariants().empty());
 }
 
-TEST_CASE("the largest stipend counts, and stopped deployments have none") {
+TEST_CASE("the largest stipend counts, and stopped deployments get none") {
   Stipends f;
   tiers::Tier rich = paid_tier("rich", 0);
   rich.monthly_stipend_points = 500;
@@ -286,7 +286,7 @@ TEST_CASE("the largest stipend counts, and stopped deployments have none") {
   CHECK(f.got() == 530);
 }
 
-TEST_CASE("a deployment that rests brings no stipend until it runs") {
+TEST_CASE("a stopped deployment gets no stipend until it runs") {
   Stipends f;
   const auto row = f.deploy(f.app, order("shop", "wide"));
   f.stop(f.app, row.id);
@@ -297,7 +297,7 @@ TEST_CASE("a deployment that rests brings no stipend until it runs") {
   CHECK(f.got() == 30);
 }
 
-TEST_CASE("a stipend that is introduced later comes to those that are there") {
+TEST_CASE("a stipend that is introduced later is paid to existing deployments") {
   BillingWorld f;
   f.mint(ledger::treasury(), 100);
   f.running("shop", "wide");
@@ -306,7 +306,7 @@ TEST_CASE("a stipend that is introduced later comes to those that are there") {
   CHECK(f.read([](db::Tx& tx) { return tx.number("SELECT sum(amount) FROM stipends"); }) == 100);
 }
 
-TEST_CASE("an empty treasury lets stipends wait") {
+TEST_CASE("stipends wait while the treasury is empty") {
   Stipends f;
   f.change_tier("wide", [](tiers::Tier& tier) { tier.monthly_stipend_points = 20'000; });
   f.running("shop", "wide");

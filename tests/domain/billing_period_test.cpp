@@ -28,7 +28,7 @@ TEST_CASE("periods are 30 days long and roll from creation") {
   }));
 }
 
-TEST_CASE("shares are whole points, rounded for the platform") {
+TEST_CASE("shares are whole points, rounded in the platform's favour") {
   CHECK(share_rounded_up(1'000, period_length) == 1'000);
   CHECK(share_rounded_down(1'000, period_length) == 1'000);
   CHECK(share_rounded_up(1'000, period_length / 3) == 334);

@@ -1,4 +1,4 @@
-// Renewals, warnings, suspensions and what ends them.
+// Renewals, warnings and suspensions, and what ends them.
 #include "controller/domain/deployments/billing/billing.h"
 
 #include <catch2/catch.hpp>
@@ -59,11 +59,11 @@ TEST_CASE("a renewal that would fail is announced 24 h before, and fails at its 
   CHECK(f.charges(f.id) == Days{0});
   CHECK(f.points() == price - 1);
   const auto logs = f.logs(f.id).size();
-  f.run_for(10 * day);  // one warning, one failure
+  f.run_for(10 * day);  // one warning and one suspension
   CHECK(f.logs(f.id).size() == logs);
 }
 
-TEST_CASE("enough points again: charged for the period of then, and running") {
+TEST_CASE("with enough points again, the then current period is charged and the deployment runs") {
   Fixture f;
   f.run_until(f.start + month + 5 * day);
   REQUIRE(f.billing_of(f.id) == "suspended");
@@ -92,7 +92,7 @@ TEST_CASE("periods of a suspension aren't charged") {
   CHECK(f.points() == 4 * price);
 }
 
-TEST_CASE("points in time take the warning back") {
+TEST_CASE("points that arrive in time withdraw the warning") {
   Fixture f;
   f.run_until(f.start + month - 1h);
   REQUIRE(f.billing_of(f.id) == "warning");
@@ -105,7 +105,7 @@ TEST_CASE("points in time take the warning back") {
   CHECK(f.status() == Status::running);
 }
 
-TEST_CASE("points that go at the last moment: the warning comes first, the stop 24 h later") {
+TEST_CASE("if the points go at the last moment, the warning comes first and the stop 24 h later") {
   Fixture f;
   f.give(price);
   f.run_until(f.start + month - 1ms);
@@ -124,7 +124,7 @@ TEST_CASE("points that go at the last moment: the warning comes first, the stop 
 TEST_CASE("nothing is stopped without a warning because berthd was down") {
   Fixture f;
   f.run_until(f.start + month - 2 * day);
-  f.clock.advance(7 * day);  // nobody looks
+  f.clock.advance(7 * day);  // the loop doesn't run
   f.run();
   CHECK(f.status() == Status::running);
   CHECK(f.billing_of(f.id) == "warning");
@@ -145,7 +145,7 @@ TEST_CASE("nothing is stopped without a warning because berthd was down") {
   }
 }
 
-TEST_CASE("a warning that was written before berthd went down counts") {
+TEST_CASE("a warning from before berthd went down counts") {
   Fixture f;
   f.run_until(f.start + month - 1h);
   REQUIRE(f.billing_of(f.id) == "warning");
@@ -201,7 +201,7 @@ TEST_CASE("what its owner stopped stays stopped and isn't renewed") {
     CHECK(refusal([&] { f.restart(f.app, f.id); }) == "422 insufficient_balance");
     CHECK(f.status() == Status::stopped);
     f.give(1);
-    f.run();  // it waits for nobody's points
+    f.run();  // the deployment isn't waiting for points any more
     CHECK(f.status() == Status::stopped);
   }
 }
@@ -216,12 +216,12 @@ TEST_CASE("a stop and restart within a paid period costs nothing") {
   f.restart(f.app, f.id);
   f.run();
   CHECK(f.billing_of(f.id) == "warning");
-  CHECK(f.mails().size() == 1);  // it was warned before
+  CHECK(f.mails().size() == 1);  // the warning came before
   f.run_until(f.start + month);
   CHECK(f.status() == Status::stopped);
 }
 
-TEST_CASE("the owner may end the wait for points by a stop of his own") {
+TEST_CASE("the owner can end the wait for points by stopping the deployment") {
   Fixture f;
   f.run_until(f.start + month + day);
   REQUIRE(f.billing_of(f.id) == "suspended");
@@ -237,14 +237,14 @@ TEST_CASE("the owner may end the wait for points by a stop of his own") {
   CHECK(f.charges(f.id) == Days{0});
 }
 
-TEST_CASE("a suspended one is restarted or changed for the price of its period") {
+TEST_CASE("restarting or changing a suspended deployment charges its period") {
   Fixture f;
   f.run_until(f.start + month + day);
   deployments::Change wanted;
   wanted.port = 8080;
   CHECK(refusal([&] { f.restart(f.app, f.id); }) == "422 insufficient_balance");
   CHECK(refusal([&] { f.change(f.id, wanted); }) == "422 insufficient_balance");
-  CHECK(f.find_deployment(f.id).port == 3000);
+  CHECK(f.find_deployment(f.id).container.port == 3000);
   f.give(price);
   SECTION("restart") { f.restart(f.app, f.id); }
   SECTION("PATCH") { f.change(f.id, wanted); }
@@ -254,12 +254,12 @@ TEST_CASE("a suspended one is restarted or changed for the price of its period")
   CHECK(f.history(f.id).find("reactivate") != std::string::npos);
 }
 
-TEST_CASE("a PATCH of a stopped one pays too, and leaves it stopped") {
+TEST_CASE("a PATCH of a stopped deployment is charged too, and leaves it stopped") {
   Fixture f;
   f.stop(f.app, f.id);
   f.run_until(f.start + month + day);
   deployments::Change wanted;
-  CHECK(refusal([&] { f.change(f.id, wanted); }) == "");  // nothing differs
+  CHECK(refusal([&] { f.change(f.id, wanted); }) == "");  // the change has no effect
   wanted.port = 8080;
   CHECK(refusal([&] { f.change(f.id, wanted); }) == "422 insufficient_balance");
   f.give(price);
@@ -269,7 +269,7 @@ TEST_CASE("a PATCH of a stopped one pays too, and leaves it stopped") {
   CHECK(f.charges(f.id) == Days{0, 30});
 }
 
-TEST_CASE("a deleted one is neither renewed nor paid back") {
+TEST_CASE("a deleted deployment is neither renewed nor refunded") {
   Fixture f;
   f.give(price);
   f.destroy(f.app, f.id);
@@ -279,7 +279,7 @@ TEST_CASE("a deleted one is neither renewed nor paid back") {
   CHECK_FALSE(f.read([](db::Tx& tx) { return billing::next_due(tx); }));
 }
 
-TEST_CASE("a transaction that is cut off has charged nothing") {
+TEST_CASE("an interrupted transaction has charged nothing") {
   Fixture f;
   f.give(price);
   f.clock.advance(month);
@@ -297,7 +297,7 @@ TEST_CASE("a transaction that is cut off has charged nothing") {
   CHECK(f.broken_invariants().empty());
 }
 
-TEST_CASE("a free deployment is exempt, and nobody ever looks at it") {
+TEST_CASE("a free deployment is exempt and never becomes due") {
   BillingWorld f;
   const auto row = f.running("shop", "wide");
   CHECK(row.billing_status == "exempt");
@@ -325,7 +325,7 @@ TEST_CASE("what is shown of a deployment's billing") {
   REQUIRE(view.history.size() == 2);
   CHECK(view.history[0].period_start == f.start + month);
   CHECK(view.history[0].at == f.start + month);
-  CHECK(view.history[1].kind == "charge");
+  CHECK(view.history[1].kind == billing::EntryKind::charge);
   CHECK(view.history[1].amount == price);
   CHECK(view.history[1].tier == "paid");
   CHECK(view.history[1].transaction_id);

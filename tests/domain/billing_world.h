@@ -6,7 +6,8 @@
 #include "controller/domain/ledger/ledger_audit.h"
 #include "tests/domain/world.h"
 
-// An operator with deployments that cost points, and the loop's work done by hand.
+// An operator with deployments that cost points. Tests call the billing loop's functions
+// themselves.
 namespace berth::test {
 
 inline constexpr std::int64_t price = 1'000;
@@ -53,7 +54,7 @@ struct BillingWorld : World {
   }
   std::int64_t points() { return balance(ledger::app_account(app.id)); }
 
-  // A deployment that runs, paid for its first period.
+  // Creates a deployment that is running and has its first period paid.
   deployments::Deployment running(const std::string& name = "shop",
                                   const std::string& tier = "paid") {
     const auto row = deploy(app, order(name, tier));
@@ -67,7 +68,7 @@ struct BillingWorld : World {
     REQUIRE(record(id, find_deployment(id).generation, seen));
   }
 
-  // What the loop would do now.
+  // Does what the loop would do now.
   void run() {
     for (;;) {
       const auto ids = read([](db::Tx& tx) { return billing::due(tx, 50); });
@@ -82,7 +83,7 @@ struct BillingWorld : World {
       for (const std::string& id : ids) billing::look(tx, id, keys.data);
     });
   }
-  // With the loop at work all the time.
+  // Moves the clock on to `end` as if the loop were working all the time.
   void run_until(Instant end) {
     run();
     for (;;) {
@@ -116,7 +117,8 @@ struct BillingWorld : World {
   deployments::Deployment reactivate(const std::string& id) {
     return write([&](db::Tx& tx) { return deployments::reactivate(tx, {"root", "r"}, id); });
   }
-  std::vector<std::int64_t> charges(const std::string& id) {  // day of creation = 0
+  // By days since the creation, which is day 0.
+  std::vector<std::int64_t> charges(const std::string& id) {
     std::vector<std::int64_t> days;
     read([&](db::Tx& tx) {
       auto rows = tx.query(
@@ -124,7 +126,8 @@ struct BillingWorld : World {
           "d.id = c.deployment_id WHERE d.id = $1 ORDER BY c.period_start",
           id);
       while (rows.next())
-        days.push_back((rows.instant(0) - rows.instant(1)) / std::chrono::hours(24));
+        days.push_back((rows.instant("period_start") - rows.instant("inserted_at")) /
+                       std::chrono::hours(24));
     });
     return days;
   }
@@ -133,8 +136,8 @@ struct BillingWorld : World {
     read([&](db::Tx& tx) {
       auto rows = tx.query(
           "SELECT subject FROM outbox WHERE subject LIKE 'Your deployment%' ORDER BY created_at, "
-          "rowid");
-      while (rows.next()) subjects.push_back(rows.text(0));
+          "id");
+      while (rows.next()) subjects.push_back(rows.text("subject"));
     });
     return subjects;
   }
@@ -146,7 +149,7 @@ struct BillingWorld : World {
   }
 };
 
-// One deployment that runs, its first period paid.
+// A deployment that is running, with its first period paid.
 struct PaidDeployment : BillingWorld {
   deployments::Deployment row = [this] {
     give(price);

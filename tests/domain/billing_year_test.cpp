@@ -1,5 +1,6 @@
-// A year of billing: 200 deployments of ten operators, who come by points, spend them, stop, start,
-// change and delete; transactions that are cut off, and down-times of up to ten days.
+// A year of billing: 200 deployments of ten operators, who receive and spend points and stop,
+// start, change and delete deployments; transactions that are interrupted, and outages of up to ten
+// days.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -20,9 +21,9 @@ using deployments::Status;
 constexpr auto day = 24h;
 constexpr int operators = 10;
 constexpr int deployments_of_each = 20;
-// Within a year; each kind of event about so often for each operator or deployment.
-constexpr double per_day_and_app = 0.5;          // points come or go
-constexpr double per_day_and_deployment = 0.02;  // its owner or an admin does something
+// The average number of events of each kind, for each operator or deployment.
+constexpr double per_day_and_app = 0.5;          // points that are received or spent
+constexpr double per_day_and_deployment = 0.02;  // the owner or an admin does something
 constexpr double down_times = 12;
 
 struct Operator {
@@ -45,7 +46,7 @@ class Year {
       world_.clock.advance(chosen(6h));
       create(operators_[total() % operators]);
     }
-    // What is left decides about the first renewals.
+    // What is left determines the first renewals.
     for (const Operator& each : operators_)
       spend(each, chosen(world_.balance(ledger::app_account(each.app.id))));
   }
@@ -56,7 +57,8 @@ class Year {
       const Instant next = world_.clock.now() + next_event();
       run_until(next);
       if (happens(down_times / expected_events())) {
-        world_.clock.advance(chosen(10 * day));  // berthd is down: nobody looks, nobody asks
+        // Berthd is down, so nothing is settled or requested.
+        world_.clock.advance(chosen(10 * day));
       } else {
         something();
       }
@@ -64,13 +66,14 @@ class Year {
     }
   }
 
-  // ---- What has to hold
-  // --------------------------------------------------------------------------
+  // ---- What must always hold
+  // ----------------------------------------------------------------------
 
   void check_ledger() {
     CHECK(world_.broken_invariants() == std::vector<std::string>{});
     world_.read([](db::Tx& tx) {
-      // The key forbids two charges of a period; that each is of a period is ours to see.
+      // The primary key forbids two charges for a period. This checks that each charge is for a
+      // period.
       CHECK(tx.number("SELECT count(*) FROM deployment_charges c JOIN deployments d ON d.id = "
                       "c.deployment_id WHERE (c.period_start - d.inserted_at) % 2592000000 <> 0 OR "
                       "c.period_start < d.inserted_at") == 0);
@@ -83,13 +86,17 @@ class Year {
     });
   }
 
-  // Each suspension has a warning of its own, 24 h old or more.
+  // Each suspension follows a warning of its own that is at least 24 h old.
   void check_suspensions() {
     const auto found = world_.read([](db::Tx& tx) {
       std::map<std::string, std::vector<std::pair<std::string, Instant>>> logs;
-      auto rows =
-          tx.query("SELECT deployment_id, action, inserted_at FROM deploy_logs ORDER BY rowid");
-      while (rows.next()) logs[rows.text(0)].emplace_back(rows.text(1), rows.instant(2));
+      auto rows = tx.query(R"(
+          SELECT deployment_id, action, inserted_at
+          FROM deploy_logs
+          ORDER BY inserted_at, number)");
+      while (rows.next())
+        logs[rows.text("deployment_id")].emplace_back(rows.text("action"),
+                                                      rows.instant("inserted_at"));
       return logs;
     });
     for (const auto& [id, log] : found) {
@@ -113,8 +120,8 @@ class Year {
   }
 
  private:
-  // ---- What happens
-  // ------------------------------------------------------------------------------
+  // ---- Events
+  // -------------------------------------------------------------------------------------
 
   void something() {
     Operator& who = operators_[chosen(operators_.size())];
@@ -182,7 +189,7 @@ class Year {
     });
   }
 
-  // False where it was refused.
+  // Returns false if it was refused.
   template <typename Work>
   bool attempt(Work&& work) {
     const std::string refused = refusal([&] { world_.write(work); });
@@ -205,7 +212,7 @@ class Year {
     world_.clock.advance(std::max(end - world_.clock.now(), Duration(0)));
   }
 
-  // Each batch may be cut off in the middle, any number of times: as if berthd had died there.
+  // Each batch may be interrupted at any point, any number of times, as if berthd had been killed.
   void run() {
     for (;;) {
       const auto ids = world_.read([](db::Tx& tx) { return billing::due(tx, 20); });
@@ -231,7 +238,7 @@ class Year {
     looks(ids.size(), false);
   }
 
-  // What holds whenever the loop has looked.
+  // Checks what must hold whenever the loop has run.
   void check_now() {
     world_.read([&](db::Tx& tx) {
       auto rows = tx.query(
@@ -240,14 +247,17 @@ class Year {
           "d.tier_id JOIN ledger_accounts a ON a.id = 'app:' || d.app_id JOIN deployment_billing b "
           "ON b.deployment_id = d.id WHERE d.status <> 'destroyed'");
       while (rows.next()) {
-        const std::string id = rows.text(0);
-        const bool runs = rows.text(1) != "stopped", waits = rows.text(2) == "suspended";
-        if (waits && rows.null(3) && rows.integer(5) >= rows.integer(4))
+        const std::string id = rows.text("id");
+        const bool runs = rows.text("status") != "stopped";
+        const bool waits = rows.text("billing_status") == "suspended";
+        const std::int64_t price = rows.integer("monthly_cost_points");
+        if (waits && rows.null("suspended_at") && rows.integer("balance") >= price)
           FAIL(id << " has its points again and isn't reactivated");
         if (runs && resting_.contains(id)) FAIL(id << " runs though its owner stopped it");
         if (runs && waits) FAIL(id << " runs though it is suspended");
-        const bool unpaid = rows.integer(4) > 0 && rows.instant(6) <= tx.now();
-        if (runs && unpaid && (rows.null(7) || rows.instant(7) + 24h <= tx.now()))
+        const bool unpaid = price > 0 && rows.instant("paid_until") <= tx.now();
+        if (runs && unpaid &&
+            (rows.null("warned_at") || rows.instant("warned_at") + 24h <= tx.now()))
           FAIL(id << " runs, isn't paid, and its time is over");
         if (waits) waiting_.insert(id);
         if (runs && waiting_.erase(id) > 0) ++reactivations_;
@@ -255,8 +265,8 @@ class Year {
     });
   }
 
-  // ---- Chance
-  // ------------------------------------------------------------------------------------
+  // ---- Random choices
+  // -----------------------------------------------------------------------------
 
   size_t total() const {
     size_t count = 0;
@@ -276,11 +286,12 @@ class Year {
   Duration chosen(Duration below) { return Duration(std::int64_t(chosen(size_t(below.count())))); }
   std::int64_t chosen(std::int64_t below) { return std::int64_t(chosen(size_t(below))); }
   size_t chosen(int below) { return chosen(size_t(below)); }
-  size_t chosen(size_t below) {  // 0 to below - 1
+  size_t chosen(size_t below) {  // returns 0 to below - 1
     return below < 2 ? 0 : std::uniform_int_distribution<size_t>(0, below - 1)(random_);
   }
 
-  // Thousands of commits: their syncs to a disk would take most of the time.
+  // Keeps the file in memory, because syncing thousands of commits to a disk would take most of the
+  // time.
   struct InMemory {
     InMemory() {
       if (std::filesystem::is_directory("/dev/shm")) ::setenv("TMPDIR", "/dev/shm", 1);
@@ -292,7 +303,7 @@ class Year {
   BillingWorld world_;
   std::vector<Operator> operators_;
   std::set<std::string> resting_;  // stopped by their owners
-  std::set<std::string> waiting_;  // suspended when looked at last
+  std::set<std::string> waiting_;  // were suspended when the loop last ran
   int names_ = 0;
   int suspensions_ = 0;
   int unannounced_ = 0;

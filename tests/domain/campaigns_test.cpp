@@ -20,7 +20,7 @@ TEST_CASE("campaigns: nine of ten points are the budget, rounded down; the rest 
   const Payment given = GENERATE(Payment{9, 8}, Payment{10, 9}, Payment{11, 9}, Payment{1'005, 904},
                                  Payment{ledger::max_points, 8'106'479'329'266'891});
   AdsWorld w;
-  // All points that there are may be no more than max_points.
+  // All existing points together can't exceed max_points.
   const std::int64_t others = -w.world.balance(ledger::issuance());
   const std::int64_t payment = std::min(given.payment, ledger::max_points - others);
   w.fund(w.brand, payment);
@@ -39,13 +39,13 @@ TEST_CASE("campaigns: nine of ten points are the budget, rounded down; the rest 
   CHECK(w.points(w.brand) == campaign.budget);
 }
 
-TEST_CASE("campaigns: one that can't pay an impression, or be paid, is refused") {
+TEST_CASE("campaigns: one that can't pay for an impression, or can't be paid, is refused") {
   AdsWorld w;
   w.fund(w.brand, 100);
   const auto refused = [&](const campaigns::Order& order) {
     return refusal([&] { w.create(w.brand, order); });
   };
-  CHECK(refused(AdsWorld::order(1, 1)) == "422 validation_failed");  // budget 0
+  CHECK(refused(AdsWorld::order(1, 1)) == "422 validation_failed");  // the budget would be 0
   CHECK(refused(AdsWorld::order(11, 10)) == "422 validation_failed");
   CHECK(refused(AdsWorld::order(101, 10)) == "422 insufficient_balance");
   CHECK(refused(AdsWorld::order(101, 100)) == "422 validation_failed");
@@ -61,7 +61,7 @@ TEST_CASE("campaigns: one that can't pay an impression, or be paid, is refused")
   CHECK(w.points(w.brand) == 100);
 }
 
-TEST_CASE("campaigns: active and paused, to and fro") {
+TEST_CASE("campaigns: active and paused, in both directions") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   CHECK(w.set_status(campaign.id, "paused").status == "paused");
@@ -84,13 +84,13 @@ TEST_CASE("campaigns: another payment raises the budget, less its rake") {
   CHECK(raised.rake == 100 + 101);
   CHECK(raised.total_payment == 2'005);
   w.audit();
-  // A single point is rake alone.
+  // The whole of a single point is rake.
   CHECK(w.top_up(campaign.id, 1).budget == 900 + 904);
   CHECK(refusal([&] { w.top_up(campaign.id, 1); }) == "422 insufficient_balance");
   CHECK(w.find(campaign.id).total_payment == 2'006);
 }
 
-TEST_CASE("campaigns: the end gives back what isn't spent, reservations included") {
+TEST_CASE("campaigns: ending one refunds what isn't spent, including reservations") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   const auto first = w.serve();
@@ -108,9 +108,11 @@ TEST_CASE("campaigns: the end gives back what isn't spent, reservations included
   CHECK(w.points(w.brand) == 890);
 }
 
-TEST_CASE("campaigns: exhausted is what can't pay one more; its dust comes back") {
+TEST_CASE(
+    "campaigns: one that can't pay for another impression is exhausted; its rest is refunded") {
   AdsWorld w;
-  const auto campaign = w.new_campaign(AdsWorld::order(28, 10));  // 25: two impressions and 5
+  // A budget of 25: two impressions, and 5 points left.
+  const auto campaign = w.new_campaign(AdsWorld::order(28, 10));
   for (int i = 0; i < 2; ++i) {
     CHECK(w.find(campaign.id).status == "active");
     CHECK(w.outcome(campaign.id, "impression", w.serve().impression_token) == "paid");
@@ -126,7 +128,7 @@ TEST_CASE("campaigns: exhausted is what can't pay one more; its dust comes back"
   CHECK(refusal([&] { w.top_up(campaign.id, 100); }) == "409 invalid_state");
 }
 
-TEST_CASE("campaigns: what is reserved may come back, so it isn't exhausted yet") {
+TEST_CASE("campaigns: while points are reserved, they may be returned, so it isn't exhausted yet") {
   AdsWorld w;
   const auto campaign = w.new_campaign(AdsWorld::order(12, 10));
   w.serve();
@@ -139,9 +141,9 @@ TEST_CASE("campaigns: what is reserved may come back, so it isn't exhausted yet"
   CHECK(w.find(campaign.id).status == "exhausted");
 }
 
-TEST_CASE("campaigns: the last points don't exhaust it while others are reserved") {
+TEST_CASE("campaigns: spending the last points doesn't exhaust it while others are reserved") {
   AdsWorld w;
-  const auto campaign = w.new_campaign(AdsWorld::order(23, 10));  // 20: two impressions
+  const auto campaign = w.new_campaign(AdsWorld::order(23, 10));  // a budget of 20: two impressions
   const auto other = w.world.new_app(w.viewer).app;
   const auto first = w.serve();
   const auto second = w.serve(other, w.publisher);
@@ -154,7 +156,7 @@ TEST_CASE("campaigns: the last points don't exhaust it while others are reserved
   CHECK(w.find(campaign.id).status == "exhausted");
 }
 
-TEST_CASE("campaigns: ends_at ends it, and gives back the rest") {
+TEST_CASE("campaigns: ends_at ends it and refunds the rest") {
   AdsWorld w;
   campaigns::Order order = AdsWorld::order();
   order.ends_at = w.world.clock.now() + 1h;
@@ -185,7 +187,7 @@ TEST_CASE("campaigns: those of another app are forbidden, unknown ones not found
   CHECK(get(w.brand, w.brand.id) == "404 campaign_not_found");
 }
 
-TEST_CASE("campaigns: an app can't be deleted while it has some that live") {
+TEST_CASE("campaigns: an app with live campaigns can't be deleted") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   const auto remove = [&] {
@@ -196,7 +198,7 @@ TEST_CASE("campaigns: an app can't be deleted while it has some that live") {
   CHECK(remove().empty());
 }
 
-TEST_CASE("campaigns: webhooks are told of each end, and how it came") {
+TEST_CASE("campaigns: webhooks are told each end and its reason") {
   AdsWorld w;
   w.world.write([&](db::Tx& tx) {
     webhooks::create(tx, w.brand.id, "https://a.example.org/",

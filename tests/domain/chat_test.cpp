@@ -45,7 +45,7 @@ struct Fixture {
                            {.data_key = world.keys.data, .words = *words});
     });
   }
-  // "ada: hello; bob: hi"
+  // Returns, for example, "ada: hello; bob: hi".
   std::string read(const accounts::User& user, const chat::HistoryRequest& request = {}) {
     std::string text;
     for (const auto& message : history(user, request).messages)
@@ -94,7 +94,7 @@ TEST_CASE("one channel for each type and ref_id, whoever opens it") {
   CHECK(list(f.bob, {.type = chat::ChannelType::lobby, .only_joined = true}) == 1);
 }
 
-TEST_CASE("who has joined reads and writes, others don't") {
+TEST_CASE("members of a channel read and write, others can't") {
   Fixture f;
   CHECK(f.sending(f.bob, "hello") == "403 forbidden");
   CHECK(refusal([&] { f.history(f.bob); }) == "403 forbidden");
@@ -118,12 +118,12 @@ TEST_CASE("who has joined reads and writes, others don't") {
         "404 channel_not_found");
 }
 
-TEST_CASE("a message has bounds") {
+TEST_CASE("a message's size is limited") {
   Fixture f;
   for (const std::string& body :
        {std::string(), std::string(" \n\t"), std::string(1'001, 'x'), std::string("a\0b", 3),
         std::string("a\x1b[2J"), std::string("a\x7f"), std::string("a\u0085b"),
-        // Nothing to be seen; and what is read in another order than it is filtered in.
+        // Invisible texts, and texts that are displayed in another order than they are filtered in.
         std::string("\u00a0\u200b\u3000"), std::string("\u202etihs")}) {
     INFO(body.size());
     CHECK(f.sending(f.ada, body) == "422 validation_failed");
@@ -185,13 +185,13 @@ TEST_CASE("people who block each other don't read each other") {
   CHECK(f.read(f.ada) == "ada: from ada; eve: from eve");
   CHECK(f.read(f.bob) == "bob: from bob; eve: from eve");
   CHECK(f.read(f.eve) == "ada: from ada; bob: from bob; eve: from eve");
-  // A page is full of what may be read.
+  // A page is filled with messages that the user may read.
   CHECK(f.read(f.ada, {.before = {}, .limit = 2}) == "ada: from ada; eve: from eve");
   f.world.write([&](db::Tx& tx) { blocks::remove(tx, f.ada.id, f.bob.id); });
   CHECK(f.read(f.ada) == "ada: from ada; bob: from bob; eve: from eve");
 }
 
-TEST_CASE("what goes out is filtered by the list of now, old messages too") {
+TEST_CASE("outgoing messages are filtered by the present list, old ones too") {
   Fixture f;
   f.set_words({"darn"});
   CHECK(f.send(f.ada, "darn it").filtered_body == "**** it");
@@ -205,7 +205,7 @@ TEST_CASE("what goes out is filtered by the list of now, old messages too") {
   CHECK(f.read(f.ada) == "ada: darn it; ada: heck no");
 }
 
-TEST_CASE("the list has words, and not too many") {
+TEST_CASE("the word list contains words, and is limited") {
   Fixture f;
   const auto setting = [&](const std::vector<std::string>& words) {
     return refusal([&] { f.set_words(words); });
@@ -220,21 +220,21 @@ TEST_CASE("the list has words, and not too many") {
   CHECK(setting(many) == "");
 }
 
-TEST_CASE("the text as it was written is stored sealed") {
+TEST_CASE("the original text is stored encrypted") {
   Fixture f;
   f.set_words({"darn"});
   f.send(f.ada, "darn those plums");
   f.world.read([&](db::Tx& tx) {
     auto rows = tx.query("SELECT sealed_body, filtered_body, message_id FROM chat_entries");
     REQUIRE(rows.next());
-    CHECK(rows.text(0).find("plums") == std::string::npos);
-    CHECK(rows.text(1) == "**** those plums");
-    CHECK(open_sealed(f.world.keys.data, *parse_base64(rows.text(0)), rows.text(2)) ==
-          "darn those plums");
+    CHECK(rows.text("sealed_body").find("plums") == std::string::npos);
+    CHECK(rows.text("filtered_body") == "**** those plums");
+    CHECK(open_sealed(f.world.keys.data, *parse_base64(rows.text("sealed_body")),
+                      rows.text("message_id")) == "darn those plums");
   });
 }
 
-TEST_CASE("an admin's deletion takes the text away, and followers hear of it") {
+TEST_CASE("an admin's deletion removes the text, and followers are told") {
   Fixture f;
   const auto first = f.send(f.ada, "first");
   const auto second = f.send(f.ada, "second");
@@ -251,7 +251,7 @@ TEST_CASE("an admin's deletion takes the text away, and followers hear of it") {
   REQUIRE(news.size() == 1);
   CHECK(news[0].message_id == first.id);
   CHECK_FALSE(news[0].message);
-  // Who comes later hears of the deletion alone.
+  // A client that comes later learns only of the deletion.
   CHECK(f.entries().size() == 2);
   CHECK(f.entries().at(0).message_id == second.id);
   f.world.read([&](db::Tx& tx) {
@@ -264,7 +264,7 @@ TEST_CASE("an admin's deletion takes the text away, and followers hear of it") {
   });
 }
 
-TEST_CASE("entries come in their order, some at a time") {
+TEST_CASE("entries are read in order, a limited number at a time") {
   Fixture f;
   for (int i = 0; i < 5; ++i) f.send(f.ada, std::to_string(i));
   const auto first = f.entries(0, 2);
@@ -276,7 +276,7 @@ TEST_CASE("entries come in their order, some at a time") {
   CHECK(rest[2].seq == f.world.read([&](db::Tx& tx) { return chat::newest_seq(tx, f.lobby.id); }));
 }
 
-TEST_CASE("what a deleted account wrote is gone, and old messages go") {
+TEST_CASE("a deleted account's messages are removed, and so are old ones") {
   Fixture f;
   f.join(f.bob);
   f.send(f.bob, "from bob");
@@ -287,12 +287,12 @@ TEST_CASE("what a deleted account wrote is gone, and old messages go") {
   CHECK(f.world.read([](db::Tx& tx) { return expiry::is_anything_due(tx); }));
   f.world.write([](db::Tx& tx) { expiry::remove_some(tx, 100); });
   CHECK(f.read(f.ada).empty());
-  // Numbers aren't used again: followers remember the last that they saw.
+  // Numbers aren't reused, because clients remember the last one that they saw.
   f.send(f.ada, "later");
   CHECK(f.entries().at(0).seq == 3);
 }
 
-TEST_CASE("a user joins a number of channels") {
+TEST_CASE("a user may join a limited number of channels") {
   Fixture f;
   for (int i = 1; i < chat::max_channels_of_user; ++i)
     f.open(f.ada, chat::ChannelType::table, std::to_string(i));

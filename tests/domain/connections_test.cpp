@@ -30,7 +30,9 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a user sees the apps that he consented to, newest first, with all that he granted") {
+TEST_CASE(
+    "users see the apps that they have connected, newest first, with all scopes that they "
+    "granted") {
   Fixture f;
   const auto connected_at = f.world.clock.now();
   f.world.authorize(f.app, f.bob, "points:spend");
@@ -48,7 +50,7 @@ TEST_CASE("a user sees the apps that he consented to, newest first, with all tha
   CHECK_FALSE(page.items.at(1).last_used);
 }
 
-TEST_CASE("what a user hasn't connected isn't found") {
+TEST_CASE("an app that a user hasn't connected isn't found") {
   Fixture f;
   f.world.authorize(f.app, f.ada);
   const auto refused = [&](auto&& work) { return refusal([&] { f.world.write(work); }); };
@@ -61,11 +63,11 @@ TEST_CASE("what a user hasn't connected isn't found") {
         }) == "404 app_not_found");
 }
 
-TEST_CASE("a daily limit stops spending at its point and begins anew each UTC day") {
+TEST_CASE("a daily limit stops spending at its last point and begins anew each UTC day") {
   Fixture f;
   f.world.authorize(f.app, f.bob, "points:spend");
   const std::string grant = f.connection().grant_id;
-  CHECK(f.spend(grant, 40) == "");  // counts, though nothing limits it yet
+  CHECK(f.spend(grant, 40) == "");  // counts, although there is no limit yet
   f.limit(100);
   CHECK(f.connection().daily_spend_limit == 100);
   CHECK(f.connection().spent_today == 40);
@@ -84,20 +86,20 @@ TEST_CASE("a daily limit stops spending at its point and begins anew each UTC da
   CHECK(f.spend(grant, 1'000'000) == "");
 }
 
-TEST_CASE("uses are noted in memory and written when told to") {
+TEST_CASE("uses are collected in memory and written when told to") {
   Fixture f;
   f.world.authorize(f.app, f.bob);
   const std::string grant = f.connection().grant_id;
   connections::UseLog uses;
   const Instant later = f.world.clock.now() + 5s;
   uses.note(grant, later);
-  uses.note(grant, f.world.clock.now());  // a slower thread's
+  uses.note(grant, f.world.clock.now());  // from a slower thread
   uses.note("gone", later);
   CHECK(uses.last(grant) == later);
   CHECK_FALSE(f.connection().last_used);
   uses.flush(f.world.db);
   CHECK(f.connection().last_used == later);
-  CHECK(uses.last(grant) == later);  // for those whose snapshot is older
+  CHECK(uses.last(grant) == later);  // for readers whose snapshot is older
   const auto writes = f.world.db.writes();
   uses.flush(f.world.db);
   CHECK(f.world.db.writes() == writes);

@@ -52,7 +52,7 @@ TEST_CASE("a bought item is paid to the treasury and owned") {
   CHECK(shop.owns(shop.ada));
 }
 
-TEST_CASE("what is refused costs nothing") {
+TEST_CASE("a refused purchase costs nothing") {
   Shop shop;
   buy(shop.world, shop.ada, shop.hat);
   const auto gone = new_item(shop.world, "Crown", 1, "hat", false);
@@ -68,7 +68,7 @@ TEST_CASE("what is refused costs nothing") {
             [&](db::Tx& tx) { return cosmetics::owned_by(tx, shop.ada.id, {}).total; }) == 1);
 }
 
-TEST_CASE("an item for nothing moves no points") {
+TEST_CASE("a free item moves no points") {
   Shop shop;
   const auto bought = buy(shop.world, shop.bob, new_item(shop.world, "Leaf", 0));
   CHECK(bought.paid == 0);
@@ -90,7 +90,7 @@ TEST_CASE("a gift is paid by one and owned by the other") {
   CHECK(shop.give(shop.ada, shop.hat.id, shop.bob.id) == "409 already_owned");
 }
 
-TEST_CASE("gifts go to other users who are there, and aren't blocked") {
+TEST_CASE("gifts can only go to other existing users without a block") {
   Shop shop;
   CHECK(shop.give(shop.ada, shop.hat.id, shop.ada.id) == "422 validation_failed");
   CHECK(shop.give(shop.ada, shop.hat.id, shop.hat.id) == "404 user_not_found");
@@ -109,7 +109,7 @@ TEST_CASE("gifts go to other users who are there, and aren't blocked") {
   CHECK(points_of(shop.world, shop.ada) == 100);
 }
 
-TEST_CASE("an app that pays for the user keeps to what he lets it spend") {
+TEST_CASE("an app that pays for the user keeps to their limit") {
   Shop shop;
   const auto owner = shop.world.verified_user("owner");
   const auto app = shop.world.approved_app(owner, {Scope::profile_read, Scope::points_spend});
@@ -120,11 +120,12 @@ TEST_CASE("an app that pays for the user keeps to what he lets it spend") {
   CHECK(refusal([&] { buy(shop.world, shop.ada, shop.hat, grant); }) == "");
   const auto cap = new_item(shop.world, "Cap", 11);
   CHECK(refusal([&] { buy(shop.world, shop.ada, cap, grant); }) == "422 spend_limit_reached");
-  CHECK(refusal([&] { buy(shop.world, shop.ada, cap); }) == "");  // he himself has no limit
+  // The owner's own spending has no limit.
+  CHECK(refusal([&] { buy(shop.world, shop.ada, cap); }) == "");
   CHECK(points_of(shop.world, shop.ada) == 59);
 }
 
-TEST_CASE("many purchases at a time buy an item once, and gifts at the same time with them") {
+TEST_CASE("simultaneous purchases buy an item once, also together with gifts") {
   Shop shop;
   shop.world.mint(ledger::user_account(shop.bob.id), 100);
   std::atomic<int> bought = 0, refused = 0;
@@ -142,8 +143,8 @@ TEST_CASE("many purchases at a time buy an item once, and gifts at the same time
   CHECK(points_of(shop.world, shop.ada) + points_of(shop.world, shop.bob) == 170);
 }
 
-TEST_CASE("purchases at a time never spend more than there is") {
-  Shop shop;  // ada has 100
+TEST_CASE("simultaneous purchases never spend more than there is") {
+  Shop shop;  // ada has 100 points
   std::vector<cosmetics::Item> items;
   for (int i = 0; i < 8; ++i) items.push_back(new_item(shop.world, "Hat", 30));
   std::atomic<int> bought = 0;
@@ -180,7 +181,7 @@ TEST_CASE("items are filtered and come in pages") {
         std::make_pair(Names{"Sandals"}, std::int64_t(3)));
 }
 
-TEST_CASE("an item that is changed stays what it is where it is owned") {
+TEST_CASE("changing an item doesn't take it from its owners") {
   Shop shop;
   buy(shop.world, shop.ada, shop.hat);
   cosmetics::Item changed = shop.hat;

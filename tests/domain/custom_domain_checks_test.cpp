@@ -1,4 +1,4 @@
-// What the DNS and the issuer make of a claim, and how many certificates may be ordered.
+// What DNS checks and the issuer's answers do to a claim, and how many certificates may be ordered.
 #include <catch2/catch.hpp>
 
 #include "tests/domain/custom_domains_world.h"
@@ -20,7 +20,7 @@ struct Fixture : DomainWorld {
   Claim claim() { return claim_of(row.id); }
 };
 
-TEST_CASE("no certificate is ordered before the DNS is proven, and not long after it") {
+TEST_CASE("certificates are ordered only while a proof of the DNS is fresh") {
   Fixture f;
   CHECK_FALSE(f.begin(f.claim()));
   f.check(f.claim(), Outcome::refuted);
@@ -35,7 +35,7 @@ TEST_CASE("no certificate is ordered before the DNS is proven, and not long afte
   CHECK(f.claim().state == State::waiting_for_dns);
   f.check(f.claim(), Outcome::proven);
   CHECK(f.begin(f.claim())->state == State::issuing);
-  CHECK_FALSE(f.begin(f.claim()));  // it is on its way
+  CHECK_FALSE(f.begin(f.claim()));  // it is being issued already
   CHECK(f.orders() == 1);
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("a domain's way: waiting, issuing, active; its url and its log follow"
   CHECK_FALSE(claim.reason);
   CHECK_FALSE(f.find_deployment(f.row.id).served_domain);
   CHECK(f.activate(claim, 90 * day));
-  CHECK_FALSE(f.activate(claim, 90 * day));  // nothing new
+  CHECK_FALSE(f.activate(claim, 90 * day));  // it is the same certificate
   CHECK(f.claim().state == State::active);
   CHECK(f.claim().expires_at == f.clock.now() + 90 * day);
   CHECK(f.claim().renews_at == f.clock.now() + 60 * day);
@@ -61,7 +61,7 @@ TEST_CASE("a domain's way: waiting, issuing, active; its url and its log follow"
   CHECK_FALSE(f.activate(claim, 80 * day));  // it was released
 }
 
-TEST_CASE("checks come often at first, then ever rarer") {
+TEST_CASE("checks are frequent at first, then ever rarer") {
   Fixture f;
   const auto interval = [&](Duration later) {
     f.clock.advance(later);
@@ -79,14 +79,14 @@ TEST_CASE("checks come often at first, then ever rarer") {
   CHECK(f.read([](db::Tx& tx) { return custom_domains::due(tx, 9); }).size() == 1);
 }
 
-TEST_CASE("while it is issued, only a clear answer of the DNS calls the certificate off") {
+TEST_CASE("while a certificate is being issued, only a clear answer of the DNS cancels it") {
   Fixture f;
   f.issuing(f.row.id);
   CHECK(f.check(f.claim(), Outcome::unknown)->state == State::issuing);
   CHECK(f.check(f.claim(), Outcome::refuted)->state == State::waiting_for_dns);
 }
 
-TEST_CASE("an active domain is doubted at first, and not renewed where the DNS points elsewhere") {
+TEST_CASE("an active domain is doubted first, and not renewed if the DNS points elsewhere") {
   Fixture f;
   f.activate(f.issuing(f.row.id), 90 * day);
   f.clock.advance(30 * day);
@@ -106,20 +106,20 @@ TEST_CASE("an active domain is doubted at first, and not renewed where the DNS p
     CHECK(f.check(f.claim(), Outcome::proven)->state == State::active);
     CHECK(f.orders() == 1);
     CHECK(f.activate(f.claim(), 90 * day));
-    CHECK(f.orders() == 2);  // the renewal counts in the budgets
+    CHECK(f.orders() == 2);  // the renewal counts against the limits
   }
 }
 
-TEST_CASE("the last look before a renewal isn't missed") {
+TEST_CASE("the check right before a renewal is never skipped") {
   Fixture f;
-  f.activate(f.issuing(f.row.id), 3 * day);  // renewed after two
+  f.activate(f.issuing(f.row.id), 3 * day);  // renewed after two days
   CHECK(f.claim().next_check_at == f.clock.now() + day);
   f.clock.advance(36h);
   f.check(f.claim(), Outcome::proven);
   CHECK(f.claim().next_check_at == *f.claim().renews_at - custom_domains::renewal_guard);
 }
 
-TEST_CASE("a refused certificate is asked for again, ever later, and not beyond the budget") {
+TEST_CASE("a refused certificate is requested again, ever later and within the limits") {
   Fixture f;
   for (const Duration pause : {15min, 30min, 60min}) {
     CHECK(f.fail(f.issuing(f.row.id), "429 too many requests"));
@@ -127,12 +127,12 @@ TEST_CASE("a refused certificate is asked for again, ever later, and not beyond 
     CHECK(f.claim().reason == Reason::certificate_failed);
     CHECK(f.claim().message == "429 too many requests");
     CHECK(f.claim().next_check_at == f.clock.now() + pause);
-    CHECK_FALSE(f.fail(f.claim()));  // it isn't on its way any more
+    CHECK_FALSE(f.fail(f.claim()));  // it isn't being issued any more
     f.clock.advance(pause);
   }
   CHECK(f.fail(f.issuing(f.row.id)));
   f.clock.advance(2h);
-  const auto spent = f.issuing(f.row.id);  // a fifth order within the week
+  const auto spent = f.issuing(f.row.id);  // would be a fifth order within the week
   CHECK(spent.state == State::failed);
   CHECK(spent.reason == Reason::order_budget);
   CHECK(spent.message->find("www.example.com") != std::string::npos);
@@ -149,7 +149,7 @@ TEST_CASE("a renewal that fails leaves the domain active until its certificate e
   CHECK(f.fail(f.claim(), "refused"));
   CHECK(f.claim().state == State::active);
   CHECK(f.claim().reason == Reason::certificate_failed);
-  CHECK_FALSE(f.fail(f.claim(), "refused"));  // nothing new
+  CHECK_FALSE(f.fail(f.claim(), "refused"));  // it is recorded already
   f.clock.advance(20 * day);
   CHECK(f.fail(f.claim(), "refused"));
   CHECK(f.claim().state == State::failed);
@@ -171,7 +171,7 @@ struct Budget : DomainWorld {
   static std::string domain(int number) { return "www.example" + std::to_string(number) + ".com"; }
 };
 
-TEST_CASE("an operator's budget of orders is his own, and comes back") {
+TEST_CASE("each operator has their own limit of orders, which recovers") {
   Budget b;
   const Instant start = b.clock.now();
   for (int i = 0; i < certificate_orders::per_owner_and_week; ++i) {
@@ -187,7 +187,7 @@ TEST_CASE("an operator's budget of orders is his own, and comes back") {
   CHECK(b.take(b.adas, Budget::domain(97)));
 }
 
-TEST_CASE("all names below a registered domain share a budget") {
+TEST_CASE("all names below a registered domain share a limit") {
   Budget b;
   for (int i = 0; i < certificate_orders::per_registered_domain_and_week; ++i)
     CHECK_FALSE(b.take(i % 2 == 0 ? b.adas : b.eves, "s" + std::to_string(i) + ".example.co.uk"));
@@ -195,7 +195,7 @@ TEST_CASE("all names below a registered domain share a budget") {
   CHECK_FALSE(b.take(b.adas, "more.example2.co.uk"));
 }
 
-TEST_CASE("the platform keeps room for renewals") {
+TEST_CASE("the platform keeps orders for renewals") {
   Budget b;
   for (int i = 0; i < certificate_orders::on_platform; ++i)
     b.write([&](db::Tx& tx) {
@@ -211,7 +211,8 @@ TEST_CASE("the platform keeps room for renewals") {
 
 TEST_CASE("failed validations have a limit of their own") {
   Budget b;
-  // Renewals aside, the budget of a name ends before its failures do; both are looked at.
+  // Apart from renewals, the limit on orders of a name is reached before the limit on its failures;
+  // both are checked.
   static_assert(certificate_orders::failures_per_domain_and_hour < 5);
   for (int i = 0; i < certificate_orders::failures_per_domain_and_hour; ++i) {
     CHECK_FALSE(b.take(b.adas, "www.example.com"));

@@ -1,4 +1,4 @@
-// Who has which domain.
+// Who owns which domain.
 #include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
@@ -50,7 +50,7 @@ TEST_CASE("a new deployment claims its domain, and is told what to set") {
   CHECK(w.read([](db::Tx& tx) { return custom_domains::due(tx, 10); }).size() == 1);
 }
 
-TEST_CASE("an apex needs proof by TXT, and addresses instead of a CNAME") {
+TEST_CASE("a registered domain itself needs proof by TXT, and addresses instead of a CNAME") {
   DomainWorld w;
   const auto row = w.deploy_at(w.adas, "shop", "example.com");
   const auto claim = w.claim_of(row.id);
@@ -85,7 +85,7 @@ TEST_CASE("a taken domain is refused after the name, and leaves no row") {
   CHECK_FALSE(w.find_deployment(own.id).custom_domain);
   CHECK_FALSE(w.living(own.id));
   CHECK(w.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM deployments"); }) == 2);
-  // Also for the same owner: two deployments can't serve one domain.
+  // The same owner is refused as well: two deployments can't serve one domain.
   CHECK(refusal([&] { w.deploy_at(w.adas, "other", "www.example.com"); }) == "409 domain_taken");
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a deleted deployment's domain is free, and its next owner has to prov
   CHECK(custom_domains::records(w.claim_of(second.id), "apps.example.org") ==
         std::vector<Record>{{"CNAME", "www.example.com", "shop.apps.example.org"},
                             {"TXT", "_berth-challenge.www.example.com", "berth=" + second.id}});
-  // Its objects wait until the first one's are off the cluster.
+  // The new claim's objects wait until the old one's are removed from the cluster.
   const auto held = [&] {
     return w.read(
         [&](db::Tx& tx) { return custom_domains::domain_is_held(tx, w.claim_of(second.id)); });
@@ -112,18 +112,18 @@ TEST_CASE("a deleted deployment's domain is free, and its next owner has to prov
   CHECK(w.read([&](db::Tx& tx) { return custom_domains::leaving(tx, first.id); }).empty());
 }
 
-TEST_CASE("a domain that was ever another owner's needs the TXT record, years later, too") {
+TEST_CASE("a domain that another owner ever used needs the TXT record, even years later") {
   DomainWorld w;
   const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
   w.destroy(w.adas, first.id);
   w.clock.advance(3 * 365 * day);
   const auto own = w.deploy_at(w.adas, "again", "www.example.com");
-  CHECK_FALSE(w.claim_of(own.id).txt_reason);  // one's own use doesn't count
+  CHECK_FALSE(w.claim_of(own.id).txt_reason);  // one's own earlier use doesn't count
   w.destroy(w.adas, own.id);
   const auto second = w.deploy_at(w.eves, "other", "www.example.com");
   CHECK(w.claim_of(second.id).txt_reason == TxtReason::domain_used_before);
   w.destroy(w.eves, second.id);
-  // By now it was two owners': each of them needs it.
+  // By now, two owners have used it, so both need the TXT record.
   for (const auto* app : {&w.adas, &w.eves}) {
     const auto next = w.deploy_at(*app, "next", "www.example.com");
     CHECK(w.claim_of(next.id).txt_reason == TxtReason::domain_used_before);
@@ -131,9 +131,9 @@ TEST_CASE("a domain that was ever another owner's needs the TXT record, years la
   }
 }
 
-TEST_CASE("a name that was ever another owner's gives no domain by a forgotten CNAME") {
+TEST_CASE("a name that another owner ever used gives no domain through a forgotten CNAME") {
   DomainWorld w;
-  // Ada's CNAME www.example.com -> shop.apps.example.org outlives her deployment.
+  // Ada's CNAME www.example.com -> shop.apps.example.org stays after her deployment is deleted.
   const auto first = w.deploy(w.adas, order("shop"));
   w.destroy(w.adas, first.id);
   w.clock.advance(31 * day);
@@ -141,7 +141,7 @@ TEST_CASE("a name that was ever another owner's gives no domain by a forgotten C
   CHECK(w.claim_of(taken.id).txt_reason == TxtReason::name_used_before);
   CHECK(custom_domains::records(w.claim_of(taken.id), "apps.example.org").back() ==
         Record{"TXT", "_berth-challenge.www.example.com", "berth=" + taken.id});
-  // A change of the deployment is no way around it.
+  // Changing the deployment doesn't get around it.
   w.point(w.eves, taken.id, "shop.example.com");
   CHECK(w.claim_of(taken.id).txt_reason == TxtReason::name_used_before);
   w.destroy(w.eves, taken.id);
@@ -152,7 +152,7 @@ TEST_CASE("a name that was ever another owner's gives no domain by a forgotten C
   CHECK_FALSE(w.claim_of(fresh.id).txt_reason);
 }
 
-TEST_CASE("the history of names needs no rows of deployments and claims, and names nobody's name") {
+TEST_CASE("the history of names needs no rows of deployments or claims, and reveals no names") {
   DomainWorld w;
   const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
   w.destroy(w.adas, first.id);
@@ -163,7 +163,7 @@ TEST_CASE("the history of names needs no rows of deployments and claims, and nam
   };
   CHECK(rows("true") == 2);
   CHECK(rows("name_hash LIKE '%shop%' OR name_hash LIKE '%example%'") == 0);
-  // As many rows as names, however often they change hands.
+  // There are as many rows as names, however often the names change owners.
   w.write([](db::Tx& tx) {
     for (const char* table : {"deployment_revisions", "deploy_logs", "deployment_billing",
                               "custom_domains", "deployments"})
@@ -177,7 +177,7 @@ TEST_CASE("the history of names needs no rows of deployments and claims, and nam
   CHECK(rows("owner_id IS NULL") == 2);
 }
 
-TEST_CASE("names of the time before there was a history are remembered once") {
+TEST_CASE("names from before the history existed are added to it once") {
   DomainWorld w;
   const auto first = w.deploy_at(w.adas, "shop", "www.example.com");
   w.destroy(w.adas, first.id);
@@ -192,7 +192,7 @@ TEST_CASE("names of the time before there was a history are remembered once") {
   CHECK(w.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM used_names"); }) == 0);
 }
 
-TEST_CASE("another domain releases the old one; none releases it, too") {
+TEST_CASE("claiming another domain releases the old one; so does claiming none") {
   DomainWorld w;
   const auto row = w.deploy_at(w.adas, "shop", "a.example.com");
   CHECK(w.point(w.adas, row.id, "b.example.com").custom_domain == "b.example.com");
@@ -202,10 +202,11 @@ TEST_CASE("another domain releases the old one; none releases it, too") {
   CHECK_FALSE(w.point(w.adas, row.id, std::nullopt).custom_domain);
   CHECK_FALSE(w.living(row.id));
   CHECK_FALSE(w.read([&](db::Tx& tx) { return custom_domains::newest(tx, row.id); }));
-  CHECK_FALSE(w.point(w.adas, row.id, std::nullopt).custom_domain);  // a second time: nothing
+  // Doing it again changes nothing.
+  CHECK_FALSE(w.point(w.adas, row.id, std::nullopt).custom_domain);
 }
 
-TEST_CASE("the same domain again is looked at at once, and what was seen before is dropped") {
+TEST_CASE("claiming the same domain again checks it at once, and drops earlier results") {
   DomainWorld w;
   const auto row = w.deploy_at(w.adas, "shop", "www.example.com");
   const auto before = w.claim_of(row.id);
@@ -219,7 +220,8 @@ TEST_CASE("the same domain again is looked at at once, and what was seen before 
   CHECK(again.next_check_at == w.clock.now());
   CHECK_FALSE(w.check(before, Outcome::proven));
   CHECK_FALSE(w.claim_of(row.id).proven_at);
-  CHECK(w.history(row.id) == "create succeeded, deploy info");  // no new entry of the operator's
+  // No further entry of the operator's.
+  CHECK(w.history(row.id) == "create succeeded, deploy info");
 }
 
 TEST_CASE("a claim that the DNS refutes for a week gives way to another owner") {
@@ -228,7 +230,7 @@ TEST_CASE("a claim that the DNS refutes for a week gives way to another owner") 
   const auto claim = [&] { return w.deploy_at(w.adas, "shop", "www.example.com"); };
   const auto refused = [&] { return refusal(claim) == "409 domain_taken"; };
   w.clock.advance(30 * day);
-  CHECK(refused());  // nobody has looked: that is our fault, not its owner's
+  CHECK(refused());  // nobody has checked it, which is the platform's fault and not the owner's
   w.check(w.claim_of(squatter.id), Outcome::refuted);
   w.clock.advance(custom_domains::refuted_claim_holds - 1h);
   w.check(w.claim_of(squatter.id), Outcome::unknown);
@@ -261,7 +263,7 @@ TEST_CASE("a claim that the DNS refutes for a week gives way to another owner") 
   }
 }
 
-TEST_CASE("claims and releases are audited and told to the loop") {
+TEST_CASE("claims and releases are audited and notified to the loop") {
   DomainWorld w;
   std::vector<std::string> heard;
   w.db.subscribe([&](db::Topic topic, const std::string& id) {
@@ -281,7 +283,7 @@ TEST_CASE("claims and releases are audited and told to the loop") {
   CHECK(audited("domain.release") == 1);
 }
 
-TEST_CASE("of many who claim a domain at once, one gets it") {
+TEST_CASE("if many claim a domain at the same time, one gets it") {
   DomainWorld w;
   constexpr int most = 8;
   std::vector<std::string> ids;
@@ -303,7 +305,9 @@ TEST_CASE("of many who claim a domain at once, one gets it") {
 
 enum class Step { claim, release, check, begin, activate, fail, remove, wait };
 
-TEST_CASE("whatever happens in whatever order, a domain has one living claim, and proof by TXT") {
+TEST_CASE(
+    "whatever happens in whatever order, a domain has at most one live claim, and needs its TXT "
+    "proof") {
   DomainWorld w;
   std::vector<deployments::Deployment> rows;
   for (const char* name : {"a", "b", "c", "d"})
@@ -311,8 +315,8 @@ TEST_CASE("whatever happens in whatever order, a domain has one living claim, an
   int run = 0;
   CHECK(rc::check([&] {
     const std::string zone = "run" + std::to_string(++run) + ".example.com";
-    std::map<std::string, std::string> holder;           // domain -> deployment
-    std::set<std::pair<std::string, std::string>> used;  // domain, owner
+    std::map<std::string, std::string> holder;           // maps domains to deployments
+    std::set<std::pair<std::string, std::string>> used;  // pairs of a domain and an owner
     const auto release = [&](const deployments::Deployment& row) {
       for (auto at = holder.begin(); at != holder.end(); ++at)
         if (at->second == row.id) {
@@ -354,7 +358,7 @@ TEST_CASE("whatever happens in whatever order, a domain has one living claim, an
           w.write([&](db::Tx& tx) { custom_domains::release(tx, row.id); });
           break;
         case Step::check:
-          // Refuted ones give way after a week, which another test is about.
+          // Refuted claims give way after a week, which another test covers.
           if (claim)
             w.check(*claim, *rc::gen::arbitrary<bool>() ? Outcome::proven : Outcome::unknown);
           break;

@@ -5,7 +5,7 @@
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 #include "tests/domain/world.h"
 
-// Two operators with deployments that may have domains of their own.
+// Two operators with deployments that may have custom domains.
 namespace berth::test {
 
 struct DomainWorld : World {
@@ -60,7 +60,7 @@ struct DomainWorld : World {
     return write(
         [&](db::Tx& tx) { return custom_domains::begin_issuing(tx, claim.id, claim.generation); });
   }
-  // Proven, and its certificate is asked for.
+  // Brings a claim to the state in which its domain is proven and its certificate is ordered.
   custom_domains::Claim issuing(const std::string& deployment_id) {
     check(claim_of(deployment_id), custom_domains::Outcome::proven);
     return begin(claim_of(deployment_id)).value();

@@ -1,4 +1,4 @@
-// PATCH: another wish for a deployment that lives.
+// PATCH: changing what is wanted of a deployment.
 #include <catch2/catch.hpp>
 
 #include "tests/domain/custom_domains_world.h"
@@ -13,9 +13,9 @@ using deployments::Status;
 struct Fixture : DomainWorld {
   deployments::Deployment row = [this] {
     deployments::Order wanted = order();
-    wanted.env = {{"KEEP", "1"}, {"OLD", "2"}};
-    wanted.health_path = "/health";
-    wanted.registry_credentials = {.username = "robot", .password = "s3cret"};
+    wanted.secrets.env = {{"KEEP", "1"}, {"OLD", "2"}};
+    wanted.container.health_path = "/health";
+    wanted.secrets.registry_credentials = {.username = "robot", .password = "s3cret"};
     const auto made = deploy(adas, wanted);
     record(made.id, 1,
            {.status = Status::running,
@@ -37,23 +37,23 @@ struct Fixture : DomainWorld {
   }
 };
 
-TEST_CASE("what is changed is rolled out, what isn't named stays") {
+TEST_CASE("changes are rolled out, and fields that aren't sent stay") {
   Fixture f;
   Change wanted;
   wanted.image = "ghcr.io/acme/web:2";
   wanted.port = 8080;
   wanted.env = {{"NEW", "3"}, {"OLD", std::nullopt}, {"NEVER", std::nullopt}};
   const auto changed = f.change(f.adas, f.row.id, wanted);
-  CHECK(changed.image == "ghcr.io/acme/web:2");
-  CHECK(changed.port == 8080);
+  CHECK(changed.container.image == "ghcr.io/acme/web:2");
+  CHECK(changed.container.port == 8080);
   CHECK(changed.env_keys == std::vector<std::string>{"KEEP", "NEW"});
-  CHECK(changed.health_path == "/health");
+  CHECK(changed.container.health_path == "/health");
   CHECK(changed.status == Status::deploying);
   CHECK(changed.generation == f.row.generation + 1);
   CHECK(changed.rollout == f.row.rollout);
   CHECK_FALSE(changed.health_status);
-  CHECK(f.wish().env == std::map<std::string, std::string>{{"KEEP", "1"}, {"NEW", "3"}});
-  CHECK(f.wish().registry_credentials->password == "s3cret");
+  CHECK(f.wish().secrets.env == std::map<std::string, std::string>{{"KEEP", "1"}, {"NEW", "3"}});
+  CHECK(f.wish().secrets.registry_credentials->password == "s3cret");
   const auto entry = f.logs(f.row.id).back();
   CHECK(entry.action == "deploy");
   CHECK(entry.status == "started");
@@ -61,22 +61,22 @@ TEST_CASE("what is changed is rolled out, what isn't named stays") {
   CHECK(entry.details == R"({"fields":["image","port","env_vars"],"generation":2,"kind":"patch"})");
 }
 
-TEST_CASE("null takes away") {
+TEST_CASE("null removes a field") {
   Fixture f;
   Change wanted;
   wanted.health_path.emplace(std::nullopt);
   wanted.registry_credentials.emplace(std::nullopt);
   const auto changed = f.change(f.adas, f.row.id, wanted);
-  CHECK_FALSE(changed.health_path);
-  CHECK_FALSE(f.wish().registry_credentials);
+  CHECK_FALSE(changed.container.health_path);
+  CHECK_FALSE(f.wish().secrets.registry_credentials);
   CHECK(changed.generation == f.row.generation + 1);
 }
 
-TEST_CASE("what is there already changes nothing") {
+TEST_CASE("sending the present values changes nothing") {
   Fixture f;
   Change wanted;
-  wanted.image = f.row.image;
-  wanted.port = f.row.port;
+  wanted.image = f.row.container.image;
+  wanted.port = f.row.container.port;
   wanted.env = {{"KEEP", "1"}};
   wanted.registry_credentials = {{.username = "robot", .password = "s3cret"}};
   wanted.tier = "wide";
@@ -87,7 +87,7 @@ TEST_CASE("what is there already changes nothing") {
   CHECK(f.logs(f.row.id).size() == logs);
 }
 
-TEST_CASE("a stopped deployment stays stopped, a pending one pending") {
+TEST_CASE("a stopped deployment stays stopped, and a pending one pending") {
   Fixture f;
   Change wanted;
   wanted.port = 8080;
@@ -108,7 +108,7 @@ TEST_CASE("a custom domain alone doesn't touch the container") {
   CHECK(f.logs(f.row.id).back().details == R"({"fields":["custom_domain"],"kind":"patch"})");
 }
 
-TEST_CASE("a change is refused for the same reasons as an order") {
+TEST_CASE("a change is refused for the same reasons as a new deployment") {
   Fixture f;
   Change wanted;
   const auto refused_for = [&](auto&& set) {
@@ -127,12 +127,13 @@ TEST_CASE("a change is refused for the same reasons as an order") {
   CHECK(refused_for([](Change& c) {
           for (int i = 0; i < int(deployments::max_env_keys); ++i)
             c.env["K" + std::to_string(i)] = "x";
-        }) == "422 validation_failed");  // with those that are there: too many
+        }) == "422 validation_failed");  // too many, together with the existing ones
   CHECK(f.find_deployment(f.row.id).generation == f.row.generation);
-  // A registry that was allowed before doesn't stop other changes.
+  // A registry that is no longer allowed doesn't prevent other changes.
   f.rules.registries = {"docker.io/library"};
   CHECK(refused_for([](Change& c) { c.port = 9000; }) == "");
-  CHECK(refused_for([&](Change& c) { c.image = f.row.image; }) == "422 unsupported_registry");
+  CHECK(refused_for([&](Change& c) { c.image = f.row.container.image; }) ==
+        "422 unsupported_registry");
 }
 
 TEST_CASE("who may change what") {

@@ -24,23 +24,23 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a new deployment is pending, with what was ordered and the size of its tier") {
+TEST_CASE("a new deployment is pending, with what was ordered and its tier's size") {
   Fixture f;
   std::vector<std::string> heard;
   f.world.db.subscribe([&](db::Topic, const std::string& id) { heard.push_back(id); });
   Order wanted = order("shop", "free");
-  wanted.port = 8080;
-  wanted.health_path = "/health";
-  wanted.env = {{"B", "2"}, {"A", "1"}};
+  wanted.container.port = 8080;
+  wanted.container.health_path = "/health";
+  wanted.secrets.env = {{"B", "2"}, {"A", "1"}};
   const auto row = f.world.deploy(f.app, wanted);
   CHECK(is_uuid(row.id));
   CHECK(row.app_id == f.app.id);
   CHECK(row.owner_id == f.ada.id);
   CHECK(row.tier_slug == "free");
   CHECK(row.name == "shop");
-  CHECK(row.image == wanted.image);
-  CHECK(row.port == 8080);
-  CHECK(row.health_path == "/health");
+  CHECK(row.container.image == wanted.container.image);
+  CHECK(row.container.port == 8080);
+  CHECK(row.container.health_path == "/health");
   CHECK(row.env_keys == std::vector<std::string>{"A", "B"});
   CHECK(row.memory_limit_mb == 512);
   CHECK(row.cpu_limit_millicores == 500);
@@ -57,17 +57,18 @@ TEST_CASE("a new deployment is pending, with what was ordered and the size of it
   CHECK(heard == std::vector<std::string>{row.id});
 }
 
-TEST_CASE("variables and credentials are stored sealed, and opened for the reconcilers alone") {
+TEST_CASE(
+    "variables and credentials are stored encrypted, and decrypted only for the reconcilers") {
   Fixture f;
   Order wanted = order();
-  wanted.env = {{"PASSWORD", "hunter2"}, {"EMPTY", ""}};
-  wanted.registry_credentials = {.username = "robot", .password = "s3cret"};
+  wanted.secrets.env = {{"PASSWORD", "hunter2"}, {"EMPTY", ""}};
+  wanted.secrets.registry_credentials = {.username = "robot", .password = "s3cret"};
   const auto row = f.world.deploy(f.app, wanted);
   f.world.read([&](db::Tx& tx) {
     const auto wish = deployments::wish(tx, row.id, f.world.keys.data);
-    CHECK(wish->env == wanted.env);
-    CHECK(wish->registry_credentials->username == "robot");
-    CHECK(wish->registry_credentials->password == "s3cret");
+    CHECK(wish->secrets.env == wanted.secrets.env);
+    CHECK(wish->secrets.registry_credentials->username == "robot");
+    CHECK(wish->secrets.registry_credentials->password == "s3cret");
     CHECK(wish->deployment.id == row.id);
     CHECK_THROWS_AS(deployments::wish(tx, row.id, std::string(32, 'x')), std::runtime_error);
     CHECK_FALSE(deployments::wish(tx, "unknown", f.world.keys.data));
@@ -81,11 +82,11 @@ TEST_CASE("variables and credentials are stored sealed, and opened for the recon
   });
 }
 
-TEST_CASE("a sealed value can't be moved to another deployment or column") {
+TEST_CASE("an encrypted value can't be moved to another deployment or column") {
   Fixture f;
   Order wanted = order("one");
-  wanted.env = {{"A", "1"}};
-  wanted.registry_credentials = {.username = "robot", .password = "s3cret"};
+  wanted.secrets.env = {{"A", "1"}};
+  wanted.secrets.registry_credentials = {.username = "robot", .password = "s3cret"};
   const auto one = f.world.deploy(f.app, wanted), two = f.world.deploy(f.app, order("two"));
   const auto opens = [&](const std::string& id) {
     try {
@@ -109,7 +110,7 @@ TEST_CASE("a sealed value can't be moved to another deployment or column") {
   CHECK_FALSE(opens(one.id));
 }
 
-TEST_CASE("the refusals come in the order that is promised, and none leaves a row") {
+TEST_CASE("refusals have the documented order of precedence, and leave no row") {
   Fixture f;
   f.world.mint(ledger::app_account(f.app.id), 100);
   f.world.write([&](db::Tx& tx) { apps::promote(tx, f.app.id, "basic", "root"); });
@@ -118,14 +119,14 @@ TEST_CASE("the refusals come in the order that is promised, and none leaves a ro
   const auto balance = f.world.balance(ledger::app_account(f.app.id));
   REQUIRE(balance == 0);
 
-  // All of it is wrong at first; each line mends what it was refused for.
+  // Everything is wrong at first. Each line fixes what was refused before.
   Order wanted = order("shop", "gold");
-  wanted.image = "quay.io/acme/web";
-  wanted.port = 0;
+  wanted.container.image = "quay.io/acme/web";
+  wanted.container.port = 0;
   CHECK(f.create(wanted) == "422 validation_failed");
-  wanted.port = 3000;
+  wanted.container.port = 3000;
   CHECK(f.create(wanted) == "422 unsupported_registry");
-  wanted.image = "ghcr.io/acme/web";
+  wanted.container.image = "ghcr.io/acme/web";
   CHECK(f.create(wanted) == "422 unknown_tier");
   wanted.tier = "basic";
   CHECK(f.create(wanted) == "403 tier_not_allowed");
@@ -148,7 +149,7 @@ TEST_CASE("a tier that is paid in bitcoin is refused") {
   CHECK(f.create(order("shop", "sats")) == "422 payment_method_unsupported");
 }
 
-TEST_CASE("a custom domain isn't part of the free tier") {
+TEST_CASE("a custom domain isn't available on the free tier") {
   Fixture f;
   Order wanted = order("shop", "free");
   wanted.custom_domain = "shop.example.com";
@@ -176,12 +177,12 @@ TEST_CASE("a paid tier charges the app's account for its first period") {
         "SELECT count(*) FROM deployment_charges WHERE deployment_id = $1 AND amount = 100",
         row.id);
   }) == 1);
-  // Nothing comes back.
+  // Nothing is refunded.
   f.world.destroy(f.app, row.id);
   CHECK(f.world.balance(ledger::app_account(f.app.id)) == 50);
 }
 
-TEST_CASE("one point too few is too few, and moves nothing") {
+TEST_CASE("one point too few is refused and moves nothing") {
   Fixture f;
   f.world.mint(ledger::app_account(f.app.id), 99);
   f.world.write([&](db::Tx& tx) { apps::promote(tx, f.app.id, "basic", "root"); });
@@ -191,7 +192,7 @@ TEST_CASE("one point too few is too few, and moves nothing") {
   CHECK(f.world.balance(ledger::treasury()) == 0);
 }
 
-TEST_CASE("a name is one deployment's, over all operators, until that is destroyed") {
+TEST_CASE("a name belongs to one deployment of all operators until that is destroyed") {
   Fixture f;
   const auto bob = f.world.verified_user("bob");
   const auto other = f.world.approved_app(bob, {Scope::deploy_manage});
@@ -207,7 +208,7 @@ TEST_CASE("a name is one deployment's, over all operators, until that is destroy
   });
 }
 
-TEST_CASE("caps count what isn't destroyed, over all apps of the owner") {
+TEST_CASE("limits count what isn't destroyed, over all apps of the owner") {
   Fixture f;
   const auto second_app = f.world.approved_app(f.ada, {Scope::deploy_manage});
   const auto bob = f.world.verified_user("bob");
@@ -224,7 +225,7 @@ TEST_CASE("caps count what isn't destroyed, over all apps of the owner") {
   CHECK(refusal([&] { f.world.deploy(second_app, order("two", "free")); }) == "");
 }
 
-TEST_CASE("the sandbox says whether one more free deployment may be had") {
+TEST_CASE("the sandbox status tells whether one more free deployment is possible") {
   Fixture f;
   const auto allowance = [&] {
     return f.world.read([&](db::Tx& tx) { return deployments::sandbox_allowance(tx, f.app.id); });

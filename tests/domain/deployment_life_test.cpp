@@ -1,4 +1,4 @@
-// Stop, restart and destroy, and what is listed of it.
+// Stopping, restarting and deleting deployments, and what is listed of them.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/deployments/deployments.h"
@@ -18,7 +18,7 @@ struct Fixture {
   deployments::Deployment row = world.deploy(app, order());
 
   deployments::Deployment now() { return world.find_deployment(row.id); }
-  // As the reconcilers would have seen it.
+  // Records what the reconcilers would have seen.
   void seen(Status status) {
     deployments::Observation observation;
     observation.status = status;
@@ -77,7 +77,7 @@ TEST_CASE("restart works in any live state, and replaces the container") {
   }
 }
 
-TEST_CASE("destroy works from any state, and a second time changes nothing") {
+TEST_CASE("destroy works from any state, and repeating it changes nothing") {
   for (const Status status :
        {Status::pending, Status::deploying, Status::running, Status::errored, Status::stopped}) {
     INFO(deployments::to_string(status));
@@ -108,7 +108,7 @@ TEST_CASE("a destroyed one can be neither stopped nor restarted") {
   CHECK(f.now().status == Status::destroyed);
 }
 
-TEST_CASE("what an admin suspended isn't restarted by its owner") {
+TEST_CASE("the owner can't restart what an admin suspended") {
   Fixture f;
   f.world.stop(f.app, f.row.id);
   f.world.write(
@@ -118,10 +118,10 @@ TEST_CASE("what an admin suspended isn't restarted by its owner") {
   CHECK(refusal([&] { f.world.destroy(f.app, f.row.id); }) == "");
 }
 
-TEST_CASE("others may do nothing with it, not even know much") {
+TEST_CASE("other operators can do nothing with a deployment, and learn little about it") {
   Fixture f;
   const auto bobs = f.world.approved_app(f.world.verified_user("bob"), {Scope::deploy_manage});
-  // The owner's other app is another operator here: tokens belong to apps.
+  // The owner's other app counts as another operator here, because tokens belong to apps.
   const auto second = f.world.approved_app(f.ada, {Scope::deploy_manage});
   for (const auto& other : {bobs, second}) {
     CHECK(refusal([&] { f.world.stop(other, f.row.id); }) == "403 forbidden");
@@ -132,7 +132,7 @@ TEST_CASE("others may do nothing with it, not even know much") {
   CHECK(f.now().generation == 1);
 }
 
-TEST_CASE("each change tells the reconcilers, and what changes nothing doesn't") {
+TEST_CASE("each change notifies the reconcilers, and a call without a change doesn't") {
   Fixture f;
   int told = 0;
   f.world.db.subscribe([&](db::Topic, const std::string& id) {
@@ -151,7 +151,7 @@ TEST_CASE("each change tells the reconcilers, and what changes nothing doesn't")
   CHECK(told == 4);
 }
 
-TEST_CASE("lists hold what isn't destroyed, newest first, in pages") {
+TEST_CASE("lists contain what isn't destroyed, newest first, in pages") {
   Fixture f;
   std::vector<std::string> names = {"shop"};
   for (const char* name : {"a", "b", "c"}) {
@@ -173,7 +173,7 @@ TEST_CASE("lists hold what isn't destroyed, newest first, in pages") {
   CHECK(list(3, 3) == std::vector<std::string>{"4"});
   f.world.destroy(f.app, f.row.id);
   CHECK(list(1, 20) == std::vector<std::string>{"3", "c", "b", "a"});
-  // Asked for by itself, it is still there.
+  // It can still be read by its id.
   CHECK(f.world.read([&](db::Tx& tx) {
     return deployments::get_owned(tx, f.app.id, f.row.id).status;
   }) == Status::destroyed);

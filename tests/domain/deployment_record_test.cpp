@@ -38,7 +38,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("everything that was seen is stored") {
+TEST_CASE("everything that was observed is stored") {
   Fixture f;
   const Observation all = {.status = Status::running,
                            .phase = "serving",
@@ -69,7 +69,7 @@ TEST_CASE("everything that was seen is stored") {
   CHECK(row.generation == 1);
 }
 
-TEST_CASE("differs looks at each thing that can be seen") {
+TEST_CASE("differs compares each thing that can be observed") {
   Fixture f;
   const Observation base = seen(Status::running);
   REQUIRE(f.record(base));
@@ -91,7 +91,7 @@ TEST_CASE("differs looks at each thing that can be seen") {
   CHECK(differs([](auto& o) { o.health_status = "unknown"; }));
 }
 
-TEST_CASE("what was seen of an old generation is ignored") {
+TEST_CASE("observations of an old generation are ignored") {
   Fixture f;
   f.world.stop(f.app, f.row.id);
   CHECK_FALSE(f.world.record(f.row.id, 1, seen(Status::running)));
@@ -101,7 +101,7 @@ TEST_CASE("what was seen of an old generation is ignored") {
   CHECK(f.world.record(f.row.id, 2, seen(Status::stopped)));
 }
 
-TEST_CASE("what was seen of a destroyed or unknown one is ignored") {
+TEST_CASE("observations of a destroyed or unknown deployment are ignored") {
   Fixture f;
   f.world.destroy(f.app, f.row.id);
   CHECK_FALSE(f.record(seen(Status::running)));
@@ -109,7 +109,7 @@ TEST_CASE("what was seen of a destroyed or unknown one is ignored") {
   CHECK_FALSE(f.world.record("unknown", 1, seen(Status::running)));
 }
 
-TEST_CASE("recording tells nobody: it would wake the reconcilers for their own words") {
+TEST_CASE("recording an observation doesn't wake the reconcilers") {
   Fixture f;
   int told = 0;
   f.world.db.subscribe(
@@ -132,7 +132,7 @@ TEST_CASE("a rollout writes started and succeeded, each once") {
   CHECK(f.world.logs(f.row.id).back().initiated_by == f.ada.id);
 }
 
-TEST_CASE("a failure is written once for each reason, and so is its end") {
+TEST_CASE("a failure is logged once for each reason, and so is its end") {
   Fixture f;
   f.record(seen(Status::errored, Reason::image_pull_failed));
   Observation again = seen(Status::errored, Reason::image_pull_failed);
@@ -146,7 +146,8 @@ TEST_CASE("a failure is written once for each reason, and so is its end") {
   CHECK(f.history() == "create succeeded, deploy failed, deploy failed, deploy succeeded");
 }
 
-TEST_CASE("a rollout that failed while the old container serves is a failure of a running one") {
+TEST_CASE(
+    "a rollout that failed while the old container serves is a failure of a running deployment") {
   Fixture f;
   f.record(seen(Status::running));
   Observation failed = seen(Status::running, Reason::rollout_failed);
@@ -158,7 +159,7 @@ TEST_CASE("a rollout that failed while the old container serves is a failure of 
   CHECK(f.history() == "create succeeded, deploy succeeded, deploy failed, deploy succeeded");
 }
 
-TEST_CASE("deployed_at is when it came to run last, not each time that it was looked at") {
+TEST_CASE("deployed_at is when it last came to run, not when it was last observed") {
   Fixture f;
   f.record(seen(Status::running));
   const Instant first = f.world.clock.now();
@@ -173,7 +174,7 @@ TEST_CASE("deployed_at is when it came to run last, not each time that it was lo
   CHECK(f.now().deployed_at == f.world.clock.now());
 }
 
-TEST_CASE("a long message is cut between characters, and isn't another one the next time") {
+TEST_CASE("a long message is cut between characters, and stays equal to its cut form") {
   Fixture f;
   Observation long_one = seen(Status::errored, Reason::crash_loop);
   long_one.message = std::string(deployments::max_message_length - 1, 'x') + "🌱🌱";
@@ -182,7 +183,7 @@ TEST_CASE("a long message is cut between characters, and isn't another one the n
   CHECK_FALSE(deployments::differs(f.now(), long_one));
 }
 
-TEST_CASE("a new wish forgets what was seen of the old one") {
+TEST_CASE("a change of what is wanted clears what was observed before") {
   Fixture f;
   Observation bad = seen(Status::errored, Reason::rollout_failed);
   bad.cause = Reason::crash_loop;
@@ -198,7 +199,7 @@ TEST_CASE("a new wish forgets what was seen of the old one") {
   CHECK(row.phase == "");
 }
 
-TEST_CASE("statuses and reasons read back as they are written") {
+TEST_CASE("statuses and reasons are parsed as they are written") {
   for (const Status status : {Status::pending, Status::deploying, Status::running, Status::stopped,
                               Status::errored, Status::destroyed})
     CHECK(deployments::parse_status(deployments::to_string(status)) == status);
@@ -210,7 +211,7 @@ TEST_CASE("statuses and reasons read back as they are written") {
   CHECK_FALSE(deployments::parse_reason("unknown"));
 }
 
-TEST_CASE("a name's host is held until its destroyed deployment is off the cluster") {
+TEST_CASE("a host name is held until its destroyed deployment is off the cluster") {
   Fixture f;
   CHECK_FALSE(f.host_is_held(f.row.id));
   f.world.destroy(f.app, f.row.id);
@@ -222,7 +223,7 @@ TEST_CASE("a name's host is held until its destroyed deployment is off the clust
   CHECK_FALSE(f.host_is_held(next.id));
 }
 
-TEST_CASE("only a destroyed one is marked as removed, and once") {
+TEST_CASE("only a destroyed deployment is marked as removed, and once") {
   Fixture f;
   const auto mark = [&] {
     f.world.write([&](db::Tx& tx) { deployments::mark_removed(tx, f.row.id); });
@@ -238,7 +239,7 @@ TEST_CASE("only a destroyed one is marked as removed, and once") {
   CHECK(f.now().removed_at == when);
 }
 
-TEST_CASE("all that may have objects on the cluster are known") {
+TEST_CASE("all deployments that may have objects are listed") {
   Fixture f;
   const auto ids = [&] { return f.world.read(deployments::all_with_objects); };
   const auto app_has = [&] {

@@ -1,4 +1,4 @@
-// What an order may say, before anybody looks into the database.
+// What an order may contain, as far as it can be checked without the database.
 #include <catch2/catch.hpp>
 #include <climits>
 
@@ -68,7 +68,7 @@ TEST_CASE("an image comes from an allowed registry") {
         std::string("ghcr.io/a/b/c/d:v1.2.3-rc.1_x"), std::string("docker.io/library/my_app.web-2"),
         "ghcr.io/a:" + std::string(128, 'x')}) {
     INFO(image);
-    CHECK(with([&](Order& o) { o.image = image; }) == "");
+    CHECK(with([&](Order& o) { o.container.image = image; }) == "");
   }
   for (const char* image : {"nginx",
                             "nginx:1.27",
@@ -95,7 +95,7 @@ TEST_CASE("an image comes from an allowed registry") {
                             "user@ghcr.io/x",
                             "quay.io/x"}) {
     INFO(image);
-    CHECK(with([&](Order& o) { o.image = image; }) == "422 unsupported_registry");
+    CHECK(with([&](Order& o) { o.container.image = image; }) == "422 unsupported_registry");
   }
 }
 
@@ -126,17 +126,18 @@ TEST_CASE("an image of an allowed registry is a reference of the distribution sp
                                    "ghcr.io/" + std::string(deployments::max_image_length, 'a'),
                                    std::string()}) {
     INFO(image);
-    CHECK(with([&](Order& o) { o.image = image; }) == invalid);
-    CHECK(wrong_fields([&](Order& o) { o.image = image; }) == Fields{"image"});
+    CHECK(with([&](Order& o) { o.container.image = image; }) == invalid);
+    CHECK(wrong_fields([&](Order& o) { o.container.image = image; }) == Fields{"image"});
   }
 }
 
 TEST_CASE("a port is between 1 and 65535") {
-  CHECK(order().port == 3000);
-  for (const int port : {1, 80, 65535}) CHECK(with([&](Order& o) { o.port = port; }) == "");
+  CHECK(order().container.port == 3000);
+  for (const int port : {1, 80, 65535})
+    CHECK(with([&](Order& o) { o.container.port = port; }) == "");
   for (const int port : {0, -1, 65536, INT_MAX, INT_MIN}) {
     INFO(port);
-    CHECK(wrong_fields([&](Order& o) { o.port = port; }) == Fields{"port"});
+    CHECK(wrong_fields([&](Order& o) { o.container.port = port; }) == Fields{"port"});
   }
 }
 
@@ -147,49 +148,52 @@ std::map<std::string, std::string> variables(int count) {
 }
 
 TEST_CASE("there are at most 50 variables") {
-  CHECK(with([](Order& o) { o.env = variables(50); }) == "");
-  CHECK(wrong_fields([](Order& o) { o.env = variables(51); }) == Fields{"env_vars"});
+  CHECK(with([](Order& o) { o.secrets.env = variables(50); }) == "");
+  CHECK(wrong_fields([](Order& o) { o.secrets.env = variables(51); }) == Fields{"env_vars"});
 }
 
-TEST_CASE("variables have the names of the shell, and not ours") {
+TEST_CASE("variables have names as in a shell, and not the platform's") {
   const std::string longest(deployments::max_env_key_length, 'K');
   for (const std::string& key :
        {std::string("A"), std::string("_"), std::string("a1"), std::string("Path_2"),
         std::string("BERTH"), std::string("BERTHA_X"), std::string("berth_x"), longest}) {
     INFO(key);
-    CHECK(with([&](Order& o) { o.env[key] = "x"; }) == "");
+    CHECK(with([&](Order& o) { o.secrets.env[key] = "x"; }) == "");
   }
   for (const std::string& key :
        {std::string(), std::string("1A"), std::string("A-B"), std::string("A.B"),
         std::string("A B"), std::string("A=B"), std::string("Ä"), std::string("A\0B", 3),
         std::string("A\n"), std::string("BERTH_"), std::string("BERTH_TOKEN")}) {
     INFO(key);
-    CHECK(wrong_fields([&](Order& o) { o.env[key] = "x"; }) == Fields{"env_vars." + key});
+    CHECK(wrong_fields([&](Order& o) { o.secrets.env[key] = "x"; }) == Fields{"env_vars." + key});
   }
-  CHECK(wrong_fields([&](Order& o) { o.env[longest + "K"] = "x"; }) ==
+  CHECK(wrong_fields([&](Order& o) { o.secrets.env[longest + "K"] = "x"; }) ==
         Fields{"env_vars." + longest});
 }
 
-TEST_CASE("the name of a refused variable stays UTF-8 where it is cut") {
+TEST_CASE("a refused variable's name stays UTF-8 if it is cut") {
   const std::string key = std::string(deployments::max_env_key_length - 1, 'K') + "🌱";
-  CHECK(wrong_fields([&](Order& o) { o.env[key] = "x"; }) ==
+  CHECK(wrong_fields([&](Order& o) { o.secrets.env[key] = "x"; }) ==
         Fields{"env_vars." + std::string(deployments::max_env_key_length - 1, 'K')});
 }
 
-TEST_CASE("values hold anything but NUL, and not too much together") {
-  CHECK(with([](Order& o) { o.env["A"] = "line\nline\t=$(x) 🌱"; }) == "");
-  CHECK(with([](Order& o) { o.env["A"] = ""; }) == "");
-  CHECK(wrong_fields([](Order& o) { o.env["A"] = std::string("a\0b", 3); }) ==
+TEST_CASE("values may contain anything but NUL, and are limited in total") {
+  CHECK(with([](Order& o) { o.secrets.env["A"] = "line\nline\t=$(x) 🌱"; }) == "");
+  CHECK(with([](Order& o) { o.secrets.env["A"] = ""; }) == "");
+  CHECK(wrong_fields([](Order& o) { o.secrets.env["A"] = std::string("a\0b", 3); }) ==
         Fields{"env_vars.A"});
-  CHECK(with([](Order& o) { o.env["A"] = std::string(deployments::max_env_bytes - 1, 'x'); }) ==
-        "");
-  CHECK(wrong_fields([](Order& o) { o.env["A"] = std::string(deployments::max_env_bytes, 'x'); }) ==
-        Fields{"env_vars"});
+  CHECK(with([](Order& o) {
+          o.secrets.env["A"] = std::string(deployments::max_env_bytes - 1, 'x');
+        }) == "");
+  CHECK(wrong_fields([](Order& o) {
+          o.secrets.env["A"] = std::string(deployments::max_env_bytes, 'x');
+        }) == Fields{"env_vars"});
 }
 
 TEST_CASE("no refusal repeats a variable's value") {
   Order bad = order();
-  bad.env = {{"BERTH_X", "hunter2"}, {"1", "hunter2"}, {"NUL", std::string("hunter2\0", 8)}};
+  bad.secrets.env = {
+      {"BERTH_X", "hunter2"}, {"1", "hunter2"}, {"NUL", std::string("hunter2\0", 8)}};
   try {
     deployments::check(bad, rules);
     FAIL("it was taken");
@@ -202,11 +206,11 @@ TEST_CASE("no refusal repeats a variable's value") {
 
 TEST_CASE("a health path is a path") {
   for (const char* path : {"/", "/health", "/health?deep=1"})
-    CHECK(with([&](Order& o) { o.health_path = path; }) == "");
+    CHECK(with([&](Order& o) { o.container.health_path = path; }) == "");
   for (const std::string& path :
        {std::string(), std::string("health"), std::string("/a b"), std::string("/\r\nX: y"),
         std::string("/ä"), "/" + std::string(deployments::max_health_path_length, 'x')})
-    CHECK(wrong_fields([&](Order& o) { o.health_path = path; }) == Fields{"health_path"});
+    CHECK(wrong_fields([&](Order& o) { o.container.health_path = path; }) == Fields{"health_path"});
 }
 
 TEST_CASE("a custom domain is a registrable host name of the operator's own") {
@@ -245,17 +249,17 @@ TEST_CASE("a custom domain is a registrable host name of the operator's own") {
   }
 }
 
-TEST_CASE("everything that is wrong is said at once, and before the registry") {
+TEST_CASE("all errors are reported at once, and before the registry") {
   CHECK(wrong_fields([](Order& o) {
           o.name = "-";
-          o.image = "quay.io/x";
+          o.container.image = "quay.io/x";
           o.tier = "";
-          o.port = 0;
-          o.env["1"] = "";
-          o.health_path = "x";
+          o.container.port = 0;
+          o.secrets.env["1"] = "";
+          o.container.health_path = "x";
           o.custom_domain = "*";
         }) == Fields{"custom_domain", "env_vars.1", "health_path", "name", "port", "tier"});
-  CHECK(wrong_fields([](Order& o) { o.image = "quay.io/x"; }) == Fields{"image"});
+  CHECK(wrong_fields([](Order& o) { o.container.image = "quay.io/x"; }) == Fields{"image"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The words of a deleted account go in batches.
+// The texts of a deleted account are erased in batches.
 #include "controller/domain/lifecycle/erasure.h"
 
 #include <catch2/catch.hpp>
@@ -34,7 +34,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a small account leaves no work behind") {
+TEST_CASE("erasing a small account leaves no work for later") {
   Fixture f;
   f.erase();
   CHECK_FALSE(f.is_due());
@@ -42,7 +42,7 @@ TEST_CASE("a small account leaves no work behind") {
   CHECK(f.erase_some(10) == 0);
 }
 
-TEST_CASE("a large account's memos go batch by batch, and others' stay") {
+TEST_CASE("a large account's memos are erased in batches, and others' stay") {
   Fixture f;
   constexpr int transfers = 3 * erasure::first_batch;
   f.world.mint(ledger::user_account(f.ada.id), transfers);
@@ -60,7 +60,7 @@ TEST_CASE("a large account's memos go batch by batch, and others' stay") {
   };
   REQUIRE(memos() == transfers + 1);
   f.erase();
-  CHECK(memos() > transfers + 1 - erasure::first_batch - 1);  // not all in one transaction
+  CHECK(memos() > transfers + 1 - erasure::first_batch - 1);  // not all of them in one transaction
   CHECK(memos() < transfers + 1);
   int rounds = 0;
   for (; f.is_due(); ++rounds) {
@@ -77,7 +77,7 @@ TEST_CASE("a large account's memos go batch by batch, and others' stay") {
   }
 }
 
-TEST_CASE("the ledger takes an empty memo, and no other change") {
+TEST_CASE("the ledger accepts emptying a memo, and no other change") {
   Fixture f;
   f.world.mint(ledger::user_account(f.ada.id), 10);
   const auto change = [&](const std::string& what) {
@@ -109,7 +109,7 @@ TEST_CASE("deployments keep their names until they are off the cluster") {
   CHECK(f.world.logs(gone.id).empty());
   CHECK(f.number("SELECT count(*) FROM app_events WHERE subject = '" + gone.id + "'") == 0);
   CHECK(f.world.find_deployment(stays.id).name == "stays");
-  // Looked at again, but not all the time.
+  // The account is checked again, but not continuously.
   CHECK_FALSE(f.is_due());
   f.world.clock.advance(erasure::look_again_after);
   CHECK(f.is_due());
@@ -121,7 +121,7 @@ TEST_CASE("deployments keep their names until they are off the cluster") {
   while (f.is_due()) REQUIRE(f.erase_some(1) > 0);
   const auto left = f.world.find_deployment(stays.id);
   CHECK(left.name.empty());
-  CHECK(left.image.empty());
+  CHECK(left.container.image.empty());
   CHECK(left.request_id.empty());
   CHECK(f.number("SELECT count(*) FROM erasures") == 0);
 }

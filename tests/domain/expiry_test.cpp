@@ -1,4 +1,4 @@
-// Tables stay as large as what is alive.
+// Tables stay as large as the rows that are still needed.
 #include "controller/domain/lifecycle/expiry.h"
 
 #include <catch2/catch.hpp>
@@ -50,7 +50,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("what is alive stays") {
+TEST_CASE("rows that are still needed stay") {
   Fixture f;
   f.remove();
   f.world.tokens(f.app, f.bob);
@@ -83,11 +83,11 @@ TEST_CASE("everything that ended is removed, in batches of any size") {
     });
     f.world.clock.advance(std::chrono::days(90) + 1h);
     CHECK(f.remove(batch) > 30);
-    CHECK(f.sizes() == Fixture::Sizes{{"grants", 2}});  // consents don't end by themselves
+    CHECK(f.sizes() == Fixture::Sizes{{"grants", 2}});  // consents don't expire
   }
 }
 
-TEST_CASE("a family that is refreshed lives; what it left behind goes") {
+TEST_CASE("a family that is refreshed lives, and its expired tokens are removed") {
   Fixture f;
   f.remove();
   std::string token = f.world.tokens(f.app, f.bob).refresh_token;
@@ -99,12 +99,12 @@ TEST_CASE("a family that is refreshed lives; what it left behind goes") {
   const auto sizes = f.sizes();
   CHECK(sizes.at("token_families") == 1);
   CHECK(sizes.at("access_tokens") == 1);
-  CHECK(sizes.at("refresh_tokens") == 30);  // those whose replay would still be told from others
+  CHECK(sizes.at("refresh_tokens") == 30);  // those whose replay would still be told apart
   CHECK_FALSE(sizes.contains("play_sessions"));
   CHECK(refusal_of(f.world.refresh(f.app, token)) == "");
 }
 
-TEST_CASE("a family that nobody refreshes goes with its last token, before its own end") {
+TEST_CASE("a family that isn't refreshed is removed with its last token, before its own end") {
   Fixture f;
   f.world.tokens(f.app, f.bob);
   f.world.clock.advance(std::chrono::days(30));
@@ -112,7 +112,7 @@ TEST_CASE("a family that nobody refreshes goes with its last token, before its o
   CHECK(f.sizes() == Fixture::Sizes{{"grants", 1}});
 }
 
-TEST_CASE("a family with many tokens goes in small batches, too") {
+TEST_CASE("a family with many tokens is removed in small batches") {
   Fixture f;
   f.remove();
   std::string token = f.world.tokens(f.app, f.bob).refresh_token;
@@ -137,7 +137,7 @@ TEST_CASE("a family with many tokens goes in small batches, too") {
     CHECK_FALSE(left.contains(table));
 }
 
-TEST_CASE("a session that is refreshed keeps its family, and what keeps it ends with it") {
+TEST_CASE("a refreshed session keeps its family, and both end together") {
   Fixture f;
   std::string token = *f.world.tokens(f.app, f.bob).session_token;
   constexpr Duration between = play::ends_after - 1min;
@@ -156,7 +156,7 @@ TEST_CASE("a session that is refreshed keeps its family, and what keeps it ends 
   CHECK(f.sizes() == Fixture::Sizes{{"grants", 1}});
 }
 
-TEST_CASE("a code that was used is remembered as long as what it gave lives") {
+TEST_CASE("a used code is kept as long as the tokens that it gave") {
   Fixture f;
   const std::string code = f.world.authorize(f.app, f.bob);
   const auto tokens = f.world.exchange(f.app, code).value();
@@ -166,7 +166,7 @@ TEST_CASE("a code that was used is remembered as long as what it gave lives") {
   CHECK(refusal([&] { f.world.check(tokens.access_token); }) == "401 token_revoked");
 }
 
-TEST_CASE("a bearer is told for a while that his token has expired or was revoked") {
+TEST_CASE("for a while, a bearer is told that their token has expired or was revoked") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob);
   f.world.clock.advance(1h);
@@ -183,10 +183,10 @@ TEST_CASE("a bearer is told for a while that his token has expired or was revoke
   f.remove();
   const auto left = f.sizes();
   CHECK_FALSE(left.contains("token_families"));
-  CHECK_FALSE(left.contains("grants"));  // the consent too
+  CHECK_FALSE(left.contains("grants"));  // the consent was removed, too
 }
 
-TEST_CASE("what a deleted app was given goes") {
+TEST_CASE("what a deleted app was given is removed") {
   Fixture f;
   const auto other = f.world.new_app(f.ada).app;
   f.world.tokens(other, f.bob);
@@ -203,7 +203,7 @@ TEST_CASE("what a deleted app was given goes") {
   });
 }
 
-TEST_CASE("mail that nobody sends goes after 90 days") {
+TEST_CASE("mail that isn't sent is removed after 90 days") {
   Fixture f;
   const auto mails = [&] {
     return f.world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM outbox"); });
@@ -218,7 +218,7 @@ TEST_CASE("mail that nobody sends goes after 90 days") {
   CHECK(mails() == 0);
 }
 
-TEST_CASE("letters to addresses that nobody verified are counted for a day") {
+TEST_CASE("letters to unverified addresses are counted for a day") {
   Fixture f;
   CHECK(f.sizes()["unverified_letters"] == 2);
   f.world.clock.advance(24h);

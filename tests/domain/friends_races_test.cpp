@@ -1,4 +1,4 @@
-// Two people, or their two devices, who want different things of one friendship at once.
+// Two users, or two devices of one, do different things to a friendship at the same time.
 #include <atomic>
 #include <barrier>
 #include <catch2/catch.hpp>
@@ -40,12 +40,12 @@ struct Fixture {
 };
 
 struct Outcome {
-  int first = 0;  // how many of each kind weren't refused
+  int first = 0;  // how many calls of each kind weren't refused
   int second = 0;
 };
 
-// `first` and `second` by some threads each, all of which begin together; what they are refused
-// with has to be one of `allowed`.
+// Runs `first` and `second` on several threads each, all of which begin together. Every refusal
+// must be one of `allowed`.
 template <typename First, typename Second>
 Outcome race(World& world, const std::vector<std::string>& allowed, First&& first,
              Second&& second) {
@@ -69,14 +69,15 @@ Outcome race(World& world, const std::vector<std::string>& allowed, First&& firs
   return {.first = first_done, .second = second_done};
 }
 
-TEST_CASE("where both ask at once they are friends, in one row") {
+TEST_CASE("if both users send a request at the same time, they are friends, in one row") {
   Fixture f;
   for (int round = 0; round < rounds; ++round) {
     f.start_anew();
     const Outcome outcome = race(
         f.world, {"409 invalid_state"}, [&](db::Tx& tx) { friends::ask(tx, f.ada.id, f.bob.id); },
         [&](db::Tx& tx) { friends::ask(tx, f.bob.id, f.ada.id); });
-    // One opened it, one of the other side accepted by asking, all others came too late.
+    // One call created the request, one call of the other user accepted it, and all others came too
+    // late.
     REQUIRE(outcome.first == 1);
     REQUIRE(outcome.second == 1);
     REQUIRE(f.status() == "accepted");
@@ -85,7 +86,7 @@ TEST_CASE("where both ask at once they are friends, in one row") {
   }
 }
 
-TEST_CASE("of many who accept at once on two devices one does") {
+TEST_CASE("if many accept at the same time on two devices, one succeeds") {
   Fixture f;
   for (int round = 0; round < rounds; ++round) {
     f.start_anew();
@@ -97,7 +98,8 @@ TEST_CASE("of many who accept at once on two devices one does") {
   }
 }
 
-// Bob accepts while somebody ends the request another way: one of all wins, and the end is his.
+// Bob accepts while somebody ends the request in another way. Exactly one call succeeds, and it
+// determines the status.
 void check_one_wins(const char* other_end,
                     const std::function<void(db::Tx&, const Fixture&, const std::string&)>& other) {
   Fixture f;
@@ -112,19 +114,19 @@ void check_one_wins(const char* other_end,
   }
 }
 
-TEST_CASE("of accept and withdraw one wins, and the end is the winner's") {
+TEST_CASE("of accept and withdraw, one succeeds and determines the status") {
   check_one_wins("removed", [](db::Tx& tx, const Fixture& f, const std::string& id) {
     friends::withdraw(tx, f.ada.id, id);
   });
 }
 
-TEST_CASE("of accept and reject one wins, and the end is the winner's") {
+TEST_CASE("of accept and reject, one succeeds and determines the status") {
   check_one_wins("rejected", [](db::Tx& tx, const Fixture& f, const std::string& id) {
     friends::reject(tx, f.bob.id, id);
   });
 }
 
-TEST_CASE("whoever accepts beside a block, nobody is friends with whom he blocks") {
+TEST_CASE("an accept beside a block never leaves the two as friends") {
   Fixture f;
   for (int round = 0; round < rounds; ++round) {
     f.start_anew();
@@ -138,7 +140,7 @@ TEST_CASE("whoever accepts beside a block, nobody is friends with whom he blocks
   }
 }
 
-TEST_CASE("whoever asks beside a block, no request is left between them") {
+TEST_CASE("a request beside a block never stays") {
   Fixture f;
   for (int round = 0; round < rounds; ++round) {
     f.start_anew();

@@ -37,7 +37,7 @@ struct Fixture {
   std::int64_t rows() {
     return world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM friendships"); });
   }
-  // A friendship of ada's and bob's that ada asked for, in this state.
+  // Creates a friendship in this state that ada has requested from bob.
   std::string in_state(const std::string& status) {
     const std::string id = ask(ada, bob).id;
     if (status == "rejected") REQUIRE(change(friends::reject, bob, id) == "");
@@ -48,7 +48,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a request waits for the other one's answer") {
+TEST_CASE("a request waits for the other user's answer") {
   Fixture f;
   const auto asked = f.ask(f.ada, f.bob);
   CHECK(asked.status == friends::Status::pending);
@@ -81,7 +81,7 @@ TEST_CASE("a request waits for the other one's answer") {
   }
 }
 
-TEST_CASE("who is asked by somebody whom he asks has a friend") {
+TEST_CASE("requesting a user who has sent a request accepts it") {
   Fixture f;
   const auto asked = f.ask(f.ada, f.bob);
   const auto back = f.ask(f.bob, f.ada);
@@ -95,7 +95,7 @@ TEST_CASE("each state has its transitions, and no others") {
     std::string state, accept, reject, withdraw, end, ask_again, end_state_of_ask;
   };
   const std::string done, invalid = "409 invalid_state", none = "404 friendship_not_found";
-  // accept and reject by who was asked, withdraw and ask again by who asked.
+  // accept and reject are called by the recipient; withdraw and a second request by the requester.
   for (const Row& row : {Row{"pending", done, done, done, none, invalid, "pending"},
                          Row{"accepted", invalid, invalid, invalid, done, invalid, "accepted"},
                          Row{"rejected", invalid, invalid, invalid, none, done, "pending"},
@@ -135,7 +135,7 @@ TEST_CASE("each state has its transitions, and no others") {
   }
 }
 
-TEST_CASE("after an end the other one may ask as well, and the old request is gone") {
+TEST_CASE("after an end, the other user may ask as well, and the old request is gone") {
   Fixture f;
   const std::string old = f.in_state("rejected");
   const auto asked = f.ask(f.bob, f.ada);
@@ -146,7 +146,7 @@ TEST_CASE("after an end the other one may ask as well, and the old request is go
   CHECK(f.change(friends::accept, f.ada, asked.id) == "");
 }
 
-TEST_CASE("each side decides what is its own to decide, strangers nothing") {
+TEST_CASE("each side decides what is theirs to decide, and others can do nothing") {
   Fixture f;
   const std::string id = f.ask(f.ada, f.bob).id;
   CHECK(f.change(friends::accept, f.ada, id) == "403 forbidden");
@@ -161,7 +161,7 @@ TEST_CASE("each side decides what is its own to decide, strangers nothing") {
   CHECK(f.change(friends::ask, f.ada, "unknown") == "404 user_not_found");
 }
 
-TEST_CASE("a block ends what there is, works both ways, and brings nothing back") {
+TEST_CASE("a block ends a friendship, works both ways, and its end restores nothing") {
   for (const std::string state : {"pending", "accepted"})
     for (const bool ada_blocks : {true, false}) {
       Fixture f;
@@ -177,7 +177,7 @@ TEST_CASE("a block ends what there is, works both ways, and brings nothing back"
       CHECK(f.change(friends::accept, f.bob, id) == "409 invalid_state");
       CHECK(f.change(friends::ask, f.ada, f.bob.id) == "404 user_not_found");
       CHECK(f.change(friends::ask, f.bob, f.ada.id) == "404 user_not_found");
-      // Only who blocked can end it.
+      // Only the user who blocked can end the block.
       CHECK(f.write([&](db::Tx& tx) { blocks::remove(tx, blocked.id, blocker.id); }) ==
             "404 user_not_found");
       CHECK(f.change(friends::ask, f.bob, f.ada.id) == "404 user_not_found");
@@ -187,7 +187,7 @@ TEST_CASE("a block ends what there is, works both ways, and brings nothing back"
     }
 }
 
-TEST_CASE("blocks are listed to who made them") {
+TEST_CASE("blocks are listed for the user who made them") {
   Fixture f;
   CHECK(f.write([&](db::Tx& tx) { blocks::add(tx, f.ada.id, f.ada.id); }) ==
         "422 validation_failed");
@@ -208,7 +208,7 @@ TEST_CASE("blocks are listed to who made them") {
   });
 }
 
-TEST_CASE("requests that nobody answers and blocks have their limits") {
+TEST_CASE("unanswered requests and blocks have limits") {
   Fixture f;
   const auto fill = [&](const char* sql, int count) {
     f.world.write([&](db::Tx& tx) {
@@ -244,7 +244,7 @@ TEST_CASE("requests that nobody answers and blocks have their limits") {
         "422 validation_failed");
 }
 
-TEST_CASE("a deleted account is nobody's friend, and blocks nobody") {
+TEST_CASE("a deleted account has no friends and blocks nobody") {
   Fixture f;
   f.in_state("accepted");
   f.world.write([&](db::Tx& tx) {

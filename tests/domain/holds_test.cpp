@@ -48,7 +48,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a hold sets points aside, and is posted once") {
+TEST_CASE("a hold reserves points, and is posted once") {
   Fixture f;
   const auto hold = f.place(30);
   REQUIRE(hold);
@@ -60,7 +60,7 @@ TEST_CASE("a hold sets points aside, and is posted once") {
   CHECK(f.balances() == "70 0 30");
 }
 
-TEST_CASE("no hold on points that aren't there") {
+TEST_CASE("a hold needs enough points") {
   Fixture f;
   CHECK_FALSE(f.place(101));
   CHECK(f.balances() == "100 0 0");
@@ -68,7 +68,7 @@ TEST_CASE("no hold on points that aren't there") {
   CHECK_FALSE(f.place(1));
 }
 
-TEST_CASE("a voided hold gives its points back, once") {
+TEST_CASE("voiding a hold returns its points, once") {
   Fixture f;
   const auto hold = f.place(30);
   CHECK(f.release(hold->id));
@@ -79,7 +79,7 @@ TEST_CASE("a voided hold gives its points back, once") {
   CHECK(f.balances() == "100 0 0");
 }
 
-TEST_CASE("a hold can't be posted after its time, and the loop gives it back") {
+TEST_CASE("an expired hold can't be posted, and the loop returns its points") {
   Fixture f;
   const auto first = f.place(30);
   f.world.clock.advance(59s);
@@ -93,7 +93,7 @@ TEST_CASE("a hold can't be posted after its time, and the loop gives it back") {
   CHECK(f.post(second->id));
 }
 
-TEST_CASE("all holds of a source are voided together") {
+TEST_CASE("all holds of a source can be voided together") {
   Fixture f;
   const auto posted = f.place(1);
   f.post(posted->id);

@@ -25,7 +25,7 @@ struct School {
   learning::Module add(learning::Module module) {
     return world.write([&](db::Tx& tx) { return learning::create(tx, module); });
   }
-  // Of five steps, for 10 points.
+  // Adds a module of five steps, for 10 points.
   learning::Module add(const std::string& title, std::int64_t min_seconds = 0,
                        const std::optional<std::int64_t>& repeat = {}) {
     return add({.id = {},
@@ -52,7 +52,7 @@ struct School {
   std::int64_t before = world.balance(ledger::user_account(ada.id));
 };
 
-TEST_CASE("a module is done step by step, and pays once") {
+TEST_CASE("a module is completed step by step, and pays once") {
   School school;
   school.add("First");
   CHECK(school.progress(1).open);
@@ -72,7 +72,7 @@ TEST_CASE("a module is done step by step, and pays once") {
   CHECK(school.world.balance(ledger::treasury()) == 990);
 }
 
-TEST_CASE("progress goes up, and not beyond the module's steps") {
+TEST_CASE("progress doesn't go back, or beyond the module's steps") {
   School school;
   school.add("First");
   school.report(1, 3);
@@ -84,7 +84,7 @@ TEST_CASE("progress goes up, and not beyond the module's steps") {
   CHECK(school.refused(1, 4) == "409 invalid_state");
 }
 
-TEST_CASE("a module opens when all before it were completed") {
+TEST_CASE("a module opens when all before it are completed") {
   School school;
   for (const char* title : {"First", "Second", "Third"}) school.add(title);
   CHECK_FALSE(school.progress(2).open);
@@ -110,10 +110,10 @@ TEST_CASE("a module that isn't active is neither seen nor needed") {
             [&](db::Tx& tx) { return learning::list(tx, school.ada.id, {}).total; }) == 1);
 }
 
-TEST_CASE("steps count from min_seconds after the first report, by our clock") {
+TEST_CASE("steps count from min_seconds after the first report, by berth's clock") {
   School school;
   school.add("First", 60);
-  CHECK(school.report(1, 5).counted == Counted::too_early);  // and it begins
+  CHECK(school.report(1, 5).counted == Counted::too_early);  // the report also begins the round
   CHECK(school.progress(1).completed == 0);
   CHECK(school.progress(1).counts_from() == school.world.clock.now() + 60s);
   school.world.clock.advance(59s);
@@ -124,7 +124,7 @@ TEST_CASE("steps count from min_seconds after the first report, by our clock") {
   CHECK(school.points() == 10);
 }
 
-TEST_CASE("from repeat_eligible_at on it can be done and is paid again") {
+TEST_CASE("from repeat_eligible_at on, a module can be done again and is paid again") {
   School school;
   school.add("First", 10, 3'600);
   school.add("Second");
@@ -136,18 +136,18 @@ TEST_CASE("from repeat_eligible_at on it can be done and is paid again") {
   CHECK(school.report(1, 5).reward.points == 0);
   CHECK(school.refused(1, 0) == "409 invalid_state");
   school.world.clock.advance(1s);
-  CHECK(school.progress(1).status() == Status::completed);  // until it is begun
+  CHECK(school.progress(1).status() == Status::completed);  // until the next round begins
   CHECK(school.report(1, 5).counted == Counted::too_early);
   CHECK(school.progress(1).status() == Status::incomplete);
   CHECK_FALSE(school.progress(1).repeat_eligible_at);
-  CHECK(school.progress(2).open);  // stays
+  CHECK(school.progress(2).open);  // it stays open
   CHECK(school.points() == 10);
   school.world.clock.advance(10s);
   CHECK(school.report(1, 5).reward.points == 10);
   CHECK(school.points() == 20);
 }
 
-TEST_CASE("completing counts whether or not it can be paid") {
+TEST_CASE("a module is completed whether or not its reward can be paid") {
   School school;
   school.add("First");
   school.add("Second");
@@ -158,11 +158,11 @@ TEST_CASE("completing counts whether or not it can be paid") {
   CHECK(school.progress(2).status() == Status::completed);
   CHECK(school.progress(3).open);
   CHECK(school.points() == 10);
-  school.ada = school.world.new_user("bob");  // without a verified address
+  school.ada = school.world.new_user("bob");  // a user whose address isn't verified
   CHECK(school.report(1, 5).reward.refusal == rewards::Refusal::email_not_verified);
 }
 
-TEST_CASE("in an app, its owner's rewards are counted") {
+TEST_CASE("rewards in an app count for its owner's limit") {
   School school;
   school.add("First");
   const auto owner = school.world.verified_user("owner");
@@ -174,7 +174,7 @@ TEST_CASE("in an app, its owner's rewards are counted") {
   CHECK(report.reward.refusal == rewards::Refusal::owner_cap);
 }
 
-TEST_CASE("many reports at a time pay once") {
+TEST_CASE("many simultaneous reports pay once") {
   School school;
   school.add("First");
   std::atomic<std::int64_t> paid = 0;
@@ -186,7 +186,7 @@ TEST_CASE("many reports at a time pay once") {
   CHECK(school.points() == 10);
 }
 
-TEST_CASE("modules have numbers of their own") {
+TEST_CASE("modules have unique numbers") {
   School school;
   CHECK(school.add("First").number == 1);
   CHECK(school.add({.id = {}, .number = 7, .title = "Seventh", .description = {}}).number == 7);
@@ -202,7 +202,7 @@ TEST_CASE("modules have numbers of their own") {
         }) == "404 module_not_found");
 }
 
-TEST_CASE("steps that an admin takes out don't take a completion away") {
+TEST_CASE("removing steps as an admin doesn't undo a completion") {
   School school;
   auto first = school.add("First");
   school.add("Second");

@@ -10,7 +10,7 @@ namespace {
 using namespace berth;
 using namespace berth::test;
 
-// The names of the checks that fail.
+// Returns the names of the checks that fail.
 std::vector<std::string> broken(World& world) {
   std::vector<std::string> names;
   for (const ledger::Check& check : world.read([](db::Tx& tx) { return ledger::audit(tx); }))
@@ -31,7 +31,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a ledger that was only posted to passes, an empty one too") {
+TEST_CASE("a ledger with regular postings passes, and so does an empty one") {
   World empty;
   CHECK(broken(empty).empty());
   Fixture f;
@@ -42,7 +42,7 @@ TEST_CASE("a ledger that was only posted to passes, an empty one too") {
   CHECK(checks[1].detail == "2 transactions");
 }
 
-TEST_CASE("a balance that somebody changed is found") {
+TEST_CASE("a changed balance is found") {
   Fixture f;
   f.change("UPDATE ledger_accounts SET balance = balance + 1 WHERE id = 'user:u'");
   CHECK(broken(f.world) == std::vector<std::string>{"all balances sum to 0",
@@ -53,7 +53,7 @@ TEST_CASE("a balance that somebody changed is found") {
   CHECK(checks[2].detail == "2 of 3 accounts, the first: treasury is off by -1");
 }
 
-TEST_CASE("postings that are missing are found") {
+TEST_CASE("missing postings are found") {
   Fixture f;
   f.change("DROP TRIGGER ledger_postings_remain");
   f.change("DELETE FROM ledger_postings WHERE account_id = 'user:u'");

@@ -1,5 +1,5 @@
-// The disk fails at each write and at each sync of a run of movements: what was answered is there,
-// what wasn't is not, nothing is half done, and it goes on once the disk is well.
+// The disk fails at each write and at each sync of a sequence of movements. What was answered is
+// stored, what wasn't isn't, nothing is half done, and it works again once the disk does.
 #include <sqlite3.h>
 
 #include <catch2/catch.hpp>
@@ -17,7 +17,7 @@ using namespace berth::test;
 
 constexpr int accounts_of_a_run = 4;
 constexpr int movements_of_a_run = 3;
-// More operations than a run has: the last rounds see none fail, which ends the test.
+// More operations than a run has. In the last rounds no operation fails, which ends the test.
 constexpr int most_operations = 400;
 
 struct Fault {
@@ -35,7 +35,7 @@ ledger::Account account(int number) {
 
 using Balances = std::map<std::string, std::int64_t>;
 
-// A ledger, and what its balances have to be by what was answered.
+// A ledger, and the balances that it must have according to the answers.
 class Run {
  public:
   explicit Run(FaultVfs& disk) : disk_(disk) {
@@ -50,7 +50,7 @@ class Run {
   }
   ~Run() { disk_.heal(); }
 
-  // Movements with a failure among them; how many were refused with 503.
+  // Makes movements, one of which fails. Returns how many were refused with 503.
   int go() {
     int refused = 0;
     for (int i = 0; i < movements_of_a_run; ++i) {
@@ -93,7 +93,7 @@ class Run {
     expected_[from.id()] -= i + 1;
     expected_[to.id()] += i + 1;
   }
-  // Three transactions of the ledger in one of the database.
+  // Three transactions of the ledger in one transaction of the database.
   void hold_and_post(int i) {
     const auto from = account(i % accounts_of_a_run), to = account((i + 2) % accounts_of_a_run);
     database_->write([&](db::Tx& tx) {
@@ -139,11 +139,11 @@ void fail_at_each(const Fault& fault, FaultVfs::Lasting lasting) {
   CHECK(rounds_with_a_refusal >= movements_of_a_run);
 }
 
-TEST_CASE("a disk that fails once, at each of its operations, loses and halves nothing") {
+TEST_CASE("if the disk fails once, at any operation, nothing is lost or half done") {
   for (const Fault& fault : faults) fail_at_each(fault, FaultVfs::Lasting::once);
 }
 
-TEST_CASE("a disk that goes on failing, from each of its operations, loses and halves nothing") {
+TEST_CASE("if the disk keeps failing, from any operation on, nothing is lost or half done") {
   for (const Fault& fault : faults) fail_at_each(fault, FaultVfs::Lasting::until_healed);
 }
 

@@ -14,7 +14,7 @@ using ledger::max_points;
 
 const ledger::Account a = {"user", "a"}, b = {"app", "b"};
 
-// What has to be true of the ledger at any time; empty where it is.
+// Returns a description of a ledger invariant that doesn't hold; empty if all hold.
 std::string broken_invariant(World& world) {
   return world.read([](db::Tx& tx) -> std::string {
     if (tx.number("SELECT sum(balance) FROM ledger_accounts") != 0)
@@ -46,7 +46,7 @@ struct Fixture {
       for (const auto& account : {a, b, ledger::treasury()}) ledger::open_account(tx, account);
     });
   }
-  // Whether the points moved.
+  // Returns whether the points were moved.
   bool post(const ledger::Account& from, const ledger::Account& to, std::int64_t amount) {
     return world.write([&](db::Tx& tx) {
       return ledger::post(
@@ -56,7 +56,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("points come into being by minting, and move by posting") {
+TEST_CASE("points are created by minting, and moved by posting") {
   Fixture f;
   f.world.mint(a, 100);
   CHECK(f.world.balance(ledger::issuance()) == -100);
@@ -67,7 +67,7 @@ TEST_CASE("points come into being by minting, and move by posting") {
   CHECK(broken_invariant(f.world) == "");
 }
 
-TEST_CASE("nobody can give what he doesn't have, to the point") {
+TEST_CASE("nobody can give more points than they have") {
   Fixture f;
   f.world.mint(a, 100);
   CHECK_FALSE(f.post(a, b, 101));
@@ -80,7 +80,7 @@ TEST_CASE("nobody can give what he doesn't have, to the point") {
   CHECK(broken_invariant(f.world) == "");
 }
 
-TEST_CASE("no balance goes beyond 2^53-1, and neither does what was ever minted") {
+TEST_CASE("no balance exceeds 2^53-1, nor does the total of minted points") {
   Fixture f;
   f.world.mint(a, max_points - 1);
   f.world.mint(b, 1);
@@ -91,11 +91,11 @@ TEST_CASE("no balance goes beyond 2^53-1, and neither does what was ever minted"
   CHECK(broken_invariant(f.world) == "");
 }
 
-TEST_CASE("what would take the receiver beyond 2^53-1 changes nothing at all") {
+TEST_CASE("a movement that would make the receiver exceed 2^53-1 changes nothing") {
   Fixture f;
   f.world.mint(a, max_points - 10);
   f.world.mint(b, 10);
-  // Such a balance can't come by minting; it stands for a mistake that must not grow.
+  // Minting can't lead to such a balance. It stands for an error that must not grow.
   f.world.write(
       [](db::Tx& tx) { tx.execute("UPDATE ledger_accounts SET balance = 11 WHERE id = 'app:b'"); });
   CHECK(refusal([&] { f.post(b, a, 11); }) == "422 validation_failed");
@@ -103,7 +103,7 @@ TEST_CASE("what would take the receiver beyond 2^53-1 changes nothing at all") {
   CHECK(f.world.balance(a) == max_points - 10);
 }
 
-TEST_CASE("a movement of nothing, of less, of too much or to oneself is a programming error") {
+TEST_CASE("a movement of 0, negative, too many points or to oneself is a programming error") {
   Fixture f;
   f.world.mint(a, 100);
   for (const std::int64_t amount :
@@ -163,12 +163,12 @@ TEST_CASE("whatever is posted, the ledger balances and agrees with a simple mode
       RC_ASSERT(f.world.balance(accounts[i]) == model[i]);
     RC_ASSERT(broken_invariant(f.world) == "");
   }));
-  // So that we know that something moved.
+  // Makes sure that points were moved at all.
   CHECK(f.world.read(
             [](db::Tx& tx) { return tx.number("SELECT count(*) FROM ledger_transactions"); }) > 50);
 }
 
-TEST_CASE("many at once can't spend the same points twice") {
+TEST_CASE("simultaneous movements can't spend the same points twice") {
   Fixture f;
   f.world.mint(a, 100);
   std::atomic<int> moved = 0;

@@ -29,7 +29,7 @@ struct Fixture {
         [&](db::Tx& tx) { return play::heartbeat(tx, play::check(tx, with), rules); });
   }
   play::Session beat() { return beat(token); }
-  // A heartbeat every `step` for this long.
+  // Sends a heartbeat every `step` for this long.
   play::Session play(Duration time, Duration step) {
     play::Session session = beat();
     for (Duration passed = step; passed <= time; passed += step) {
@@ -43,7 +43,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("each live minute earns its points, however it is beaten out") {
+TEST_CASE("each live minute earns its points, however the heartbeats are spaced") {
   for (const Duration step : {Duration(1s), Duration(7s), Duration(30s), Duration(59s)}) {
     INFO(step.count());
     Fixture f;
@@ -54,7 +54,7 @@ TEST_CASE("each live minute earns its points, however it is beaten out") {
   }
 }
 
-TEST_CASE("no minute without heartbeats close enough") {
+TEST_CASE("minutes without frequent heartbeats earn nothing") {
   Fixture f;
   CHECK(f.beat().points_earned == 0);
   f.world.clock.advance(60s);
@@ -67,12 +67,12 @@ TEST_CASE("no minute without heartbeats close enough") {
   CHECK(f.beat().points_earned == 3);
 }
 
-TEST_CASE("many heartbeats at one moment are one") {
+TEST_CASE("many heartbeats at one moment count once") {
   Fixture f;
   f.beat();
   f.world.clock.advance(59s);
   for (int i = 0; i < 50; ++i) CHECK(f.beat().points_earned == 0);
-  // Each was read before the others wrote.
+  // Each of these was read before the others were written.
   const auto early = f.world.read([&](db::Tx& tx) { return play::check(tx, f.token); });
   f.world.clock.advance(59s);
   for (int i = 0; i < 5; ++i)
@@ -80,7 +80,7 @@ TEST_CASE("many heartbeats at one moment are one") {
   CHECK(f.points(f.bob) == 3);
 }
 
-TEST_CASE("a minute in two apps at once is one minute") {
+TEST_CASE("a minute in two apps at the same time counts once") {
   Fixture f;
   const auto other = f.world.new_app(f.ada).app;
   const std::string second = f.start(other, f.bob);
@@ -91,12 +91,12 @@ TEST_CASE("a minute in two apps at once is one minute") {
     f.beat(second);
     f.world.clock.advance(15s);
   }
-  // 10 minutes and a half, of which the last half wasn't beaten out.
+  // 10 minutes and a half, of which the last half minute had no heartbeat.
   CHECK(f.points(f.bob) >= 3 * 9);
   CHECK(f.points(f.bob) <= 3 * 10);
 }
 
-TEST_CASE("caps, an unverified address and an empty treasury end the points, and nothing else") {
+TEST_CASE("limits, an unverified address and an empty treasury end the points, and nothing else") {
   Fixture f;
   SECTION("the user's day") {
     f.rules.user_daily = 7;
@@ -128,7 +128,7 @@ TEST_CASE("caps, an unverified address and an empty treasury end the points, and
   });
 }
 
-TEST_CASE("a day's cap is over with the day") {
+TEST_CASE("a daily limit ends with the day") {
   Fixture f;
   f.rules.user_daily = 3;
   CHECK(f.play(5min, 30s).points_earned == 3);
@@ -138,7 +138,7 @@ TEST_CASE("a day's cap is over with the day") {
   CHECK(f.points(f.bob) == 6);
 }
 
-TEST_CASE("an ended session earns no more") {
+TEST_CASE("an ended session earns nothing") {
   Fixture f;
   f.play(1min, 30s);
   f.world.write([&](db::Tx& tx) { play::end(tx, play::check(tx, f.token)); });

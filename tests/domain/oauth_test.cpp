@@ -1,4 +1,4 @@
-// Authorization codes and what they give.
+// Authorization codes, and exchanging them.
 #include "controller/domain/oauth/oauth.h"
 
 #include <catch2/catch.hpp>
@@ -31,7 +31,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a code is exchanged for tokens of the user and the scopes that he granted") {
+TEST_CASE("a code is exchanged for tokens of the user with the scopes that they granted") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob, "points:spend+profile:read");
   CHECK(tokens.access_token.starts_with("at_live_"));
@@ -83,14 +83,14 @@ TEST_CASE("each parameter of authorize has its refusal") {
   CHECK(with([](auto& r) { r.scope = "profile:read root"; }) == "400 invalid_scope");
 }
 
-TEST_CASE("a scope that isn't approved refuses the whole request") {
+TEST_CASE("one scope that isn't approved refuses the whole request") {
   Fixture f;
   CHECK(f.authorize(f.bob, f.world.authorization(f.app, "profile:read points:transfer")) ==
         "400 invalid_scope");
   CHECK(f.authorize(f.bob, f.world.authorization(f.app, "profile:read points:read")) == "");
 }
 
-TEST_CASE("the operators' scopes are given to the app's owner alone") {
+TEST_CASE("operators' scopes are granted only by the app's owner") {
   Fixture f;
   CHECK(f.authorize(f.bob, f.world.authorization(f.app, "deploy:manage")) == "400 invalid_scope");
   CHECK(f.authorize(f.bob, f.world.authorization(f.app, "profile:read deploy:manage")) ==
@@ -98,7 +98,7 @@ TEST_CASE("the operators' scopes are given to the app's owner alone") {
   CHECK(f.authorize(f.ada, f.world.authorization(f.app, "profile:read deploy:manage")) == "");
 }
 
-TEST_CASE("an app that changes hands takes the operators' scopes from the old owner's tokens") {
+TEST_CASE("if an app changes its owner, the old owner's tokens lose operators' scopes") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.ada, "profile:read deploy:manage");
   f.world.write([&](db::Tx& tx) {
@@ -107,7 +107,7 @@ TEST_CASE("an app that changes hands takes the operators' scopes from the old ow
   CHECK(f.world.check(tokens.access_token).scopes == ScopeSet{Scope::profile_read});
 }
 
-TEST_CASE("the verifier must be the challenge's, and of the standard's form") {
+TEST_CASE("the verifier must match the challenge, and have the standard's form") {
   Fixture f;
   const std::string code = f.world.authorize(f.app, f.bob);
   std::string other = code_verifier;
@@ -127,7 +127,7 @@ TEST_CASE("the verifier must be the challenge's, and of the standard's form") {
     return refusal_of(f.world.exchange(f.app, made, verifier));
   };
   CHECK(with_verifier(std::string(42, 'a')) ==
-        "400 invalid_grant");  // RFC 7636, section 4.1: 43 to 128
+        "400 invalid_grant");  // RFC 7636, section 4.1 requires 43 to 128 characters
   CHECK(with_verifier(std::string(43, 'a')) == "");
   CHECK(with_verifier(std::string(128, '~')) == "");
   CHECK(with_verifier(std::string(129, 'a')) == "400 invalid_grant");
@@ -156,7 +156,7 @@ TEST_CASE("a code works for less than 600 seconds") {
   }
 }
 
-TEST_CASE("a code that comes twice takes back what it gave, refreshed tokens too") {
+TEST_CASE("using a code twice revokes what it gave, including refreshed tokens") {
   Fixture f;
   const std::string code = f.world.authorize(f.app, f.bob);
   const auto tokens = f.world.exchange(f.app, code).value();
@@ -167,11 +167,11 @@ TEST_CASE("a code that comes twice takes back what it gave, refreshed tokens too
   CHECK(f.check(newer.access_token) == "401 token_revoked");
   CHECK(refusal_of(f.world.refresh(f.app, newer.refresh_token)) == "401 invalid_grant");
   CHECK(f.check(others.access_token) == "");
-  // Not even the right client and verifier are asked for.
+  // A used code is refused even before client and verifier are checked.
   CHECK(refusal_of(f.world.exchange(f.app, code, "wrong")) == "400 invalid_grant");
 }
 
-TEST_CASE("another client can't take anything back with a code that isn't its own") {
+TEST_CASE("another client can't revoke anything with a code that isn't its own") {
   Fixture f;
   const std::string code = f.world.authorize(f.app, f.bob);
   const auto tokens = f.world.exchange(f.app, code).value();
@@ -190,7 +190,7 @@ TEST_CASE("an access token works for one hour") {
   CHECK(f.reason(tokens.access_token) == "expired");
 }
 
-TEST_CASE("a scope that is revoked from the app is gone from its tokens at once") {
+TEST_CASE("tokens lose a scope that is revoked from the app at once") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob, "profile:read points:spend");
   f.world.write(
@@ -200,7 +200,7 @@ TEST_CASE("a scope that is revoked from the app is gone from its tokens at once"
   CHECK(f.world.check(newer.access_token).scopes == ScopeSet{Scope::profile_read});
 }
 
-TEST_CASE("a scope that is approved later doesn't grow into tokens that are out") {
+TEST_CASE("existing tokens don't gain a scope that is approved later") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob);
   f.world.write([&](db::Tx& tx) {
@@ -248,7 +248,7 @@ TEST_CASE("a user who disconnected the app has no working tokens and codes") {
   CHECK(refusal_of(f.world.refresh(f.app, tokens.refresh_token)) == "401 invalid_grant");
 }
 
-TEST_CASE("what is no access token isn't found") {
+TEST_CASE("what isn't an access token isn't found") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob);
   for (const std::string& text :

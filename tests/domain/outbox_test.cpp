@@ -30,7 +30,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("a letter waits, is opened with the data key, and is off the list while it is tried") {
+TEST_CASE("a letter waits, is decrypted with the data key, and isn't due while it is tried") {
   Fixture f;
   const std::string id = f.put("ada@example.org");
   CHECK(f.due() == std::vector<std::string>{id});
@@ -45,7 +45,7 @@ TEST_CASE("a letter waits, is opened with the data key, and is off the list whil
   CHECK(f.begin(id)->number == 2);
 }
 
-TEST_CASE("what was sent or has failed isn't tried again") {
+TEST_CASE("letters that were sent or have failed aren't tried again") {
   Fixture f;
   const std::string sent = f.put("a@example.org"), failed = f.put("b@example.org");
   f.world.write([&](db::Tx& tx) {
@@ -59,7 +59,7 @@ TEST_CASE("what was sent or has failed isn't tried again") {
   CHECK(f.world.read(outbox::waiting) == 0);
 }
 
-TEST_CASE("a letter that can't be opened fails, and the others go on") {
+TEST_CASE("a letter that can't be decrypted fails, and the others are sent") {
   Fixture f;
   const std::string id = f.put("a@example.org");
   f.world.write(
@@ -71,7 +71,7 @@ TEST_CASE("a letter that can't be opened fails, and the others go on") {
   }) == 1);
 }
 
-TEST_CASE("the longest waiting come first, and what is done goes in pieces") {
+TEST_CASE("those that waited longest come first, and finished ones are removed in batches") {
   Fixture f;
   std::vector<std::string> ids;
   for (int i = 0; i < 5; ++i) {

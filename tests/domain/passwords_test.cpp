@@ -48,7 +48,7 @@ bool works(World& world, const std::string& jwt) {
          }) == "";
 }
 
-TEST_CASE("passwords have 8 to 256 characters, whatever they are") {
+TEST_CASE("passwords have 8 to 256 characters of any kind") {
   const std::string odd = "größer 🌱";
   for (const std::string& good :
        {odd, std::string("correct horse battery"), std::string("XKPT QVZM"), "kfz 4711 " + odd}) {
@@ -67,7 +67,7 @@ TEST_CASE("passwords have 8 to 256 characters, whatever they are") {
   }
 }
 
-TEST_CASE("the passwords that are guessed first are refused") {
+TEST_CASE("passwords that attackers try first are refused") {
   for (const char* common :
        {"password",   "Password",      "PASSWORD",  "p@ssw0rd", "12345678",  "123456789",
         "1234567890", "qwertyuiop",    "asdfghjkl", "1q2w3e4r", "iloveyou",  "football",
@@ -78,7 +78,7 @@ TEST_CASE("the passwords that are guessed first are refused") {
   }
 }
 
-TEST_CASE("one's own name and address are no password") {
+TEST_CASE("a user's own name and address aren't accepted as a password") {
   const auto own = accounts::own_words("wilhelmina", "w.neumann@example.org");
   for (const char* obvious : {"wilhelmina", "Wilhelmina", "w.neumann", "w.neumann@example.org"}) {
     INFO(obvious);
@@ -87,13 +87,13 @@ TEST_CASE("one's own name and address are no password") {
   CHECK(check("w.neumann@example.org") == "");
 }
 
-TEST_CASE("a long password takes no longer to look at than a short one") {
+TEST_CASE("checking a long password takes no longer than a short one") {
   const auto started = std::chrono::steady_clock::now();
   for (int i = 0; i < 20; ++i) check(std::string(200 + size_t(i), 'a') + "bcd");
   CHECK(std::chrono::steady_clock::now() - started < 5s);
 }
 
-TEST_CASE("a changed password ends the other sessions") {
+TEST_CASE("changing the password ends the other sessions") {
   World world;
   const auto ada = world.new_user("ada"), bob = world.new_user("bob");
   const auto here = world.log_in(ada);
@@ -113,12 +113,12 @@ TEST_CASE("a changed password ends the other sessions") {
   CHECK_FALSE(works(world, other));
   CHECK(works(world, strangers));
   CHECK(hash_of(world, ada) == "new hash");
-  // Two at once had both seen the old one.
+  // Two simultaneous calls had both read the old hash.
   CHECK(change("no hash") == "401 invalid_credentials");
   CHECK(mails_to(world, ada.email).front().subject.find("password") != std::string::npos);
 }
 
-TEST_CASE("a forgotten password is replaced by a mailed token, once") {
+TEST_CASE("a forgotten password is reset with a mailed token, once") {
   World world;
   const auto ada = world.new_user("ada");
   const std::string jwt = world.jwt(ada);
@@ -139,7 +139,8 @@ TEST_CASE("a forgotten password is replaced by a mailed token, once") {
   CHECK(hash_of(world, ada) == "new hash");
 }
 
-TEST_CASE("who registered another's address keeps no way in once that one reads his mail") {
+TEST_CASE(
+    "whoever registered another person's address loses access once that person reads the mail") {
   const bool verified = GENERATE(false, true);
   World world;
   const auto ada = verified ? world.verified_user("ada") : world.new_user("ada");
@@ -158,7 +159,7 @@ TEST_CASE("who registered another's address keeps no way in once that one reads 
         (verified ? 1 : 0));
 }
 
-TEST_CASE("a token for a new password works for an hour, and for nothing else") {
+TEST_CASE("a reset token works for an hour, and for nothing else") {
   for (const auto& [waited, expected] :
        {std::pair<Duration, std::string>{1h - 1ms, ""}, {1h, "422 validation_failed"}}) {
     World world;
@@ -175,7 +176,7 @@ TEST_CASE("a token for a new password works for an hour, and for nothing else") 
   }
 }
 
-TEST_CASE("an address that nobody has gets no mail, and leaves nothing") {
+TEST_CASE("an unknown address gets no mail and leaves nothing") {
   World world;
   forget(world, "nobody@example.org");
   CHECK(mails_to(world, "nobody@example.org").empty());
@@ -184,7 +185,7 @@ TEST_CASE("an address that nobody has gets no mail, and leaves nothing") {
   }) == 0);
 }
 
-TEST_CASE("nobody's mailbox is filled: three mails an hour") {
+TEST_CASE("no mailbox is flooded: three mails an hour") {
   World world;
   const auto ada = world.new_user("ada");
   const size_t before = mails_to(world, ada.email).size();

@@ -50,7 +50,7 @@ TEST_CASE("a session is alive for a minute after each heartbeat") {
   CHECK(alive());
 }
 
-TEST_CASE("an ended session is seen, and nothing more can be done with it") {
+TEST_CASE("an ended session can be read, and nothing more can be done with it") {
   Fixture f;
   const auto end = [&] {
     return f.write([&](db::Tx& tx) { play::end(tx, play::check(tx, f.token)); });
@@ -84,7 +84,7 @@ TEST_CASE("a session without a heartbeat ends by itself") {
   CHECK(f.session(f.token).ended_at == f.world.clock.now());
   CHECK(beat() == "409 invalid_state");
   CHECK(refresh() == "409 invalid_state");
-  // It was read before, and has ended meanwhile.
+  // The session was read before, and has ended since.
   CHECK(f.write([&](db::Tx& tx) { play::heartbeat(tx, before, {}); }) == "409 invalid_state");
   const auto end = f.world.clock.now();
   f.world.clock.advance(1h);
@@ -92,7 +92,7 @@ TEST_CASE("a session without a heartbeat ends by itself") {
   CHECK(f.session(f.token).ended_at == end);
 }
 
-TEST_CASE("a refreshed session goes on under its new token alone") {
+TEST_CASE("a refreshed session continues under its new token only") {
   Fixture f;
   const auto keep_alive = [&](const std::string& token, Duration time) {
     for (Duration passed{}; passed < time; passed += 15min) {
@@ -107,13 +107,13 @@ TEST_CASE("a refreshed session goes on under its new token alone") {
   CHECK(next.expires_at == f.world.clock.now() + 24h);
   CHECK(f.check(f.token) == "401 invalid_token");
   CHECK(f.session(next.token).id == before.id);
-  // Of two that checked the same token, one refreshes.
+  // If two calls have checked the same token, one of them refreshes it.
   CHECK(f.write([&](db::Tx& tx) { play::refresh(tx, before); }) == "409 invalid_state");
   keep_alive(next.token, 24h);
   CHECK(f.check(next.token) == "401 token_expired");
 }
 
-// The app, with or without session tokens from now on.
+// Returns the app after setting whether it takes session tokens.
 apps::App with_session_tokens(Fixture& f, bool wanted) {
   return f.world.write([&](db::Tx& tx) {
     return apps::update(tx, f.app,
@@ -128,7 +128,7 @@ apps::App with_session_tokens(Fixture& f, bool wanted) {
   });
 }
 
-TEST_CASE("an app that takes no session tokens gets none, and those that it has don't work") {
+TEST_CASE("an app without session tokens gets none, and those that it has don't work") {
   Fixture f;
   const apps::App without = with_session_tokens(f, false);
   CHECK_FALSE(without.session_tokens);
@@ -141,7 +141,7 @@ TEST_CASE("an app that takes no session tokens gets none, and those that it has 
   CHECK(f.check(f.token) == "");
 }
 
-TEST_CASE("an app that changes its mind gets no session for a consent that didn't name one") {
+TEST_CASE("an app that enables session tokens gets none for an earlier consent") {
   Fixture f;
   const std::string code = f.world.authorize(with_session_tokens(f, false), f.bob);
   const apps::App with = with_session_tokens(f, true);
@@ -149,7 +149,7 @@ TEST_CASE("an app that changes its mind gets no session for a consent that didn'
   CHECK(f.world.tokens(with, f.bob).session_token);
 }
 
-TEST_CASE("what an app may do with its session tokens is the user's to say, at once") {
+TEST_CASE("the user decides what an app may do with its session tokens, at once") {
   Fixture f;
   const auto access = [&] { return f.session(f.token).access; };
   const auto set = [&](play::SessionAccess wanted) {
@@ -159,17 +159,17 @@ TEST_CASE("what an app may do with its session tokens is the user's to say, at o
   CHECK(access() == play::SessionAccess::full);
   set(play::SessionAccess::read);
   CHECK(access() == play::SessionAccess::read);
-  // Neither a refresh nor another consent without a choice gives it back.
+  // Neither a refresh nor another consent without a choice restores the access.
   const auto next =
       f.world.write([&](db::Tx& tx) { return play::refresh(tx, play::check(tx, f.token)); });
   CHECK(f.session(next.token).access == play::SessionAccess::read);
   CHECK(f.session(*f.world.tokens(f.app, f.bob).session_token).access == play::SessionAccess::read);
-  // A consent with one decides for all of the app's tokens.
+  // A consent with a choice applies to all of the app's tokens.
   f.world.write([&](db::Tx& tx) {
     REQUIRE(oauth::authorize(tx, f.bob, f.world.authorization(f.app), play::SessionAccess::full));
   });
   CHECK(f.session(next.token).access == play::SessionAccess::full);
-  // Disconnected, and connected anew, it is as at the beginning.
+  // After disconnecting and connecting again, the access has its initial value.
   set(play::SessionAccess::read);
   f.world.write([&](db::Tx& tx) { connections::disconnect(tx, f.bob.id, f.app.id); });
   CHECK(f.session(*f.world.tokens(f.app, f.bob).session_token).access == play::SessionAccess::full);
@@ -178,7 +178,7 @@ TEST_CASE("what an app may do with its session tokens is the user's to say, at o
   }) == "404 app_not_found");
 }
 
-TEST_CASE("a session ends with what it came from") {
+TEST_CASE("a session ends with the consent and family that it came from") {
   {
     Fixture f;
     f.world.write([&](db::Tx& tx) { connections::disconnect(tx, f.bob.id, f.app.id); });

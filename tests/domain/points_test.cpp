@@ -61,7 +61,7 @@ TEST_CASE("spending moves points from the user to the app") {
   CHECK(refusal([&] { f.spend(caller, 1); }) == "422 insufficient_balance");
 }
 
-TEST_CASE("the user's daily limit brakes an app, and takes nothing where it does") {
+TEST_CASE("the user's daily limit stops an app, and a refusal takes nothing") {
   Fixture f;
   f.world.mint(f.account(f.bob), 100);
   const auto caller = f.caller(f.bob);
@@ -74,7 +74,7 @@ TEST_CASE("the user's daily limit brakes an app, and takes nothing where it does
   CHECK(f.spend(caller, 1) == 89);
 }
 
-TEST_CASE("a transfer is to another user, by id or by name") {
+TEST_CASE("a transfer goes to another user, by id or by name") {
   Fixture f;
   f.world.mint(f.account(f.bob), 10);
   CHECK(f.transfer(f.bob, {.user_id = f.ada.id, .username = {}}, 3) == 7);
@@ -92,7 +92,7 @@ TEST_CASE("a transfer is to another user, by id or by name") {
   CHECK(f.world.balance(f.account(f.bob)) == 4);
 }
 
-TEST_CASE("no balance goes beyond what a number of JSON holds, to the point") {
+TEST_CASE("no balance exceeds what a JSON number represents exactly") {
   Fixture f;
   f.world.mint(f.account(f.ada), ledger::max_points - 10);
   f.world.mint(f.account(f.bob), 10);
@@ -103,7 +103,7 @@ TEST_CASE("no balance goes beyond what a number of JSON holds, to the point") {
   CHECK(f.world.balance(f.account(f.bob)) == ledger::max_points);
 }
 
-TEST_CASE("the history says what moved, between whom, newest first") {
+TEST_CASE("the history lists movements and their parties, newest first") {
   Fixture f;
   f.world.mint(f.account(f.bob), 10);
   f.world.clock.advance(std::chrono::hours(1));
@@ -163,7 +163,7 @@ TEST_CASE("analytics count what happened within the window") {
   CHECK(analytics(30).total_users == 1);
   CHECK(analytics(7).total_spends == 1);
   CHECK(analytics(7).earnings == 7);
-  // He connected it ten days ago, and nobody has noted a use since.
+  // The user connected the app ten days ago and hasn't used it since.
   CHECK(analytics(7).daily_active_users == 0);
   CHECK(analytics(7).retention_7d == 0);
   connections::UseLog uses;
@@ -184,7 +184,7 @@ struct Brought : Fixture {
   std::int64_t eve_has() { return world.balance(account(eve)); }
 };
 
-TEST_CASE("who brought somebody is rewarded once, after he really used the service") {
+TEST_CASE("referring a user is rewarded once, after they have really used the service") {
   Brought f;
   f.world.mint(f.account(f.friend_of_eve), 1'000);
   const auto caller = f.caller(f.friend_of_eve);
@@ -196,7 +196,7 @@ TEST_CASE("who brought somebody is rewarded once, after he really used the servi
   CHECK(f.eve_has() == f.rules.referral);
 }
 
-TEST_CASE("points that came for nothing are no use that a referral is rewarded for") {
+TEST_CASE("points received for free don't count for a referral") {
   Brought f;
   f.world.write([&](db::Tx& tx) {
     rewards::pay(tx, f.rules,
@@ -214,7 +214,7 @@ TEST_CASE("points that came for nothing are no use that a referral is rewarded f
   CHECK(f.eve_has() == f.rules.referral);
 }
 
-TEST_CASE("what is spent in an app of the one who brought him counts for nothing") {
+TEST_CASE("spending in the referrer's own app doesn't count for a referral") {
   Brought f;
   f.world.mint(f.account(f.friend_of_eve), 1'000);
   f.app = f.world.approved_app(f.eve, {Scope::profile_read, Scope::points_spend});

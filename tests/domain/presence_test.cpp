@@ -30,7 +30,7 @@ struct Fixture {
 
 const presence::Place chess = {.current_game = "Chess", .lobby = "lobby-1"};
 
-TEST_CASE("somebody is there for a minute after each heartbeat, with where he is") {
+TEST_CASE("a user is online for a minute after each heartbeat, with their place") {
   Fixture f;
   const Instant registered = f.ada.created_at;
   f.world.clock.advance(1h);
@@ -49,7 +49,7 @@ TEST_CASE("somebody is there for a minute after each heartbeat, with where he is
   CHECK_FALSE(f.of(f.bob).online);
 }
 
-TEST_CASE("a heartbeat of a session keeps the place, and brings none back") {
+TEST_CASE("a session's heartbeat keeps the place and doesn't restore an earlier one") {
   Fixture f;
   f.beat(f.ada, chess);
   f.world.clock.advance(30s);
@@ -65,7 +65,7 @@ TEST_CASE("a heartbeat of a session keeps the place, and brings none back") {
   CHECK(f.of(f.bob).online);
 }
 
-TEST_CASE("who leaves is offline at once") {
+TEST_CASE("a user who leaves is offline at once") {
   Fixture f;
   f.beat(f.ada, chess);
   f.world.clock.advance(1s);
@@ -77,15 +77,15 @@ TEST_CASE("who leaves is offline at once") {
   CHECK(f.of(f.ada).online);
 }
 
-TEST_CASE("when somebody was last seen outlasts a restart, and what is known stays small") {
+TEST_CASE("last_seen survives a restart, and memory stays small") {
   Fixture f;
   f.beat(f.ada, chess);
   const Instant seen = f.now();
   f.board.flush(f.world.db);
-  CHECK(f.of(f.ada).online);  // written, and still known
+  CHECK(f.of(f.ada).online);  // written, but still in memory
   f.world.clock.advance(1h);
   f.beat(f.bob);
-  f.board.flush(f.world.db);  // drops ada
+  f.board.flush(f.world.db);  // removes ada from memory
   CHECK(f.of(f.ada).last_seen == seen);
   const presence::Board restarted;
   CHECK(f.of(restarted, f.ada).last_seen == seen);
@@ -93,7 +93,7 @@ TEST_CASE("when somebody was last seen outlasts a restart, and what is known sta
   CHECK(f.of(restarted, f.bob).last_seen == f.now());
 }
 
-TEST_CASE("more than one transaction's rows are written") {
+TEST_CASE("more rows than fit into one transaction are written") {
   Fixture f;
   std::vector<accounts::User> users;
   f.world.write([&](db::Tx& tx) {
@@ -115,7 +115,7 @@ TEST_CASE("more than one transaction's rows are written") {
   });
 }
 
-TEST_CASE("a deleted account's presence isn't written, and is removed") {
+TEST_CASE("a deleted account's presence is removed and not written") {
   Fixture f;
   f.beat(f.ada);
   f.board.flush(f.world.db);
@@ -129,7 +129,7 @@ TEST_CASE("a deleted account's presence isn't written, and is removed") {
   CHECK(f.board.at_table("table-1", f.now()).empty());
 }
 
-TEST_CASE("a table names who sits at it, and for a while who did") {
+TEST_CASE("a table lists who sits there, and for a while who did") {
   Fixture f;
   const auto at_table = [&](const char* table) {
     std::string text;
@@ -153,12 +153,12 @@ TEST_CASE("a table names who sits at it, and for a while who did") {
   f.world.clock.advance(presence::table_kept_for);
   CHECK(at_table("table-1").empty());
   f.board.flush(f.world.db);
-  // Who leaves a table where he doesn't sit takes no seat.
+  // Leaving a table without sitting there takes no seat.
   CHECK_FALSE(f.board.sit("table-3", f.ada.id, Going::leaves, f.now()).online);
   CHECK(at_table("table-3").empty());
 }
 
-TEST_CASE("a table has an end") {
+TEST_CASE("a table's seats are limited") {
   Fixture f;
   for (size_t i = 0; i < presence::Board::max_at_table; ++i)
     f.board.sit("table-1", std::to_string(i), Going::stays, f.now());

@@ -1,4 +1,4 @@
-// docs/reference/reasons.md is complete: nobody meets a reason that it doesn't explain.
+// Checks that docs/reference/reasons.md explains every reason.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <set>
@@ -19,7 +19,7 @@ std::string document() {
   return text.str();
 }
 
-// The first cells of the table below this heading, whose rows have all three cells filled.
+// Returns the first cells of the table below this heading. All three cells of a row must be filled.
 std::set<std::string> explained(const std::string& heading) {
   const std::string text = document();
   std::set<std::string> names;
@@ -39,7 +39,7 @@ std::set<std::string> explained(const std::string& heading) {
   return names;
 }
 
-// Every name of an enumeration whose to_string throws beyond its end.
+// Returns every name of an enumeration whose to_string throws beyond its end.
 template <typename Reason>
 std::set<std::string> all_of() {
   std::set<std::string> names;

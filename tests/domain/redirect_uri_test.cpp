@@ -98,7 +98,7 @@ TEST_CASE("a redirect URI has to be one that the app registered, exactly") {
   }
 }
 
-TEST_CASE("what was registered before its host was looked at isn't gone to") {
+TEST_CASE("a URI that was registered under older rules is refused") {
   apps::App app;
   app.redirect_uris = {"https://e.com;script-src", "https://e_f.com/cb"};
   for (const std::string& uri : app.redirect_uris) CHECK_FALSE(apps::is_registered(app, uri));

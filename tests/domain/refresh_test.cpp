@@ -24,7 +24,7 @@ struct Fixture {
 
 constexpr const char* refused = "401 invalid_grant";
 
-TEST_CASE("a refresh token gives a new pair of the same user and scopes, and no session token") {
+TEST_CASE("a refresh token gives a new pair for the same user and scopes, and no session token") {
   Fixture f;
   const auto second = f.world.refresh(f.app, f.first.refresh_token).value();
   CHECK(second.refresh_token != f.first.refresh_token);
@@ -37,14 +37,14 @@ TEST_CASE("a refresh token gives a new pair of the same user and scopes, and no 
   CHECK(f.refresh(second.refresh_token) == "");
 }
 
-TEST_CASE("without client authentication it works as well, and with another client it doesn't") {
+TEST_CASE("refreshing works without client authentication, but not as another client") {
   Fixture f;
   const auto other = f.world.new_app(f.ada).app;
   CHECK(refusal_of(f.world.refresh(other, f.first.refresh_token)) == refused);
   CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "");
 }
 
-// The app, after its owner has closed /api/auth/refresh for it.
+// Returns the app after its owner has closed /api/auth/refresh for it.
 apps::App closed(Fixture& f) {
   return f.world.write([&](db::Tx& tx) {
     return apps::update(tx, f.app,
@@ -59,13 +59,14 @@ apps::App closed(Fixture& f) {
   });
 }
 
-TEST_CASE("an app can ask for its client credentials, and a try without them changes nothing") {
+TEST_CASE(
+    "an app can require its client credentials, and an attempt without them changes nothing") {
   Fixture f;
   CHECK(closed(f).refresh_requires_client);
   CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "401 invalid_client");
   // The token wasn't consumed.
   const auto second = f.world.refresh(f.app, f.first.refresh_token).value();
-  // A replay without them revokes nothing, however late it comes.
+  // A replay without client authentication revokes nothing, however late it comes.
   f.world.clock.advance(1min);
   CHECK(refusal_of(f.world.refresh(std::nullopt, f.first.refresh_token)) == "401 invalid_client");
   CHECK(f.works(second.access_token));
@@ -89,8 +90,7 @@ TEST_CASE("a token that is used again within the grace is refused, and nothing e
   CHECK(f.refresh(second.refresh_token) == "");
 }
 
-TEST_CASE(
-    "a token that is used again after the grace takes its whole family with it, and no other") {
+TEST_CASE("reusing a token after the grace revokes its whole family, and no other") {
   Fixture f;
   const auto other_family = f.world.tokens(f.app, f.ada);
   const auto second = f.world.refresh(f.app, f.first.refresh_token).value();
@@ -130,7 +130,7 @@ TEST_CASE("a refresh token works for less than 30 days") {
   }
 }
 
-TEST_CASE("a family ends after its life, however often it was refreshed") {
+TEST_CASE("a family ends after its lifetime, however often it is refreshed") {
   Fixture f;
   std::string token = f.first.refresh_token;
   for (int i = 0; i < 4; ++i) {
@@ -141,7 +141,7 @@ TEST_CASE("a family ends after its life, however often it was refreshed") {
   token = f.world.refresh(f.app, token).value().refresh_token;
   f.world.clock.advance(1ms);
   CHECK(f.refresh(token) == refused);
-  // Not that it should be refreshed.
+  // The answer doesn't advise to refresh.
   CHECK(f.world.refresh(f.app, token).error().what() ==
         std::string("the refresh token has expired; ask the user again"));
 }

@@ -1,4 +1,4 @@
-// Names that nobody may take.
+// Names that nobody may register.
 #include "controller/domain/accounts/reserved_names.h"
 
 #include <catch2/catch.hpp>
@@ -13,12 +13,12 @@ using namespace berth::test;
 
 const ReservedNames reserved({"admin", "support", "berth", "www", "dns", "No-Reply"});
 
-TEST_CASE("reserved user names: the name in any case, and what looks like a longer one") {
+TEST_CASE("reserved usernames: the name in any case, and names that look like a longer one") {
   for (const char* taken :
        {"admin", "ADMIN", "Support", "berth", "www", "dns", "no-reply", "adm1n", "adrnin",
         "a.d.m.i.n", "_admin_", "supp0rt", "5upp.ort", "b3rth", "8erth", "noreply", "vvww"}) {
     INFO(taken);
-    const bool is_short_disguise = std::string(taken) == "vvww";  // of "www", which is short
+    const bool is_short_disguise = std::string(taken) == "vvww";  // of "www", which is too short
     CHECK(reserved.forbids_username(taken) == !is_short_disguise);
   }
   for (const char* free : {"ada", "adminton", "badmin", "supporter", "berthold", "dn5", "w-w-w",
@@ -35,7 +35,7 @@ TEST_CASE("reserved sub-domains: the name itself") {
     CHECK_FALSE(reserved.forbids_subdomain(free));
 }
 
-TEST_CASE("nobody changes their name to a reserved one, and who has one keeps it") {
+TEST_CASE("nobody can change to a reserved name, and whoever has one keeps it") {
   World world;
   const auto ada = world.new_user("ada"), old = world.new_user("admin");
   const auto rename = [&](const accounts::User& user, const std::string& name) {
@@ -54,7 +54,7 @@ TEST_CASE("nobody changes their name to a reserved one, and who has one keeps it
   CHECK(rename(old, "adm1n").contains("username"));
 }
 
-TEST_CASE("a deployment with a reserved name is refused, and one that is there goes on") {
+TEST_CASE("a new deployment with a reserved name is refused, and an existing one keeps running") {
   World world;
   const auto app = world.approved_app(world.verified_user("ada"), {Scope::deploy_manage});
   const auto old = world.deploy(app, order("www"));

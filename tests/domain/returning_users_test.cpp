@@ -1,4 +1,4 @@
-// Who deletes an account and signs up again is no new user.
+// Deleting an account and signing up again doesn't make a new user.
 #include "controller/domain/accounts/returning_users.h"
 
 #include <catch2/catch.hpp>
@@ -31,7 +31,7 @@ struct Fixture {
                                      world.bonus, world.keys, "https://api.example.org");
     });
   }
-  // What the user has once the address is verified.
+  // Returns the user's points after verifying the address.
   std::int64_t verified(const accounts::User& user) {
     world.write([&](db::Tx& tx) { accounts::mark_verified(tx, user.id, world.bonus); });
     return world.find_user(user.id).points;
@@ -72,7 +72,7 @@ TEST_CASE("no sign-up bonus for a year after the address was deleted") {
     f.erase(ada);
   }
   CHECK(f.verified(f.sign_up("ada@example.com", "another")) == 10);
-  // The year begins with the newest deletion.
+  // The year counts from the latest deletion.
   f.world.clock.advance(accounts::address_remembered_for - 1ms);
   const auto early = f.sign_up("ada@example.org", "early");
   CHECK(f.verified(early) == 0);
@@ -83,14 +83,14 @@ TEST_CASE("no sign-up bonus for a year after the address was deleted") {
   CHECK(f.remembered() == 0);
 }
 
-TEST_CASE("an address that nobody verified is nobody's to spend") {
+TEST_CASE("an address that was never verified can't use up its owner's bonus") {
   Fixture f;
   f.erase(f.sign_up("victim@example.org", "mallory"));
   CHECK(f.remembered() == 0);
   CHECK(f.verified(f.sign_up("victim@example.org", "victim")) == 10);
 }
 
-TEST_CASE("nobody is rewarded for bringing somebody back") {
+TEST_CASE("referring a returning user isn't rewarded") {
   Fixture f;
   const auto eve = f.sign_up("eve@example.org", "eve");
   REQUIRE(f.verified(eve) == 10);

@@ -43,7 +43,7 @@ TEST_CASE("a reward is paid from the treasury, whole or not at all") {
   CHECK(f.pay(f.ada, 0).refusal == Refusal::nothing_due);
 }
 
-TEST_CASE("caps hold for a user, for an owner's apps, for all, and for a UTC day") {
+TEST_CASE("limits hold for a user, an owner's apps and everybody together, in a UTC day") {
   Fixture f;
   CHECK(f.pay(f.ada, 10, "owner").points == 10);
   CHECK(f.pay(f.bob, 6, "owner").refusal == Refusal::owner_cap);
@@ -52,7 +52,7 @@ TEST_CASE("caps hold for a user, for an owner's apps, for all, and for a UTC day
   CHECK(f.pay(f.bob, 3).points == 3);
   f.world.clock.advance(std::chrono::hours(12) - std::chrono::milliseconds(1));
   CHECK(f.pay(f.ada, 1).refusal == Refusal::user_cap);
-  f.world.clock.advance(std::chrono::milliseconds(1));  // midnight
+  f.world.clock.advance(std::chrono::milliseconds(1));  // midnight has come
   CHECK(f.pay(f.ada, 10, "owner").points == 10);
 }
 
@@ -61,6 +61,15 @@ TEST_CASE("nobody is rewarded before the address is verified") {
   const auto eve = f.world.new_user("eve");
   CHECK(f.pay(eve, 1).refusal == Refusal::email_not_verified);
   CHECK(f.has(eve) == 0);
+}
+
+TEST_CASE("a reward that no balance can take is refused, and doesn't fail") {
+  Fixture f;
+  f.rules = {.user_daily = INT64_MAX, .owner_daily = INT64_MAX, .total_daily = INT64_MAX};
+  CHECK(f.pay(f.ada, ledger::max_points + 1).refusal == Refusal::user_cap);
+  CHECK(f.pay(f.ada, 10).points == 10);
+  CHECK(f.pay(f.ada, ledger::max_points - 9).refusal == Refusal::user_cap);
+  CHECK(f.has(f.ada) == 10);
 }
 
 TEST_CASE("an empty treasury ends rewards, and nothing else") {

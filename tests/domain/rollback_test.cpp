@@ -1,4 +1,4 @@
-// Rollouts in the log, and the way back to what ran before.
+// The log's entries about rollouts, and returning to an earlier rollout.
 #include "controller/domain/deployments/rollback.h"
 
 #include <catch2/catch.hpp>
@@ -25,9 +25,9 @@ const std::string digest_2 = "@sha256:" + std::string(64, '2');
 struct Fixture : DomainWorld {
   Deployment row = deploy(adas, [] {
     auto wanted = order();
-    wanted.env = {{"COLOR", "blue"}};
-    wanted.health_path = "/health";
-    wanted.registry_credentials = {.username = "robot", .password = "s3cret"};
+    wanted.secrets.env = {{"COLOR", "blue"}};
+    wanted.container.health_path = "/health";
+    wanted.secrets.registry_credentials = {.username = "robot", .password = "s3cret"};
     return wanted;
   }());
 
@@ -72,7 +72,7 @@ struct Fixture : DomainWorld {
   }
 };
 
-TEST_CASE("a rollout's end says who began it, what ran and how long it took") {
+TEST_CASE("the end of a rollout is logged with who began it, what ran and how long it took") {
   Fixture f;
   f.clock.advance(2500ms);
   f.runs(digest_1);
@@ -101,7 +101,7 @@ TEST_CASE("a rollout's end says who began it, what ran and how long it took") {
   CHECK(f.details()["cause"] == "crash_loop");
 }
 
-TEST_CASE("what happens to a container after it ran is nobody's rollout") {
+TEST_CASE("what happens to a container after it ran isn't part of a rollout") {
   Fixture f;
   f.runs();
   Observation crashed;
@@ -115,7 +115,7 @@ TEST_CASE("what happens to a container after it ran is nobody's rollout") {
   CHECK_FALSE(f.last().initiated_by);
 }
 
-TEST_CASE("a rollback brings back image, variables, port, health path and credentials") {
+TEST_CASE("a rollback restores image, variables, port, health path and credentials") {
   Fixture f;
   f.runs(digest_1);
   Change other;
@@ -127,12 +127,12 @@ TEST_CASE("a rollback brings back image, variables, port, health path and creden
   f.change(f.adas, f.row.id, other);
   f.runs(digest_2);
   const auto back = f.roll_back();
-  CHECK(back.image == "ghcr.io/acme/web:1" + digest_1);
-  CHECK(back.port == 3000);
-  CHECK(back.health_path == "/health");
+  CHECK(back.container.image == "ghcr.io/acme/web:1" + digest_1);
+  CHECK(back.container.port == 3000);
+  CHECK(back.container.health_path == "/health");
   CHECK(back.env_keys == std::vector<std::string>{"COLOR"});
-  CHECK(f.wish().env == std::map<std::string, std::string>{{"COLOR", "blue"}});
-  CHECK(f.wish().registry_credentials->password == "s3cret");
+  CHECK(f.wish().secrets.env == std::map<std::string, std::string>{{"COLOR", "blue"}});
+  CHECK(f.wish().secrets.registry_credentials->password == "s3cret");
   CHECK(back.status == Status::deploying);
   CHECK(back.generation == 3);
   CHECK(f.last().action == "deploy");
@@ -149,11 +149,11 @@ TEST_CASE("a failed rollout is rolled back to what serves") {
   f.runs(digest_1);
   f.patch("ghcr.io/acme/web:broken");
   f.fails();
-  CHECK(f.roll_back().image == "ghcr.io/acme/web:1" + digest_1);
+  CHECK(f.roll_back().container.image == "ghcr.io/acme/web:1" + digest_1);
   CHECK_FALSE(f.now().reason);
 }
 
-TEST_CASE("a rollback of a rollback is what was left, and the custom domain stays") {
+TEST_CASE("a rollback can be rolled back, and the custom domain stays") {
   Fixture f;
   f.runs(digest_1);
   f.patch("ghcr.io/acme/web:2");
@@ -161,25 +161,25 @@ TEST_CASE("a rollback of a rollback is what was left, and the custom domain stay
   f.point(f.adas, f.row.id, "www.example.com");
   CHECK(f.roll_back().custom_domain == "www.example.com");
   f.runs(digest_1);
-  CHECK(f.roll_back().image == "ghcr.io/acme/web:2" + digest_2);
+  CHECK(f.roll_back().container.image == "ghcr.io/acme/web:2" + digest_2);
 }
 
-TEST_CASE("a restart of the same isn't gone back to, unless there is nothing else") {
+TEST_CASE("a restart of the same isn't a target of a rollback, unless there is nothing else") {
   Fixture f;
   f.runs(digest_1);
   f.patch("ghcr.io/acme/web:2");
   f.runs(digest_2);
   f.restart(f.adas, f.row.id);
   f.runs(digest_2);
-  CHECK(f.roll_back().image == "ghcr.io/acme/web:1" + digest_1);
+  CHECK(f.roll_back().container.image == "ghcr.io/acme/web:1" + digest_1);
   Fixture g;
   g.runs();
   g.restart(g.adas, g.row.id);
   g.runs();
   const auto before = g.now();
   const auto back = g.roll_back();
-  CHECK(back.image == before.image);
-  CHECK(back.rollout == before.rollout + 1);  // the container is replaced all the same
+  CHECK(back.container.image == before.container.image);
+  CHECK(back.rollout == before.rollout + 1);  // the container is replaced although nothing differs
 }
 
 TEST_CASE("a restart that pulled another image under the same tag can be undone") {
@@ -187,10 +187,10 @@ TEST_CASE("a restart that pulled another image under the same tag can be undone"
   f.runs(digest_1);
   f.restart(f.adas, f.row.id);
   f.runs(digest_2);
-  CHECK(f.roll_back().image == "ghcr.io/acme/web:1" + digest_1);
+  CHECK(f.roll_back().container.image == "ghcr.io/acme/web:1" + digest_1);
 }
 
-TEST_CASE("one may go back to any entry of a rollout that ran") {
+TEST_CASE("a rollback can name any entry of a rollout that ran") {
   Fixture f;
   const std::string created = f.last().id;
   f.runs(digest_1);
@@ -207,15 +207,15 @@ TEST_CASE("one may go back to any entry of a rollout that ran") {
   CHECK(f.refused(failed) == "409 invalid_state");
   CHECK(f.refused(stopped) == "409 invalid_state");
   CHECK(f.refused(f.last().id) == "409 invalid_state");
-  CHECK(f.roll_back(ran).image == "ghcr.io/acme/web:1" + digest_1);
+  CHECK(f.roll_back(ran).container.image == "ghcr.io/acme/web:1" + digest_1);
   CHECK(f.details()["to_log_id"] == ran);
-  CHECK(f.roll_back(created).image == "ghcr.io/acme/web:1" + digest_1);
-  // An entry of another deployment is none of this one.
+  CHECK(f.roll_back(created).container.image == "ghcr.io/acme/web:1" + digest_1);
+  // An entry of another deployment doesn't belong to this one.
   const auto other = f.deploy(f.adas, order("other"));
   CHECK(f.refused(f.logs(other.id).back().id) == "404 log_entry_not_found");
 }
 
-TEST_CASE("what is deployed already is nothing to go back to") {
+TEST_CASE("a rollback to what is deployed is refused") {
   Fixture f;
   CHECK(f.refused() == "409 invalid_state");
   f.runs();
@@ -251,7 +251,7 @@ TEST_CASE("who may roll back, and when") {
   CHECK(f.kept() == 0);
 }
 
-TEST_CASE("a bounded number of revisions is kept, and broken ones don't push out good ones") {
+TEST_CASE("the number of revisions is limited, and failed ones don't displace good ones") {
   Fixture f;
   f.runs();
   const std::string first = f.last().id;
@@ -260,7 +260,7 @@ TEST_CASE("a bounded number of revisions is kept, and broken ones don't push out
     f.fails();
   }
   CHECK(f.kept() == 2);
-  CHECK(f.roll_back(first).image == "ghcr.io/acme/web:1");
+  CHECK(f.roll_back(first).container.image == "ghcr.io/acme/web:1");
   for (int i = 0; i < 2 * deployments::max_revisions; ++i) {
     f.patch("ghcr.io/acme/web:good" + std::to_string(i));
     f.runs();

@@ -27,7 +27,7 @@ TEST_CASE("scopes are separated by spaces or pluses") {
   CHECK(parse_scopes(std::vector<std::string>{"points:read", "profile:read"}) == both);
 }
 
-TEST_CASE("no scope, or one that nobody knows, is nothing") {
+TEST_CASE("no scope, or an unknown one, is refused") {
   for (const char* text : {"", " ", "+", "admin", "profile:read admin", "PROFILE:READ",
                            "profile:read,points:read", "profile:read\tpoints:read"}) {
     INFO(text);

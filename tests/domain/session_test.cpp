@@ -1,4 +1,4 @@
-// Session JWTs (RFC 7519): what works as one and what doesn't.
+// Session JWTs (RFC 7519): which ones are accepted and which aren't.
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -29,7 +29,7 @@ json claims_of(const accounts::Session& session) {
           {"exp", to_millis(session.expires_at) / 1000}};
 }
 
-TEST_CASE("a session's JWT is its user's") {
+TEST_CASE("a session's JWT belongs to its user") {
   World world;
   const auto ada = world.new_user("ada");
   const std::string jwt = world.jwt(ada);
@@ -37,7 +37,7 @@ TEST_CASE("a session's JWT is its user's") {
   world.read([&](db::Tx& tx) { CHECK(accounts::check_session(tx, jwt, world.keys).id == ada.id); });
 }
 
-TEST_CASE("the JWT is HS256 as everybody else makes it") {
+TEST_CASE("the JWT is HS256 as other libraries make it") {
   World world;
   const auto session = world.log_in(world.new_user("ada"));
   const std::string secret = world.keys.session[0].secret;
@@ -48,7 +48,7 @@ TEST_CASE("the JWT is HS256 as everybody else makes it") {
   CHECK(ours.substr(ours.rfind('.') + 1) == base64url(hmac_sha256(secret, signed_part)));
 }
 
-TEST_CASE("a JWT of another algorithm is refused, none above all") {
+TEST_CASE("a JWT with another algorithm is refused, \"none\" above all") {
   World world;
   const auto session = world.log_in(world.new_user("ada"));
   const std::string secret = world.keys.session[0].secret;
@@ -99,7 +99,7 @@ TEST_CASE("a JWT signed with somebody else's key is refused") {
         "401 invalid_token");
 }
 
-TEST_CASE("a new key in front signs, and the old one behind it still verifies") {
+TEST_CASE("a new first key signs, and the old one still verifies") {
   World world;
   const auto ada = world.new_user("ada");
   const std::string before = world.jwt(ada);
@@ -120,7 +120,7 @@ TEST_CASE("a session ends by its lifetime") {
   CHECK(check(world, jwt) == "");
   world.clock.advance(1s);
   CHECK(check(world, jwt) == "401 token_expired");
-  // Also once its row was cleared away.
+  // It is refused also after its row was removed.
   world.write([](db::Tx& tx) { tx.execute("DELETE FROM sessions"); });
   CHECK(check(world, jwt) == "401 token_expired");
 }
@@ -139,7 +139,7 @@ TEST_CASE("a session that was ended is refused, and others of the user go on") {
   CHECK(check(world, jwt) == "401 token_revoked");
 }
 
-TEST_CASE("a session of another user's id is refused though we signed it") {
+TEST_CASE("a session with another user's id is refused though berth signed it") {
   World world;
   const auto ada = world.new_user("ada"), bob = world.new_user("bob");
   json claims = claims_of(world.log_in(ada));

@@ -37,7 +37,7 @@ TEST_CASE("sessions that are alive are listed, newest first") {
   CHECK(sessions(world, ada).total == 1);
 }
 
-TEST_CASE("a session is ended by its user alone, once") {
+TEST_CASE("only its user ends a session, once") {
   World world;
   const auto ada = world.new_user("ada"), bob = world.new_user("bob");
   const auto session = world.log_in(ada), other = world.log_in(ada);
@@ -49,7 +49,7 @@ TEST_CASE("a session is ended by its user alone, once") {
   CHECK(sessions(world, ada).items[0].id == other.id);
 }
 
-TEST_CASE("one session too many ends the oldest") {
+TEST_CASE("one session too many ends the oldest one") {
   World world;
   const auto ada = world.new_user("ada");
   const auto oldest = world.log_in(ada);
@@ -75,7 +75,7 @@ TEST_CASE("a user has no more rows than sessions, however often they log in and 
   CHECK(rows() == 0);
 }
 
-TEST_CASE("what is kept of an address and a program's name is short") {
+TEST_CASE("what is stored of an address and a user agent is short") {
   World world;
   const auto ada = world.new_user("ada");
   world.write([&](db::Tx& tx) {
@@ -87,7 +87,7 @@ TEST_CASE("what is kept of an address and a program's name is short") {
   CHECK(accounts::network_of(std::string(60'000, 'a')) == std::string(64, 'a'));
 }
 
-TEST_CASE("a session with a limit ends when it is left alone, another one doesn't") {
+TEST_CASE("a session with an idle time-out ends when it isn't used, and another one doesn't") {
   World world;
   const auto ada = world.new_user("ada");
   accounts::SessionUses uses;
@@ -110,7 +110,7 @@ TEST_CASE("a session with a limit ends when it is left alone, another one doesn'
     world.clock.advance(2h - 1s);
     CHECK(use(browser) == "");
     if (i == 1) {
-      // A restart forgets what is in memory and nothing else.
+      // A restart loses only what is in memory.
       uses.flush(world.db);
       uses.flush(world.db);
     }
@@ -119,7 +119,7 @@ TEST_CASE("a session with a limit ends when it is left alone, another one doesn'
   CHECK(sessions(world, ada).total == 2);
   world.clock.advance(2h);
   CHECK(use(browser) == "401 token_expired");
-  CHECK(use(browser) == "401 token_expired");  // a refusal is no use
+  CHECK(use(browser) == "401 token_expired");  // a refused request doesn't count as a use
   CHECK(use(program) == "");
   CHECK(sessions(world, ada).total == 1);
   const auto writes = world.db.writes();

@@ -32,7 +32,7 @@ TEST_CASE("a public suffix list is old after a year") {
   CHECK(suffix_list::is_old(source, made + std::chrono::days(365) + 1ms));
 }
 
-TEST_CASE("the list in use is the machine's or libpsl's own, whichever is newer") {
+TEST_CASE("the list in use is the machine's or libpsl's, whichever is newer") {
   const auto& source = suffix_list::source();
   const auto machines = suffix_list::date_of(psl_dist_filename());
   const Instant own{std::chrono::seconds{psl_builtin_file_time()}};

@@ -24,7 +24,7 @@ TEST_CASE("tiers come back as they were seeded, in their order") {
   CHECK(list[1].custom_domain_allowed);
   CHECK_FALSE(list[1].auto_approve);
   CHECK_FALSE(list[2].max_deployments);
-  CHECK(list[3].payment_method == "bitcoin");
+  CHECK(list[3].payment_method == tiers::PaymentMethod::bitcoin);
   CHECK(list[3].monthly_cost_sats == 5'000);
   CHECK_FALSE(list[3].monthly_cost_points);
 }

@@ -1,4 +1,4 @@
-// Tokens after they were given: the client's own, inspected, narrowed, revoked.
+// The client's own tokens, introspection, narrowed scopes and revocation.
 #include <catch2/catch.hpp>
 
 #include "controller/domain/oauth/connections.h"
@@ -37,7 +37,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("client credentials give the owner's token, of what the app is approved for") {
+TEST_CASE("client credentials give a token of the owner, with the app's approved scopes") {
   Fixture f;
   const auto tokens = f.own_token(f.app);
   CHECK(tokens.refresh_token.empty());
@@ -64,10 +64,10 @@ TEST_CASE("client credentials don't reach what the app isn't approved for") {
   CHECK(refusal([&] { f.own_token(f.world.find_app(f.app.id)); }) == "400 unauthorized_client");
 }
 
-TEST_CASE("client credentials move the owner's points only where he consented as a user") {
+TEST_CASE("client credentials move the owner's points only if they consented as a user") {
   Fixture f;
   CHECK(refusal([&] { f.own_token(f.app, "points:spend"); }) == "400 invalid_scope");
-  f.world.tokens(f.app, f.bob, "points:spend");  // another user's consent is none of the owner's
+  f.world.tokens(f.app, f.bob, "points:spend");  // another user's consent isn't the owner's
   CHECK(refusal([&] { f.own_token(f.app, "points:spend"); }) == "400 invalid_scope");
   f.world.tokens(f.app, f.ada, "points:spend");
   CHECK(f.own_token(f.app, "points:spend").scopes == ScopeSet{Scope::points_spend});
@@ -75,7 +75,7 @@ TEST_CASE("client credentials move the owner's points only where he consented as
   CHECK(refusal([&] { f.own_token(f.app, "points:spend"); }) == "400 invalid_scope");
 }
 
-TEST_CASE("an app's own tokens are no consent, and new ones bring no old one back") {
+TEST_CASE("an app's own tokens aren't a consent, and new ones restore no old one") {
   Fixture f;
   const auto own = f.own_token(f.app);
   const auto connected = [&] {
@@ -92,7 +92,7 @@ TEST_CASE("an app's own tokens are no consent, and new ones bring no old one bac
   CHECK(f.refresh(consented.refresh_token) == "401 invalid_grant");
 }
 
-TEST_CASE("a new consent brings no token, code or limit of the old one back") {
+TEST_CASE("a new consent restores no token, code or limit of the old one") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob, "points:spend");
   const std::string code = f.world.authorize(f.app, f.bob, "points:spend");
@@ -127,7 +127,7 @@ TEST_CASE("a client inspects its own tokens") {
   CHECK(session.scopes.empty());
 }
 
-TEST_CASE("a client learns nothing of tokens that aren't its own, or don't work") {
+TEST_CASE("a client learns nothing about tokens that aren't its own or don't work") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob);
   for (const std::string& token :
@@ -139,10 +139,10 @@ TEST_CASE("a client learns nothing of tokens that aren't its own, or don't work"
   CHECK_FALSE(f.inspect(f.app, "at_live_unknown"));
   CHECK_FALSE(f.inspect(f.app, f.world.jwt(f.bob)));
   const auto newer = f.world.refresh(f.app, tokens.refresh_token).value();
-  CHECK_FALSE(f.inspect(f.app, tokens.refresh_token));  // consumed
+  CHECK_FALSE(f.inspect(f.app, tokens.refresh_token));  // it was consumed
   CHECK(f.inspect(f.app, newer.refresh_token));
   f.world.clock.advance(1h);
-  CHECK_FALSE(f.inspect(f.app, tokens.access_token));  // expired
+  CHECK_FALSE(f.inspect(f.app, tokens.access_token));  // it has expired
   f.world.suspend_user(f.bob.id);
   CHECK_FALSE(f.inspect(f.app, newer.refresh_token));
   CHECK_FALSE(f.inspect(f.app, *tokens.session_token));
@@ -158,7 +158,7 @@ TEST_CASE("a revoked access token ends alone") {
   CHECK(f.refresh(tokens.refresh_token) == "");
 }
 
-TEST_CASE("a revoked refresh token takes its family with it, even if it was consumed") {
+TEST_CASE("revoking a refresh token revokes its family, even if it was consumed") {
   for (const bool consumed : {false, true}) {
     Fixture f;
     const auto tokens = f.world.tokens(f.app, f.bob);
@@ -173,7 +173,7 @@ TEST_CASE("a revoked refresh token takes its family with it, even if it was cons
   }
 }
 
-TEST_CASE("a revoked session token ends the session alone") {
+TEST_CASE("revoking a session token ends only the session") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob);
   CHECK(f.revoke(f.app, *tokens.session_token) == "");
@@ -181,7 +181,7 @@ TEST_CASE("a revoked session token ends the session alone") {
   CHECK(f.check(tokens.access_token) == "");
 }
 
-TEST_CASE("a client revokes no token of another one, and is told; unknown ones are nothing to it") {
+TEST_CASE("a client can't revoke another client's token, and unknown ones are ignored") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob);
   for (const std::string& token :
@@ -193,7 +193,7 @@ TEST_CASE("a client revokes no token of another one, and is told; unknown ones a
   CHECK(f.revoke(f.app, "") == "");
 }
 
-TEST_CASE("a refresh may ask for less, and for no more than was granted") {
+TEST_CASE("a refresh may ask for fewer scopes, and for no more than were granted") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob, "profile:read points:spend");
   const auto refresh = [&](const std::string& token, const std::string& scope) {
@@ -202,17 +202,17 @@ TEST_CASE("a refresh may ask for less, and for no more than was granted") {
   };
   CHECK(refusal_of(refresh(tokens.refresh_token, "points:read")) == "400 invalid_scope");
   CHECK(refusal_of(refresh(tokens.refresh_token, "root")) == "400 invalid_scope");
-  // Refused, it isn't consumed.
+  // A refused refresh doesn't consume the token.
   const auto less = refresh(tokens.refresh_token, "profile:read").value();
   CHECK(less.scopes == ScopeSet{Scope::profile_read});
   CHECK(f.world.check(less.access_token).scopes == ScopeSet{Scope::profile_read});
-  // The next one has everything again (RFC 6749, section 6).
+  // The next refresh gives all scopes again (RFC 6749, section 6).
   const auto all = f.world.refresh(f.app, less.refresh_token).value();
   CHECK(f.world.check(all.access_token).scopes ==
         ScopeSet{Scope::profile_read, Scope::points_spend});
 }
 
-TEST_CASE("a token whose scopes were all withdrawn can't be had, and comes back with them") {
+TEST_CASE("a token without any usable scope isn't issued, and works again with its scopes") {
   Fixture f;
   const auto tokens = f.world.tokens(f.app, f.bob, "points:spend");
   const std::string code = f.world.authorize(f.app, f.bob, "points:spend");
@@ -227,7 +227,7 @@ TEST_CASE("a token whose scopes were all withdrawn can't be had, and comes back 
   CHECK(f.refresh(tokens.refresh_token) == "");
 }
 
-TEST_CASE("no access token is promised beyond its family's end") {
+TEST_CASE("an access token ends no later than its family") {
   Fixture f;
   f.world.policy.family_lifetime = 30min;
   const auto tokens = f.world.tokens(f.app, f.bob);
@@ -235,7 +235,7 @@ TEST_CASE("no access token is promised beyond its family's end") {
   CHECK(tokens.session_token_expires_at == f.world.clock.now() + 30min);
 }
 
-TEST_CASE("a deleted app's tokens, codes and secret work no more") {
+TEST_CASE("a deleted app's tokens, codes and secret don't work") {
   Fixture f;
   const auto registered = f.world.new_app(f.ada);
   const auto tokens = f.world.tokens(registered.app, f.bob);
@@ -251,7 +251,7 @@ TEST_CASE("a deleted app's tokens, codes and secret work no more") {
   CHECK(refusal([&] { f.world.authorize(registered.app, f.bob); }) == "400 invalid_request");
 }
 
-TEST_CASE("one consent has so many families and no more; the oldest ends") {
+TEST_CASE("the families of a consent are limited; the oldest ends") {
   Fixture f;
   const auto first = f.own_token(f.app);
   f.world.clock.advance(1ms);
@@ -266,7 +266,7 @@ TEST_CASE("one consent has so many families and no more; the oldest ends") {
   CHECK(f.check(first.access_token) == "401 token_revoked");
   CHECK(f.check(second.access_token) == "");
   CHECK(f.check(another.access_token) == "");
-  // Another app's consent is another one.
+  // A consent to another app is separate.
   CHECK(f.check(f.own_token(f.other).access_token) == "");
   CHECK(f.check(second.access_token) == "");
 }

@@ -1,4 +1,5 @@
-// Many who want the same thing at once. A test of ctest has BERTH_RACE_FAMILIES=1000, besides.
+// Many threads that want the same thing at the same time. One of ctest's tests runs these with
+// BERTH_RACE_FAMILIES=1000.
 #include <atomic>
 #include <barrier>
 #include <catch2/catch.hpp>
@@ -30,7 +31,7 @@ struct Fixture {
   }
 };
 
-// Runs `race(round, racer)` by 32 threads, all of which begin each round together, and
+// Runs `race(round, racer)` on 32 threads, all of which begin each round together, and
 // `judge(round)` between rounds.
 template <typename Race, typename Judge>
 void rounds(int count, Race&& race, Judge&& judge) {
@@ -52,8 +53,8 @@ void rounds(int count, Race&& race, Judge&& judge) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// `take(prize)` by 32 threads at once for each prize: exactly one of them gets tokens. Those of
-// each winner.
+// Calls `take(prize)` on 32 threads at the same time for each prize. Checks that exactly one of
+// them gets tokens, and returns the tokens of each winner.
 template <typename Take>
 std::vector<oauth::Tokens> one_winner_of_each(const std::vector<std::string>& prizes, Take&& take) {
   std::vector<std::atomic<int>> winners(prizes.size());
@@ -70,7 +71,7 @@ std::vector<oauth::Tokens> one_winner_of_each(const std::vector<std::string>& pr
   return won;
 }
 
-TEST_CASE("of 32 refreshes with one token one wins, and its tokens work", "[token_races]") {
+TEST_CASE("of 32 refreshes with one token, one succeeds and its tokens work", "[token_races]") {
   Fixture f;
   const int count = families();
   std::vector<std::string> tokens;
@@ -83,7 +84,7 @@ TEST_CASE("of 32 refreshes with one token one wins, and its tokens work", "[toke
   }
 }
 
-TEST_CASE("of 32 exchanges of one code one wins, and loses what it got to the others' replay",
+TEST_CASE("of 32 exchanges of one code, one succeeds and loses its tokens to the others' replay",
           "[token_races]") {
   Fixture f;
   const int count = std::max(1, families() / 4);
@@ -97,7 +98,7 @@ TEST_CASE("of 32 exchanges of one code one wins, and loses what it got to the ot
   }
 }
 
-TEST_CASE("after a revocation was answered no token of the family works, whoever refreshed",
+TEST_CASE("after a revocation is answered, no token of the family works, whoever refreshed",
           "[token_races]") {
   Fixture f;
   const int count = families();
@@ -115,7 +116,7 @@ TEST_CASE("after a revocation was answered no token of the family works, whoever
           revoked = true;
           return;
         }
-        // A chain of refreshes until the revocation stops it. Nobody's token may outlast it.
+        // A chain of refreshes until the revocation stops it. No token may survive that.
         auto answer = f.world.refresh(f.app, token);
         std::string access;
         while (answer) {

@@ -12,7 +12,7 @@ using namespace berth;
 using namespace berth::test;
 using namespace std::chrono_literals;
 
-struct Phone {  // and the user who carries it
+struct Phone {  // a user with an authenticator
   World world;
   accounts::User user = world.new_user("ada");
   std::string secret;
@@ -36,7 +36,7 @@ struct Phone {  // and the user who carries it
       return two_factor::take_code(tx, user_id.empty() ? user.id : user_id, with, world.keys);
     });
   }
-  // Enabled, and the step of its code is over.
+  // Enables the second factor, and waits until the time of the code that it used is over.
   std::vector<std::string> enabled() {
     set_up();
     auto codes = enable(code());
@@ -45,14 +45,14 @@ struct Phone {  // and the user who carries it
   }
 };
 
-TEST_CASE("our authenticator makes the codes of RFC 6238, appendix B") {
+TEST_CASE("the test's authenticator makes the codes of RFC 6238, appendix B") {
   const std::string secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";  // 12345678901234567890
   CHECK(totp(secret, 59) == "287082");
   CHECK(totp(secret, 1111111109) == "081804");
   CHECK(totp(secret, 20000000000) == "353130");
 }
 
-TEST_CASE("TOTP counts once a code of it was seen") {
+TEST_CASE("TOTP takes effect once a code was seen") {
   Phone phone;
   phone.set_up();
   CHECK(phone.secret.size() == 32);
@@ -66,7 +66,7 @@ TEST_CASE("TOTP counts once a code of it was seen") {
   CHECK(refusal([&] { phone.enable(phone.code()); }) == "409 invalid_state");
 }
 
-TEST_CASE("the URI is what authenticators read") {
+TEST_CASE("authenticators can read the URI") {
   Phone phone;
   const auto setup = phone.world.write(
       [&](db::Tx& tx) { return two_factor::set_up(tx, phone.user, phone.world.keys); });
@@ -74,7 +74,7 @@ TEST_CASE("the URI is what authenticators read") {
                          "&issuer=berth&algorithm=SHA1&digits=6&period=30");
 }
 
-TEST_CASE("without a secret nothing can be enabled") {
+TEST_CASE("nothing can be enabled without a secret") {
   Phone phone;
   CHECK(refusal([&] { phone.enable("123456"); }) == "409 invalid_state");
 }
@@ -89,7 +89,7 @@ TEST_CASE("another set-up replaces the secret") {
   CHECK(phone.enable(phone.code()).size() == 10);
 }
 
-TEST_CASE("a code works once, and none that is older than one that worked") {
+TEST_CASE("a code works once, and so does no code older than it") {
   Phone phone;
   phone.enabled();
   const std::string before = phone.code(-30s), now = phone.code();
@@ -101,7 +101,7 @@ TEST_CASE("a code works once, and none that is older than one that worked") {
   CHECK(phone.take(phone.code()));
 }
 
-TEST_CASE("the code that enabled it isn't taken at login") {
+TEST_CASE("the code that enabled TOTP isn't accepted at login") {
   Phone phone;
   phone.set_up();
   const std::string code = phone.code();
@@ -109,7 +109,7 @@ TEST_CASE("the code that enabled it isn't taken at login") {
   CHECK_FALSE(phone.take(code));
 }
 
-TEST_CASE("a clock may be a step off, no more") {
+TEST_CASE("a clock may be one step off, and no more") {
   for (const auto& [off, taken] : {std::pair<Duration, bool>{-60s, false},
                                    {-30s, true},
                                    {0s, true},
@@ -122,7 +122,7 @@ TEST_CASE("a clock may be a step off, no more") {
   }
 }
 
-TEST_CASE("what is no code is none") {
+TEST_CASE("what isn't a code is refused") {
   Phone phone;
   phone.enabled();
   const std::string code = phone.code();
@@ -133,7 +133,7 @@ TEST_CASE("what is no code is none") {
   CHECK(phone.take(code.substr(0, 3) + " " + code.substr(3)));
 }
 
-TEST_CASE("a recovery code works once, however it is typed, for its user alone") {
+TEST_CASE("a recovery code works once, in any notation, and for its user only") {
   Phone phone;
   const auto codes = phone.enabled();
   const auto bob = phone.world.new_user("bob");
@@ -160,7 +160,7 @@ TEST_CASE("new recovery codes replace the old ones") {
   CHECK(phone.take(codes[0]));
 }
 
-TEST_CASE("it is turned off with a code, and everything of it goes") {
+TEST_CASE("TOTP is turned off with a code, and everything of it is deleted") {
   Phone phone;
   const auto codes = phone.enabled();
   const auto disable = [&](const std::string& code) {
@@ -185,7 +185,7 @@ TEST_CASE("neither the secret nor a recovery code can be read from the database"
   phone.world.read([&](db::Tx& tx) {
     auto rows = tx.query("SELECT sealed_secret FROM totp_secrets");
     REQUIRE(rows.next());
-    CHECK(rows.text(0).find(base64(base32_decoded(phone.secret)).substr(0, 20)) ==
+    CHECK(rows.text("sealed_secret").find(base64(base32_decoded(phone.secret)).substr(0, 20)) ==
           std::string::npos);
     std::string plain = codes[0];
     plain.erase(plain.find('-'), 1);

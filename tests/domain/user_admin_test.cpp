@@ -60,7 +60,7 @@ TEST_CASE("admins change tier and rights, and it is written down") {
   CHECK(promote("nobody", "basic") == "404 user_not_found");
 }
 
-TEST_CASE("a suspended account's sessions wait for its reactivation") {
+TEST_CASE("a suspended account's sessions work again after its reactivation") {
   World world;
   const auto ada = world.new_user("ada");
   const std::string jwt = world.jwt(ada);
@@ -78,7 +78,7 @@ TEST_CASE("a suspended account's sessions wait for its reactivation") {
         }) == "404 user_not_found");
 }
 
-TEST_CASE("a deleted account leaves no name, and the ledger goes on") {
+TEST_CASE("a deleted account leaves no name, and the ledger stays consistent") {
   World world;
   const auto ruth = world.verified_user("ruth");
   world.mint(ledger::user_account(ruth.id), 70);
@@ -98,7 +98,7 @@ TEST_CASE("a deleted account leaves no name, and the ledger goes on") {
   world.read([&](db::Tx& tx) {
     CHECK_FALSE(accounts::find(tx, ruth.id));
     CHECK_FALSE(accounts::credentials(tx, ruth.email));
-    // What stands in the place of her address is made of her id, which others know.
+    // The address is replaced by a text with the user's id, which others may know.
     CHECK_FALSE(accounts::credentials(tx, "deleted:" + ruth.id));
     CHECK(
         tx.number("SELECT count(*) FROM users WHERE id = $1 AND (instr(email || email_key || "
@@ -117,7 +117,7 @@ TEST_CASE("a deleted account leaves no name, and the ledger goes on") {
     accounts::request_reset(tx, "deleted:" + ruth.id, world.keys, "https://api.example.org");
     CHECK(tx.number("SELECT count(*) FROM email_tokens WHERE user_id = $1", ruth.id) == 0);
   });
-  // Name and address are free again; the registration number isn't.
+  // Name and address can be used again, but the registration number can't.
   CHECK(world.new_user("ruth").registration_number == 3);
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("the sign-up bonus is paid once, when the address is verified, from th
   CHECK(verify(ada) == 50);
   CHECK(verify(ada) == 50);
   CHECK(verify(bob) == 0);
-  CHECK(verify(eve) == 0);  // 20 would be beyond the day's 60
+  CHECK(verify(eve) == 0);  // 20 points would exceed the day's limit of 60
   world.clock.advance(24h);
   CHECK(verify(world.new_user("mal")) == 20);
   CHECK(world.balance(ledger::treasury()) == 930);

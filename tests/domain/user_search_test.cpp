@@ -29,10 +29,10 @@ struct Fixture {
   }
 };
 
-TEST_CASE("names that begin with it come first, then those that have it elsewhere") {
+TEST_CASE("names that begin with the query come first, then those that contain it") {
   Fixture f;
   for (const char* name : {"Hannah", "anna", "ANNabel", "susanne", "joanna", "bob"}) {
-    f.world.clock.advance(std::chrono::milliseconds(1));  // what is alike comes in this order
+    f.world.clock.advance(std::chrono::milliseconds(1));  // similar names come in this order
     f.world.new_user(name);
   }
   CHECK(f.search("ann") == "anna ANNabel joanna Hannah susanne");
@@ -43,14 +43,14 @@ TEST_CASE("names that begin with it come first, then those that have it elsewher
   CHECK(f.search("xyz").empty());
 }
 
-TEST_CASE("a part that stands in a name more than once finds it once") {
+TEST_CASE("a name that contains the query more than once is found once") {
   Fixture f;
   f.world.new_user("abababab");
   CHECK(f.search("ab") == "abababab");
   CHECK(f.search("ba") == "abababab");
 }
 
-TEST_CASE("a query has two characters at least, whatever they are") {
+TEST_CASE("a query has at least two characters of any kind") {
   Fixture f;
   const auto refused = [&](const std::string& query) { return refusal([&] { f.search(query); }); };
   CHECK(refused("") == "400 query_too_short");
@@ -63,7 +63,7 @@ TEST_CASE("a query has two characters at least, whatever they are") {
   CHECK(refused(std::string(10'000, 'a')) == "");
 }
 
-TEST_CASE("a dot, a dash and an underscore are letters like others") {
+TEST_CASE("dots, dashes and underscores count as letters") {
   Fixture f;
   f.world.new_user("a_b.c-d");
   f.world.new_user("axbxcxd");
@@ -72,7 +72,7 @@ TEST_CASE("a dot, a dash and an underscore are letters like others") {
   CHECK(f.search("-d") == "a_b.c-d");
 }
 
-TEST_CASE("twenty at most") {
+TEST_CASE("at most twenty names are found") {
   Fixture f;
   for (int i = 10; i < 40; ++i) f.world.new_user("user" + std::to_string(i));
   const auto count = [](const std::string& names) { return std::ranges::count(names, ' ') + 1; };
@@ -81,7 +81,7 @@ TEST_CASE("twenty at most") {
   CHECK(f.search("user39") == "user39");
 }
 
-TEST_CASE("neither oneself, nor blocked, suspended and deleted ones") {
+TEST_CASE("the user, blocked, suspended and deleted users aren't found") {
   Fixture f;
   const auto anna = f.world.new_user("anna");
   const auto annabel = f.world.new_user("annabel");
@@ -120,7 +120,7 @@ TEST_CASE("a new name is found, the old one isn't") {
   CHECK(f.search("terw") == "afterWARDS");
 }
 
-TEST_CASE("whatever is searched for, it is what is in the names") {
+TEST_CASE("whatever the query is, the results contain it") {
   Fixture f;
   std::vector<std::string> names;
   const std::string alphabet = "abAB.";
@@ -131,7 +131,7 @@ TEST_CASE("whatever is searched for, it is what is in the names") {
     try {
       f.world.new_user(name);
       names.push_back(name);
-    } catch (const Error&) {  // the same one in another case
+    } catch (const Error&) {  // the same name in other upper and lower case
     }
   }
   const auto lower = [](std::string text) {

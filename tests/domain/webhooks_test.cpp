@@ -54,7 +54,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("what a webhook's URL may be") {
+TEST_CASE("URLs that a webhook may have") {
   for (const char* fine :
        {"https://a.example.org", "https://a.example.org:8443/x?y=1", "https://[2001:db8::1]/",
         "https://[2001:db8::1]:65535", "https://my-hooks.example.org/?x"})
@@ -91,7 +91,9 @@ TEST_CASE("what a webhook's URL may be") {
   CHECK(webhooks::refuse_url("https://a.example.org/" + std::string(2048, 'x'), Schemes::http_too));
 }
 
-TEST_CASE("an event reaches the webhooks of its app that want it, and commits with its cause") {
+TEST_CASE(
+    "an event reaches the webhooks of its app that subscribe to it, and is committed with its "
+    "cause") {
   Fixture f;
   const auto wanted = f.add();
   f.add({"deployment.domain"});
@@ -117,7 +119,7 @@ TEST_CASE("an event reaches the webhooks of its app that want it, and commits wi
   CHECK(attempt.event_at == f.world.clock.now());
 }
 
-TEST_CASE("nothing overtakes what is about the same, and other subjects don't wait") {
+TEST_CASE("events about one subject stay in order, and other subjects don't wait") {
   Fixture f;
   f.add();
   f.emit("a", 1);
@@ -145,7 +147,7 @@ TEST_CASE("nothing overtakes what is about the same, and other subjects don't wa
   CHECK(order == std::vector{1, 2, 4});
 }
 
-TEST_CASE("owners take turns, and one has his share") {
+TEST_CASE("owners take turns, and each has a share") {
   Fixture f;
   for (int i = 0; i < 3; ++i) f.add();
   for (int i = 0; i < 3; ++i) f.emit("s" + std::to_string(i), i);
@@ -164,14 +166,16 @@ TEST_CASE("owners take turns, and one has his share") {
   CHECK(std::ranges::count(two, hers.id, &webhooks::Due::webhook_id) == 1);
 }
 
-TEST_CASE("an attempt counts before it is made, and a receiver that is well gets all at once") {
+TEST_CASE(
+    "an attempt counts before it is made, and a receiver that works again gets everything at "
+    "once") {
   Fixture f;
   const auto webhook = f.add();
   f.emit("a", 1);
   f.emit("b", 2);
   const auto due = f.due();
   f.settle(f.begin(due[0]), f.refused);
-  f.begin(due[1]);  // berthd dies in it
+  f.begin(due[1]);  // berthd is killed during the attempt
   CHECK(f.due().empty());
   f.world.clock.advance(1min);
   REQUIRE(f.due().size() == 2);
@@ -190,7 +194,7 @@ TEST_CASE("an attempt counts before it is made, and a receiver that is well gets
   CHECK(shown.items[1].response_status == 500);
 }
 
-TEST_CASE("what nobody takes is given up, and removed some time after that") {
+TEST_CASE("undeliverable events are given up, and removed some time later") {
   Fixture f;
   const auto webhook = f.add();
   f.emit("a", 1);
@@ -212,7 +216,7 @@ TEST_CASE("what nobody takes is given up, and removed some time after that") {
   }) == 0);
 }
 
-TEST_CASE("waiting deliveries and an app's webhooks are bounded") {
+TEST_CASE("waiting deliveries and an app's webhooks are limited") {
   Fixture f;
   const auto webhook = f.add();
   for (int i = 0; i < 510; ++i) f.emit("s" + std::to_string(i % 7), i);
@@ -224,7 +228,7 @@ TEST_CASE("waiting deliveries and an app's webhooks are bounded") {
   CHECK_THROWS_WITH(f.add(), Catch::Contains("at most 10"));
 }
 
-TEST_CASE("a test goes to its webhook alone, and one at a time") {
+TEST_CASE("a test goes to its webhook only, one at a time") {
   Fixture f;
   const auto webhook = f.add();
   f.add();
@@ -237,7 +241,7 @@ TEST_CASE("a test goes to its webhook alone, and one at a time") {
                     Catch::Contains("still waits"));
 }
 
-TEST_CASE("a webhook that is deleted takes with it what waits, and so does its app") {
+TEST_CASE("deleting a webhook, or its app, deletes its waiting deliveries") {
   Fixture f;
   const auto webhook = f.add();
   f.emit("a", 1);
@@ -251,7 +255,7 @@ TEST_CASE("a webhook that is deleted takes with it what waits, and so does its a
   CHECK(f.due().empty());
 }
 
-TEST_CASE("a decided scope request is told") {
+TEST_CASE("the decision about a scope request is announced") {
   Fixture f;
   f.add({"scope_request.decided"});
   f.world.write([&](db::Tx& tx) {

@@ -42,7 +42,7 @@ std::string disguised_shit() {
 
 }  // namespace
 
-TEST_CASE("word filter: a listed word becomes asterisks, the rest stays") {
+TEST_CASE("word filter: a listed word becomes asterisks, and the rest stays") {
   CHECK(filtered("oh shit, rain") == "oh ****, rain");
   CHECK(filtered("shit") == "****");
   CHECK(filtered("(shit)!") == "(****)!");
@@ -111,10 +111,11 @@ TEST_CASE("word filter: where a word ends") {
   CHECK(filtered("shit1 2shit shit_") == "****1 2**** ****_");
   CHECK(filtered("hi! @mark #mark") == "**! @**** #****");
   CHECK(filtered("shit\u200b!") == "****!");
-  CHECK(filtered("tall tail") == "**** ****");  // l and i are one, through 1 and I
+  // L and i count as the same letter, because 1 looks like both.
+  CHECK(filtered("tall tail") == "**** ****");
 }
 
-TEST_CASE("word filter: words of two, numbers, scripts without spaces") {
+TEST_CASE("word filter: two-word entries, numbers, scripts without spaces") {
   CHECK(filtered("a bad word, a badword, a bad  w0rd") == "a ********, a *******, a *********");
   CHECK(filtered("1488 in 1488.") == "**** in ****.");
   CHECK(filtered("iabb") == "iabb");
@@ -138,7 +139,7 @@ TEST_CASE("word filter: what can be listed") {
   CHECK(WordFilter({}).filter("anything") == "anything");
 }
 
-TEST_CASE("word filter: property: no disguise helps") {
+TEST_CASE("word filter: property: no disguise works") {
   CHECK(rc::check([] {
     const std::string word = disguised_shit();
     const std::string text = filtered("well " + word + " then");
@@ -160,13 +161,13 @@ TEST_CASE("word filter: property: inside a longer word it stays") {
   }));
 }
 
-TEST_CASE("word filter: property: any bytes come back, but for whole words of them") {
+TEST_CASE("word filter: property: any bytes are preserved, except for whole listed words") {
   CHECK(rc::check([] {
     const auto text = *rc::gen::container<std::string>(rc::gen::oneOf(
         rc::gen::arbitrary<char>(), rc::gen::elementOf(std::string("shit as$!1.*- \n"))));
     const std::string result = filtered(text);
     RC_ASSERT(result.size() <= text.size());
-    // Without the asterisks it is a subsequence of what went in.
+    // Apart from asterisks, the result is a subsequence of the input.
     size_t at = 0;
     for (const char byte : result) {
       if (byte == '*') continue;

@@ -13,14 +13,15 @@
 #include "controller/domain/oauth/oauth.h"
 #include "tests/temp_dir.h"
 
-// A world to try the rules in: a real SQLite file, and a clock that stands until it is moved.
+// What tests of the domain share: a real SQLite file, and a clock that stands still until it is
+// moved.
 namespace berth::test {
 
 inline const std::string redirect_uri = "https://game.example.org/callback";
 inline const std::string code_verifier =
     "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";  // RFC 7636, appendix B
 
-// What `work` is refused with, as "422 validation_failed"; empty where it isn't.
+// Returns how `work` is refused, such as "422 validation_failed"; empty if it isn't refused.
 template <typename Work>
 std::string refusal(Work&& work) {
   try {
@@ -45,7 +46,7 @@ inline std::string refusal_of(const oauth::Answer& answer) {
                       std::string(name(answer.error().code));
 }
 
-// A code, or the refusal thrown, whether or not it may go to the redirect URI.
+// Returns the code. Throws the refusal, whether or not it may be sent to the redirect URI.
 inline oauth::AuthorizationCode authorized(db::Tx& tx, const accounts::User& user,
                                            const oauth::AuthorizationRequest& request) {
   auto answer = oauth::authorize(tx, user, request);
@@ -89,7 +90,7 @@ inline std::vector<tiers::Tier> default_tiers() {
        .name = "Sats",
        .slug = "sats",
        .description = "",
-       .payment_method = "bitcoin",
+       .payment_method = tiers::PaymentMethod::bitcoin,
        .monthly_cost_points = {},
        .monthly_cost_sats = 5'000,
        .memory_limit_mb = 128,
@@ -173,7 +174,7 @@ class World {
                            .allowed_scopes = allowed});
     });
   }
-  // An app that may have these scopes.
+  // Creates an app for which these scopes are approved.
   apps::App approved_app(const accounts::User& owner, const ScopeSet& scopes) {
     const auto app = new_app(owner).app;
     write([&](db::Tx& tx) {
@@ -249,7 +250,7 @@ class World {
   std::vector<deployments::LogEntry> logs(const std::string& id) {
     return read([&](db::Tx& tx) { return deployments::newest_logs(tx, id); });
   }
-  // "create succeeded, deploy started"
+  // Returns, for example, "create succeeded, deploy started".
   std::string history(const std::string& id) {
     std::string text;
     for (const auto& entry : logs(id))
@@ -261,12 +262,10 @@ class World {
 inline deployments::Order order(const std::string& name = "shop",
                                 const std::string& tier = "wide") {
   return {.name = name,
-          .image = "ghcr.io/acme/web:1",
           .tier = tier,
           .custom_domain = {},
-          .health_path = {},
-          .env = {},
-          .registry_credentials = {}};
+          .container = {.image = "ghcr.io/acme/web:1"},
+          .secrets = {}};
 }
 
 }  // namespace berth::test

@@ -1,4 +1,4 @@
-// Backup archives: what is inside of the encryption, and the encryption.
+// Backup archives: their contents inside the encryption, and the encryption itself.
 #include "controller/berthd/backup/archive.h"
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 
 using sealed_file::Damaged;
 
-// Writes it in pieces, as a connection would bring it.
+// Writes the input in pieces, as a connection would deliver it.
 template <typename Writer>
 void write_in_pieces(Writer& writer, std::string_view bytes, std::size_t piece) {
   for (std::size_t at = 0; at < bytes.size(); at += piece) writer.write(bytes.substr(at, piece));
@@ -70,8 +70,8 @@ void seal_and_open(std::string_view plain, std::size_t piece) {
   hold(!opens(plain, key, piece), "what nobody sealed doesn't open");
 }
 
-// Deriving a key takes as much memory and time as the header asks for, up to limits; here only
-// where that is little.
+// Deriving a key takes as much memory and time as the header demands, up to limits; this derives it
+// only if that is little.
 void read_header(std::string_view header) {
   const bool is_dear = header.size() >= 28 &&
                        header.substr(16, 12) != std::string_view("\0\0\0\x08\0\0\0\1\0\0\0\1", 12);
@@ -85,8 +85,8 @@ void read_header(std::string_view header) {
 
 }  // namespace
 
-// The first byte says how large the pieces are. Where it is even, the first line is the manifest,
-// whose length is put before it here; else the length is part of the input.
+// The first byte says how large the pieces are. If it is even, the first line is the manifest, and
+// its length is put before it here; otherwise the length is part of the input.
 void run(std::string_view input) {
   if (input.empty()) return;
   const std::size_t piece = static_cast<unsigned char>(input.front()) + 1U;

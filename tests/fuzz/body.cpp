@@ -1,7 +1,8 @@
-// Bodies in JSON, and what their schemas say to them.
+// JSON bodies, checked against schemas.
+#include "api/gate/body.h"
+
 #include <array>
 
-#include "api/gate/body.h"
 #include "api/gate/validator.h"
 #include "controller/base/error.h"
 #include "tests/fuzz/fuzz.h"
@@ -11,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// With nested objects, formats, patterns, lists and numbers among them.
+// Schemas with nested objects, formats, patterns, lists and numbers.
 const auto& validators() {
   static const std::array all = {
       api::Validator("RegisterRequest"),       api::Validator("CreateDeploymentRequest"),

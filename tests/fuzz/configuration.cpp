@@ -1,4 +1,4 @@
-// The values of berthd's configuration: the key in the first line, its value behind it.
+// Values of berthd's configuration: the first line is the key, the rest its value.
 #include <algorithm>
 
 #include "controller/berthd/config_keys.h"

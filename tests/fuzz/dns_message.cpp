@@ -1,5 +1,5 @@
-// Answers of DNS servers. The first byte says which type of records was asked for. An input of
-// hexadecimal digits alone stands for its bytes, so that the corpus is text.
+// Answers of DNS servers. The first byte says which type of record was asked for. An input that
+// consists of hexadecimal digits stands for the bytes that they encode, so that the corpus is text.
 #include <algorithm>
 #include <charconv>
 

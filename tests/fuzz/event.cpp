@@ -1,4 +1,4 @@
-// The ids that streams of events are taken up again with, and the text of an event.
+// The ids with which streams of events are resumed, and the text of events.
 #include "api/gate/event_stream.h"
 #include "api/transport/request_head.h"
 #include "controller/base/error.h"
@@ -22,7 +22,7 @@ void look_at_id(std::string_view value) {
   }
 }
 
-// Whatever somebody wrote can neither end an event nor start a field of its own.
+// Checks that no data can end an event or begin another field.
 void look_at_event(std::string_view data) {
   const std::string text =
       api::encode_event({.id = "7", .name = "message", .data = std::string(data)});

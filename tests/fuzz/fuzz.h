@@ -9,18 +9,20 @@
 // which runs it over corpus/NAME/.
 namespace berth::fuzz {
 
-// Gives one input to the code under test. Needs to return for every input, and in time that grows
-// no faster than the input: libFuzzer ends after some seconds. What it throws counts as a finding.
+// Gives one input to the code under test. It must return for every input, in a time that grows no
+// faster than the input, because libFuzzer ends it after some seconds. An exception counts as a
+// finding.
 void run(std::string_view input);
 
-// Ends the program where something doesn't hold that has to hold for every input.
+// Ends the program if a condition that must hold for every input doesn't hold.
 inline void hold(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "this doesn't hold: %s\n", what);
   std::abort();
 }
 
-// Takes the first line off `input`, without its end: the smaller part of an input that has two.
+// Removes the first line from `input` and returns it without its end: the smaller part of an input
+// that has two.
 inline std::string_view take_line(std::string_view& input) {
   const std::string_view line = input.substr(0, input.find('\n'));
   input.remove_prefix(line.size() < input.size() ? line.size() + 1 : line.size());

@@ -1,4 +1,4 @@
-// What libFuzzer calls.
+// The functions that libFuzzer calls.
 #include <cstddef>
 #include <cstdint>
 

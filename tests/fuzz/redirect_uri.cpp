@@ -1,4 +1,5 @@
-// Redirect URIs that apps register, and those that requests bring; as another parser reads them.
+// Redirect URIs that apps register or that requests contain, compared with what another parser
+// reads.
 #include <curl/curl.h>
 
 #include <algorithm>

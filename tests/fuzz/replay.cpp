@@ -1,4 +1,4 @@
-// Runs a fuzz target over the files of a directory, or over single files, without libFuzzer.
+// Runs a fuzz target on the files of a directory, or on single files, without libFuzzer.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,11 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The bytes stand in a block of their own size, so that a sanitizer notices a read behind them.
+// The bytes are in a block of exactly their size, so that a sanitizer notices a read beyond it.
 void replay(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   const std::vector<char> bytes(std::istreambuf_iterator<char>(in), {});
-  std::cout << file.string() << std::endl;  // before the run: the last name is the one that failed
+  // Printed before the run, so that the last name is the one that failed.
+  std::cout << file.string() << std::endl;
   berth::fuzz::run({bytes.data(), bytes.size()});
 }
 

@@ -19,7 +19,7 @@ const RequestLimits limits = {.header_bytes = 16 * 1024,
                               .time = std::chrono::seconds(10),
                               .large_bodies = large_bodies};
 constexpr std::size_t refused = std::size_t(-1);
-// What a socket's buffer takes without somebody who reads.
+// How much a socket's buffer accepts while nobody reads.
 constexpr std::size_t most_bytes = 64 * 1024;
 
 std::size_t size_or_refused(std::string_view text, std::size_t& scanned) {
@@ -30,7 +30,7 @@ std::size_t size_or_refused(std::string_view text, std::size_t& scanned) {
   }
 }
 
-// Where a head ends can't depend on the pieces that it arrives in.
+// Checks that the end of a head doesn't depend on the pieces in which it arrives.
 void compare_pieces(std::string_view input) {
   std::size_t scanned = 0;
   const std::size_t whole = size_or_refused(input, scanned);

@@ -1,4 +1,4 @@
-// Points in time as requests bring them.
+// Times in the formats that requests contain.
 #include "controller/base/clock.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-// Chat's word filter: a listed word in the first line, a text behind it.
+// The chat's word filter: the first line is a listed word, the rest the text to filter.
 #include "controller/domain/social/word_filter.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -6,7 +6,7 @@
 namespace berth::fuzz {
 namespace {
 
-// Whether `filtered` has nothing but bytes of `text`, in their order, and asterisks.
+// Whether `filtered` consists of asterisks and bytes of `text`, in their order.
 bool is_masked(std::string_view text, std::string_view filtered) {
   std::size_t at = 0;
   for (const char c : filtered) {

@@ -10,7 +10,7 @@
 #include "tests/kube_client/api_server.h"
 
 // The cluster of BERTH_TEST_KUBECONFIG or a simulated one, a client of it, and a namespace of the
-// test's own. What a test says about it holds for both.
+// test's own. What tests check with it holds for both.
 class AnyCluster {
  public:
   explicit AnyCluster(const nlohmann::json& labels = nlohmann::json::object())
@@ -18,7 +18,7 @@ class AnyCluster {
     client.create({{"apiVersion", "v1"},
                    {"kind", "Namespace"},
                    {"metadata", {{"name", name_space}, {"labels", labels}}}});
-    // Before that no pod is let in.
+    // No pod is admitted before the service account exists.
     REQUIRE(comes_true([&] {
       return client.get(berth::kube::service_accounts, name_space, "default").has_value();
     }));
@@ -26,13 +26,14 @@ class AnyCluster {
   ~AnyCluster() {
     try {
       client.remove(berth::kube::namespaces, "", name_space);
-    } catch (const berth::kube::ApiError&) {  // the cluster is the test's own then, or ends soon
+    } catch (const berth::kube::ApiError&) {  // nothing else uses this namespace
     }
   }
   AnyCluster(const AnyCluster&) = delete;
   AnyCluster& operator=(const AnyCluster&) = delete;
 
-  // With these fields besides what every object has. `version`: its apiVersion.
+  // Returns an object with these fields in addition to those that every object has. `version` is
+  // its apiVersion.
   nlohmann::json object(const std::string& version, const std::string& kind,
                         const std::string& name, const nlohmann::json& more = {}) const {
     nlohmann::json made = {{"apiVersion", version},
@@ -44,7 +45,7 @@ class AnyCluster {
   nlohmann::json secret(const std::string& name, const nlohmann::json& more = {}) const {
     return object("v1", "Secret", name, more);
   }
-  // A pod of one container, which gets along with every rule but those that `container` breaks.
+  // Returns a pod with one container that breaks no rule except those that `container` breaks.
   nlohmann::json pod(const std::string& name, const nlohmann::json& container = {}) const {
     nlohmann::json app = {{"name", "app"},
                           {"image", "example.org/app:1"},
@@ -54,7 +55,7 @@ class AnyCluster {
                             {"capabilities", {{"drop", {"ALL"}}}},
                             {"seccompProfile", {{"type", "RuntimeDefault"}}}}}};
     app.merge_patch(container.is_null() ? nlohmann::json::object() : container);
-    // Nobody starts it.
+    // No node starts this pod.
     return object("v1", "Pod", name,
                   {{"spec", {{"containers", {app}}, {"schedulerName", "nobody"}}}});
   }

@@ -13,7 +13,7 @@
 
 #include "reconcilers/kube/client.h"
 
-// An HTTP server on a loopback port whose answers the test writes; it keeps what it was asked.
+// An HTTP server on a loopback port whose answers a test decides. It records what it was asked.
 class ApiServer {
  public:
   using Handler = std::function<void(const httplib::Request&, httplib::Response&)>;
@@ -79,7 +79,7 @@ inline void refuse(httplib::Response& response, int code, const std::string& rea
   answer_json(response, status_object(code, reason, message), code);
 }
 
-// Waits until it is so; false after a generous while.
+// Waits until the condition is true. Returns false after a generous time.
 inline bool comes_true(const std::function<bool()>& condition,
                        std::chrono::seconds patience = std::chrono::seconds(20)) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -90,7 +90,7 @@ inline bool comes_true(const std::function<bool()>& condition,
   return true;
 }
 
-// The ApiError that `action` ends with; one with status -1 where it ends with none.
+// Returns the ApiError that `action` throws; one with the status -1 if it throws none.
 inline berth::kube::ApiError error_from(const std::function<void()>& action) {
   try {
     action();

@@ -2,17 +2,18 @@
 
 #include <string>
 
-// A certificate with its key, made for a test. Both PEM.
+// A certificate with its key, made for a test. Both are PEM.
 struct Identity {
   std::string certificate, key;
 };
 
-// A certificate authority that signs what it is asked to.
+// A certificate authority that signs whatever it is asked to.
 class Authority {
  public:
   explicit Authority(const std::string& name);
   const Identity& identity() const { return self_; }
-  // `names`: subject alternative names as OpenSSL writes them ("DNS:a,IP:127.0.0.1"); may be empty.
+  // `names` are subject alternative names in OpenSSL's notation ("DNS:a,IP:127.0.0.1"); may be
+  // empty.
   Identity sign(const std::string& common_name, const std::string& names) const;
 
  private:

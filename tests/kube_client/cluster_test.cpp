@@ -12,8 +12,8 @@ using nlohmann::json;
 
 namespace {
 
-// A namespace of the test's own in a cluster: what berth does with objects, from their first apply
-// to their removal. The same on every API server.
+// A namespace of the test's own in a cluster, for what berth does with objects from their first
+// apply to their removal. It is the same on every API server.
 class Visit {
  public:
   explicit Visit(Client& client)
@@ -102,7 +102,7 @@ class Visit {
     CHECK_FALSE(client_.remove(secrets, name_, "s"));
   }
 
-  // A cluster's controllers take their time to empty it, and there may be none.
+  // A cluster's controllers take time to empty the namespace, and there may be no controllers.
   void namespace_goes() {
     CHECK(client_.remove(namespaces, "", name_));
     const auto left = client_.get(namespaces, "", name_);
@@ -116,7 +116,7 @@ class Visit {
 
 }  // namespace
 
-TEST_CASE("the client does on a cluster what berth needs", "[real]") {
+TEST_CASE("the client can do on a cluster what berth needs", "[real]") {
   std::optional<berth::simulated::Cluster> simulated;
   Kubeconfig config;
   if (const char* file = std::getenv("BERTH_TEST_KUBECONFIG"))

@@ -5,12 +5,12 @@
 using namespace berth::kube;
 using nlohmann::json;
 
-// What berth relies on of an API server, beyond a single visit: the same on the simulated one and
-// on a real one.
+// What berth needs of an API server beyond basic use. These tests run on the simulated one and on a
+// real one.
 
 namespace {
 
-constexpr std::chrono::seconds busy_controllers{90};  // of a cluster with much to do
+constexpr std::chrono::seconds busy_controllers{90};  // for a cluster that is busy
 
 std::string version_of(const Object& object) { return object["metadata"]["resourceVersion"]; }
 
@@ -31,8 +31,7 @@ void check_refused(const ApiError& error, int status, const std::string& reason,
 
 }  // namespace
 
-TEST_CASE("an apply takes away what it doesn't name any more and leaves what others added",
-          "[real]") {
+TEST_CASE("an apply removes what it no longer names and keeps what others added", "[real]") {
   AnyCluster any;
   any.client.apply(any.secret("s", data({{"ours", "1"}, {"former", "2"}})));
   Object changed = any.client.get(secrets, any.name_space, "s").value();
@@ -59,7 +58,7 @@ TEST_CASE("an apply takes over a field that somebody else has set", "[real]") {
         data({{"a", "ours"}})["data"]);
 }
 
-TEST_CASE("what an API server doesn't take, and how it says so", "[real]") {
+TEST_CASE("what an API server refuses, and how it says so", "[real]") {
   AnyCluster any;
   const auto apply = [&](const json& object) {
     return error_from([&] { any.client.apply(object); });
@@ -105,8 +104,7 @@ TEST_CASE("selectors choose what is listed", "[real]") {
   CHECK(listed("colour=red", "metadata.name=plain").empty());
 }
 
-TEST_CASE("an object that loses the labels of a watch is deleted to it, and may come back",
-          "[real]") {
+TEST_CASE("an object that loses a watch's labels is deleted for it, and may return", "[real]") {
   AnyCluster any;
   const std::string mark = any.name_space;
   any.client.apply(any.secret("s", labels({{"mark", mark}})));
@@ -128,7 +126,7 @@ TEST_CASE("an object that loses the labels of a watch is deleted to it, and may 
   CHECK(seen == std::vector<EventType>{EventType::deleted, EventType::added});
 }
 
-TEST_CASE("an object with a finalizer stays until it is taken away", "[real]") {
+TEST_CASE("an object with a finalizer stays until that is removed", "[real]") {
   AnyCluster any;
   any.client.apply(any.secret("s", {{"metadata", {{"finalizers", {"example.org/held"}}}}}));
   CHECK(any.client.remove(secrets, any.name_space, "s"));
@@ -139,7 +137,7 @@ TEST_CASE("an object with a finalizer stays until it is taken away", "[real]") {
   CHECK_FALSE(any.client.get(secrets, any.name_space, "s"));
 }
 
-TEST_CASE("nothing is made in a namespace that is on its way out", "[real]") {
+TEST_CASE("nothing can be created in a terminating namespace", "[real]") {
   AnyCluster any;
   any.client.apply(any.secret("s", {{"metadata", {{"finalizers", {"example.org/held"}}}}}));
   CHECK(any.client.remove(namespaces, "", any.name_space));
@@ -147,7 +145,7 @@ TEST_CASE("nothing is made in a namespace that is on its way out", "[real]") {
   check_refused(error_from([&] { any.client.apply(any.secret("late")); }), 403, "Forbidden", words);
   check_refused(error_from([&] { any.client.create(any.pod("late")); }), 403, "Forbidden", words);
   const auto gone = [&] { return !any.client.get(namespaces, "", any.name_space).has_value(); };
-  // What is there can still be changed, and has to be.
+  // Existing objects can still be changed, and have to be.
   CHECK(comes_true([&] {
     const auto left = any.client.get(secrets, any.name_space, "s");
     return left && left->at("metadata").contains("deletionTimestamp");
@@ -156,7 +154,7 @@ TEST_CASE("nothing is made in a namespace that is on its way out", "[real]") {
   CHECK(comes_true(gone, busy_controllers));
 }
 
-TEST_CASE("PodSecurity refuses what isn't restricted, and says all that is wrong", "[real]") {
+TEST_CASE("PodSecurity refuses what isn't restricted, and names everything wrong", "[real]") {
   AnyCluster any({{"pod-security.kubernetes.io/enforce", "restricted"},
                   {"pod-security.kubernetes.io/enforce-version", "latest"}});
   CHECK_NOTHROW(any.client.create(any.pod("meek")));
@@ -227,7 +225,7 @@ TEST_CASE("a limit range refuses what is too large", "[real]") {
       }),
       403, "Forbidden",
       "pods \"large\" is forbidden: maximum memory usage per Container is 64Mi, but limit is 1Gi");
-  // Who says nothing gets the largest that is allowed.
+  // A container that states no limit gets the largest one that is allowed.
   const Object plain = any.client.create(any.pod("plain"));
   CHECK(plain["spec"]["containers"][0]["resources"]["limits"]["memory"] == "64Mi");
 }

@@ -14,7 +14,7 @@ using berth::test::TempDir;
 
 namespace {
 
-// A server that says which Authorization it got, and refuses one of them.
+// A server that returns the Authorization that it got, and refuses one of them.
 struct Echo {
   std::string refused;
   ApiServer server{[this](const httplib::Request& request, httplib::Response& response) {
@@ -24,7 +24,7 @@ struct Echo {
   }};
 };
 
-// Replaces the text so that neither size nor times nor inode tell.
+// Replaces the text so that size, times and inode stay the same.
 void replace_unseen(const std::filesystem::path& file, const std::string& text) {
   struct stat before {};
   REQUIRE(::stat(file.c_str(), &before) == 0);
@@ -56,7 +56,7 @@ TEST_CASE("a token that would add a header is refused and not shown") {
   CHECK(echo.server.seen().empty());
 }
 
-TEST_CASE("a token file is read again when it changes, and kept while it is gone") {
+TEST_CASE("a token file is read again when it changes, and its text is kept while it is missing") {
   const TempDir dir;
   Echo echo;
   Kubeconfig config = echo.server.config();
@@ -75,7 +75,7 @@ TEST_CASE("a token file is read again when it changes, and kept while it is gone
   CHECK(client.raw("/") == "Bearer third");
 }
 
-TEST_CASE("a 401 makes a token file be read at once, though nothing about it has changed") {
+TEST_CASE("a 401 makes a token file be read at once, even if it seems unchanged") {
   const TempDir dir;
   Echo echo;
   Kubeconfig config = echo.server.config();
@@ -94,7 +94,7 @@ TEST_CASE("a 401 makes a token file be read at once, though nothing about it has
   CHECK(statuses == std::vector<int>{200, 200, 401, 200});
 }
 
-TEST_CASE("a second 401 in a row is the answer") {
+TEST_CASE("a second 401 in a row is returned") {
   Echo echo;
   echo.refused = "Bearer bad";
   Kubeconfig config = echo.server.config();
@@ -106,7 +106,7 @@ TEST_CASE("a second 401 in a row is the answer") {
   CHECK(echo.server.seen().size() == 2);
 }
 
-TEST_CASE("credentials that can't be read are a cluster that can't be reached") {
+TEST_CASE("unreadable credentials make the cluster unreachable") {
   const TempDir dir;
   Echo echo;
   Kubeconfig config = echo.server.config();

@@ -45,7 +45,7 @@ Program program(const std::filesystem::path& command) {
 
 }  // namespace
 
-TEST_CASE("an exec plugin gets its arguments and variables without a shell between") {
+TEST_CASE("an exec plugin gets its arguments and variables without a shell") {
   const TempDir dir;
   const auto command =
       dir.script("plugin",
@@ -81,19 +81,20 @@ TEST_CASE("an exec plugin's certificate and its time are read") {
   CHECK(got.expires == parse_iso8601("2030-01-02T03:04:05Z"));
 }
 
-TEST_CASE("what an exec plugin does wrong is said without what it printed") {
+TEST_CASE("errors of an exec plugin are reported without its output") {
   const TempDir dir;
   const auto [text, expected] = GENERATE(table<std::string, std::string>({
       {"echo hunter2; exit 3\n", "ended with exit code 3"},
       {"echo hunter2 >&2; kill -9 $$\n", "was ended by signal 9"},
-      {"echo hunter2\n", "printed no ExecCredential"},
-      {"echo '{\"token\":\"hunter2\"}'\n", "printed no ExecCredential"},
-      {credential(R"({"token":"hunter2"})", "client.authentication.k8s.io/v1alpha1"), "isn't of"},
+      {"echo hunter2\n", "didn't print an ExecCredential"},
+      {"echo '{\"token\":\"hunter2\"}'\n", "didn't print an ExecCredential"},
+      {credential(R"({"token":"hunter2"})", "client.authentication.k8s.io/v1alpha1"),
+       "of another version"},
       {credential("3"), "without a status"},
-      {credential(R"({"token":["hunter2"]})"), "status.token that is no string"},
+      {credential(R"({"token":["hunter2"]})"), "status.token that isn't a string"},
       {credential("{}"), "neither a token nor a client certificate"},
       {credential(R"({"clientCertificateData":"hunter2"})"), "only one of"},
-      {credential(R"({"token":"hunter2","expirationTimestamp":"soon"})"), "no time"},
+      {credential(R"({"token":"hunter2","expirationTimestamp":"soon"})"), "isn't a time"},
       {"head -c 2000000 /dev/zero\n", "wrote more than"},
   }));
   const auto command = dir.script("plugin", text);
@@ -103,7 +104,7 @@ TEST_CASE("what an exec plugin does wrong is said without what it printed") {
   CHECK_THAT(message, !Catch::Contains("hunter2"));
 }
 
-TEST_CASE("a missing exec plugin comes with the hint how to install it") {
+TEST_CASE("the message about a missing exec plugin contains the hint how to install it") {
   const TempDir dir;
   ExecPlugin missing = plugin(dir / "gone");
   missing.install_hint = "apt install gone";
@@ -120,7 +121,7 @@ TEST_CASE("a program that takes too long is killed with its children") {
   CHECK_THROWS_WITH(run_program(slow, {}), Catch::Contains("took longer than 1000 ms"));
   CHECK(std::chrono::steady_clock::now() - start < 20s);
   const int child = std::stoi(dir.read("child"));
-  CHECK(comes_true([&] {  // gone, or a zombie that its new parent hasn't noticed
+  CHECK(comes_true([&] {  // it is gone, or a zombie that its new parent hasn't noticed
     std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
     const std::string text{std::istreambuf_iterator<char>(stat), {}};
     return text.empty() || text.find(") Z ") != std::string::npos;
@@ -150,7 +151,7 @@ TEST_CASE("a stop ends a running program") {
   CHECK_THROWS_WITH(run_program(slow, stop.get_token()), "was stopped");
 }
 
-TEST_CASE("our files aren't open in a program that we run") {
+TEST_CASE("a program doesn't inherit berth's open files") {
   const TempDir dir;
   std::FILE* ours = std::fopen((dir / "ours").c_str(), "w");
   const auto command = dir.script("list", "ls -l /proc/$$/fd\n");
@@ -160,7 +161,7 @@ TEST_CASE("our files aren't open in a program that we run") {
 
 TEST_CASE("an exec plugin's token is kept until it expires and renewed after a 401") {
   const TempDir dir;
-  // Each run gives the next token: t1, t2, …; `life` says how long it holds.
+  // Each run prints the next token: t1, t2, …; `life` says how long it is valid.
   const auto command = dir.script(
       "plugin",
       "n=$(($(cat \"$0.runs\" 2>/dev/null || echo 0) + 1)); echo $n > \"$0.runs\"\n"
@@ -226,7 +227,7 @@ TEST_CASE("a plugin that fails makes the cluster unreachable") {
   CHECK(server.seen().empty());
 }
 
-TEST_CASE("callers who waited for a plugin that failed don't each run it again") {
+TEST_CASE("callers who waited for a failing plugin don't each run it again") {
   const TempDir dir;
   ApiServer server([](const auto&, auto&) {});
   Kubeconfig config = server.config();

@@ -41,7 +41,7 @@ std::string load_error(const TempDir& dir, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the current context is chosen, or the one that is asked for") {
+TEST_CASE("the current or the requested context is used") {
   const TempDir dir;
   const std::string text = config_text("    token: abc\n");
   const Kubeconfig here = load(dir, text);
@@ -112,32 +112,33 @@ TEST_CASE("each kind of credential is read, and paths are relative to the file")
   }
 }
 
-TEST_CASE("what is wrong with a kubeconfig is named by file and field, without its secrets") {
+TEST_CASE("an invalid kubeconfig is reported with file and field, without its secrets") {
   const TempDir dir;
   const std::string secret = "hunter2";
   const auto [text, expected] = GENERATE_COPY(table<std::string, std::string>({
       {"{", "config"},
-      {"- a\n", "is no kubeconfig"},
-      {"kind: Pod\n", "kind is not Config"},
+      {"- a\n", "isn't a kubeconfig"},
+      {"kind: Pod\n", "kind isn't Config"},
       {"kind: Config\n", "current-context is missing"},
-      {"current-context: a\ncontexts: 3\n", "contexts is no list"},
+      {"current-context: a\ncontexts: 3\n", "contexts isn't a list"},
       {"current-context: a\ncontexts: []\n", "contexts has no entry named \"a\""},
       {"current-context: a\ncontexts: [{name: a, context: {user: u}}]\n",
        "contexts[a].context.cluster is missing"},
       {"current-context: a\ncontexts: [{name: a, context: 7}]\n", "contexts[a].context"},
-      {config_text("    token: [hunter2]\n"), "users[u].user.token is no string"},
-      {config_text("    token: 12345\n"), "users[u].user.token is no string; write it in quotes"},
+      {config_text("    token: [hunter2]\n"), "users[u].user.token isn't a string"},
+      {config_text("    token: 12345\n"), "users[u].user.token isn't a string; write it in quotes"},
       {config_text("    tokenFile: gone\n"), "users[u].user.tokenFile names a file"},
       {config_text("    client-certificate-data: hunter2!\n"),
-       "users[u].user.client-certificate-data is not base64"},
+       "users[u].user.client-certificate-data isn't base64"},
       {config_text("    client-key-data: " + base64(secret) + "\n"),
-       "users[u].user.client-key-data holds no PEM PRIVATE KEY"},
+       "users[u].user.client-key-data contains no PEM PRIVATE KEY"},
       {config_text("    client-certificate-data: " + base64(pem_certificate) + "\n"),
        "users[u].user.client-key is missing"},
       {config_text("    client-key-data: " + base64(pem_key) + "\n"),
        "users[u].user.client-certificate is missing"},
       {config_text("    password: hunter2\n"), "users[u].user.username is missing"},
-      {config_text("    {username: 'a:b', password: hunter2}\n"), "users[u].user.username holds a"},
+      {config_text("    {username: 'a:b', password: hunter2}\n"),
+       "users[u].user.username contains a"},
       {config_text("    auth-provider: {name: gcp}\n"), "users[u].user.auth-provider"},
       {config_text("    as: admin\n"), "users[u].user.as is set"},
       {config_text("    exec: {command: x, apiVersion: client.authentication.k8s.io/v1alpha1}\n"),
@@ -170,15 +171,15 @@ TEST_CASE("what is wrong with a kubeconfig is named by file and field, without i
   CHECK_THAT(message, !Catch::Contains(base64(secret)));
 }
 
-TEST_CASE("a file that is gone, a folder or too large is refused by its name") {
+TEST_CASE("a missing file, a directory, or a file that is too large is refused by its name") {
   const TempDir dir;
   CHECK_THROWS_WITH(load_kubeconfig(dir / "gone"), Catch::Contains("gone: No such file"));
-  CHECK_THROWS_WITH(load_kubeconfig(dir / ""), Catch::Contains("is no regular file"));
+  CHECK_THROWS_WITH(load_kubeconfig(dir / ""), Catch::Contains("isn't a regular file"));
   const auto large = dir.write("large", std::string((4 << 20) + 1, '#'));
   CHECK_THROWS_WITH(load_kubeconfig(large), Catch::Contains("is larger than"));
 }
 
-TEST_CASE("credentials go out in the clear to loopback only") {
+TEST_CASE("credentials are sent unencrypted to loopback only") {
   const TempDir dir;
   const auto [server, expected] = GENERATE(table<std::string, std::string>({
       {"http://127.0.0.1:8080", "loaded"},
@@ -191,10 +192,10 @@ TEST_CASE("credentials go out in the clear to loopback only") {
       {"http://127.0.0.1.example.com", "server is http:// to another machine"},
       {"http://0.0.0.0", "server is http:// to another machine"},
       {"ftp://127.0.0.1", "server is neither"},
-      {"10.0.0.1:6443", "server is no URL"},
-      {"https://", "server is no URL"},
-      {"https://me:pass@host", "server holds a user"},
-      {"https://host/?a=b", "server holds a query"},
+      {"10.0.0.1:6443", "server isn't a URL"},
+      {"https://", "server isn't a URL"},
+      {"https://me:pass@host", "server contains a user"},
+      {"https://host/?a=b", "server contains a query"},
   }));
   INFO(server);
   const std::string text =
@@ -226,7 +227,8 @@ TEST_CASE("in a cluster, the service account is used") {
   const TempDir dir;
   const Variable host("KUBERNETES_SERVICE_HOST", "fd00::1");
   const Variable port("KUBERNETES_SERVICE_PORT", "443");
-  CHECK_THROWS_WITH(in_cluster_config(dir / "x"), Catch::Contains("no service account to use"));
+  CHECK_THROWS_WITH(in_cluster_config(dir / "x"),
+                    Catch::Contains("the service account can't be used"));
   dir.write("x/token", "t");
   dir.write("x/ca.crt", pem_certificate);
   const Kubeconfig config = in_cluster_config(dir / "x");
@@ -237,7 +239,7 @@ TEST_CASE("in a cluster, the service account is used") {
   dir.write("x/namespace", "berth-system\n");
   CHECK(in_cluster_namespace(dir / "x") == "berth-system");
   const Variable bad("KUBERNETES_SERVICE_PORT", "port");
-  CHECK_THROWS_WITH(in_cluster_config(dir / "x"), Catch::Contains("are no host and port"));
+  CHECK_THROWS_WITH(in_cluster_config(dir / "x"), Catch::Contains("aren't a host and a port"));
   const Variable none("KUBERNETES_SERVICE_HOST", "");
   CHECK_THROWS_WITH(in_cluster_config(dir / "x"), Catch::Contains("not in a cluster"));
 }

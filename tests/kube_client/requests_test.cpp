@@ -35,7 +35,7 @@ json secret_list(int first, int count, const std::string& next) {
 
 }  // namespace
 
-TEST_CASE("each verb asks for what the API server's documentation says") {
+TEST_CASE("each verb sends the request that the API server's documentation describes") {
   ApiServer server([](const httplib::Request& request, httplib::Response& response) {
     if (request.method == "GET") return answer_json(response, {{"kind", "Found"}});
     answer_json(response, request.body.empty() ? json::object() : json::parse(request.body));
@@ -80,7 +80,7 @@ TEST_CASE("each verb asks for what the API server's documentation says") {
         "/api/v1/namespaces/shop/pods/web-1/log?tailLines=50&limitBytes=4194304&previous=true");
 }
 
-TEST_CASE("a request without a name or a namespace never leaves, since it would mean all of them") {
+TEST_CASE("a request without a name or a namespace isn't sent, since it would mean all of them") {
   ApiServer server([](const auto&, httplib::Response& response) { answer_json(response, {}); });
   Client client(server.config());
   for (const std::string name : {"", ".", "..", "a/b", "a%2fb"}) {
@@ -120,7 +120,7 @@ TEST_CASE("a refusal says what the Status object says") {
   CHECK_THAT(foreign.what(), Catch::Contains("HTTP 502 <h1>bad gateway</h1>"));
 }
 
-TEST_CASE("what isn't there is told from a kind that isn't there") {
+TEST_CASE("a missing object is told apart from a missing kind") {
   ApiServer server([](const httplib::Request& request, httplib::Response& response) {
     if (request.path.find("cert-manager") == std::string::npos)
       return refuse(response, 404, "NotFound");
@@ -135,7 +135,7 @@ TEST_CASE("what isn't there is told from a kind that isn't there") {
   CHECK(error_from([&] { client.logs("shop", "x", 1, false); }).status == 404);
 }
 
-TEST_CASE("a deletion that is refused with 409 depends on what is there") {
+TEST_CASE("the result of a deletion that is refused with 409 depends on what exists") {
   json there;
   ApiServer server([&](const httplib::Request& request, httplib::Response& response) {
     if (request.method == "DELETE") return refuse(response, 409, "Conflict", "Precondition failed");
@@ -179,7 +179,7 @@ TEST_CASE("a list is read in pages, and its items know what they are") {
   CHECK(names.items == std::vector<Object>{"s0", "s1", "s2"});
 }
 
-TEST_CASE("a list whose token is too old begins again, once") {
+TEST_CASE("a list whose token is too old starts over, once") {
   std::atomic<int> expirations = 1;
   ApiServer server([&](const httplib::Request& request, httplib::Response& response) {
     const bool first = !request.has_param("continue");
@@ -292,7 +292,7 @@ TEST_CASE("a server that says when to come back is asked again then") {
   }
 }
 
-TEST_CASE("a client that goes away ends what waits, and what never gets an answer") {
+TEST_CASE("destroying a client ends waiting requests and those without an answer") {
   std::atomic<bool> over = false;
   ApiServer server([&](const httplib::Request& request, httplib::Response& response) {
     refuse(response, 429, "TooManyRequests");
@@ -315,7 +315,7 @@ TEST_CASE("a client that goes away ends what waits, and what never gets an answe
   CHECK(status == 0);
 }
 
-TEST_CASE("a server that isn't there, or doesn't answer, is unreachable") {
+TEST_CASE("a server that doesn't exist or doesn't answer is unreachable") {
   std::vector<int> observed;
   ClientOptions options;
   options.request_timeout = 1s;
@@ -349,7 +349,7 @@ TEST_CASE("connections are kept, and opened again when the server has closed the
 TEST_CASE("several threads call at once") {
   std::atomic<int> inside = 0;
   ApiServer server([&](const httplib::Request& request, httplib::Response& response) {
-    ++inside;  // none gets its answer before four are in here together
+    ++inside;  // none is answered before four are here at the same time
     comes_true([&] { return inside.load() >= 4; });
     response.set_content(request.path, "text/plain");
   });

@@ -74,7 +74,7 @@ TEST_CASE("tls-server-name is the name that the certificate must have") {
   CHECK(Client(world.config).raw("/") == world.greeting());
 }
 
-TEST_CASE("a client certificate is shown") {
+TEST_CASE("a client certificate is presented") {
   TlsWorld world(Clients::with_certificate);
   const Identity me = world.ca.sign("me", "");
   SECTION("none") {

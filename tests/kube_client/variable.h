@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-// A variable of the environment, as it was again afterwards.
+// Sets an environment variable, and restores its old value when this object is destroyed.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

@@ -71,7 +71,7 @@ const Events stream_events = {{EventType::added, "a"},
                               {EventType::bookmark, "99"},
                               {EventType::deleted, "c"}};
 
-// `text` in pieces whose lengths are `lengths`, again and again.
+// Cuts `text` into pieces of these lengths, which are repeated.
 std::vector<std::string> cut(const std::string& text, const std::vector<size_t>& lengths) {
   std::vector<std::string> pieces;
   for (size_t at = 0, i = 0; at < text.size(); ++i) {
@@ -84,7 +84,7 @@ std::vector<std::string> cut(const std::string& text, const std::vector<size_t>&
 
 }  // namespace
 
-TEST_CASE("lines come out whole wherever the stream is cut") {
+TEST_CASE("lines are complete wherever the stream is cut") {
   CHECK(rc::check([] {
     const auto lines = *rc::gen::container<std::vector<std::string>>(
         rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange('a', 'z'))));
@@ -113,7 +113,9 @@ TEST_CASE("a line over the limit is refused, whole or in pieces") {
   CHECK_THROWS_AS(reader.feed("cde\n", ignore), LineTooLong);
 }
 
-TEST_CASE("a watch's events come in order, wherever the stream is cut, and its end is its end") {
+TEST_CASE(
+    "a watch's events arrive in order, wherever the stream is cut, and it ends when the stream "
+    "does") {
   const auto lengths = GENERATE(std::vector<size_t>{}, std::vector<size_t>{1},
                                 std::vector<size_t>{7, 1, 30}, std::vector<size_t>{64});
   const ApiServer server(sends(cut(stream_text, lengths), Then::end));
@@ -125,14 +127,14 @@ TEST_CASE("a watch's events come in order, wherever the stream is cut, and its e
         "resourceVersion=17");
 }
 
-TEST_CASE("a connection that breaks is told from a stream that ends") {
+TEST_CASE("a broken connection is told apart from the end of a stream") {
   const ApiServer server(sends({stream_text}, Then::cut));
   const Watched result = watch(server);
   CHECK(result.events == stream_events);
   CHECK(result.error.status == 0);
 }
 
-TEST_CASE("a history that is gone is told, in the answer or in the stream") {
+TEST_CASE("a lost history is reported, in the answer or in the stream") {
   SECTION("in the answer") {
     const ApiServer server([](const httplib::Request&, httplib::Response& response) {
       refuse(response, 410, "Expired", "too old resource version");
@@ -160,7 +162,7 @@ TEST_CASE("a history that is gone is told, in the answer or in the stream") {
   }
 }
 
-TEST_CASE("what is no event ends a watch") {
+TEST_CASE("what isn't an event ends a watch") {
   const std::string text = GENERATE("hunter2\n", "{}\n", "3\n", "{\"type\":\"ADDED\"}\n",
                                     "{\"type\":\"NEW\",\"object\":{}}\n", "{\"type\":\"ADD");
   const ApiServer server(sends({text}, Then::end));
@@ -188,7 +190,7 @@ TEST_CASE("a watch that is silent for too long is dead") {
     CHECK(std::chrono::steady_clock::now() - start >= 1s);
     CHECK(result.events.size() == 1);
     CHECK(result.error.unreachable());
-    CHECK_THAT(result.error.what(), Catch::Contains("nothing came for"));
+    CHECK_THAT(result.error.what(), Catch::Contains("nothing was received for"));
   }
   SECTION("not while something comes") {
     const auto start = std::chrono::steady_clock::now();
@@ -206,7 +208,7 @@ TEST_CASE("a watch that is silent for too long is dead") {
   }
 }
 
-TEST_CASE("a watch stops within a second, though nothing comes") {
+TEST_CASE("a watch stops within a second, even if nothing arrives") {
   const ApiServer server(sends({event_line("ADDED", pod("a"))}, Then::hold));
   Client client(server.config());
   std::stop_source stop;
@@ -214,7 +216,7 @@ TEST_CASE("a watch stops within a second, though nothing comes") {
   std::chrono::steady_clock::time_point requested;
   std::jthread stopper([&] {
     comes_true([&] { return events.load() == 1; });
-    std::this_thread::sleep_for(20ms);  // so that the watch is back in its wait
+    std::this_thread::sleep_for(20ms);  // lets the watch return to its wait
     requested = std::chrono::steady_clock::now();
     stop.request_stop();
   });
@@ -228,7 +230,7 @@ TEST_CASE("a watch stops within a second, though nothing comes") {
       pods, {}, "1", [](EventType, const Object&) {}, stop.get_token()));
 }
 
-TEST_CASE("no event comes after a stop, though it was already received") {
+TEST_CASE("no event is passed on after a stop, even if it was received") {
   const ApiServer server(sends({stream_text}, Then::end));
   Client client(server.config());
   std::stop_source stop;
@@ -241,7 +243,7 @@ TEST_CASE("no event comes after a stop, though it was already received") {
   CHECK(events == 1);
 }
 
-TEST_CASE("what a watch's callback throws comes out, and the client can be used further") {
+TEST_CASE("an exception from a watch's callback is passed on, and the client can be used further") {
   const ApiServer server(sends({stream_text}, Then::hold));
   Client client(server.config());
   struct Odd {};
@@ -250,7 +252,8 @@ TEST_CASE("what a watch's callback throws comes out, and the client can be used 
                     Odd);
 }
 
-TEST_CASE("a watch's callback may use the client, and a watch is told of when it is answered") {
+TEST_CASE(
+    "a watch's callback may use the client, and the observer is told when the watch is answered") {
   std::vector<std::string> observed;
   ClientOptions options;
   options.observer = [&](std::string_view verb, std::string_view plural, int status,
@@ -269,7 +272,7 @@ TEST_CASE("a watch's callback may use the client, and a watch is told of when it
   CHECK(observed == std::vector<std::string>{"watch pods 200", "get pods 200"});
 }
 
-TEST_CASE("a client that goes away ends its watches") {
+TEST_CASE("destroying a client ends its watches") {
   const ApiServer server(sends({event_line("ADDED", pod("a"))}, Then::hold));
   auto client = std::make_unique<Client>(server.config());
   std::atomic<int> events = 0;

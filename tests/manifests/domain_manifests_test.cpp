@@ -21,8 +21,8 @@ deployments::Wish shop() {
   wish.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
   wish.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
   wish.deployment.name = "shop";
-  wish.deployment.image = "ghcr.io/acme/shop:1";
-  wish.deployment.port = 3000;
+  wish.deployment.container.image = "ghcr.io/acme/shop:1";
+  wish.deployment.container.port = 3000;
   wish.deployment.memory_limit_mb = 512;
   wish.deployment.cpu_limit_millicores = 500;
   return wish;
@@ -49,17 +49,18 @@ TEST_CASE(
   CHECK(certificate["metadata"]["labels"]["app.kubernetes.io/component"] == "domain");
 }
 
-TEST_CASE("two domains of a deployment share no object, and none is the deployment's own") {
+TEST_CASE("two domains of a deployment share no object with each other or with the deployment") {
   const auto& row = shop().deployment;
   const std::string one = manifests::domain_object_name(row.id, "www.shop.example");
   const std::string other = manifests::domain_object_name(row.id, "shop.example");
   CHECK(one != other);
   CHECK(one != manifests::object_name(row.id));
-  CHECK(one.size() <= 63);  // of cert-manager's labels, which hold it (RFC 1123)
+  CHECK(one.size() <= 63);  // the limit of cert-manager's labels, which contain it (RFC 1123)
   CHECK(manifests::domain_secret_name(row.id, "www.shop.example") == one + "-tls");
 }
 
-TEST_CASE("a sub-domain has a certificate of its own only without a wildcard, and with an issuer") {
+TEST_CASE(
+    "a sub-domain has its own certificate only if there is an issuer and no wildcard certificate") {
   const auto kinds = [](const manifests::Settings& settings) {
     std::vector<std::string> all;
     for (const Object& object : manifests::of_deployment(shop(), settings))

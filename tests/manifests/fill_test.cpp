@@ -9,7 +9,7 @@
 using berth::manifests::fill_in;
 using nlohmann::json;
 
-TEST_CASE("a placeholder alone takes the value with its type") {
+TEST_CASE("a placeholder on its own becomes the value with its type") {
   const json tree = berth::parse_yaml("{port: $(port), names: $(names), on: $(on)}", "test");
   const json filled = fill_in(tree, {{"port", 80}, {"names", {"a", "b"}}, {"on", false}}, "test");
   CHECK(filled == json({{"port", 80}, {"names", {"a", "b"}}, {"on", false}}));
@@ -30,7 +30,7 @@ TEST_CASE("a null of the template itself stays") {
   CHECK(fill_in({{"emptyDir", nullptr}}, {}, "test") == json({{"emptyDir", nullptr}}));
 }
 
-TEST_CASE("templates and values have to agree") {
+TEST_CASE("templates and values must agree") {
   CHECK_THROWS_WITH(fill_in({{"a", "$(a)"}}, {}, "some.yaml"),
                     "some.yaml asks for $(a), which has no value");
   CHECK_THROWS_WITH(fill_in(json::object(), {{"a", 1}}, "some.yaml"),

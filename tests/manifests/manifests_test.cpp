@@ -23,13 +23,13 @@ deployments::Wish wish_of(Status status = Status::pending) {
   wish.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
   wish.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
   wish.deployment.name = "shop";
-  wish.deployment.image = "ghcr.io/acme/shop:1";
-  wish.deployment.port = 3000;
+  wish.deployment.container.image = "ghcr.io/acme/shop:1";
+  wish.deployment.container.port = 3000;
   wish.deployment.memory_limit_mb = 512;
   wish.deployment.cpu_limit_millicores = 500;
   wish.deployment.rollout = 4;
   wish.deployment.status = status;
-  wish.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
+  wish.secrets.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
   return wish;
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("a deployment becomes a secret, a service, a deployment and an ingress
   CHECK(kinds == std::vector<std::string>{"Secret", "Service", "Deployment", "Ingress"});
 }
 
-TEST_CASE("every object and the pods carry our labels, and a hash of their own") {
+TEST_CASE("every object and the pods carry berth's labels and a hash") {
   auto objects = manifests::of_deployment(wish_of(), settings);
   const auto shared =
       manifests::of_namespace(wish_of().deployment.app_id, {1, 512, 500, 512, 500}, settings);
@@ -78,6 +78,23 @@ TEST_CASE("every object and the pods carry our labels, and a hash of their own")
     if (object.contains("kind"))
       CHECK(object["metadata"]["annotations"]["berth/hash"] == manifests::hash_of(object));
   }
+}
+
+TEST_CASE("an operator's labels are on what they look at, and replace no pod") {
+  const auto before = manifests::of_deployment(wish_of(), settings);
+  auto wish = wish_of();
+  wish.deployment.labels = {{"stage", "test"}, {"app", "mine"}};
+  const auto objects = manifests::of_deployment(wish, settings);
+  for (const char* kind : {"Deployment", "Service", "Ingress"}) {
+    const json labels = find(objects, kind)->at("metadata").at("labels");
+    CHECK(labels["label.berth/stage"] == "test");
+    CHECK(labels["label.berth/app"] == "mine");
+    CHECK(labels["berth/app"] == wish.deployment.app_id);
+  }
+  CHECK(*find(objects, "Secret") == *find(before, "Secret"));
+  CHECK(get(*find(objects, "Deployment"), "/spec") == get(*find(before, "Deployment"), "/spec"));
+  CHECK(manifests::hash_of(*find(objects, "Deployment")) !=
+        manifests::hash_of(*find(before, "Deployment")));
 }
 
 TEST_CASE("the container is confined") {
@@ -101,12 +118,12 @@ TEST_CASE("the container is confined") {
   CHECK(pod["volumes"][0]["emptyDir"].contains("sizeLimit"));
 }
 
-TEST_CASE("the container is ready when its port takes connections, or its health path answers") {
+TEST_CASE("the container is ready when its port accepts connections, or its health path answers") {
   auto wish = wish_of();
   const std::string probe = "/spec/template/spec/containers/0/readinessProbe";
   auto objects = manifests::of_deployment(wish, settings);
   CHECK(text(*find(objects, "Deployment"), probe + "/tcpSocket/port") == "http");
-  wish.deployment.health_path = "/healthz?full=1";
+  wish.deployment.container.health_path = "/healthz?full=1";
   objects = manifests::of_deployment(wish, settings);
   CHECK(text(*find(objects, "Deployment"), probe + "/httpGet/path") == "/healthz?full=1");
   CHECK(!get(*find(objects, "Deployment"), probe).contains("tcpSocket"));
@@ -127,12 +144,11 @@ TEST_CASE("variables are in the secret, byte for byte, and nowhere else") {
   CHECK(parse_base64(data["QUOTE"].get<std::string>()) == "a: \"b\"\n- $(name)");
   for (const Object& object : objects) CHECK(object.dump().find("blue") == std::string::npos);
   auto bare = wish_of();
-  bare.env.clear();
+  bare.secrets.env.clear();
   CHECK(!find(manifests::of_deployment(bare, settings), "Secret")->contains("data"));
 }
 
-TEST_CASE(
-    "pods are replaced by another rollout, other variables or another image, and by nothing else") {
+TEST_CASE("a new rollout, new variables or a new image replace pods, and nothing else does") {
   const auto of_template = [](const deployments::Wish& wish) {
     const auto objects = manifests::of_deployment(wish, settings);
     return text(*find(objects, "Deployment"),
@@ -147,18 +163,18 @@ TEST_CASE(
   wish.deployment.rollout = 5;
   CHECK(of_template(wish) != before);
   wish = wish_of();
-  wish.env["COLOR"] = "red";
+  wish.secrets.env["COLOR"] = "red";
   CHECK(of_template(wish) != before);
   wish = wish_of();
-  wish.deployment.image = "ghcr.io/acme/shop:2";
+  wish.deployment.container.image = "ghcr.io/acme/shop:2";
   CHECK(of_template(wish) != before);
 }
 
 TEST_CASE("registry credentials become a pull secret for the image's host") {
   auto wish = wish_of();
-  wish.registry_credentials = {"robot", "s3cret"};
+  wish.secrets.registry_credentials = {"robot", "s3cret"};
   const auto host_of = [&](const std::string& image) {
-    wish.deployment.image = image;
+    wish.deployment.container.image = image;
     const auto objects = manifests::of_deployment(wish, settings);
     const Object& secret = *find(objects, "Secret", "-registry");
     CHECK(secret["type"] == "kubernetes.io/dockerconfigjson");
@@ -187,7 +203,7 @@ TEST_CASE("the host name waits while another deployment holds it") {
   CHECK(find(manifests::of_deployment(wish, settings), "Ingress") == nullptr);
 }
 
-TEST_CASE("the ingress speaks TLS where there is a wildcard certificate") {
+TEST_CASE("the ingress uses TLS if there is a wildcard certificate") {
   auto with = settings;
   const auto tls = [&] {
     return find(manifests::of_deployment(wish_of(), with), "Ingress")
@@ -201,7 +217,7 @@ TEST_CASE("the ingress speaks TLS where there is a wildcard certificate") {
   CHECK(tls() == json::array({{{"hosts", {"shop.apps.example"}}}}));
 }
 
-TEST_CASE("the namespace holds five pods of each of the app's deployments") {
+TEST_CASE("the namespace has room for five pods of each of the app's deployments") {
   const deployments::AppSize size = {.deployments = 2,
                                      .memory_mb = 1536,
                                      .cpu_millicores = 1500,
@@ -240,9 +256,9 @@ TEST_CASE("the quota has room for the requests of all pods, however they are rou
         requested + 257);
 }
 
-TEST_CASE("names fit into what Kubernetes takes") {
+TEST_CASE("names have lengths that Kubernetes accepts") {
   const std::string uuid = "0190aaaa-0000-7000-8000-000000000001";
-  // A pod's name adds two hashes and two hyphens: at most 17 characters of 63 (RFC 1123).
+  // A pod's name has two more hashes and hyphens: at most 17 of 63 characters (RFC 1123).
   CHECK(manifests::object_name(uuid).size() + 17 <= 63);
   CHECK(manifests::namespace_of(uuid).size() <= 63);
   CHECK(manifests::selector(settings) ==

@@ -31,9 +31,9 @@ SHARED = ("user", "other", "app", "owner_api", "player_api", "deployment", "item
 CROWDS = (8, 64)
 HEALTH_ASKED = 30
 MAX_ANSWER_BYTES = 64 * 1024  # of a refusal: it doesn't repeat what was sent
-STALE = {401, 403, 404, 409}  # the request before may have used up what the driver made
+STALE = {401, 403, 404, 409}  # the request before may have used up what the driver created
 REFUSED_TOKENS = (b"invalid_token", b"token_expired", b"token_revoked", b"wrong_token_type")
-NEVER_RIGHT = {"backup"}  # a right body costs a copy of the whole database, whatever its size
+NEVER_RIGHT = {"backup"}  # a valid body costs a copy of the whole database, whatever its size
 TIME_OUT = 120  # seconds
 
 
@@ -73,12 +73,12 @@ class Process:
     def cpu_ms(self):
         return time.clock_gettime_ns(self.clock) / 1e6
 
-    def memory_mb(self, name):  # VmRSS, VmHWM
+    def memory_mb(self, name):  # VmRSS and VmHWM
         with open(f"/proc/{self.pid}/status", encoding="ascii") as status:
             kilobytes = next(line.split()[1] for line in status if line.startswith(name + ":"))
         return int(kilobytes) / 1024
 
-    def forget_peak(self):  # VmHWM begins again at VmRSS: proc(5), clear_refs
+    def forget_peak(self):  # resets VmHWM to VmRSS: proc(5), clear_refs
         with open(f"/proc/{self.pid}/clear_refs", "w", encoding="ascii") as file:
             file.write("5")
 
@@ -183,7 +183,7 @@ class Attack:
         method, template = where.split(" ", 1)
         name = operation["operationId"]
         run = self.drivers[name][0]
-        self.scene = self.new_scene()  # the operation before may have used up points, or a limit
+        self.scene = self.new_scene()  # the operation before may have used up points or a limit
         content = operation["requestBody"]["content"]
         schema = bodies.inlined(content["application/json"]["schema"], self.document)
         captured = capture(self.scene, run, method, template)
@@ -285,7 +285,7 @@ class Attack:
         for where, operation in chosen:
             try:
                 self.operation(where, operation, hashing)
-            except Exception as failure:  # the next one may still be measured
+            except Exception as failure:  # the next operation can still be measured
                 self.failures.append(f"{where}: {type(failure).__name__}: {failure}")
         if not self.arguments.only:
             self.heads()

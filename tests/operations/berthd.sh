@@ -1,5 +1,4 @@
-# start_berthd PROGRAM: a berthd of its own, on free ports, that ends with the script. Sets base,
-# secret and metrics.
+# start_berthd PROGRAM: starts a berthd on free ports that ends with the script. Sets base, secret and metrics.
 start_berthd() {
   data=$(mktemp -d)
   "$1" --data-dir "$data" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --rate-limits off \

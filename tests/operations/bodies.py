@@ -8,14 +8,14 @@ import urllib.parse
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-ROOM = 4096  # bytes of a body for what stands around a field
-MANY_VALUES = 9_000  # what a body may have, next to that of the valid one
+ROOM = 4096  # bytes of a body for what surrounds a field
+MANY_VALUES = 9_000  # values in a body in addition to those of the valid one
 HEAD_BYTES = 60_000
 QUERY_BYTES = 7_000
-GAP = "@gap@"  # stands where the expensive value goes
+GAP = "@gap@"  # marks the place of the expensive value
 
-# Letters that make different code slow: escapes, look-alikes, characters of several bytes, what
-# patterns and grammars repeat.
+# Characters that make different code slow: escapes, look-alikes, characters of several bytes, and what patterns and
+# grammars repeat.
 LETTERS = {
     "letters": "a",
     "digits": "7",
@@ -32,7 +32,7 @@ LETTERS = {
     "right to left": "\u05d0",
 }
 
-PARSED = ("letters", "escapes", "unicode escapes", "emoji")  # what differs for a parser
+PARSED = ("letters", "escapes", "unicode escapes", "emoji")  # the ones that matter to a parser
 
 
 def inlined(schema, document):

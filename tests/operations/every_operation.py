@@ -65,7 +65,7 @@ def main():
             continue
         try:
             wrong = check_answer(run(scene), status, operation, document)
-        except Exception as failure:  # the next one may still do
+        except Exception as failure:  # the next operation can still be called
             wrong = [f"{type(failure).__name__}: {failure}"]
         failures += [f"{where} ({name}): {each}" for each in wrong]
     for name in known:

@@ -39,7 +39,7 @@ class Answer:
         return json.loads(self.data)
 
     @property
-    def id(self):  # of what it is about, wrapped or not
+    def id(self):  # the id of the object, wrapped or not
         body = self.body
         if "id" in body:
             return body["id"]
@@ -56,7 +56,7 @@ class Answer:
 
 class Opener(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_):
-        return None  # an answer like any other
+        return None  # an ordinary answer
 
 
 class Client:
@@ -185,7 +185,7 @@ class Scene:
         return User(self, self.new_name("user"), verified)
 
     @property
-    def user(self):  # with points
+    def user(self):  # a user with points
         return self.once("user", lambda: self.rich(self.new_user()))
 
     @property
@@ -229,7 +229,7 @@ class Scene:
         return Client(self.base, token["access_token"])
 
     @property
-    def playing(self):  # the same by his session token
+    def playing(self):  # the same user, by their session token
         token = self.once("player", lambda: self.new_tokens(self.user, PLAYER_SCOPES))
         return Client(self.base, token["session_token"])
 

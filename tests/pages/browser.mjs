@@ -77,7 +77,7 @@ test('register, verify by the mailed link, consent, and back to the app with a c
   await page.getByRole('link', { name: 'Create one' }).click();
   await fill(page, { 'Email address': ada.email, Username: ada.username, Password: 'password' });
   await press(page, 'Create the account');
-  assert.match(await page.getByRole('alert').innerText(), /guessed first/);
+  assert.match(await page.getByRole('alert').innerText(), /easy to guess/);
   await look(page, 'register');
   await fill(page, { Password: ada.password, 'Referral code (if a friend gave you one)': 'nosuchcode' });
   await press(page, 'Create the account');
@@ -107,7 +107,7 @@ test('register, verify by the mailed link, consent, and back to the app with a c
   const text = await page.locator('main').innerText();
   assert.ok(text.includes('Space <b>Cargo</b> & Co.'), 'the name is text');
   assert.ok(text.includes('see how many points you have'));
-  assert.equal(await page.getByLabel('Let it act as you').isChecked(), true);
+  assert.equal(await page.getByLabel('Let the app act as you').isChecked(), true);
   await press(page, 'Allow');
   await page.waitForURL(`${app.redirectUri}**`);
   const { parameters, headers } = app.came.pop();
@@ -165,7 +165,7 @@ test('what the app asks wrongly goes to the app, unless it isn’t known to be t
     { redirect_uri: `${app.redirectUri}/more` }, { redirect_uri: '' }]) {
     const answer = await page.goto(app.authorization(platform.base, operator.app.client_id, changes));
     assert.equal(answer.status(), 400);
-    assert.equal(await heading(page), 'This app’s request is broken');
+    assert.equal(await heading(page), 'This app’s request isn’t valid');
   }
   await look(page, 'broken-request');
   assert.equal(app.came.length, 0);
@@ -233,12 +233,12 @@ test('TOTP is enrolled, asked for, and replaced by a recovery code', async () =>
   assert.equal(await heading(page), 'The second factor is off');
 });
 
-test('a forgotten password is replaced by mail, and other sessions end', async () => {
+test('a forgotten password is reset by mail, and other sessions end', async () => {
   const elsewhere = await visitor();
   await logIn(elsewhere);
   const page = await visitor();
   await page.goto(`${platform.base}/login`);
-  await page.getByRole('link', { name: 'Forgotten your password?' }).click();
+  await page.getByRole('link', { name: 'Forgot your password?' }).click();
   await fill(page, { 'Email address': ada.email });
   await look(page, 'forgot-password');
   await press(page, 'Send the mail');
@@ -248,7 +248,7 @@ test('a forgotten password is replaced by mail, and other sessions end', async (
   ada.password = 'another five random words';
   await fill(page, { 'New password': ada.password });
   await press(page, 'Change the password');
-  assert.equal(await heading(page), 'The password is changed');
+  assert.equal(await heading(page), 'Your password was changed');
   await page.goto(link);
   await fill(page, { 'New password': ada.password });
   await press(page, 'Change the password');
@@ -265,7 +265,7 @@ test('a user keeps an app to reading, and lets it act again', async () => {
   const page = await visitor();
   await logIn(page);
   const ask = () => page.goto(app.authorization(platform.base, operator.app.client_id));
-  const box = page.getByLabel('Let it act as you');
+  const box = page.getByLabel('Let the app act as you');
   await ask();
   await box.uncheck();
   await press(page, 'Allow');
@@ -276,7 +276,7 @@ test('a user keeps an app to reading, and lets it act again', async () => {
   await page.goto(`${platform.base}/connected-apps`);
   await look(page, 'connected-apps-reading');
   await press(page, 'Let it act as me: Space');
-  assert.equal(await page.getByRole('status').innerText(), 'The app may act as you.');
+  assert.equal(await page.getByRole('status').innerText(), 'The app may act as you now.');
   await press(page, 'Don’t let it act as me: Space');
   assert.match(await page.getByRole('status').innerText(), /can’t act as you any more/);
 });
@@ -305,7 +305,7 @@ test('an admin decides about scope requests; nobody else sees them', async () =>
   await look(page, 'scope-requests');
   assert.match(await page.locator('main').innerText(), /By olga/);
   await press(page, 'Approve the request of');
-  assert.ok((await page.locator('main').innerText()).includes('No request waits'));
+  assert.ok((await page.locator('main').innerText()).includes('No requests are waiting'));
   await page.goto(app.authorization(platform.base, operator.app.client_id, { scope: 'points:spend' }));
   assert.ok((await page.locator('main').innerText()).includes('spend your points'));
   await press(page, 'Allow');
@@ -317,11 +317,11 @@ test('what an app may spend in a day is limited by its user', async () => {
   const page = await visitor();
   await logIn(page);
   await page.goto(`${platform.base}/connected-apps`);
-  const limit = page.getByLabel('Points that it may spend in a day');
+  const limit = page.getByLabel('Points that the app may spend in a day');
   assert.equal(await limit.inputValue(), '');
   await limit.fill('250');
   await press(page, 'Set the limit of Space');
-  assert.equal(await page.getByRole('status').innerText(), 'The limit is set.');
+  assert.equal(await page.getByRole('status').innerText(), 'The limit was set.');
   assert.equal(await limit.inputValue(), '250');
   await look(page, 'connected-apps-limit');
   await limit.evaluate((field) => field.removeAttribute('pattern')); // as another client would send it
@@ -331,7 +331,7 @@ test('what an app may spend in a day is limited by its user', async () => {
   assert.equal(await limit.inputValue(), '250');
   await limit.fill('');
   await press(page, 'Set the limit of Space');
-  assert.equal(await page.getByRole('status').innerText(), 'There is no limit any more.');
+  assert.equal(await page.getByRole('status').innerText(), 'There is no limit now.');
 });
 
 test('everything works without scripts, and with the keyboard alone', async () => {
@@ -437,7 +437,7 @@ test('the second factor asks for the password again where the login is a while a
   };
   await fill(page, { Code: await code() });
   await press(page, 'Turn the second factor on');
-  assert.match(await page.getByRole('alert').innerText(), /your password is needed again/);
+  assert.match(await page.getByRole('alert').innerText(), /the password is required again/);
   await look(page, 'totp-setup-password');
   await fill(page, { Code: await code(), Password: 'not the password' });
   await press(page, 'Turn the second factor on');
@@ -449,6 +449,6 @@ test('the second factor asks for the password again where the login is a while a
   await page.goto(`${platform.base}/account/totp`);
   await look(page, 'totp-password');
   await fill(page, { 'Password, for new recovery codes': late.password });
-  await press(page, 'Make new recovery codes');
+  await press(page, 'Create new recovery codes');
   assert.equal(await heading(page), 'Your recovery codes');
 });

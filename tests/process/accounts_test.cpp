@@ -1,4 +1,4 @@
-// Attacks on accounts, against berthd itself.
+// Attacks on accounts, against the real berthd.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <random>
@@ -11,7 +11,7 @@ using namespace berth::process;
 
 namespace {
 
-// The time that berthd's clock shows: the code of a moment ago is accepted, too.
+// Returns the code for the time of berthd's clock. The code of the step before is accepted, too.
 std::string code_now(const std::string& secret) {
   return berth::test::totp(secret, std::chrono::duration_cast<std::chrono::seconds>(
                                        std::chrono::system_clock::now().time_since_epoch())
@@ -28,7 +28,7 @@ TotpUser with_totp(const Berthd& berthd, const std::string& name) {
       .user = register_verified_user(berthd, name), .secret = {}, .recovery_codes = {}};
   Client client(berthd, result.user.jwt);
   result.secret = expect(200, client.post("/api/auth/totp/setup")).body.at("secret");
-  // The code before this one, so that the present one is still unused.
+  // Uses the code of the step before, so that the present one is still unused.
   const std::string code =
       berth::test::totp(result.secret, std::chrono::duration_cast<std::chrono::seconds>(
                                            std::chrono::system_clock::now().time_since_epoch())
@@ -39,7 +39,7 @@ TotpUser with_totp(const Berthd& berthd, const std::string& name) {
   return result;
 }
 
-// How many of `threads` logins at once with this code succeed.
+// Returns how many of `threads` simultaneous logins with this code succeed.
 int parallel_logins(const Berthd& berthd, const User& user, const std::string& code, int threads) {
   std::atomic<int> succeeded = 0, refused = 0;
   std::vector<std::thread> all;
@@ -57,8 +57,9 @@ int parallel_logins(const Berthd& berthd, const User& user, const std::string& c
   return succeeded;
 }
 
-// The chance that a call of the one kind takes longer than one of the other: 0.5 where nothing can
-// be told from the time. By ranks, so that a slow moment of the machine counts as one call.
+// Returns the probability that a call of one kind takes longer than one of the other; 0.5 means
+// that the time tells nothing. It compares ranks, so that a slow moment of the machine counts as a
+// single call.
 double chance_of_longer(std::vector<double> one, std::vector<double> other) {
   double longer = 0;
   for (const double a : one)
@@ -103,7 +104,7 @@ TEST_CASE("attack: a reset token replayed in parallel sets one password") {
 
 TEST_CASE("attack: user enumeration by time finds nothing") {
   const Berthd berthd({"--rate-limits", "off", "--log-level", "warning"});
-  // Of many, so that no mailbox is full and no row is warmer than the others.
+  // Many users, so that no mailbox reaches its limit and no row is cached better than others.
   constexpr int users = 25;
   for (int i = 0; i < users; ++i) register_user(berthd, "user" + std::to_string(i));
   Client client(berthd);
@@ -122,8 +123,8 @@ TEST_CASE("attack: user enumeration by time finds nothing") {
     }
     return chance_of_longer(known, unknown);
   };
-  // With some 50 of each the chance scatters by 0.06 around 0.5; a difference that can be used, as
-  // a hash that isn't computed or a commit that isn't made, is 0 or 1.
+  // With about 50 calls of each kind, the value varies by 0.06 around 0.5. A difference that an
+  // attacker can use, such as a hash that isn't computed or a commit that isn't made, gives 0 or 1.
   for (const char* path : {"/api/auth/login", "/api/auth/forgot-password"}) {
     const json body =
         std::string(path).ends_with("login") ? json{{"password", "wrong horse"}} : json::object();
@@ -134,12 +135,12 @@ TEST_CASE("attack: user enumeration by time finds nothing") {
   }
 }
 
-TEST_CASE("attack: password spraying from one address is held off, others log in") {
+TEST_CASE("attack: password spraying from one address is throttled, and others can log in") {
   const Berthd berthd({"--trusted-proxies", "127.0.0.0/8"});
   const User ada = register_user(berthd, "ada");
   Client client(berthd);
   int asked = 0;
-  // The first line is the attacker's own, a proxy appended the second one.
+  // The attacker wrote the first line, and a proxy appended the second one.
   const auto login = [&](const std::string& email, const std::string& password,
                          const std::string& from) {
     return client.post("/api/auth/login", {{"email", email}, {"password", password}},
@@ -156,11 +157,11 @@ TEST_CASE("attack: password spraying from one address is held off, others log in
   CHECK(login(ada.email, ada.password, "192.0.2.7").status == 200);
 }
 
-TEST_CASE("attack: a session that was ended, or whose key is unknown, opens nothing") {
+TEST_CASE("attack: a session that was ended, or whose key is unknown, is refused") {
   Berthd berthd({"--rate-limits", "off"});
   const User ada = register_verified_user(berthd, "ada");
   const User again = log_in(berthd, ada);
-  CHECK(again.jwt != ada.jwt);  // a login never takes over a session
+  CHECK(again.jwt != ada.jwt);  // a login never continues an existing session
   const auto me = [&](const std::string& jwt) {
     return Client(berthd, jwt).get("/api/auth/me").status;
   };
@@ -171,7 +172,7 @@ TEST_CASE("attack: a session that was ended, or whose key is unknown, opens noth
                                   .path = "/api/internal/session-keys/rotate",
                                   .headers = admin(berthd)}));
   const User newest = log_in(berthd, ada);
-  // The keys are on disk: old and new sessions outlast a kill.
+  // The keys are on disk, so old and new sessions work after a kill.
   berthd.kill();
   berthd.start();
   CHECK(me(ada.jwt) == 200);
@@ -179,7 +180,7 @@ TEST_CASE("attack: a session that was ended, or whose key is unknown, opens noth
   CHECK(me(again.jwt) == 401);
 }
 
-TEST_CASE("the sign-up bonus is on the account once the address is verified") {
+TEST_CASE("the sign-up bonus is paid once the address is verified") {
   const Berthd berthd;
   const User ada = log_in(berthd, register_user(berthd, "ada"));
   Client client(berthd, ada.jwt);

@@ -1,4 +1,4 @@
-// Many clients on one budget: it pays what it can, once, and not a point more; however berthd ends.
+// Many clients share one budget. It is spent exactly once and not exceeded, however berthd ends.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
@@ -13,9 +13,9 @@ constexpr int clients = 64;
 constexpr int viewers = 8;
 constexpr int impressions = 1'000;
 constexpr int payout = 9;
-constexpr int payment = 10'000;  // a budget of 9,000
+constexpr int payment = 10'000;  // makes a budget of 9,000
 constexpr int killed_after = 300;
-constexpr int patient_misses = 20;  // so often nothing is there before a client goes
+constexpr int patient_misses = 20;  // how often a client gets no ad before it stops
 constexpr int reservation_seconds = 600;
 
 class Market {
@@ -53,7 +53,7 @@ class Market {
   int paid() const { return paid_; }
 
   // Serves and reports with all clients until there is nothing more for them, or until berthd is
-  // gone; it is killed once so many impressions are paid.
+  // gone. berthd is killed once this many impressions are paid.
   void run(int kill_at) {
     std::vector<std::thread> threads;
     for (int i = 0; i < clients; ++i)
@@ -62,7 +62,7 @@ class Market {
     for (std::thread& thread : threads) thread.join();
   }
 
-  // Reservations of those who were cut off come back.
+  // Releases the reservations of clients that were interrupted.
   void release_reservations() {
     Client client(berthd_);
     expect(200, client.post("/api/internal/clock", {{"advance_seconds", reservation_seconds}},
@@ -139,7 +139,7 @@ TEST_CASE("ads: 64 clients on a budget for 1,000 impressions get 1,000 paid") {
   market.check_end();
 }
 
-TEST_CASE("ads: a kill in the middle changes nothing of that") {
+TEST_CASE("ads: the same holds if berthd is killed in the middle") {
   Market market;
   market.run(killed_after);
   market.berthd().kill();
@@ -147,7 +147,7 @@ TEST_CASE("ads: a kill in the middle changes nothing of that") {
   const int spent = market.campaign().at("spent");
   CHECK(spent >= market.paid() * payout);
   CHECK(spent <= (market.paid() + clients) * payout);
-  // As often as clients were cut off, or went while others had what was left.
+  // One round for each time that clients were interrupted, or stopped while others held the rest.
   constexpr int rounds = 3;
   for (int i = 0; i < rounds && market.campaign().at("status") == "active"; ++i) {
     market.run(-1);

@@ -1,4 +1,4 @@
-// berthd backup, restore and verify as an operator uses them.
+// berthd backup, restore and verify, as an operator uses them.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
@@ -69,7 +69,7 @@ std::string text_of(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a backup of a running berthd brings everything back") {
+TEST_CASE("a backup of a running berthd restores everything") {
   Flags flags = roomy_tier();
   flags.insert(flags.end(), {"--rate-limits", "off"});
   Berthd berthd(flags);
@@ -80,7 +80,7 @@ TEST_CASE("a backup of a running berthd brings everything back") {
   check_works(desk.backup(berthd));
   check_works(desk.verify());
   CHECK(is_private(desk.archive));
-  // Nothing of it can be read in the archive.
+  // None of the data can be read in the archive.
   CHECK(text_of(desk.archive).find("ada@") == std::string::npos);
   CHECK_FALSE(fs::exists(desk.archive + ".partial"));
   CHECK_FALSE(fs::exists(berthd.data_dir() / "berth.db.copy"));
@@ -91,7 +91,7 @@ TEST_CASE("a backup of a running berthd brings everything back") {
   fs::remove_all(berthd.data_dir());
   check_works(desk.restore(berthd.data_dir()));
   berthd.start();
-  // The session key came back, too: the token is still good, and the deployment is made again.
+  // The session key was restored, too: the token is still valid, and the deployment runs again.
   CHECK(wait_until_status(owner.api, id, "running").at("status") == "running");
   CHECK(eventually([&] { return page_of(berthd, "old").status == 200; }));
   CHECK(owner.api.get("/api/deploy/apps/" + younger).status == 404);
@@ -99,7 +99,7 @@ TEST_CASE("a backup of a running berthd brings everything back") {
   check_works({"verify", "--data-dir", berthd.data_dir().string()});
 }
 
-TEST_CASE("a backup under load holds what was answered before it, and disturbs nobody") {
+TEST_CASE("a backup under load contains what was answered before it, and disturbs nobody") {
   Berthd berthd({"--rate-limits", "off"});
   std::atomic<int> answered = 0;
   std::atomic<bool> stop = false;
@@ -126,7 +126,7 @@ TEST_CASE("a backup under load holds what was answered before it, and disturbs n
     const Ended verified = run_to_end({"verify", "--data-dir", place.string()});
     INFO(verified.output);
     CHECK(verified.code == 0);
-    // One transaction for the genesis, one for each mint.
+    // One transaction for the genesis, and one for each mint.
     const std::string text = "ok    ledger: each transaction's postings sum to 0: ";
     const size_t at = verified.output.find(text);
     REQUIRE(at != std::string::npos);
@@ -139,7 +139,7 @@ TEST_CASE("a backup under load holds what was answered before it, and disturbs n
   CHECK(treasury(berthd) == genesis + answered);
 }
 
-TEST_CASE("killed at any moment, a backup leaves the old archive or a whole new one") {
+TEST_CASE("a backup that is killed at any moment leaves the old archive or a complete new one") {
   const unsigned chosen = seed();
   WARN("BERTH_SEED=" << chosen);
   Random random = random_of(chosen);
@@ -151,16 +151,16 @@ TEST_CASE("killed at any moment, a backup leaves the old archive or a whole new 
     {
       Process backup(BERTHD, desk.backup(berthd), desk.dir.path() / "log");
       backup.wait(up_to(random, 500));
-    }  // SIGKILL
+    }  // kills it with SIGKILL
     const std::string now = text_of(desk.archive);
     if (now != before) check_works(desk.verify());
     before = now;
   }
-  check_works(desk.backup(berthd));  // nothing is in its way
+  check_works(desk.backup(berthd));  // nothing blocks it
   CHECK(text_of(desk.archive) != before);
 }
 
-TEST_CASE("berthd that ends during a backup leaves no half archive and nothing behind") {
+TEST_CASE("if berthd ends during a backup, no incomplete archive is left") {
   const unsigned chosen = seed();
   WARN("BERTH_SEED=" << chosen);
   Random random = random_of(chosen);
@@ -184,7 +184,7 @@ TEST_CASE("berthd that ends during a backup leaves no half archive and nothing b
   }
 }
 
-TEST_CASE("what doesn't fit is refused, with a reason and an exit code") {
+TEST_CASE("bad arguments are refused, with a reason and an exit code") {
   Berthd berthd;
   const Desk desk;
   const std::string data = berthd.data_dir().string();
@@ -228,7 +228,7 @@ TEST_CASE("what doesn't fit is refused, with a reason and an exit code") {
   check_refused(refused_configuration, {"backup", desk.archive, "--unheard-of", "x"}, "unheard-of");
 }
 
-TEST_CASE("a directory gets one archive after the other, as many as are to be kept") {
+TEST_CASE("a directory keeps as many archives as wanted") {
   Berthd berthd;
   const Desk desk;
   const fs::path store = desk.dir.path() / "store";
@@ -255,7 +255,7 @@ TEST_CASE("verify finds a ledger that was changed behind berthd's back") {
   check_works({"verify", "--data-dir", berthd.data_dir().string()});
   const std::string database = (berthd.data_dir() / "berth.db").string();
   std::string bytes = text_of(database);
-  // The treasury's balance in its row; the same number is in the posting.
+  // The treasury's balance in its row. The same number is in the posting.
   const std::string row = "treasurytreasury";
   size_t at = bytes.rfind(row);
   REQUIRE(at != std::string::npos);
@@ -269,14 +269,14 @@ TEST_CASE("verify finds a ledger that was changed behind berthd's back") {
   CHECK_THAT(ended.output, Contains("ok    integrity"));
 }
 
-TEST_CASE("a backup is on the record, and its secrets are in no log") {
+TEST_CASE("a backup is logged, and its secrets aren't") {
   Berthd berthd({"--log-level", "debug"});
   const Desk desk;
   check_works(desk.backup(berthd));
-  CHECK_THAT(berthd.log_text(), Contains("a backup was asked for"));
+  CHECK_THAT(berthd.log_text(), Contains("a backup was requested"));
   CHECK_THAT(berthd.log_text(), !Contains("correct horse"));
   CHECK_THAT(berthd.log_text(), !Contains(berthd.internal_secret()));
-  // Whatever lies in the data directory is for its owner alone.
+  // Only the owner may read what is in the data directory.
   for (const auto& entry : fs::directory_iterator(berthd.data_dir())) {
     INFO(entry.path());
     CHECK(is_private(entry.path()));

@@ -1,4 +1,4 @@
-// Every kind of bad body at every operation that takes one, as openapi.json describes them.
+// Every kind of bad body, sent to every operation that takes a body according to openapi.json.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -10,16 +10,16 @@ using namespace berth::process;
 namespace {
 
 constexpr size_t max_body_bytes = 1'048'576;  // the default of max-body-bytes
-constexpr int too_deep = 40;                  // more than 32 levels are refused
+constexpr int too_deep = 40;                  // at most 32 levels are allowed
 
 struct BadField {
-  std::string field;  // with dots
+  std::string field;  // path with dots
   std::string kind;
-  std::string text;  // the value as JSON; empty: the field is left out
+  std::string text;  // the value as JSON; if empty, the field is left out
   bool parses = true;
 };
 
-// Stands where the bad value goes, which nlohmann::json may not be able to hold.
+// Marks the place of the bad value, which nlohmann::json may not be able to represent.
 constexpr const char* gap = "@gap@";
 
 bool allows(const json& schema, const std::string& type) {
@@ -102,7 +102,7 @@ std::vector<BadField> bad_fields(const json& schema, const std::string& prefix =
   return bad;
 }
 
-// The schema's own examples put together: a whole body, with the objects that may be left out.
+// Returns a complete body made of the schema's examples, including optional objects.
 json complete_example(const json& schema) {
   json example = schema.value("example", json());
   if (!schema.contains("properties")) return example;
@@ -135,12 +135,12 @@ std::string body_with(const Operation& operation, const BadField& bad) {
   return text.substr(0, where) + bad.text + text.substr(where + placeholder.size());
 }
 
-// The operator who sends all that, and what must not change by it.
+// The operator who sends these bodies, and what they must not change.
 class World {
  public:
   World()
       : berthd({"--rate-limits", "off"}),
-        // The scopes of every operation that takes a body.
+        // The scopes of all operations that take a body.
         ada(operator_with_token(berthd, "ada",
                                 {"profile:read", "points:spend", "points:transfer", "deploy:manage",
                                  "campaigns:manage"})),
@@ -166,7 +166,7 @@ class World {
         return ada.api.ask(ask);
       case Access::open:
         return platform.ask(ask);
-      case Access::play_session:  // none of these takes a body
+      case Access::play_session:  // none of these operations takes a body
       case Access::internal:
         break;
     }
@@ -219,7 +219,8 @@ TEST_CASE("a bad field is refused by its name, and leaves no row") {
         CHECK(answer.status == 400);
         CHECK(answer.code() == "invalid_json");
       } else if (answer.code() == "malformed_request") {
-        // Specification, "Errors": of spending alone, where the amount is none.
+        // The specification (section "Errors") demands this of spending only, if the amount is
+        // missing or invalid.
         CHECK(operation.id == "spendPoints");
         CHECK(bad.field == "amount");
       } else {
@@ -236,7 +237,7 @@ TEST_CASE("a bad field is refused by its name, and leaves no row") {
   CHECK(world.rows() == before);
 }
 
-TEST_CASE("a body that is none is refused, and leaves no row") {
+TEST_CASE("a body that isn't one is refused, and leaves no row") {
   World world;
   const json before = world.rows();
   std::string deep = "{\"x\":1}";
@@ -268,7 +269,7 @@ TEST_CASE("a body that is none is refused, and leaves no row") {
       INFO(operation.id << ": " << body);
       const Answer answer = world.send(operation, body);
       operation.check_listed(answer);
-      // Specification, "Errors": a malformed request to spend is 400.
+      // The specification (section "Errors") demands 400 for a malformed request to spend.
       const bool malformed = is_oauth(operation) || operation.id == "spendPoints";
       CHECK(answer.status == (malformed ? 400 : 422));
     }
@@ -279,7 +280,7 @@ TEST_CASE("a body that is none is refused, and leaves no row") {
   CHECK(world.rows() == before);
 }
 
-TEST_CASE("a NUL, or text of any script, breaks nothing") {
+TEST_CASE("a NUL, or text in any script, breaks nothing") {
   World world;
   for (const Operation& operation : operations_of(world.berthd)) {
     if (operation.body_schema.is_null()) continue;

@@ -55,8 +55,9 @@ Process::Process(const std::filesystem::path& program, const Flags& flags,
   const pid_t parent = ::getpid();
   const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) throw std::runtime_error("can't write " + output.string());
-  // fork() and not posix_spawn(), for the signal at the parent's end: a test that is killed leaves
-  // nothing behind. Between fork() and execve() stand system calls alone.
+  // This uses fork() instead of posix_spawn(), so that the child can ask for a signal when the
+  // parent ends; a test that is killed leaves nothing running. Only system calls are made between
+  // fork() and execve().
   pid_ = ::fork();
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -94,7 +95,7 @@ Ended run_to_end(const Flags& flags, const Variables& variables) {
   Flags all = {"--data-dir",       (dir.path() / "data").string(),
                "--listen",         "127.0.0.1:0",
                "--metrics-listen", "127.0.0.1:0"};
-  // A flag that is there twice is an error of its own.
+  // A flag that is given twice is an error.
   for (size_t i = 0; i < all.size();) {
     const bool given = std::find(flags.begin(), flags.end(), all[i]) != flags.end();
     if (given)
@@ -120,7 +121,7 @@ void Berthd::start() {
   all.insert(all.end(), flags_.begin(), flags_.end());
   process_.reset();
   process_ = std::make_unique<Process>(BERTHD, all, dir_.path() / "log");
-  // The second of the two files that it writes.
+  // The second of the two files that berthd writes.
   const auto written = [&] { return std::filesystem::exists(data_dir() / "berthd.metrics.addr"); };
   eventually([&] { return written() || process_->wait(std::chrono::milliseconds(0)); });
   if (!written()) fail("berthd did not start");
@@ -150,7 +151,7 @@ std::vector<json> Berthd::log() const {
   std::vector<json> lines;
   std::istringstream in(log_text());
   for (std::string line; std::getline(in, line);) {
-    if (in.eof()) break;  // still being written
+    if (in.eof()) break;  // it is still being written
     json parsed = json::parse(line, nullptr, false);
     if (!parsed.is_object()) throw std::runtime_error("a line of the log is no object: " + line);
     lines.push_back(std::move(parsed));

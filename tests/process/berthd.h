@@ -15,12 +15,12 @@
 
 #include "tests/temp_dir.h"
 
-// The real berthd as a child process: what the tests of this folder talk to.
+// The real berthd as a child process, which the tests of this folder talk to.
 namespace berth::process {
 
 using nlohmann::json;
 
-// For anything that has to happen sooner or later; a loaded machine is slow.
+// The limit of waiting for anything that has to happen; a loaded machine is slow.
 constexpr std::chrono::seconds patience{30};
 
 using Flags = std::vector<std::string>;
@@ -28,22 +28,23 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 
 using test::TempDir;
 
-// A child process; killed at the end, and by the kernel if the thread that started it ends before.
+// A child process. It is killed when this object is destroyed, and by the kernel if the thread that
+// started it ends earlier.
 class Process {
  public:
-  // What it writes to stdout and stderr is appended to `output`. It gets our environment without
-  // BERTHD_* variables, and `variables`.
+  // The process's stdout and stderr are appended to `output`. Its environment is the test's without
+  // BERTHD_* variables, plus `variables`.
   Process(const std::filesystem::path& program, const Flags& flags,
           const std::filesystem::path& output, const Variables& variables = {});
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // Any thread may send, as long as nobody has waited for the end.
+  // May be called by any thread, as long as none has waited for the end.
   void send(int signal) const;
   pid_t pid() const { return pid_; }
-  // Its exit code, or minus the number of the signal that ended it; nothing if it still runs when
-  // the time is over.
+  // Returns the exit code, or minus the number of the signal that ended the process; nothing if it
+  // still runs when the time is over.
   std::optional<int> wait(std::chrono::milliseconds time);
 
  private:
@@ -55,20 +56,21 @@ struct Ended {
   int code = 0;
   std::string output;
 };
-// Runs berthd until it ends by itself, on a data directory of its own unless the flags name one.
+// Runs berthd until it ends by itself, in a data directory of its own unless the flags name one.
 Ended run_to_end(const Flags& flags, const Variables& variables = {});
 
-// A berthd that serves, in development on the simulated cluster, on ports of its own. Its data
-// directory and its log outlast a restart; its ports don't. Throws std::runtime_error where it
-// doesn't do what was asked in time, with the end of its log in the message.
+// A berthd that serves in development mode, with the simulated cluster, on ports of its own. Its
+// data directory and log stay when it is restarted; its ports change. The functions throw
+// std::runtime_error, with the end of its log in the message, if berthd doesn't do what was asked
+// in time.
 class Berthd {
  public:
-  // Starts it, with `flags` behind its own ones, and waits until it is ready.
+  // Starts berthd with `flags` in addition to its usual ones, and waits until it is ready.
   explicit Berthd(Flags flags = {});
 
   void start();
-  int terminate();  // SIGTERM; its exit code
-  void kill();      // SIGKILL
+  int terminate();  // sends SIGTERM; returns the exit code
+  void kill();      // sends SIGKILL
   void send(int signal) const { process_->send(signal); }
 
   pid_t pid() const { return process_->pid(); }
@@ -80,7 +82,7 @@ class Berthd {
 
   std::string log_text() const { return dir_.read("log"); }
   std::string end_of_log() const;  // for messages
-  // The lines as JSON; throws where one isn't an object.
+  // Returns the lines as JSON. Throws if one isn't an object.
   std::vector<json> log() const;
 
  private:
@@ -90,11 +92,11 @@ class Berthd {
   TempDir dir_;
   Flags flags_;
   std::unique_ptr<Process> process_;
-  std::atomic<int> port_ = 0;  // read by clients while it starts again
+  std::atomic<int> port_ = 0;  // read by clients while berthd starts again
   int metrics_port_ = 0;
 };
 
-// Asks again and again until `holds()` does; false where that takes longer than `time`.
+// Repeats the check until `holds()` is true. Returns false if that takes longer than `time`.
 bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds time = patience);
 
 }  // namespace berth::process

@@ -1,4 +1,4 @@
-// Tiers and billing over HTTP, on a clock that is moved.
+// Tiers and billing over HTTP, with a clock that is moved.
 #include <catch2/catch.hpp>
 #include <optional>
 
@@ -11,13 +11,13 @@ namespace {
 constexpr int hour = 3'600;
 constexpr int day = 24 * hour;
 
-// berthd with an operator whose app may use the tier basic (1,000 points). Whoever asks after the
-// clock was moved needs new tokens.
+// berthd with an operator whose app may use the tier basic (1,000 points). After the clock was
+// moved, new tokens are needed.
 struct Platform {
   Berthd berthd{{"--rate-limits", "off"}};
   Operator ada = operator_with_token(berthd, "ada");
   Client root{berthd};
-  std::optional<Client> api;  // the operator's
+  std::optional<Client> api;  // the operator's connection
 
   Platform() {
     api.emplace(berthd, ada.tokens.access_token);
@@ -84,7 +84,7 @@ json basic(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("billing: warned, suspended, and back as soon as the points are there") {
+TEST_CASE("billing: a deployment is warned, suspended, and runs again when the points arrive") {
   Platform p;
   CHECK(p.api->post("/api/deploy/apps", basic("shop")).code() == "insufficient_balance");
   p.give(1'000);
@@ -109,7 +109,7 @@ TEST_CASE("billing: warned, suspended, and back as soon as the points are there"
   CHECK(eventually([&] { return page_of(p.berthd, "shop").status != 200; }));
   CHECK(p.api->post("/api/deploy/apps/" + id + "/restart").code() == "insufficient_balance");
 
-  p.give(1'000);  // and nothing else
+  p.give(1'000);  // the app has nothing else
   wait_until_status(*p.api, id, "running");
   CHECK(p.get(id).at("billing_status") == "current");
   CHECK(p.billing(id).at("history").size() == 2);
@@ -128,7 +128,7 @@ TEST_CASE("billing: renewals that became due while berthd was down, and kills ar
   wait_until_status(*p.api, id, "running");
   for (int period = 2; period <= 4; ++period) {
     p.advance(30 * day);
-    p.berthd.kill();  // before, while or after it charges; the clock starts anew with berthd
+    p.berthd.kill();  // before, during or after the charge; the clock starts anew with berthd
     p.berthd.start();
     p.log_in_again();
     p.advance(30 * (period - 1) * day + hour);
@@ -137,7 +137,7 @@ TEST_CASE("billing: renewals that became due while berthd was down, and kills ar
   }
 }
 
-TEST_CASE("billing: an owner's stop stays one, an admin's suspension ends by an admin") {
+TEST_CASE("billing: an owner's stop lasts, and only an admin ends an admin's suspension") {
   Platform p;
   p.give(3'000);
   const std::string id = deploy(*p.api, basic("shop"));
@@ -166,7 +166,7 @@ TEST_CASE("billing: an owner's stop stays one, an admin's suspension ends by an 
   CHECK(p.root.post("/api/internal" + nobodys).status == 403);
 }
 
-TEST_CASE("tiers: listed in both forms, changed by admins, and what they allow") {
+TEST_CASE("tiers: they have both forms, admins change them, and they have their limits") {
   Platform p;
   expect(201, p.ask_root("POST", "/deploy/tiers",
                          {{"name", "Sats"},
@@ -197,7 +197,7 @@ TEST_CASE("tiers: listed in both forms, changed by admins, and what they allow")
   Operator ben = operator_with_token(p.berthd, "ben");
   CHECK(ben.api.post("/api/deploy/apps", basic("bens")).code() == "tier_not_allowed");
 
-  // From free to basic: the rest of the period is charged, and the container is as large.
+  // From free to basic: the rest of the period is charged, and the container gets the new size.
   const std::string id = deploy(*p.api, order("shop"));
   wait_until_status(*p.api, id, "running");
   CHECK(p.api->post("/api/deploy/apps", order("second")).code() == "deployment_limit_reached");
@@ -217,7 +217,7 @@ TEST_CASE("tiers: listed in both forms, changed by admins, and what they allow")
   CHECK(up.at("history").at(0).at("amount") == 500);
   CHECK(up.at("balance") == 500);
   expect(200, p.patch(id, {{"tier", "free"}}));
-  CHECK(p.billing(id).at("balance") == 999);  // rounded down
+  CHECK(p.billing(id).at("balance") == 999);  // the credit is rounded down
   CHECK(p.billing(id).at("billing_status") == "exempt");
 }
 

@@ -1,4 +1,4 @@
-// Chat over HTTP and server-sent events.
+// Chat, over HTTP and server-sent events.
 #include <catch2/catch.hpp>
 
 #include "tests/process/event_stream.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* channels = "/api/social/chat/channels";
 
-// A lobby that these have joined.
+// Opens a lobby and lets these users join it.
 std::string lobby(std::vector<Person*> people) {
   const json body = {{"type", "lobby"}, {"ref_id", "lobby-1"}};
   const std::string id =
@@ -23,7 +23,7 @@ json say(Person& sender, const std::string& channel, const std::string& body) {
   return expect(201, sender.api.post(channel + "/messages", {{"body", body}})).body.at("message");
 }
 
-// "hello; hi"
+// Returns, for example, "hello; hi".
 std::string texts(const json& messages) {
   std::string all;
   for (const json& message : messages)
@@ -98,7 +98,7 @@ TEST_CASE("people join a channel, write, and read what was written") {
   CHECK(ada.api.post(channels, {{"type", "room"}}).code() == "validation_failed");
 }
 
-TEST_CASE("history by page, and bodies and senders in their bounds") {
+TEST_CASE("history is paged, and messages and senders are limited") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   const std::string channel = lobby({&ada});
@@ -125,7 +125,7 @@ TEST_CASE("history by page, and bodies and senders in their bounds") {
   CHECK(answer.has_header("Retry-After"));
 }
 
-TEST_CASE("who follows a channel is sent what is said, once and in order") {
+TEST_CASE("followers of a channel get each message once and in order") {
   Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -144,7 +144,7 @@ TEST_CASE("who follows a channel is sent what is said, once and in order") {
     CHECK(json::parse(events[0].data).at("sender_id") == ada.user.id);
     last = events[2].id;
   }
-  // Taken up again, over a restart too.
+  // The stream is resumed, also after a restart.
   say(ada, channel, "meanwhile");
   CHECK(berthd.terminate() == 0);
   berthd.start();
@@ -154,7 +154,7 @@ TEST_CASE("who follows a channel is sent what is said, once and in order") {
   CHECK(texts(again.events(4)) == "3; 4; meanwhile; after");
   for (const char* bad : {"x", "-1", "99999999999999999999"})
     CHECK(EventStream(berthd, channel + "/events", bob.user.jwt, bad).status() == 400);
-  // A number that isn't there yet is taken for the newest.
+  // A number that doesn't exist yet counts as the newest.
   const EventStream ahead(berthd, channel + "/events", bob.user.jwt, "999999");
   say(ada, channel, "news");
   CHECK(texts(ahead.events(1)) == "news");
@@ -173,7 +173,7 @@ TEST_CASE("a stream ends with the membership and with the token") {
   CHECK(adas.ends());
 }
 
-TEST_CASE("people who block each other don't hear each other, whichever way they listen") {
+TEST_CASE("users who block each other don't get each other's messages in any way") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -194,7 +194,7 @@ TEST_CASE("people who block each other don't hear each other, whichever way they
   CHECK(history(eve, channel) == "one; two; three; four");
 }
 
-TEST_CASE("what admins list is filtered everywhere, and the text as it was written goes nowhere") {
+TEST_CASE("words that admins list are filtered everywhere, and the original text is never sent") {
   const Berthd berthd({"--rate-limits", "off", "--log-level", "debug"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -212,7 +212,7 @@ TEST_CASE("what admins list is filtered everywhere, and the text as it was writt
   REQUIRE(events.size() == 1);
   CHECK(events[0].data.find("nds") == std::string::npos);
   CHECK(berthd.log_text().find("nds it") == std::string::npos);
-  // A word that is listed later is filtered in what was said before.
+  // A word that is listed later is also filtered from older messages.
   say(ada, channel, "a crumb");
   expect(200, set_words(berthd, {"zounds", "crumb"}));
   CHECK(history(bob, channel) == "****** it is; a *****");
@@ -240,7 +240,7 @@ TEST_CASE("a message that an admin deletes is gone, and followers are told") {
   REQUIRE(events.size() == 3);
   CHECK(events[2].name == "deleted");
   CHECK(json::parse(events[2].data) == json{{"id", id}});
-  // Who comes back isn't sent its text.
+  // A client that resumes doesn't get the deleted text.
   const std::string before = std::to_string(std::stoll(events[0].id) - 1);
   if (before != "0") {
     const EventStream again(berthd, channel + "/events", bob.user.jwt, before);
@@ -248,7 +248,7 @@ TEST_CASE("a message that an admin deletes is gone, and followers are told") {
   }
 }
 
-TEST_CASE("a deleted account's words are gone") {
+TEST_CASE("a deleted account's messages are gone") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -260,7 +260,7 @@ TEST_CASE("a deleted account's words are gone") {
   CHECK(history(ada, channel).empty());
 }
 
-TEST_CASE("an app chats for its user") {
+TEST_CASE("an app uses the chat for its user") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator op = operator_with_token(berthd, "ada", {"profile:read"});
   Person player = {op.user, Client(berthd, op.tokens.session_token)};

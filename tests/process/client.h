@@ -14,10 +14,10 @@ namespace httplib {
 class Client;
 }
 
-// What users, operators and admins do over HTTP.
+// What users, operators and admins do, over HTTP.
 namespace berth::process {
 
-// The connection broke, or nobody was there: an answer that may or may not have been meant.
+// The connection broke, or nobody listened. The request may or may not have had an effect.
 struct NoAnswer : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -34,17 +34,18 @@ struct Ask {
 struct Answer {
   int status = 0;
   std::string text;
-  json body;  // discarded where the text isn't JSON
+  json body;  // discarded if the text isn't JSON
   Headers headers = {};
   std::string question = {};  // "GET /health", for messages
 
-  std::string header(std::string_view name) const;  // empty where it isn't there
+  std::string header(std::string_view name) const;  // returns "" if there is no such field
   bool has_header(std::string_view name) const;
-  // The code of an error, whichever of the four bodies it has; empty where there is none.
+  // Returns the code of an error, whichever of the four forms its body has; empty if there is none.
   std::string code() const;
 };
 
-// One connection that is kept, to wherever `berthd` listens just now. For one thread.
+// A connection that is kept open, to the port that `berthd` listens on at the time. Not
+// thread-safe.
 class Client {
  public:
   explicit Client(const Berthd& berthd, std::string bearer = "");
@@ -54,7 +55,7 @@ class Client {
   Answer ask(const Ask& ask);  // throws NoAnswer
   Answer get(const std::string& path, Headers headers = {});
   Answer post(const std::string& path, const json& body, Headers headers = {});
-  Answer post(const std::string& path);  // no body
+  Answer post(const std::string& path);  // without a body
   Answer remove(const std::string& path);
 
  private:
@@ -64,7 +65,8 @@ class Client {
   std::unique_ptr<httplib::Client> http_;
 };
 
-// Throws std::runtime_error with the answer, unless it has this status.
+// Returns the answer if it has this status. Otherwise throws std::runtime_error that contains the
+// answer.
 Answer expect(int status, Answer answer);
 
 struct User {
@@ -93,18 +95,18 @@ struct Code {
   std::string verifier;
 };
 
-// The steps on the way to a token. Each throws std::runtime_error where berthd refuses.
+// The steps on the way to a token. Each throws std::runtime_error if berthd refuses it.
 User register_user(const Berthd& berthd, const std::string& username);
 void verify_email(const Berthd& berthd, const User& user);  // with the token in the outbox
 User log_in(const Berthd& berthd, User user);
-User register_verified_user(const Berthd& berthd, const std::string& username);  // logged in
+User register_verified_user(const Berthd& berthd, const std::string& username);  // also logged in
 App create_app(const Berthd& berthd, const User& owner, const std::vector<std::string>& scopes);
-// Asks for the scopes and has the admin approve them.
+// Asks for the scopes and approves them as an admin.
 void approve(const Berthd& berthd, const User& owner, const App& app,
              const std::vector<std::string>& scopes);
 Code authorize(const Berthd& berthd, const User& user, const App& app,
                const std::vector<std::string>& scopes);
-json code_exchange(const App& app, const Code& code);  // the body of POST /api/oauth/token
+json code_exchange(const App& app, const Code& code);  // returns the body of POST /api/oauth/token
 json refresh_exchange(const App& app, const std::string& refresh_token);  // the same
 Tokens tokens_of(const Answer& answer);
 
@@ -120,17 +122,18 @@ Headers admin(const Berthd& berthd);
 
 constexpr const char* well_image = "docker.io/library/hello:1";
 json order(const std::string& name, const std::string& image = well_image);
-// Its id. Throws where it is refused.
+// Creates a deployment and returns its id. Throws if it is refused.
 std::string deploy(Client& api, const json& order);
 json status_of(Client& api, const std::string& id);
-// Waits for it; throws where it takes too long, with what it is instead.
+// Waits until the deployment has this status. Throws if that takes too long, with the status that
+// it has.
 json wait_until_status(Client& api, const std::string& id, const std::string& status);
-// The page that is served at the deployment's host name.
+// Returns the page that is served at the deployment's host name.
 Answer page_of(const Berthd& berthd, const std::string& name);
 
 // Moves berthd's clock ahead.
 void advance(const Berthd& berthd, int seconds);
-// An id of the right form that is nobody's.
+// A well-formed id that nothing has.
 inline const std::string nobody = "01936f5e-7c1a-7000-8000-000000000001";
 
 struct Person {
@@ -139,10 +142,10 @@ struct Person {
 };
 Person person(const Berthd& berthd, const std::string& username);
 
-// The other port: /metrics, /livez, /readyz.
+// Asks the other port, which serves /metrics, /livez and /readyz.
 Answer ask_metrics(const Berthd& berthd, const std::string& path);
 
-// A free tier that has room for more than one deployment.
+// Returns flags for a free tier that has room for more than one deployment.
 Flags roomy_tier();
 
 }  // namespace berth::process

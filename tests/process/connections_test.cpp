@@ -1,4 +1,4 @@
-// Connections that do nothing, or very little, keep nobody waiting.
+// Connections that do nothing, or very little, don't make others wait.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
@@ -24,7 +24,7 @@ Connections connect(const Berthd& berthd, size_t count) {
 
 }  // namespace
 
-TEST_CASE("idle and dribbling connections keep nobody waiting") {
+TEST_CASE("idle and slow connections don't make others wait") {
   using namespace std::chrono;
   const Berthd berthd({"--request-timeout", "3s", "--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
@@ -50,10 +50,10 @@ TEST_CASE("idle and dribbling connections keep nobody waiting") {
     slowest = std::max(slowest, duration_cast<milliseconds>(steady_clock::now() - start));
     if (answer.status != 200) FAIL_CHECK(answer.text);
   }
-  // Far below the time-out of the dribbling ones, however slow the machine is.
+  // This is far below the time limit of the slow clients, however slow the machine is.
   CHECK(slowest < 2s);
 
-  // A request has one deadline for all of it, however steadily its bytes come.
+  // A request has one deadline for all of it, however steadily its bytes arrive.
   for (const auto& connection : dribbling) CHECK(connection->receive().starts_with("HTTP/1.1 408"));
   enough = true;
   dribbler.join();
@@ -63,7 +63,7 @@ TEST_CASE("idle and dribbling connections keep nobody waiting") {
   }
 }
 
-TEST_CASE("one connection too many is told so, and the others are served") {
+TEST_CASE("one connection too many is refused, and the others are served") {
   const Berthd berthd({"--max-connections", "20"});
   Connections taken = connect(berthd, 20);
   for (const auto& connection : taken) connection->send(request);
@@ -80,7 +80,7 @@ TEST_CASE("one connection too many is told so, and the others are served") {
   }));
 }
 
-TEST_CASE("somebody who takes every connection keeps nobody else out") {
+TEST_CASE("a client that takes every connection doesn't keep others out") {
   const Berthd berthd({"--max-connections", "50"});
   const Connections flood = connect(berthd, 80);
   for (int i = 0; i < 10; ++i) {
@@ -98,7 +98,7 @@ TEST_CASE("somebody who takes every connection keeps nobody else out") {
 
 TEST_CASE("a network has its own limit of connections, where one is set") {
   const Berthd berthd({"--max-connections-per-network", "10"});
-  const Connections taken = connect(berthd, 5);  // half of them, without a token
+  const Connections taken = connect(berthd, 5);  // half of its places, because it has no token
   for (const auto& connection : taken) connection->send(request);
   for (const auto& connection : taken) REQUIRE(connection->receive().starts_with("HTTP/1.1 200"));
   CHECK(Raw(berthd.port()).receive().starts_with("HTTP/1.1 503"));

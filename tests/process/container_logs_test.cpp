@@ -1,4 +1,4 @@
-// Logs of containers on a cluster that outlives berthd.
+// Container logs on a cluster that keeps running when berthd is restarted.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -46,13 +46,13 @@ struct World {
   }
 };
 
-// Which pod a line came from, by its id: …Z/POD@…
+// Returns the pod of a line, from the line's id: …Z/POD@…
 std::string pod_of(const std::string& id) {
   const size_t slash = id.find('/');
   return id.substr(slash + 1, id.find('@') - slash - 1);
 }
 
-// That each pod's ticks and tocks came in order, none twice and none left out.
+// Checks that each pod's ticks and tocks arrived in order, none twice and none missing.
 void check_whole(const std::vector<berth::api::test::ReadEvent>& events) {
   std::map<std::string, std::vector<std::string>> by_pod;
   std::set<std::string> ids;
@@ -76,7 +76,8 @@ void check_whole(const std::vector<berth::api::test::ReadEvent>& events) {
 
 }  // namespace
 
-TEST_CASE("a log is followed through restarts of the pod and of berthd, whole and once") {
+TEST_CASE(
+    "a log is followed across restarts of the pod and of berthd, complete and without repetition") {
   World w;
   const std::string path = w.run("docker.io/library/talking:1");
   EventClient client(w.berthd, path + "/container-logs?follow=true", w.ada.tokens.access_token);
@@ -98,17 +99,17 @@ TEST_CASE("a log is followed through restarts of the pod and of berthd, whole an
   expect(200, w.ada.api.post(path + "/restart"));
   REQUIRE(eventually([&] { return lines_of(2, 20); }));
   client.reconnect();
-  w.cluster.drop_watches();  // and with them the logs that are followed
+  w.cluster.drop_watches();  // this also breaks the logs that are being followed
   const size_t then = client.events().size();
   REQUIRE(eventually([&] { return client.events().size() > then + 40; }));
   CHECK(client.connections() >= 4);
   check_whole(client.events());
 }
 
-TEST_CASE("after a crash the previous run is there, and following goes over it") {
+TEST_CASE("after a crash the previous run can be read, and following continues across it") {
   World w;
   const std::string path = w.run("docker.io/library/crash:1", "errored");
-  // It is started again after a while.
+  // The container is restarted after a while.
   REQUIRE(eventually([&] { return w.logs(path, "?previous=true").status == 200; }));
   const Answer previous = expect(200, w.logs(path, "?previous=true"));
   CHECK(previous.text ==

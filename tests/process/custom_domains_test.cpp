@@ -1,4 +1,4 @@
-// Custom domains over HTTP, from the claim to its next owner.
+// Custom domains over HTTP, from the claim to the next owner.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -7,8 +7,8 @@ using namespace berth::process;
 
 namespace {
 
-// Room for many deployments with domains, and name servers that nobody listens as: nothing that
-// these tests claim is ever asked for outside of this machine.
+// Tiers with room for many deployments with domains, and name servers at which nobody listens, so
+// that no name in these tests is looked up outside this machine.
 Flags domain_flags() {
   return {"--rate-limits",
           "off",
@@ -37,7 +37,8 @@ json domain_of(Client& api, const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("a domain is claimed, kept through a restart, given up, and proven by its next owner") {
+TEST_CASE(
+    "a domain is claimed, survives a restart, is released, and must be proven by its next owner") {
   Berthd berthd(domain_flags());
   Operator ada = operator_with_token(berthd, "ada");
   Operator eve = operator_with_token(berthd, "eve");
@@ -47,7 +48,7 @@ TEST_CASE("a domain is claimed, kept through a restart, given up, and proven by 
   CHECK(domain_of(ada.api, id).at("state") == "waiting_for_dns");
   CHECK(domain_of(ada.api, id).at("records") == json({cname}));
   CHECK(domain_of(ada.api, id).at("expires_at").is_null());
-  wait_until_status(ada.api, id, "running");  // the DNS doesn't hold up the container
+  wait_until_status(ada.api, id, "running");  // the container doesn't wait for the DNS
 
   berthd.kill();
   berthd.start();
@@ -67,7 +68,7 @@ TEST_CASE("a domain is claimed, kept through a restart, given up, and proven by 
                            {"value", "berth=" + next}});
 }
 
-TEST_CASE("PATCH claims, moves and gives up a domain") {
+TEST_CASE("PATCH claims, moves and releases a domain") {
   const Berthd berthd(domain_flags());
   Operator ada = operator_with_token(berthd, "ada");
   const std::string id = deploy(ada.api, order("shop"));
@@ -87,7 +88,7 @@ TEST_CASE("PATCH claims, moves and gives up a domain") {
             .is_null());
 }
 
-TEST_CASE("PATCH rolls out another image and port, and fails like a new deployment") {
+TEST_CASE("PATCH rolls out another image and port, and is refused like a new deployment") {
   const Berthd berthd(domain_flags());
   Operator ada = operator_with_token(berthd, "ada");
   const std::string id = deploy(ada.api, order("shop"));
@@ -105,7 +106,7 @@ TEST_CASE("PATCH rolls out another image and port, and fails like a new deployme
   CHECK(patch(ada.api, id, {{"port", 80}}).code() == "deployment_destroyed");
 }
 
-TEST_CASE("domains that nobody can have, and tiers without domains") {
+TEST_CASE("domains that nobody can have, and tiers without custom domains") {
   const Berthd berthd(domain_flags());
   Operator ada = operator_with_token(berthd, "ada");
   for (const char* domain : {"apps.localhost", "x.apps.localhost", "127.0.0.1", "*.example.com",
@@ -125,7 +126,7 @@ TEST_CASE("domains that nobody can have, and tiers without domains") {
   CHECK(ada.api.get("/api/deploy/apps").body["total"] == 0);
 }
 
-TEST_CASE("an admin raises a tier's cap while it is used") {
+TEST_CASE("an admin can raise a tier's limit while it is in use") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   Client platform(berthd);

@@ -1,4 +1,4 @@
-// What was answered is on disk, however berthd ends.
+// Everything that was answered is on disk, however berthd ends.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
@@ -17,7 +17,7 @@ constexpr int registrars = 2;
 
 struct Mint {
   std::string key;     // Idempotency-Key
-  std::string answer;  // empty: none came
+  std::string answer;  // empty if there was none
 };
 
 Answer mint(const Berthd& berthd, Client& client, const std::string& key) {
@@ -27,7 +27,7 @@ Answer mint(const Berthd& berthd, Client& client, const std::string& key) {
   return client.post("/api/internal/points/mint", body, std::move(headers));
 }
 
-// Mints point after point until berthd is gone. The last one has no answer.
+// Mints points until berthd is gone. The last request has no answer.
 std::vector<Mint> mint_on(const Berthd& berthd, const std::string& name) {
   Client client(berthd);
   std::vector<Mint> mints;
@@ -35,7 +35,7 @@ std::vector<Mint> mint_on(const Berthd& berthd, const std::string& name) {
     for (int i = 0;; ++i) {
       mints.push_back({.key = name + "-" + std::to_string(i), .answer = {}});
       const Answer answer = mint(berthd, client, mints.back().key);
-      if (answer.status == 503) break;  // nothing was changed, it says
+      if (answer.status == 503) break;  // nothing was changed
       mints.back().answer = expect(201, answer).text;
     }
   } catch (const NoAnswer&) {
@@ -47,7 +47,7 @@ std::vector<User> register_on(const Berthd& berthd, const std::string& name) {
   std::vector<User> users;
   try {
     for (int i = 0;; ++i) users.push_back(register_user(berthd, name + "-" + std::to_string(i)));
-  } catch (const std::exception&) {  // no answer, or 503 while it drains
+  } catch (const std::exception&) {  // there was no answer, or a 503 during the shutdown
   }
   return users;
 }
@@ -87,7 +87,8 @@ Told end_of(Load& load) {
   return told;
 }
 
-// After the restart: each answered write is there, and each that is sent again happens once.
+// After the restart, each answered write is there, and each request that is repeated has its effect
+// once.
 void check_kept(const Berthd& berthd, const Told& told, std::int64_t before) {
   const auto answered = std::count_if(told.mints.begin(), told.mints.end(),
                                       [](const Mint& mint) { return !mint.answer.empty(); });

@@ -33,7 +33,8 @@ void EventClient::run() {
 
 void EventClient::connect() {
   httplib::Client http("127.0.0.1", berthd_.port());
-  // Comments come each 15 seconds; a stop is noticed at the next byte or here.
+  // Comments arrive every 15 seconds; a request to stop is noticed at the next byte or after this
+  // time.
   http.set_read_timeout(std::chrono::seconds(1));
   httplib::Headers headers = {{"Authorization", "Bearer " + bearer_},
                               {"Accept", "text/event-stream"}};
@@ -58,7 +59,7 @@ void EventClient::connect() {
         }
         return !stopping_ && break_ == generation;
       });
-  // Of an answer without a body the library tells nobody before.
+  // For an answer without a body, the library reports the status only here.
   if (result) last_status_ = result->status;
 }
 

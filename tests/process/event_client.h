@@ -9,7 +9,7 @@
 #include "tests/api/event_text.h"
 #include "tests/process/client.h"
 
-// A client of server-sent events that comes back with Last-Event-ID until it is destroyed, as an
+// A client of server-sent events that resumes with Last-Event-ID until it is destroyed, as an
 // EventSource does.
 namespace berth::process {
 
@@ -21,10 +21,10 @@ class EventClient {
   EventClient& operator=(const EventClient&) = delete;
 
   std::vector<api::test::ReadEvent> events() const;
-  // How often it was connected.
+  // Returns how often it has connected.
   int connections() const { return connections_; }
   int last_status() const { return last_status_; }
-  // Leaves off and comes back.
+  // Breaks the connection and connects again.
   void reconnect() { ++break_; }
 
  private:

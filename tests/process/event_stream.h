@@ -18,10 +18,10 @@ namespace berth::process {
 
 using Event = api::test::ReadEvent;
 
-// Server-sent events as they come, until the object's end or the stream's.
+// Server-sent events as they arrive, until this object is destroyed or the stream ends.
 class EventStream {
  public:
-  // Opens it, and waits until berthd has answered.
+  // Opens the stream and waits until berthd has answered.
   EventStream(const Berthd& berthd, const std::string& path, const std::string& bearer,
               const std::string& last_event_id = "");
   ~EventStream();
@@ -30,9 +30,9 @@ class EventStream {
 
   int status() const { return status_; }
   const std::string& content_type() const { return content_type_; }
-  // All so far, once there are `count`, or the time is over.
+  // Returns all events so far, once there are `count` of them or the time is over.
   std::vector<Event> events(size_t count) const;
-  // Whether berthd has ended it, now or in time.
+  // Returns whether berthd has ended the stream, or does so in time.
   bool ends() const;
 
  private:

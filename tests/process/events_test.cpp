@@ -1,4 +1,4 @@
-// Status changes as they happen, over breaks and restarts.
+// Changes of status as they happen, with broken connections and restarts.
 #include <catch2/catch.hpp>
 
 #include "tests/process/event_client.h"
@@ -16,7 +16,7 @@ std::vector<std::string> statuses(const EventClient& client) {
   return all;
 }
 
-// Each event's id and what it says, but for the port, which is another one after a restart.
+// Returns each event's id and content without the port, which is different after a restart.
 std::vector<std::string> without_urls(const std::vector<berth::api::test::ReadEvent>& events) {
   std::vector<std::string> all;
   for (const auto& event : events) {
@@ -29,7 +29,7 @@ std::vector<std::string> without_urls(const std::vector<berth::api::test::ReadEv
 
 }  // namespace
 
-TEST_CASE("a client that comes back with Last-Event-ID misses nothing and gets nothing twice") {
+TEST_CASE("a client that resumes with Last-Event-ID misses nothing and gets nothing twice") {
   Flags flags = roomy_tier();
   flags.insert(flags.end(), {"--rate-limits", "off"});
   Berthd berthd(flags);
@@ -49,7 +49,7 @@ TEST_CASE("a client that comes back with Last-Event-ID misses nothing and gets n
   REQUIRE(eventually([&] { return statuses(client).back() == "running"; }));
   expect(200, ada.api.remove("/api/deploy/apps/" + id));
   REQUIRE(eventually([&] { return statuses(client).back() == "destroyed"; }));
-  // It comes back to a stream that is over.
+  // The client resumes a stream that is over.
   REQUIRE(eventually([&] { return client.last_status() == 204; }));
   CHECK(client.connections() >= 3);
 
@@ -59,7 +59,7 @@ TEST_CASE("a client that comes back with Last-Event-ID misses nothing and gets n
     CHECK(std::stoll(event.id) > last);
     last = std::stoll(event.id);
   }
-  // Another one that begins anew sees the end alone; one that begins at the first event sees what
+  // A client that begins now sees only the end; one that begins after the first event sees what
   // this one saw.
   const auto events = client.events();
   const auto again = expect(
@@ -81,7 +81,7 @@ TEST_CASE("a stream ends with its token") {
   REQUIRE(eventually([&] { return client.last_status() == 401; }));
 }
 
-TEST_CASE("streams end when berthd is told to") {
+TEST_CASE("streams end when berthd ends") {
   Berthd berthd(roomy_tier());
   Operator ada = operator_with_token(berthd, "ada");
   const std::string id = deploy(ada.api, order("shop"));

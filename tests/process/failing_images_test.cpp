@@ -1,11 +1,11 @@
-// What the owner learns of an image that doesn't run.
+// What a deployment's owner is told about an image that doesn't run.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
 
 using namespace berth::process;
 
-TEST_CASE("an image that doesn't run says why") {
+TEST_CASE("an image that doesn't run has a reason") {
   const Berthd berthd([] {
     Flags flags = roomy_tier();
     flags.insert(flags.end(), {"--rate-limits", "off"});
@@ -43,7 +43,7 @@ TEST_CASE("an image that doesn't run says why") {
   }
 }
 
-TEST_CASE("a deployment in trouble can be deleted and its name used again") {
+TEST_CASE("a failing deployment can be deleted and its name used again") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   const std::string bad = deploy(ada.api, order("shop", "ghcr.io/ada/crash:1"));

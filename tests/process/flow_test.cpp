@@ -7,7 +7,7 @@ using namespace berth::process;
 
 namespace {
 
-// The actions of the log in their order; a row of the same one counts once.
+// Returns the log's actions in order; consecutive equal ones count once.
 std::vector<std::string> actions_of(const json& logs) {
   std::vector<std::string> actions;
   for (const json& entry : logs)
@@ -33,10 +33,10 @@ TEST_CASE("from an account to a token") {
   CHECK(session.post("/api/oauth/apps", app).code() == "email_not_verified");
 
   verify_email(berthd, ada);
-  CHECK_THROWS(verify_email(berthd, ada));  // once
+  CHECK_THROWS(verify_email(berthd, ada));  // the token works once
   CHECK(session.get("/api/auth/me").body["user"]["email_verified"] == true);
   const json created = expect(201, session.post("/api/oauth/apps", app)).body.at("app");
-  CHECK(created.at("is_approved") == true);  // profile:read alone needs nobody
+  CHECK(created.at("is_approved") == true);  // profile:read needs no approval
 
   const App game = create_app(berthd, ada, {"profile:read", "deploy:manage"});
   CHECK_THROWS(authorize(berthd, ada, game, {"deploy:manage"}));  // not approved
@@ -61,7 +61,7 @@ TEST_CASE("from an account to a token") {
   CHECK(seen.at("scopes") == json({"profile:read", "deploy:manage"}));
 }
 
-TEST_CASE("self-verify-email is for development") {
+TEST_CASE("self-verify-email exists in development only") {
   const Berthd berthd;
   const User ben = log_in(berthd, register_user(berthd, "ben"));
   Client session(berthd, ben.jwt);

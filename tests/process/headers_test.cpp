@@ -1,4 +1,4 @@
-// What every answer has in its head, whoever made it.
+// The header fields of every answer, whichever part made it.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -8,8 +8,8 @@ using namespace berth::process;
 
 namespace {
 
-// One of each part that answers: handlers, errors, hosted pages, their stylesheet, the transport,
-// and the pages of the simulated cluster.
+// One request for each part that answers: handlers, errors, hosted pages, their stylesheet, the
+// transport, and the pages of the simulated cluster.
 const std::vector<std::string> questions = {
     "GET /health HTTP/1.1\r\nHost: localhost\r\n",
     "GET /.well-known/openapi.json HTTP/1.1\r\nHost: localhost\r\n",
@@ -38,7 +38,7 @@ std::string head_of(const Berthd& berthd, const std::string& question) {
 
 }  // namespace
 
-TEST_CASE("no answer is sniffed for another type, and each field is there once") {
+TEST_CASE("browsers don't guess types of answers, and each header field occurs once") {
   const Berthd berthd;
   for (const std::string& question : questions) {
     const std::string head = head_of(berthd, question);
@@ -49,7 +49,7 @@ TEST_CASE("no answer is sniffed for another type, and each field is there once")
   }
 }
 
-TEST_CASE("where the platform is reached by https, every answer says that it stays so") {
+TEST_CASE("with an https base URL, every answer has Strict-Transport-Security") {
   const Berthd berthd({"--base-url", "https://berth.example"});
   for (const std::string& question : questions) {
     const std::string head = head_of(berthd, question);
@@ -58,7 +58,7 @@ TEST_CASE("where the platform is reached by https, every answer says that it sta
   }
 }
 
-TEST_CASE("a connection that is refused gets the same fields") {
+TEST_CASE("a refused connection gets the same header fields") {
   const Berthd berthd({"--max-connections-per-network", "1"});
   const Raw first(berthd.port());
   first.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");

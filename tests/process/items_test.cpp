@@ -1,4 +1,4 @@
-// Avatars, cosmetics and learning over HTTP: each way that there is, and those that there aren't.
+// Avatars, cosmetics and learning over HTTP: what is possible and what isn't.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <thread>
@@ -53,7 +53,7 @@ struct Platform {
   Answer give(Client& client, const std::string& item, const std::string& to) {
     return client.post("/api/cosmetics/" + item + "/gift", {{"to_user_id", to}});
   }
-  // The session and access tokens that ada gives to an app of bob's.
+  // Returns the session and access tokens that ada gives to bob's app.
   Tokens player() {
     const App app = create_app(berthd, bob, {"profile:read", "points:spend"});
     approve(berthd, bob, app, {"points:spend"});
@@ -77,7 +77,7 @@ std::string nested(int depth) {
 
 }  // namespace
 
-TEST_CASE("an avatar is made at the first look, and changed by its user") {
+TEST_CASE("an avatar is created at the first look, and its user can change it") {
   Platform p;
   const json first = expect(200, p.ada_api.get("/api/avatars/me")).body;
   CHECK(first["user_id"] == p.ada.id);
@@ -115,7 +115,7 @@ TEST_CASE("an avatar is made at the first look, and changed by its user") {
   CHECK(refusal(Client(p.berthd).get("/api/avatars/me")) == "401 invalid_token");
 }
 
-TEST_CASE("many first looks at a time make one avatar") {
+TEST_CASE("many simultaneous first looks create one avatar") {
   Platform p;
   std::vector<std::string> ids(12);
   std::vector<std::thread> lookers;
@@ -128,7 +128,7 @@ TEST_CASE("many first looks at a time make one avatar") {
   for (const std::string& id : ids) CHECK(id == ids.front());
 }
 
-TEST_CASE("cosmetics are listed, filtered and paged; admins keep them") {
+TEST_CASE("cosmetics are listed, filtered and paged, and admins manage them") {
   Platform p;
   const std::string hat = p.new_item(30, {{"description", "Of straw"}});
   p.new_item(5, {{"category", "shoes"}, {"rarity", "rare"}, {"available", false}});
@@ -166,7 +166,7 @@ TEST_CASE("cosmetics are listed, filtered and paged; admins keep them") {
   CHECK(p.admins.get("/api/internal/cosmetics", admin(p.berthd)).body["total"] == 2);
 }
 
-TEST_CASE("a purchase pays once, and is refused in each way that there is") {
+TEST_CASE("a purchase is charged once, and each of its refusals") {
   Platform p;
   const std::string hat = p.new_item(30), gone = p.new_item(1, {{"available", false}});
   CHECK(refusal(p.buy(p.ada_api, p.new_item(1'000'000))) == "422 insufficient_balance");
@@ -212,7 +212,7 @@ TEST_CASE("a gift is paid by one and owned by the other") {
   CHECK(p.points(p.ada) == before - 30);
 }
 
-TEST_CASE("an app buys for its user with points:spend, and no further than he lets it") {
+TEST_CASE("an app with points:spend buys for its user, within their limit") {
   Platform p;
   p.mint("user", p.ada.id, 100);
   const Tokens tokens = p.player();
@@ -233,7 +233,7 @@ TEST_CASE("an app buys for its user with points:spend, and no further than he le
   CHECK(refusal(p.buy(without, p.new_item(1))) == "403 insufficient_scope");
 }
 
-TEST_CASE("an item is bought once by any number of requests at a time") {
+TEST_CASE("simultaneous requests buy an item once") {
   Platform p;
   p.mint("user", p.ada.id, 1'000);
   const std::int64_t before = p.points(p.ada);
@@ -269,7 +269,7 @@ TEST_CASE("an avatar wears what its user owns, one of each category") {
   CHECK(equip(json::array()).body["equipped_cosmetics"] == json::array());
 }
 
-TEST_CASE("modules are done in order, at their pace, and pay once until they may be repeated") {
+TEST_CASE("modules are done in order and not too fast, and pay once until they can be repeated") {
   Platform p;
   p.mint("treasury", "", 1'000);
   p.new_module({{"min_seconds", 60}, {"repeat_after_seconds", 3600}});
@@ -315,7 +315,7 @@ TEST_CASE("modules are done in order, at their pace, and pay once until they may
   CHECK(p.bob_api.get("/api/learning/modules").body["modules"][0]["completed"].is_null());
 }
 
-TEST_CASE("a refusal that begins a round is kept with its key") {
+TEST_CASE("a refusal that begins a round is stored with its key") {
   Platform p;
   p.new_module({{"min_seconds", 60}});
   const Ask ask = {.method = "POST",
@@ -330,7 +330,7 @@ TEST_CASE("a refusal that begins a round is kept with its key") {
   CHECK(again.text == first.text);
 }
 
-TEST_CASE("an empty treasury keeps nobody from learning") {
+TEST_CASE("learning works with an empty treasury") {
   Platform p;
   const json treasury = p.admins.get("/api/internal/treasury", admin(p.berthd)).body;
   p.new_module({{"points", treasury["balance"].get<std::int64_t>() + 1}});
@@ -340,7 +340,7 @@ TEST_CASE("an empty treasury keeps nobody from learning") {
   CHECK(done.body["unpaid_reason"].is_string());
 }
 
-TEST_CASE("learning paths are chosen, and admins keep the modules") {
+TEST_CASE("users choose learning paths, and admins manage the modules") {
   Platform p;
   CHECK(p.ada_api.get("/api/learning/path").body ==
         json{{"status", "not_started"}, {"learning_path", "general"}});

@@ -1,5 +1,5 @@
-// berthd is killed at random moments of a deployment's life. The simulated cluster dies with it, so
-// that everything has to be made again, or to stay away, without anybody's help.
+// berthd is killed at random moments of a deployment's life. The simulated cluster ends with it, so
+// everything has to be created again, or to stay deleted, without help.
 #include <catch2/catch.hpp>
 #include <future>
 #include <thread>
@@ -11,18 +11,18 @@ using namespace berth::process;
 
 namespace {
 
-constexpr int lanes = 6;  // each with a berthd of its own
+constexpr int lanes = 6;  // each has a berthd of its own
 constexpr int rounds_of_a_lane = 4;
 constexpr int longest_life_ms = 4'000;
 
 struct Step {
-  const char* action;  // as the log calls it
-  const char* status;  // what comes of it
+  const char* action;  // the action's name in the log
+  const char* status;  // the status that it leads to
 };
 constexpr Step steps[] = {
     {"create", "running"}, {"stop", "stopped"}, {"restart", "running"}, {"destroy", "destroyed"}};
 
-// One deployment, told what to do step by step.
+// A deployment that is changed step by step.
 class Life {
  public:
   Life(Operator& owner, std::string name) : owner_(owner), name_(std::move(name)) {}
@@ -39,7 +39,8 @@ class Life {
     }
   }
 
-  // Its id, also if the answer that had it was lost; false if it never came to be.
+  // Finds the deployment's id, also if the answer to its creation was lost. Returns false if it was
+  // never created.
   bool find() {
     const Answer list = expect(200, owner_.api.get("/api/deploy/apps"));
     for (const json& row : list.body.at("deployments"))
@@ -47,7 +48,7 @@ class Life {
     return !id_.empty();
   }
 
-  // How many of the steps were taken, by its log.
+  // Returns how many of the steps were taken, according to the log.
   size_t steps_taken() {
     size_t taken = 0;
     const auto logs = expect(200, owner_.api.get("/api/deploy/apps/" + id_ + "/logs"));
@@ -76,7 +77,7 @@ class Life {
   std::string id_;
 };
 
-// Step after step until berthd is gone; how many were answered.
+// Takes one step after another until berthd is gone. Returns how many were answered.
 size_t live(Life& life, const Berthd& berthd, Random& random) {
   size_t answered = 0;
   try {
@@ -128,7 +129,7 @@ void run_lane(unsigned chosen, int lane) {
   Operator owner = operator_with_token(berthd, "ada");
   for (int round = 0; round < rounds_of_a_lane; ++round) {
     try {
-      // The same name: it is free once the one before is destroyed.
+      // The same name is used again, because it is free once the deployment before is destroyed.
       one_round(berthd, owner, "hello", random);
     } catch (const std::exception& failure) {
       throw std::runtime_error("round " + std::to_string(round) + ": " + failure.what() + "; " +
@@ -151,7 +152,7 @@ TEST_CASE("a kill at a random moment changes nothing in the end") {
   }
 }
 
-TEST_CASE("after a restart each deployment is as its owner left it") {
+TEST_CASE("after a restart, each deployment is as its owner left it") {
   Berthd berthd([] {
     Flags flags = roomy_tier();
     flags.insert(flags.end(), {"--rate-limits", "off"});

@@ -1,4 +1,5 @@
-// Bodies that are as large as they may be and wrong from end to end: nobody else waits for them.
+// Bodies of the greatest allowed size that are wrong from beginning to end. Other callers don't
+// have to wait because of them.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <thread>
@@ -9,7 +10,7 @@ using namespace berth::process;
 
 namespace {
 
-constexpr size_t items = 500'000;  // "1," each: just below max-body-bytes
+constexpr size_t items = 500'000;  // each is "1,", so the body is just below max-body-bytes
 constexpr int max_resident_mb = 300;
 
 const std::string numbers = [] {
@@ -17,10 +18,10 @@ const std::string numbers = [] {
   for (size_t i = 1; i < items; ++i) list += ",1";
   return R"({"app_name":"x","redirect_uris":[)" + list + "]}";
 }();
-// Is read to its end, since it is one value.
+// It is read to its end, since it is a single value.
 const std::string text = R"({"app_name":")" + std::string(2 * items, 'x') + "\"}";
 
-// Senders who don't stop, each on a connection of their own.
+// Clients that never stop sending, each on its own connection.
 class Attack {
  public:
   Attack(const Berthd& berthd, const std::string& jwt, int senders) {
@@ -64,17 +65,18 @@ int resident_mb(const Berthd& berthd) {
 
 }  // namespace
 
-TEST_CASE("while large wrong bodies come in, others are served, and SIGTERM ends berthd") {
+TEST_CASE("while large wrong bodies arrive, others are served, and SIGTERM ends berthd") {
   const int senders = GENERATE(8, 64);
   INFO(senders << " senders");
   Berthd berthd({"--rate-limits", "off"});
-  // Not verified: this is open to whoever registers.
+  // The address isn't verified, so everybody who registers could do this.
   const User user = log_in(berthd, register_user(berthd, "eve"));
   {
     const Attack attack(berthd, user.jwt, senders);
     Client other(berthd);
     for (int asked = 0; asked < 20 || attack.refused() < 2 * senders; ++asked)
-      REQUIRE(other.get("/health").status == 200);  // throws where none comes in half a minute
+      // Throws if there is no answer within half a minute.
+      REQUIRE(other.get("/health").status == 200);
     CHECK(resident_mb(berthd) > 0);
     CHECK(resident_mb(berthd) < max_resident_mb);
     CHECK(berthd.terminate() == 0);

@@ -1,4 +1,4 @@
-// What berthd tells its operator: log, metrics, health.
+// What berthd tells its operator: log, metrics and health.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -32,7 +32,7 @@ TEST_CASE("the id of a request goes with the deployment into the reconciler's lo
   }
 }
 
-TEST_CASE("an answer has a request id, the caller's where that can be logged") {
+TEST_CASE("an answer has a request id; the caller's own if it can be logged") {
   const Berthd berthd;
   Client anybody(berthd);
   const std::string own = anybody.get("/health").header("X-Request-Id");
@@ -43,7 +43,7 @@ TEST_CASE("an answer has a request id, the caller's where that can be logged") {
     CHECK(anybody.get("/health", {{"X-Request-Id", odd}}).header("X-Request-Id").size() == 36);
 }
 
-TEST_CASE("every line of the log is an object, and none holds a secret") {
+TEST_CASE("every log line is an object, and none contains a secret") {
   Berthd berthd({"--log-level", "debug", "--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   std::vector<std::string> secrets = {ada.user.password,        ada.user.jwt,
@@ -55,7 +55,7 @@ TEST_CASE("every line of the log is an object, and none holds a secret") {
     return text;
   };
   Client anybody(berthd);
-  // The right ones, in all places where they may come in.
+  // Valid secrets, in every place where they can be sent.
   const Code code = authorize(berthd, ada.user, ada.app, {"deploy:manage"});
   secrets.insert(secrets.end(), {code.code, code.verifier});
   const Answer given = expect(200, anybody.post("/api/oauth/token", code_exchange(ada.app, code)));
@@ -63,7 +63,7 @@ TEST_CASE("every line of the log is an object, and none holds a secret") {
   const Answer outbox = expect(200, anybody.get("/api/internal/outbox", admin(berthd)));
   for (const json& mail : outbox.body.at("messages"))
     if (mail.at("token") != "") secrets.push_back(mail.at("token"));
-  // A container that comes up and one that doesn't, with variables and credentials.
+  // A container that runs and one that doesn't, with variables and credentials.
   json wanted = order("hello", "docker.io/library/crash:1");
   wanted["env_vars"] = {{"API_KEY", secret("value-of-a-variable")}};
   wanted["registry_credentials"] = {{"username", "puller"}, {"password", secret("pull-secret-1")}};
@@ -72,7 +72,7 @@ TEST_CASE("every line of the log is an object, and none holds a secret") {
   const Answer got = ada.api.get("/api/deploy/apps/" + id);
   CHECK(got.body["env_keys"] == json({"API_KEY"}));
   for (const std::string& text : secrets) CHECK(got.text.find(text) == std::string::npos);
-  // Refused ones.
+  // Requests that are refused.
   wanted["env_vars"]["BERTH_X"] = secret("value-of-a-reserved-variable");
   const Answer refused = ada.api.post("/api/deploy/apps", wanted);
   CHECK(refused.status == 422);
@@ -107,7 +107,7 @@ TEST_CASE("every line of the log is an object, and none holds a secret") {
   CHECK(lines.back().at("msg") == "stopped");
 }
 
-TEST_CASE("a flood of failures writes a few lines, which name nobody's address or secret") {
+TEST_CASE("a flood of failures writes a few lines, without addresses or secrets") {
   Berthd berthd({"--rate-limits", "off"});
   Client anybody(berthd);
   const std::string email = "nobody-to-be-named@example.org", token = "at_live_never-to-be-logged";
@@ -136,7 +136,7 @@ TEST_CASE("a flood of failures writes a few lines, which name nobody's address o
   }
   for (const char* kind : {"login_failed", "token_rejected", "internal_secret_rejected"}) {
     INFO(kind);
-    // Five a minute for one network; the test may run over the end of a minute or two.
+    // There are five lines per minute for one network; the test may take longer than a minute.
     CHECK(lines[kind] >= 5);
     CHECK(lines[kind] <= 20);
   }
@@ -159,7 +159,7 @@ TEST_CASE("metrics, health and readiness") {
   CHECK(health.at("status") == "ok");
   CHECK(health.at("version").is_string());
   CHECK(health.at("kubernetes") == "simulated");
-  CHECK(anybody.get("/metrics").status == 404);  // not for the world
+  CHECK(anybody.get("/metrics").status == 404);  // it isn't public
 
   const Answer metrics = ask_metrics(berthd, "/metrics");
   CHECK(metrics.status == 200);
@@ -174,7 +174,8 @@ TEST_CASE("metrics, health and readiness") {
         "berth_deployments{status=\"running\"} 1", "berth_database_commits_total",
         "berth_database_writes_total"})
     CHECK_THAT(metrics.text, Contains(line));
-  // By operation, never by path: a name or an id in a label would be a series for each.
+  // Metrics are labelled by operation, never by path, because each name or id in a path would make
+  // a series.
   CHECK_THAT(metrics.text, Contains("route=\"createDeployment\""));
   CHECK_THAT(metrics.text, !Contains("/api/"));
   CHECK(ask_metrics(berthd, "/livez").status == 200);

@@ -1,4 +1,4 @@
-// Mail on its way through a real SMTP server, which is sometimes slow, away or unwilling.
+// Mail that is sent through a real SMTP server, which is sometimes slow, absent or unwilling.
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
@@ -16,7 +16,7 @@ class MailServer {
  public:
   explicit MailServer(Flags flags = {}) : flags_(std::move(flags)) { start(); }
 
-  // On the port that it had before, if any.
+  // Uses the same port as before, if it had one.
   void start() {
     fs::remove(dir_.path() / "port");
     Flags all = {SMTP_SERVER, "--dir", dir_.path().string(), "--port", std::to_string(port_)};
@@ -56,7 +56,7 @@ class MailServer {
   std::unique_ptr<Process> process_;
 };
 
-// The outbox's row of a mail to this address.
+// Returns the outbox's row of a mail to this address.
 json row_of(const Berthd& berthd, const std::string& address) {
   const Answer answer = expect(200, Client(berthd).get("/api/internal/outbox", admin(berthd)));
   for (const json& mail : answer.body.at("messages"))
@@ -75,7 +75,7 @@ bool is_sent(const Berthd& berthd, const User& user) {
   return eventually([&] { return !row_of(berthd, user.email).at("sent_at").is_null(); });
 }
 
-// Waits for so many attempts at the mail, moving the clock ahead.
+// Waits for this many attempts to send the mail, moving the clock ahead.
 bool attempted(const Berthd& berthd, const User& user, int times) {
   return eventually([&] {
     if (row_of(berthd, user.email).at("attempts") >= times) return true;
@@ -86,7 +86,7 @@ bool attempted(const Berthd& berthd, const User& user, int times) {
 
 }  // namespace
 
-TEST_CASE("a mail arrives as it was meant, whoever reads it") {
+TEST_CASE("a mail arrives unchanged in every mail reader") {
   const MailServer server;
   Berthd berthd(server.berthd());
   const User ada = register_user(berthd, "ada");
@@ -112,7 +112,7 @@ TEST_CASE("a mail arrives as it was meant, whoever reads it") {
   CHECK_THAT(berthd.log_text(), !Contains("ada@example.org"));
 }
 
-TEST_CASE("a domain with other letters than ASCII is written as the DNS has it") {
+TEST_CASE("an internationalized domain is sent in the DNS's form") {
   const MailServer server;
   const Berthd berthd(server.berthd());
   expect(201, Client(berthd).post("/api/auth/register", {{"email", "ann@bücher.example"},
@@ -123,7 +123,7 @@ TEST_CASE("a domain with other letters than ASCII is written as the DNS has it")
   CHECK(row_of(berthd, "ann@bücher.example").at("failed_at").is_null());
 }
 
-TEST_CASE("the owner of an app is written what was decided about its scopes") {
+TEST_CASE("an app's owner gets a mail about the decision on its scopes") {
   const MailServer server;
   Berthd berthd(server.berthd());
   operator_with_token(berthd, "ada");
@@ -133,7 +133,7 @@ TEST_CASE("the owner of an app is written what was decided about its scopes") {
   CHECK_THAT(mail.at("text"), Contains("deploy:manage"));
 }
 
-TEST_CASE("a server that is away is waited for, and each mail arrives once") {
+TEST_CASE("mail waits for a server that is away, and each arrives once") {
   MailServer server;
   server.stop();
   Berthd berthd(server.berthd());
@@ -148,11 +148,11 @@ TEST_CASE("a server that is away is waited for, and each mail arrives once") {
     CHECK(is_sent(berthd, user));
     CHECK(server.messages_to(user.email).size() == 1);
   }
-  // The API was answered all the while.
+  // The API has answered all the time.
   CHECK(expect(200, Client(berthd).get("/health")).body.at("status") == "ok");
 }
 
-TEST_CASE("4xx is tried again, 5xx is not, and neither keeps the others waiting") {
+TEST_CASE("4xx is tried again, 5xx isn't, and neither delays other mail") {
   const MailServer server;
   Berthd berthd(server.berthd());
   const User later = register_user(berthd, "later-2-ada");
@@ -175,7 +175,7 @@ TEST_CASE("4xx is tried again, 5xx is not, and neither keeps the others waiting"
   CHECK(metric(berthd, "berth_mail_retries_total") == 2);
 }
 
-TEST_CASE("an answer that is lost means at most one more mail, with the same Message-ID") {
+TEST_CASE("after a lost answer, a mail is sent at most once more, with the same Message-ID") {
   const MailServer server;
   Berthd berthd(server.berthd());
   const User ada = register_user(berthd, "lost-1-ada");
@@ -186,7 +186,7 @@ TEST_CASE("an answer that is lost means at most one more mail, with the same Mes
   CHECK(copies[0].at("headers") == copies[1].at("headers"));
 }
 
-TEST_CASE("berthd that is killed while it sends sends once more, with the same Message-ID") {
+TEST_CASE("if berthd is killed while it sends, it sends once more, with the same Message-ID") {
   const MailServer server;
   Berthd berthd(server.berthd());
   const User slow = register_user(berthd, "slow-ada");
@@ -195,7 +195,7 @@ TEST_CASE("berthd that is killed while it sends sends once more, with the same M
   berthd.start();
   CHECK(row_of(berthd, slow.email).at("sent_at").is_null());
   CHECK(attempted(berthd, slow, 2));
-  // SIGTERM doesn't wait for a server that says nothing.
+  // SIGTERM doesn't wait for a server that doesn't answer.
   CHECK(berthd.terminate() == 0);
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("STARTTLS, implicit TLS and a log-in") {
   }
 }
 
-TEST_CASE("without the TLS, the certificate or the password that are due, nothing is sent") {
+TEST_CASE("without the required TLS, certificate or password, nothing is sent") {
   struct Case {
     Flags server;
     Flags berthd;
@@ -268,7 +268,8 @@ TEST_CASE("what was sent leaves the outbox a day later") {
   CHECK(eventually([&] { return row_of(berthd, ada.email).is_null(); }));
 }
 
-TEST_CASE("a mail server or a sender that is none stops the start, without the password") {
+TEST_CASE(
+    "an invalid mail server or sender keeps berthd from starting, without showing the password") {
   for (const char* url : {"http://u:hunter22@mail", "smtp://", "smtp://u:hunter22@mail/path",
                           "mail.example.org", "smtp://u:hunter22@mail:port"}) {
     const Ended ended = run_to_end({"--smtp-url", url, "--mail-from", "a@b.example"});

@@ -5,17 +5,17 @@
 
 #include "tests/process/client.h"
 
-// The OAuth endpoints as a client calls them.
+// The OAuth endpoints, called as a client calls them.
 namespace berth::process {
 
 using Form = std::multimap<std::string, std::string>;
 
 std::string form_encoded(const Form& form);
-// A body of application/x-www-form-urlencoded.
+// Posts a body of the type application/x-www-form-urlencoded.
 Answer post_form(Client& client, const std::string& path, const Form& form, Headers headers = {});
 Headers basic(const App& app);
 
-// The parameters of an authorization request that berthd would grant.
+// Returns the parameters of an authorization request that berthd would grant.
 Form authorization(const App& app, const std::string& scope, const std::string& challenge);
 Answer ask_authorization(const Berthd& berthd, const User& user, const Form& parameters);
 

@@ -25,7 +25,7 @@ struct Platform {
   Client anybody{berthd};
 
   Answer authorize(const Form& parameters) { return ask_authorization(berthd, ada, parameters); }
-  // A request with one parameter changed.
+  // Sends the request with one parameter changed.
   Answer with(const std::string& name, const std::string& value) {
     Form form = authorization(app, "profile:read", challenge);
     form.erase(name);
@@ -44,7 +44,7 @@ struct Platform {
   }
 };
 
-// Nothing that would send a browser anywhere.
+// Checks that nothing would send a browser anywhere.
 void check_not_redirected(const Answer& answer) {
   CHECK(answer.status == 400);
   CHECK(!answer.has_header("Location"));
@@ -81,7 +81,7 @@ TEST_CASE("4.1 redirect URIs are compared exactly") {
   }
 }
 
-TEST_CASE("4.1 apps can't register what could be turned into another redirect URI") {
+TEST_CASE("4.1 apps can't register a URI that could be turned into another redirect URI") {
   Platform p;
   Client session(p.berthd, p.ada.jwt);
   for (const char* uri :
@@ -96,7 +96,7 @@ TEST_CASE("4.1 apps can't register what could be turned into another redirect UR
   }
 }
 
-TEST_CASE("4.3 a token in the query or the body is no token") {
+TEST_CASE("4.3 a token in the query or the body isn't accepted") {
   Platform p;
   const Operator bob = operator_with_token(p.berthd, "bob");
   CHECK(p.anybody.get("/api/deploy/apps?access_token=" + bob.tokens.access_token).status == 401);
@@ -134,10 +134,11 @@ TEST_CASE("4.5 a stolen code is of no use to another verifier, client, redirect 
         "invalid_grant");
   CHECK(refused({{"redirect_uri", "https://evil.example/callback"}}) == "invalid_grant");
   CHECK(refused({{"client_secret", other.client_secret}}) == "invalid_client");
-  // The attacker's own code in the victim's session: it is the attacker's challenge.
+  // An attacker's own code in the victim's session fails, because it belongs to the attacker's
+  // challenge.
   const Code injected = authorize(p.berthd, p.ada, p.app, {"profile:read"});
   CHECK(refused({{"code", injected.code}}) == "invalid_grant");
-  CHECK(refused(json::object()) == "");  // none of these used it up
+  CHECK(refused(json::object()) == "");  // none of these attempts used it up
 }
 
 TEST_CASE("4.6 no token ever comes from authorize") {
@@ -153,7 +154,7 @@ TEST_CASE("4.6 no token ever comes from authorize") {
     CHECK(p.with("response_mode", mode).code() == "invalid_request");
 }
 
-TEST_CASE("4.7 state comes back as it was sent, and nowhere else") {
+TEST_CASE("4.7 state is returned as it was sent, and nowhere else") {
   Platform p;
   const std::string state = "a b&c=d#e\r\nf\"<script>%00\xc3\xa4";
   const Answer answer = expect(200, p.with("state", state));
@@ -178,7 +179,7 @@ TEST_CASE("4.8 PKCE can't be left out, weakened or dropped later") {
   CHECK(p.token(body).code() == "invalid_request");
   body["code_verifier"] = "";
   CHECK(p.token(body).code() == "invalid_request");
-  body["code_verifier"] = challenge;  // as if the method were plain
+  body["code_verifier"] = challenge;  // as it would be with the method "plain"
   CHECK(p.token(body).code() == "invalid_grant");
   CHECK(p.token(code_exchange(p.app, code)).status == 200);
 }
@@ -191,14 +192,14 @@ TEST_CASE("4.10 a stolen access token ends with its revocation") {
   CHECK(!works(p.berthd, tokens.access_token));
 }
 
-TEST_CASE("4.11 berthd is no open redirector") {
+TEST_CASE("4.11 berthd isn't an open redirector") {
   Platform p;
   check_not_redirected(p.with("client_id", "client_unknown"));
   check_not_redirected(p.without("redirect_uri"));
   Form twice = authorization(p.app, "profile:read", challenge);
   twice.emplace("redirect_uri", "https://evil.example/");
   check_not_redirected(p.authorize(twice));
-  // What may go back goes to the registered URI alone.
+  // Errors are sent to the registered URI only.
   const std::string target = p.with("scope", "unheard:of").body.at("redirect_to");
   CHECK_THAT(target, Catch::StartsWith(p.app.redirect_uri + "?error="));
 }
@@ -215,7 +216,7 @@ TEST_CASE("4.12 authorize doesn't answer with a redirect that repeats a POST") {
   }
 }
 
-TEST_CASE("4.14 of 32 parallel uses of a refresh token or a code one wins") {
+TEST_CASE("4.14 of 32 parallel uses of a refresh token or a code, one succeeds") {
   Platform p;
   const auto race = [&](const json& body) {
     std::vector<std::future<Answer>> answers;
@@ -253,12 +254,13 @@ TEST_CASE("4.14 a refresh token is bound to its client and its scopes") {
   CHECK(p.token(refresh_exchange(p.app, tokens.refresh_token)).status == 200);
 }
 
-TEST_CASE("4.15 a client can't pass for a user") {
+TEST_CASE("4.15 a client can't pose as a user") {
   Platform p;
   const json grant = {{"grant_type", "client_credentials"},
                       {"client_id", p.app.client_id},
                       {"client_secret", p.app.client_secret}};
-  // Not even where the app may ask users for it: its owner hasn't consented as one.
+  // The scope is missing even though the app may ask users for it, because its owner hasn't
+  // consented as a user.
   const App shop = create_app(p.berthd, p.ada, {"points:spend"});
   approve(p.berthd, p.ada, shop, {"points:spend"});
   json money = {{"grant_type", "client_credentials"},
@@ -269,12 +271,12 @@ TEST_CASE("4.15 a client can't pass for a user") {
   CHECK(p.token(money).code() == "invalid_scope");
   const std::string token = expect(200, p.token(grant)).body.at("access_token");
   const json seen = inspect(p.berthd, p.app, token).body;
-  CHECK(seen.at("sub") == p.ada.id);  // a UUID: no client can choose it as its client_id
+  CHECK(seen.at("sub") == p.ada.id);  // a UUID, which no client can choose as its client_id
   CHECK(seen.at("client_id") != seen.at("sub"));
   CHECK(Client(p.berthd, token).get("/api/auth/me").code() == "wrong_token_type");
 }
 
-TEST_CASE("a token of another client can't be looked at, revoked or refreshed") {
+TEST_CASE("another client's token can't be introspected, revoked or refreshed") {
   Platform p;
   const User mallory = register_verified_user(p.berthd, "mallory");
   const App evil = create_app(p.berthd, mallory, {"profile:read"});
@@ -288,7 +290,7 @@ TEST_CASE("a token of another client can't be looked at, revoked or refreshed") 
   CHECK(p.token(refresh_exchange(evil, tokens.refresh_token)).status == 401);
 }
 
-TEST_CASE("a token of one kind is none of another") {
+TEST_CASE("a token of one kind isn't accepted as another kind") {
   Platform p;
   const Operator bob = operator_with_token(p.berthd, "bob");
   struct Door {
@@ -312,7 +314,7 @@ TEST_CASE("a token of one kind is none of another") {
   CHECK(p.token(refresh_exchange(bob.app, bob.user.jwt)).status == 401);
 }
 
-TEST_CASE("a session JWT that somebody else made is none") {
+TEST_CASE("a session JWT that somebody else has signed isn't accepted") {
   Platform p;
   const std::string jwt = p.ada.jwt;
   const std::string payload = jwt.substr(jwt.find('.') + 1, jwt.rfind('.') - jwt.find('.') - 1);
@@ -327,7 +329,7 @@ TEST_CASE("a session JWT that somebody else made is none") {
   }
 }
 
-TEST_CASE("a player's token never runs an operator's deployments") {
+TEST_CASE("a player's token never controls an operator's deployments") {
   Platform p;
   const Operator owner = operator_with_token(p.berthd, "owner");
   const User player = register_verified_user(p.berthd, "player");
@@ -366,7 +368,7 @@ TEST_CASE("no input gets into a header or splits an answer") {
   }
 }
 
-TEST_CASE("a parameter that is there twice is refused") {
+TEST_CASE("a repeated parameter is refused") {
   Platform p;
   Form form = {{"grant_type", "client_credentials"}, {"grant_type", "authorization_code"}};
   CHECK(post_form(p.anybody, "/api/oauth/token", form, basic(p.app)).code() == "invalid_request");
@@ -382,7 +384,7 @@ TEST_CASE("a parameter that is there twice is refused") {
     INFO(name);
     CHECK(refused.code() == "invalid_request");
     CHECK(!refused.body.contains("state"));
-    // The app learns of it, where there is no doubt who that is (RFC 6749, section 4.1.2.1).
+    // The app is told of it if it is certain which app it is (RFC 6749, section 4.1.2.1).
     if (std::string(name) != "client_id")
       CHECK_THAT(refused.body.at("redirect_to").get<std::string>(),
                  Catch::StartsWith(p.app.redirect_uri + "?error=invalid_request&iss="));
@@ -396,7 +398,7 @@ TEST_CASE("a parameter that is there twice is refused") {
         "invalid_request");
 }
 
-TEST_CASE("a client authenticates in one way") {
+TEST_CASE("a client authenticates in only one way") {
   Platform p;
   Form form = {{"grant_type", "client_credentials"}, {"client_secret", p.app.client_secret}};
   CHECK(post_form(p.anybody, "/api/oauth/token", form, basic(p.app)).code() == "invalid_request");
@@ -408,7 +410,7 @@ TEST_CASE("a client authenticates in one way") {
             .status == 400);
 }
 
-TEST_CASE("what a client is told doesn't say which clients there are") {
+TEST_CASE("answers to clients don't reveal which clients exist") {
   Platform p;
   App wrong = p.app;
   wrong.client_secret = "cs_live_wrong";

@@ -1,4 +1,5 @@
-// The authorization server from outside: discovery, clients' own tokens, consents, apps' lives.
+// The authorization server from outside: discovery, clients' own tokens, consents, and changes of
+// apps.
 #include "tests/process/oauth.h"
 
 #include <catch2/catch.hpp>
@@ -25,7 +26,7 @@ Answer as_admin(const Berthd& berthd, const std::string& path, const json& body 
 
 }  // namespace
 
-TEST_CASE("what the metadata names is served") {
+TEST_CASE("the URLs in the metadata are served") {
   const Berthd berthd(unlimited);
   const std::string base = berthd.base_url();
   Client anybody(berthd);
@@ -103,7 +104,7 @@ TEST_CASE("a client inspects and revokes its tokens") {
             .status == 401);
 }
 
-TEST_CASE("a user sees, limits and disconnects the apps that he connected") {
+TEST_CASE("a user sees, limits and disconnects the apps that they connected") {
   const Berthd berthd(unlimited);
   const Operator ada = operator_with_token(berthd, "ada");
   Client session(berthd, ada.user.jwt);
@@ -194,7 +195,7 @@ TEST_CASE("an operator changes, lists and deletes an app") {
   CHECK(inspect(berthd, ada.app, "x").code() == "invalid_client");
 }
 
-TEST_CASE("admins reject, withdraw and suspend; it works at once") {
+TEST_CASE("admins' rejections and suspensions, and owners' withdrawals, work at once") {
   const Berthd berthd(unlimited);
   const Operator ada = operator_with_token(berthd, "ada");
   Client session(berthd, ada.user.jwt);
@@ -246,13 +247,13 @@ TEST_CASE("a session of a user in an app") {
   CHECK(next.get("/api/sessions/status").body.at("session_active") == false);
 }
 
-TEST_CASE("what has expired leaves the database while berthd runs") {
+TEST_CASE("expired rows are removed while berthd runs") {
   const Berthd berthd(unlimited);
   const Operator ada = operator_with_token(berthd, "ada");
   Client anybody(berthd);
   const json verify = {{"token", ada.tokens.access_token}};
   expect(200, anybody.post("/api/internal/clock", {{"advance_seconds", 3 * 3'600}}, admin(berthd)));
-  // Told to be expired as long as its row is there, and unknown afterwards.
+  // A token is reported as expired as long as its row exists, and as unknown afterwards.
   CHECK(eventually([&] {
     return anybody.post("/api/oauth/token/verify", verify).body.at("reason") == "not_found";
   }));

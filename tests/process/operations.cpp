@@ -6,7 +6,7 @@
 namespace berth::process {
 namespace {
 
-// With each $ref replaced by what it names.
+// Returns the value with each $ref replaced by what it refers to.
 json inlined(const json& value, const json& document) {
   if (value.is_array()) {
     json list = json::array();
@@ -31,7 +31,7 @@ Access access_of(const json& security) {
   return scheme == "oauth" ? Access::oauth : Access::internal;
 }
 
-// The name of an error's schema, by how a body looks.
+// Returns the name of an error's schema, determined by the form of its body.
 std::string shape_of(const json& body) {
   if (!body.is_object()) return "none";
   if (body.contains("errors"))

@@ -6,7 +6,7 @@
 
 #include "tests/process/client.h"
 
-// The operations of openapi.json, as far as tests are driven by them.
+// The operations of openapi.json, as far as tests use them.
 namespace berth::process {
 
 enum class Access { open, session, oauth, play_session, internal };
@@ -17,17 +17,18 @@ struct Operation {
   std::string path;  // with {placeholders}
   Access access = Access::open;
   bool needs_body = false;
-  json body_schema;   // without references; null where it has no body
-  json body_example;  // a body that would do
+  json body_schema;   // with references replaced; null if there is no body
+  json body_example;  // a valid body
   json responses;     // by status
 
-  // The path with `value(name)` in each placeholder.
+  // Returns the path with `value(name)` in place of each placeholder.
   std::string path_with(const std::function<std::string(const std::string&)>& value) const;
-  // That the document knows this answer: its status, the shape of its body, the error's code.
+  // Throws unless the document lists this answer: its status, the schema of its body, and the
+  // error's code.
   void check_listed(const Answer& answer) const;
 };
 
-// Throws where the document isn't served.
+// Throws if berthd doesn't serve the document.
 std::vector<Operation> operations_of(const Berthd& berthd);
 
 }  // namespace berth::process

@@ -1,4 +1,4 @@
-// metrics-listen: what it answers, and what somebody on the network can do to it.
+// metrics-listen: what it answers, and what others in the network can do to it.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -16,7 +16,7 @@ std::string ask(const Berthd& berthd, const std::string& line, const char* from 
   return connection.receive_all();
 }
 
-// Sends it again and again until the other side has enough; how many bytes that took.
+// Sends the piece repeatedly until the other side stops reading. Returns the number of bytes.
 size_t endless(const Berthd& berthd, const std::string& begin, const std::string& piece) {
   constexpr size_t far_too_much = 256 * 1024 * 1024;
   const Raw connection(berthd.metrics_port());
@@ -28,7 +28,7 @@ size_t endless(const Berthd& berthd, const std::string& begin, const std::string
 
 }  // namespace
 
-TEST_CASE("metrics-listen answers three paths, by GET and HEAD") {
+TEST_CASE("metrics-listen serves three paths, by GET and HEAD") {
   const Berthd berthd;
   CHECK_THAT(ask(berthd, "GET /livez"), StartsWith("HTTP/1.1 200") && Contains("\r\n\r\nok\n"));
   CHECK_THAT(ask(berthd, "GET /readyz"), StartsWith("HTTP/1.1 200") && Contains("[+]database ok"));
@@ -47,7 +47,7 @@ TEST_CASE("metrics-listen answers three paths, by GET and HEAD") {
   CHECK_THAT(ask(berthd, "GET /metrics/more"), StartsWith("HTTP/1.1 404"));
 }
 
-TEST_CASE("a port of metrics that another berthd has is refused") {
+TEST_CASE("a metrics port that another berthd uses is refused") {
   const Berthd berthd;
   const std::string taken = "127.0.0.1:" + std::to_string(berthd.metrics_port());
   const Ended second = run_to_end({"--metrics-listen", taken});
@@ -57,7 +57,7 @@ TEST_CASE("a port of metrics that another berthd has is refused") {
 
 TEST_CASE("endless requests to metrics-listen are cut off") {
   const Berthd berthd;
-  // What the sockets hold, and what is thrown away for the sake of the answer.
+  // What the sockets' buffers hold, plus what is read and discarded so that the answer arrives.
   constexpr size_t enough = 32 * 1024 * 1024;
   const std::string chunk = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
   CHECK(endless(berthd, "POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",

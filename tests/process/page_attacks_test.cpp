@@ -1,5 +1,5 @@
 // Attacks on the hosted pages, by the sections of RFC 9700 that need a browser: what a browser is
-// told, and what it is refused. tests/pages tries some of them with a real one.
+// told and what it is refused. tests/pages tries some of them in a real one.
 #include <catch2/catch.hpp>
 #include <ctime>
 #include <regex>
@@ -17,7 +17,7 @@ namespace {
 const std::string verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const std::string challenge = base64url(sha256(verifier));
 
-// A browser as far as these tests need one: it keeps cookies and follows nothing.
+// A browser as far as these tests need one: it keeps cookies and follows no redirects.
 class Browser {
  public:
   explicit Browser(const Berthd& berthd) : client_(berthd) {}
@@ -28,7 +28,7 @@ class Browser {
     fields.emplace("csrf", csrf_);
     return send_alone(path, fields, std::move(headers));
   }
-  // A form without the page's token.
+  // Sends a form without the page's token.
   Answer send_alone(const std::string& path, const Form& fields, Headers headers = {}) {
     headers.emplace("Content-Type", "application/x-www-form-urlencoded");
     return ask({.method = "POST",
@@ -79,7 +79,8 @@ struct Platform {
     }
     return "/api/oauth/authorize?" + form_encoded(form);
   }
-  // Whatever a browser may get to see: pages, refusals, and redirects to the login and to the app.
+  // Returns everything that a browser may see: pages, refusals, and redirects to the login and to
+  // the app.
   std::vector<Answer> answers() {
     std::vector<Answer> all;
     for (const char* path : {"/login", "/register", "/forgot-password", "/reset-password?token=x",
@@ -97,7 +98,7 @@ struct Platform {
   }
 };
 
-TEST_CASE("a browser that is left alone is logged out, a program's JWT lives on") {
+TEST_CASE("an idle browser is logged out, and a program's JWT isn't") {
   constexpr int hour = 3'600;
   Platform p;
   p.browser.log_in(p.ada);
@@ -112,12 +113,12 @@ TEST_CASE("a browser that is left alone is logged out, a program's JWT lives on"
   CHECK(Client(p.berthd, p.ada.jwt).get("/api/auth/me").status == 200);
 }
 
-TEST_CASE("4.2 no page tells another site what stands in its address") {
+TEST_CASE("4.2 no page tells another site what its address contains") {
   Platform p;
   for (const Answer& answer : p.answers()) {
     INFO(answer.question);
     CHECK(answer.header("Referrer-Policy") == "same-origin");
-    // Nothing of another site is loaded, so that nobody is asked with our address in Referer.
+    // Nothing is loaded from other sites, so no site gets berth's address in Referer.
     CHECK_THAT(answer.header("Content-Security-Policy"), Contains("default-src 'none'"));
     CHECK(answer.header("Cache-Control") == "no-store");
   }
@@ -141,7 +142,7 @@ TEST_CASE("4.4 mix-up: whatever the pages send to an app names its issuer") {
 }
 
 TEST_CASE(
-    "4.11 nobody is sent to an app before he has logged in, whatever is wrong with the link") {
+    "4.11 nobody is sent to an app before they have logged in, whatever is wrong with the link") {
   Platform p;
   const std::string path = p.authorization_path();
   for (const char* wrong :
@@ -199,7 +200,8 @@ TEST_CASE("a form that another site sends changes nothing") {
         "eve");
 }
 
-TEST_CASE("a login that waits for its code ends with the password, and after five minutes") {
+TEST_CASE(
+    "a login that waits for its code ends when the password changes, and after five minutes") {
   Platform p;
   Client client(p.berthd, p.ada.jwt);
   const std::string secret = expect(200, client.post("/api/auth/totp/setup")).body.at("secret");
@@ -233,7 +235,7 @@ TEST_CASE("a login that waits for its code ends with the password, and after fiv
   CHECK(go_on(begin(), recovery_code(0)).status == 303);
 }
 
-TEST_CASE("what is to come after the login can't end a header") {
+TEST_CASE("the path to continue at after the login can't end a header") {
   Platform p;
   const std::string evil = "/api/oauth/authorize?client_id=x\r\nSet-Cookie: berth_session=evil";
   for (const std::string& next :
@@ -256,7 +258,7 @@ TEST_CASE("what is to come after the login can't end a header") {
   }
 }
 
-TEST_CASE("the policy of a page holds no more of a redirect URI than its origin") {
+TEST_CASE("a page's policy contains no more of a redirect URI than its origin") {
   Platform p;
   Client owner(p.berthd, p.ada.jwt);
   const auto create = [&](const std::string& uri) {
@@ -281,7 +283,7 @@ TEST_CASE("the policy of a page holds no more of a redirect URI than its origin"
   }
 }
 
-// The session token of the code in a redirect to the app; empty where there is none.
+// Returns the session token for the code in a redirect to the app; empty if there is none.
 std::string session_token_of(const Platform& p, const Answer& redirect) {
   const std::string location = expect(303, redirect).header("Location");
   const size_t start = location.find("code=") + 5;
@@ -292,7 +294,7 @@ std::string session_token_of(const Platform& p, const Answer& redirect) {
   return given.body.value("session_token", std::string());
 }
 
-TEST_CASE("the consent page names what a session is for, and the user can keep it to reading") {
+TEST_CASE("the consent page says what a session is for, and the user can restrict it to reading") {
   Platform p;
   p.browser.log_in(p.ada);
   Form form = authorization(p.app, "profile:read", challenge);
@@ -304,13 +306,14 @@ TEST_CASE("the consent page names what a session is for, and the user can keep i
   };
   const std::string ticked = "value=\"full\" checked", box = "name=\"session_access\"";
   const Answer page = expect(200, p.browser.open(p.authorization_path()));
-  CHECK_THAT(page.text, Contains("Let it act as you") && Contains("chat") && Contains("friends") &&
-                            Contains("block people") && Contains("avatar") && Contains(ticked));
+  CHECK_THAT(page.text, Contains("Let the app act as you") && Contains("chat") &&
+                            Contains("friends") && Contains("block people") && Contains("avatar") &&
+                            Contains(ticked));
 
-  // Without the box that isn't ticked, as browsers send it.
+  // Browsers don't send a box that isn't ticked.
   const std::string reads = session_token_of(p, p.browser.send("/consent", form));
   CHECK_FALSE(may_act(reads));
-  // The next page remembers it.
+  // The next page shows the earlier choice.
   CHECK_THAT(expect(200, p.browser.open(p.authorization_path())).text,
              Contains(box) && !Contains(ticked));
   form.emplace("session_access", "full");
@@ -325,11 +328,13 @@ TEST_CASE("the consent page names what a session is for, and the user can keep i
   CHECK_THAT(expect(200, change("read")).text, Contains("can’t act as you"));
   CHECK_FALSE(may_act(reads));
   CHECK_THAT(expect(422, change("everything")).text, Contains("must be full or read"));
-  CHECK_THAT(expect(200, change("full")).text, Contains("It can act as you"));
+  CHECK_THAT(expect(200, change("full")).text, Contains("The app can act as you"));
   CHECK(may_act(reads));
 }
 
-TEST_CASE("an app that takes no session tokens isn't asked about, and can't get one behind that") {
+TEST_CASE(
+    "the page doesn't offer a session to an app without session tokens, which can't get one "
+    "later") {
   Platform p;
   p.browser.log_in(p.ada);
   Client owner(p.berthd, p.ada.jwt);
@@ -348,11 +353,12 @@ TEST_CASE("an app that takes no session tokens isn't asked about, and can't get 
   CHECK(session_token_of(p, p.browser.send("/consent", form)).empty());
   CHECK_THAT(p.browser.open("/connected-apps").text,
              Contains("App of ada") && !Contains("act as you"));
-  // It changes while the page stands open: the user is asked anew.
+  // The app changes while the page is open, so the user is asked again.
   expect(200, p.browser.open(p.authorization_path()));
   take_session_tokens(true);
   const Answer again = expect(409, p.browser.send("/consent", form));
-  CHECK_THAT(again.text, Contains("Let it act as you") && Contains("changed what it asks for"));
+  CHECK_THAT(again.text,
+             Contains("Let the app act as you") && Contains("changed what it asks for"));
 }
 
 TEST_CASE("consent can't be forged") {

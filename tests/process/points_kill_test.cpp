@@ -1,5 +1,6 @@
-// berthd is killed at random moments under clients that move points and ask again whenever they are
-// in doubt. What was answered is there, once; what wasn't is there once or not at all.
+// berthd is killed at random moments under clients that move points and repeat each request that
+// has no answer. Every answered request has had its effect once; every other one once or not at
+// all.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <condition_variable>
@@ -17,7 +18,7 @@ constexpr int clients = 32;
 constexpr int longest_life_ms = 400;
 constexpr std::int64_t start_points = 1'000'000;
 
-// More of them by BERTH_KILLS: 500 take some minutes.
+// Returns the number of kills, which BERTH_KILLS sets: 500 take some minutes.
 int kills() {
   const char* given = std::getenv("BERTH_KILLS");
   return given == nullptr ? 8 : std::stoi(given);
@@ -25,7 +26,7 @@ int kills() {
 
 struct Movement {
   enum class Kind { spend, transfer, mint } kind;
-  std::string note;  // says which one it is, in the history
+  std::string note;  // identifies the request in the history
   std::int64_t amount;
 };
 
@@ -59,10 +60,11 @@ Answer send(Client& client, const World& world, const Movement& movement) {
                      headers);
 }
 
-// Asks until there is an answer: after a restart berthd is at another port, which the clients read.
+// Repeats a request until there is an answer. After a restart, berthd has another port, which
+// clients look up.
 class Gate {
  public:
-  // Waits while berthd is down; what runs holds it up for nobody.
+  // Waits while berthd is down. Requests that are running don't hold up others.
   void pass() {
     std::unique_lock lock(mutex_);
     up_changed_.wait(lock, [this] { return up_; });
@@ -111,7 +113,7 @@ void move_points(World& world, Gate& gate, Log& log, const std::atomic<bool>& do
   }
 }
 
-// note -> how often it is in the history, and the amounts together.
+// Maps each note to how often it is in the history, and to the sum of the amounts.
 std::map<std::string, std::pair<int, std::int64_t>> history(const World& world) {
   std::map<std::string, std::pair<int, std::int64_t>> found;
   Client session(world.berthd, world.ada.user.jwt);
@@ -134,7 +136,7 @@ std::int64_t effect(const Movement& movement) {
 
 }  // namespace
 
-TEST_CASE("kills under clients that ask again lose no answered movement and double none") {
+TEST_CASE("kills under clients that repeat requests lose no answered movement and double none") {
   const unsigned chosen = seed();
   WARN("BERTH_SEED=" << chosen);
   World world;

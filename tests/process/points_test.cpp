@@ -1,4 +1,4 @@
-// Points over HTTP: who may move them, what is refused, and what many do at once.
+// Points over HTTP: who may move them, what is refused, and many simultaneous requests.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <latch>
@@ -24,11 +24,11 @@ void mint(const Berthd& berthd, const std::string& kind, const std::string& id,
                                   admin(berthd)));
 }
 
-// An operator who spends his own points in his own app.
+// An operator who spends their own points in their own app.
 struct Fixture {
   Berthd berthd{unlimited};
   Operator ada = operator_with_token(berthd, "ada", scopes);
-  std::int64_t free_points = balance();  // for signing up
+  std::int64_t free_points = balance();  // from signing up
   Headers key(const std::string& value) { return {{"Idempotency-Key", value}}; }
 
   std::int64_t balance() {
@@ -95,7 +95,7 @@ TEST_CASE("spend, transfer, balance and history over HTTP") {
   f.check_ledger();
 }
 
-TEST_CASE("a player without app:balance:read sees no analytics of the app") {
+TEST_CASE("a player without app:balance:read can't see the app's analytics") {
   Fixture f;
   const User bob = register_verified_user(f.berthd, "bob");
   const Code code = authorize(f.berthd, bob, f.ada.app, {"points:spend"});
@@ -108,7 +108,7 @@ TEST_CASE("a player without app:balance:read sees no analytics of the app") {
   CHECK(player.get("/api/external/points/balance").code() == "insufficient_scope");
 }
 
-TEST_CASE("amounts that are none are refused with a clear error, and move nothing") {
+TEST_CASE("invalid amounts are refused with a clear error, and move nothing") {
   Fixture f;
   const auto spend = [&](const std::string& amount) {
     return f.ada.api.ask({.method = "POST",
@@ -153,7 +153,7 @@ TEST_CASE("amounts that are none are refused with a clear error, and move nothin
   f.check_ledger();
 }
 
-TEST_CASE("sixty-four clients spend a balance of a thousand points, to the point") {
+TEST_CASE("sixty-four clients spend a balance of a thousand points to its last point") {
   constexpr int clients = 64, points = 1'000, tries = 20;
   Fixture f;
   f.empty();
@@ -180,7 +180,7 @@ TEST_CASE("sixty-four clients spend a balance of a thousand points, to the point
   f.check_ledger();
 }
 
-TEST_CASE("two requests with one key at the same instant have one effect and one answer") {
+TEST_CASE("two simultaneous requests with one key have one effect and one answer") {
   Fixture f;
   for (int round = 0; round < 20; ++round) {
     const std::string key = "round-" + std::to_string(round);
@@ -191,7 +191,7 @@ TEST_CASE("two requests with one key at the same instant have one effect and one
       for (Answer& answer : answers)
         threads.emplace_back([&] {
           Client client(f.berthd, f.ada.tokens.access_token);
-          client.get("/api/external/points/balance");  // connected
+          client.get("/api/external/points/balance");  // the app is connected
           ready.arrive_and_wait();
           answer = client.post(spend_path, {{"amount", 1}}, f.key(key));
         });
@@ -204,7 +204,7 @@ TEST_CASE("two requests with one key at the same instant have one effect and one
   f.check_ledger();
 }
 
-TEST_CASE("a key with another body is a conflict, and another user's key is another key") {
+TEST_CASE("a key with another body is a conflict, and another user's key is separate") {
   Fixture f;
   expect(200, f.ada.api.post(spend_path, {{"amount", 1}}, f.key("k")));
   const Answer conflict = f.ada.api.post(spend_path, {{"amount", 2}}, f.key("k"));
@@ -212,7 +212,7 @@ TEST_CASE("a key with another body is a conflict, and another user's key is anot
   CHECK(conflict.code() == "idempotency_conflict");
   Operator bob = operator_with_token(f.berthd, "bob", scopes);
   CHECK(bob.api.post(spend_path, {{"amount", 2}}, f.key("k")).status == 200);
-  // A refusal is kept too: the same request gets the same answer, whatever has come in since.
+  // A refusal is stored, too: the same request gets the same answer, whatever has changed since.
   const json too_much = {{"amount", 1'000'000}};
   const Answer refused = f.ada.api.post(spend_path, too_much, f.key("much"));
   CHECK(refused.code() == "insufficient_balance");
@@ -222,7 +222,7 @@ TEST_CASE("a key with another body is a conflict, and another user's key is anot
   f.check_ledger();
 }
 
-TEST_CASE("without points in the treasury nobody gets a bonus, and everything else goes on") {
+TEST_CASE("with an empty treasury nobody gets a bonus, and everything else works") {
   Berthd berthd([] {
     Flags flags = unlimited;
     flags.insert(flags.end(), {"--treasury-genesis", "0"});

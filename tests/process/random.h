@@ -7,7 +7,7 @@
 
 namespace berth::process {
 
-// Another one each time, or BERTH_SEED, to see a failure again.
+// Returns a new seed each time; or BERTH_SEED, to reproduce a failure.
 inline unsigned seed() {
   const char* given = std::getenv("BERTH_SEED");
   return given != nullptr ? unsigned(std::stoul(given)) : std::random_device{}();
@@ -15,7 +15,7 @@ inline unsigned seed() {
 
 using Random = std::mt19937;
 
-// Another row of numbers for each `lane`, however close together they and the seeds are.
+// Returns another sequence of numbers for each `lane`, however close the lanes and seeds are.
 inline Random random_of(unsigned seed, unsigned lane = 0) {
   std::seed_seq mixed{seed, lane};
   return Random(mixed);

@@ -11,7 +11,7 @@ constexpr int window_seconds = 60;
 
 struct Limited {
   Ask ask;
-  int limit;  // a minute
+  int limit;  // per minute
 };
 
 std::vector<Limited> specified(const std::string& id) {
@@ -42,11 +42,11 @@ void check_refused(const Answer& answer, int limit) {
 
 }  // namespace
 
-TEST_CASE("as many requests a minute as the specification says, and not one more") {
+TEST_CASE("the specification's number of requests per minute is allowed, and not one more") {
   const Berthd berthd;
   Operator ada = operator_with_token(berthd, "ada");
   Operator ben = operator_with_token(berthd, "ben");
-  // Created by ben, so that ada's ten creations are left; ada is told that it isn't hers.
+  // Ben created it, so that ada's ten creations are left; ada is told that it isn't hers.
   const std::string id = deploy(ben.api, order("hello"));
   for (const auto& [ask, limit] : specified(id)) {
     INFO(ask.method << " " << ask.path);
@@ -59,7 +59,7 @@ TEST_CASE("as many requests a minute as the specification says, and not one more
     }
     check_refused(ada.api.ask(ask), limit);
     check_refused(ada.api.ask(ask), limit);
-    CHECK(ben.api.ask(ask).status != 429);  // counted for each grant
+    CHECK(ben.api.ask(ask).status != 429);  // counted separately for each grant
   }
 }
 
@@ -74,16 +74,16 @@ TEST_CASE("a fresh token of the same grant doesn't reset the count") {
   CHECK(Client(berthd, fresh.access_token).get("/api/deploy/tiers").status == 200);
 }
 
-TEST_CASE("logins of one address are counted, right or wrong") {
+TEST_CASE("logins from one address are counted, right or wrong") {
   const Berthd berthd;
-  // Each time another account: one that is guessed at is held off sooner.
+  // Uses another account each time, because guessing at one is refused sooner.
   const auto guess = [](int number) {
     return json{{"email", "nobody" + std::to_string(number) + "@example.org"},
                 {"password", "guessed password"}};
   };
   Client guesser(berthd);
   for (int i = 0; i < 20; ++i) CHECK(guesser.post("/api/auth/login", guess(i)).status == 401);
-  // An address that the caller made up is none.
+  // An address that the caller made up isn't used.
   check_refused(guesser.post("/api/auth/login", guess(20), {{"X-Forwarded-For", "192.0.2.1"}}), 20);
 }
 

@@ -14,10 +14,11 @@
 
 namespace berth::process {
 
-// A connection that is written to byte by byte.
+// A connection on which a test sends single bytes.
 class Raw {
  public:
-  // `from` is the address that it comes from: all of 127.0.0.0/8 is this machine.
+  // `from` is the address that the connection comes from; all of 127.0.0.0/8 belongs to this
+  // machine.
   explicit Raw(int port, const char* from = "127.0.0.1")
       : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
@@ -34,11 +35,11 @@ class Raw {
   Raw(const Raw&) = delete;
   Raw& operator=(const Raw&) = delete;
 
-  // False where the other side is gone.
+  // Returns false if the other side is gone.
   bool send(std::string_view text) const {
     return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) == ssize_t(text.size());
   }
-  // The first bytes that come; empty at the end of the connection or of the time.
+  // Returns the first bytes that arrive; empty if the connection ends or the time is over.
   std::string receive(std::chrono::milliseconds time = patience) const {
     pollfd waiting = {.fd = socket_, .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, int(time.count())) <= 0) return {};
@@ -48,7 +49,7 @@ class Raw {
     return text;
   }
 
-  // All that comes until the end of the connection.
+  // Returns all bytes up to the end of the connection.
   std::string receive_all() const {
     std::string all;
     for (std::string piece = receive(); !piece.empty(); piece = receive()) all += piece;

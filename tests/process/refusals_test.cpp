@@ -1,4 +1,4 @@
-// Who may do what, and what the others are told.
+// Who may do what, and what others are told.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -9,7 +9,7 @@ using Catch::Contains;
 
 namespace {
 
-// Checks of any 401 for a token (RFC 9728, section 5.1).
+// Checks that hold for every 401 about a token (RFC 9728, section 5.1).
 void check_challenge(const Berthd& berthd, const Answer& answer) {
   CHECK(answer.status == 401);
   const std::string challenge = answer.header("WWW-Authenticate");
@@ -61,7 +61,7 @@ TEST_CASE("every operation that needs a token says so, and where to get one") {
         berthd.base_url());
 }
 
-TEST_CASE("a session is no access token and the other way round") {
+TEST_CASE("a session isn't accepted as an access token, or the other way round") {
   const Berthd berthd;
   Operator ada = operator_with_token(berthd, "ada");
   Client anybody(berthd);
@@ -76,7 +76,7 @@ TEST_CASE("a session is no access token and the other way round") {
     check_challenge(berthd, answer);
     CHECK(answer.code() == "wrong_token_type");
   }
-  // Signed by somebody else.
+  // A JWT that somebody else has signed.
   std::string forged = ada.user.jwt;
   forged[forged.rfind('.') + 1] ^= 1;
   CHECK(Client(berthd, forged).get("/api/auth/me").code() == "invalid_token");
@@ -92,7 +92,7 @@ TEST_CASE("a token without the scope is refused with the scope's name") {
   }
 }
 
-TEST_CASE("a withdrawn scope is lost at once") {
+TEST_CASE("a revoked scope is lost at once") {
   const Berthd berthd;
   Operator ada = operator_with_token(berthd, "ada");
   CHECK(ada.api.get("/api/deploy/apps").status == 200);
@@ -102,7 +102,7 @@ TEST_CASE("a withdrawn scope is lost at once") {
   CHECK(ada.api.get("/api/deploy/apps").code() == "insufficient_scope");
 }
 
-TEST_CASE("only the app's owner gets a token that runs deployments") {
+TEST_CASE("only the app's owner gets a token that controls deployments") {
   const Berthd berthd;
   const Operator ada = operator_with_token(berthd, "ada", {"profile:read", "deploy:manage"});
   const User player = register_verified_user(berthd, "player");
@@ -111,7 +111,7 @@ TEST_CASE("only the app's owner gets a token that runs deployments") {
                     Contains("invalid_scope"));
 }
 
-TEST_CASE("another operator's deployment can't be touched") {
+TEST_CASE("another operator's deployment can't be changed") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   Operator eve = operator_with_token(berthd, "eve");
@@ -129,7 +129,7 @@ TEST_CASE("another operator's deployment can't be touched") {
   CHECK(ada.api.get("/api/deploy/apps/" + id).body == before);
 }
 
-TEST_CASE("what isn't there is 404, with or without a well-formed id") {
+TEST_CASE("what doesn't exist is 404, with or without a well-formed id") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   for (const std::string& id : {nobody, std::string("x"), std::string("%00"), std::string("..%2f"),
@@ -167,7 +167,7 @@ TEST_CASE("internal paths don't exist for those without the secret") {
   CHECK(Client(berthd).get("/api/internal/nothing", admin(berthd)).status == 404);
 }
 
-TEST_CASE("a deployment is checked in the documented order") {
+TEST_CASE("the refusals of a deployment come in the documented order") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   Operator ben = operator_with_token(berthd, "ben");
@@ -181,7 +181,7 @@ TEST_CASE("a deployment is checked in the documented order") {
     CHECK(answer.status >= 400);
     return answer.code();
   };
-  // Each of these has all the faults of those below it.
+  // Each request has all the faults of those below it.
   CHECK(Client(berthd).post("/api/deploy/apps", "nonsense").code() == "invalid_token");
   CHECK(refused_with({{"port", 0}, {"image", "quay.io/x"}, {"tier", "gold"}}) ==
         "validation_failed");
@@ -206,5 +206,5 @@ TEST_CASE("a deployment is checked in the documented order") {
                                    {{"name", "mine"}, {"tier", "basic"}, {"image", well_image}});
   CHECK(full.status == 429);
   CHECK(full.code() == "deployment_limit_reached");
-  CHECK(ada.api.get("/api/deploy/apps").body["total"] == 3);  // those that were refused left no row
+  CHECK(ada.api.get("/api/deploy/apps").body["total"] == 3);  // the refused requests left no row
 }

@@ -1,4 +1,4 @@
-// Another version that is broken, the way back, and what the container uses.
+// A new version that doesn't work, the rollback, and what the container uses.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -20,7 +20,7 @@ json logs_of(Client& api, const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("a broken change leaves the page as it is, and one call takes it back") {
+TEST_CASE("a failing change leaves the page as it is, and one call reverts it") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   const std::string id = deploy(ada.api, order("shop"));
@@ -60,7 +60,7 @@ TEST_CASE("a broken change leaves the page as it is, and one call takes it back"
   CHECK(named.at("env_keys") == json::array());
 }
 
-TEST_CASE("what a container uses is told where the cluster knows it") {
+TEST_CASE("usage is reported as far as the cluster knows it") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada");
   const std::string id = deploy(ada.api, order("shop"));

@@ -47,7 +47,7 @@ std::string names(const Answer& found) {
 
 }  // namespace
 
-TEST_CASE("two become friends and end it") {
+TEST_CASE("two users become friends, and end it") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -86,7 +86,7 @@ TEST_CASE("two become friends and end it") {
   CHECK(ask(ada, bob) != id);
 }
 
-TEST_CASE("requests are rejected, withdrawn, and nobody else's") {
+TEST_CASE("requests are rejected and withdrawn, only by those who may") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -108,7 +108,7 @@ TEST_CASE("requests are rejected, withdrawn, and nobody else's") {
   path = std::string(requests) + "/" + ask(ada, bob);
   CHECK(expect(200, ada.api.remove(path)).body.at("status") == "removed");
   CHECK(ada.api.remove(path).code() == "invalid_state");
-  // Both want it.
+  // Both users have requested it.
   ask(bob, ada);
   CHECK(expect(201, ada.api.post(requests, {{"user_id", bob.user.id}})).body.at("status") ==
         "accepted");
@@ -160,7 +160,7 @@ TEST_CASE("a block works both ways everywhere") {
     const Answer by_id = transfer(*one, {{"to_user_id", id}});
     CHECK(by_id.code() == "user_not_found");
     CHECK(transfer(*one, {{"to_username", other->user.username}}).body == by_id.body);
-    // As for somebody who isn't there at all, and refused no earlier.
+    // The answer is the same as for a user who doesn't exist, and doesn't come earlier.
     CHECK(transfer(*one, {{"to_user_id", nobody}}).body == by_id.body);
     CHECK(transfer(*one, {{"to_user_id", id}, {"to_username", other->user.username}}).code() ==
           "validation_failed");
@@ -179,7 +179,7 @@ TEST_CASE("a block works both ways everywhere") {
         "validation_failed");
 }
 
-TEST_CASE("presence is online for a minute, and last_seen outlasts a restart") {
+TEST_CASE("a user is online for a minute, and last_seen survives a restart") {
   Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");
@@ -255,7 +255,7 @@ TEST_CASE("users are found by a part of their names") {
   CHECK(ada.api.get(search + "%00%ff").status == 200);
 }
 
-TEST_CASE("an app plays for its user, and doesn't learn addresses") {
+TEST_CASE("an app acts for its user, and doesn't learn addresses") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator operator_ada = operator_with_token(berthd, "ada", {"profile:read"});
   Person bob = person(berthd, "bob");
@@ -267,7 +267,7 @@ TEST_CASE("an app plays for its user, and doesn't learn addresses") {
   CHECK(app.get("/api/social/friends").body["friends"][0]["email"].is_null());
   CHECK(session.get("/api/social/friends").body["friends"][0]["email"] == bob.user.email);
   CHECK(app.get("/api/social/users/search?q=bob").code() == "wrong_token_type");
-  // A heartbeat of the session is one of the user.
+  // A heartbeat of a session also counts for the user's presence.
   expect(200, app.post("/api/sessions/heartbeat"));
   CHECK(bob.api.get("/api/social/presence/" + operator_ada.user.id).body["presence"]["status"] ==
         "online");
@@ -300,7 +300,7 @@ TEST_CASE("live minutes earn points from the treasury") {
   CHECK(app.post("/api/sessions/heartbeat").body["points_earned"] == 3);
 }
 
-TEST_CASE("a session without a heartbeat ends by itself, and opens nothing any more") {
+TEST_CASE("a session without a heartbeat ends by itself, and is refused afterwards") {
   const Berthd berthd({"--rate-limits", "off"});
   Operator ada = operator_with_token(berthd, "ada", {"profile:read"});
   Client app(berthd, ada.tokens.session_token);
@@ -320,7 +320,7 @@ TEST_CASE("a session without a heartbeat ends by itself, and opens nothing any m
   expect(200, app.post("/api/sessions/end"));
 }
 
-TEST_CASE("a deleted account is nobody's friend and isn't found") {
+TEST_CASE("a deleted account has no friends and isn't found") {
   const Berthd berthd({"--rate-limits", "off"});
   Person ada = person(berthd, "ada");
   Person bob = person(berthd, "bob");

@@ -1,4 +1,4 @@
-// How berthd starts, and when it refuses to.
+// Starting berthd, and its refusals to start.
 #include <catch2/catch.hpp>
 
 #include "tests/process/client.h"
@@ -21,7 +21,7 @@ void check_refused(const Ended& ended, const std::string& key, const std::string
 
 }  // namespace
 
-TEST_CASE("a bad value stops the start and is named") {
+TEST_CASE("a bad value keeps berthd from starting and is named") {
   for (const auto& [key, value] :
        std::vector<std::pair<std::string, std::string>>{{"listen", "nowhere"},
                                                         {"listen", "127.0.0.1:99999"},
@@ -60,7 +60,7 @@ TEST_CASE("a bad value stops the start and is named") {
     check_refused(run_to_end({"--" + key, value}), key, value);
 }
 
-TEST_CASE("a bad variable and a bad line of the file stop the start, too") {
+TEST_CASE("a bad variable or line of the file keeps berthd from starting, too") {
   const TempDir dir;
   check_refused(run_to_end({}, {{"BERTHD_HTTP_THREADS", "many"}}), "http-threads", "many");
   check_refused(run_to_end({}, {{"BERTHD_HTTP_THREADS", "many"}}), "BERTHD_HTTP_THREADS", "many");
@@ -80,7 +80,7 @@ TEST_CASE("development stays on loopback unless told otherwise") {
   check_refused(run_to_end({"--listen", "0.0.0.0:0"}), "listen", "allow-remote");
 }
 
-TEST_CASE("production refuses what is for development") {
+TEST_CASE("production refuses settings of development") {
   const Flags production = {"--environment", "production", "--base-url",
                             "https://berth.example.org"};
   const auto with = [&](const std::string& secret, Flags more) {
@@ -95,10 +95,10 @@ TEST_CASE("production refuses what is for development") {
   CHECK(with(good_secret, {}).output.find(good_secret) == std::string::npos);
 }
 
-TEST_CASE("production wants a secret that nobody guesses, and not on the command line") {
+TEST_CASE("production requires a strong secret, which isn't on the command line") {
   const auto with = [](const Flags& more, const Variables& variables) {
-    Flags flags = {"--environment", "production",    "--base-url", "https://berth.example.org",
-                   "--kubernetes",  "in-cluster",    "--apps-domain", "apps.example.net"};
+    Flags flags = {"--environment", "production", "--base-url",    "https://berth.example.org",
+                   "--kubernetes",  "in-cluster", "--apps-domain", "apps.example.net"};
     flags.insert(flags.end(), more.begin(), more.end());
     return run_to_end(flags, variables);
   };
@@ -116,7 +116,7 @@ TEST_CASE("production wants a secret that nobody guesses, and not on the command
   const Ended mail_in_flag = with(mail, {{"BERTHD_INTERNAL_SECRET", good_secret}});
   check_refused(mail_in_flag, "smtp-url", "--smtp-url-file");
   CHECK_THAT(mail_in_flag.output, !Contains("hidden-password"));
-  // A file and a variable will do; what stops these is the missing cluster.
+  // A file and a variable are both accepted. These starts fail only because there is no cluster.
   const TempDir dir;
   const std::string file = dir.write("secret", good_secret + "\n").string();
   const Flags plain_mail = {"--mail-from", "berth@example.org", "--smtp-url",
@@ -128,7 +128,7 @@ TEST_CASE("production wants a secret that nobody guesses, and not on the command
   }
 }
 
-TEST_CASE("production takes no plain http but on loopback") {
+TEST_CASE("production accepts plain http on loopback only") {
   const auto with = [](const std::string& base_url) {
     return run_to_end({"--environment", "production", "--kubernetes", "in-cluster", "--base-url",
                        base_url, "--apps-domain", "apps.example.net"},
@@ -140,7 +140,7 @@ TEST_CASE("production takes no plain http but on loopback") {
     check_refused(with(plain), "base-url", plain);
     check_refused(with(plain), "base-url", "https");
   }
-  // What stops these starts is the missing cluster.
+  // These starts fail only because there is no cluster.
   for (const char* fine : {"http://localhost:8080", "http://127.0.0.1:8080", "http://[::1]:8080",
                            "https://berth.example.org"}) {
     const Ended ended = with(fine);
@@ -159,14 +159,15 @@ TEST_CASE("production keeps tenants off the domain of its own pages") {
   check_refused(with("https://berth.example.org", "apps.example.org"), "apps-domain",
                 "example.org");
   check_refused(with("https://example.co.uk", "example.co.uk"), "base-url", "example.co.uk");
-  // Two domains are two owners below a public suffix; what stops this start is the missing cluster.
+  // Two domains below a public suffix have two owners. This start fails only because there is no
+  // cluster.
   const Ended other = with("https://berth.example.co.uk", "apps-example.co.uk");
   INFO(other.output);
   CHECK(other.code != refused_configuration);
   CHECK_THAT(other.output, !Contains("apps-domain"));
 }
 
-TEST_CASE("variables lie over the file, flags over variables") {
+TEST_CASE("variables override the file, and flags override variables") {
   const TempDir dir;
   const std::string file =
       dir.write("berthd.yaml",
@@ -185,7 +186,7 @@ TEST_CASE("variables lie over the file, flags over variables") {
   CHECK_THAT(flag.output, Contains("max-connections = 44"));
 }
 
-TEST_CASE("trusted proxies are addresses and ranges, in a list or with commas between them") {
+TEST_CASE("trusted proxies are addresses and ranges, as a list or separated by commas") {
   const TempDir dir;
   for (const char* text :
        {"trusted-proxies: 127.0.0.1, 10.0.0.0/8,fd00::/8\n", "trusted-proxies: []\n",
@@ -197,7 +198,7 @@ TEST_CASE("trusted proxies are addresses and ranges, in a list or with commas be
   }
 }
 
-TEST_CASE("the default list of reserved names is printed, and replaced by what is set") {
+TEST_CASE("the default list of reserved names is printed, and a configured one replaces it") {
   CHECK_THAT(run_to_end({"config"}).output, Contains("reserved-names = abuse,"));
   const Ended set = run_to_end({"config", "--reserved-names", "acme,root"});
   CHECK_THAT(set.output, Contains("reserved-names = acme,root"));
@@ -210,7 +211,7 @@ TEST_CASE("a data directory serves one berthd at a time") {
   INFO(second.output);
   CHECK(second.code == refused_data_dir);
   CHECK_THAT(second.output, Contains(berthd.data_dir().string()));
-  CHECK(Client(berthd).get("/health").status == 200);  // the first one is none the worse
+  CHECK(Client(berthd).get("/health").status == 200);  // the first one isn't affected
 }
 
 TEST_CASE("a damaged data directory is refused") {
@@ -228,7 +229,7 @@ TEST_CASE("a damaged data directory is refused") {
   CHECK(ended.code == refused_data_dir);
 }
 
-TEST_CASE("what berthd keeps is for its owner's eyes only") {
+TEST_CASE("only the owner can read berthd's files") {
   const Berthd berthd;
   using std::filesystem::perms;
   for (const char* name : {"", "keys.json", "internal-secret"}) {

@@ -34,13 +34,13 @@ TEST_CASE("a refresh token is consumed by its use") {
   CHECK(fresh.access_token != ada.tokens.access_token);
   CHECK(Client(berthd, fresh.access_token).get("/api/deploy/apps").status == 200);
 
-  // A lost answer: within the grace of ten seconds the family stays.
+  // The answer may have been lost, so within the grace of ten seconds the family isn't revoked.
   check_consumed(refresh(berthd, ada, ada.tokens.refresh_token));
   CHECK(is_active(berthd, fresh.access_token));
   CHECK(refresh(berthd, ada, fresh.refresh_token).status == 200);
 }
 
-TEST_CASE("a refresh token that comes again later revokes its family") {
+TEST_CASE("a refresh token that is reused later revokes its family") {
   const Berthd berthd;
   const Operator ada = operator_with_token(berthd, "ada");
   const Tokens fresh = tokens_of(expect(200, refresh(berthd, ada, ada.tokens.refresh_token)));
@@ -67,7 +67,7 @@ TEST_CASE("/api/auth/refresh rotates as well, without client authentication") {
   check_consumed(refreshed("rt_live_unknown"));
 }
 
-TEST_CASE("a code that comes twice revokes what it gave") {
+TEST_CASE("using a code twice revokes what it gave") {
   const Berthd berthd;
   const User ada = register_verified_user(berthd, "ada");
   const App app = create_app(berthd, ada, {"profile:read"});
@@ -106,7 +106,7 @@ TEST_CASE("a code is bound to its verifier, its redirect URI and its client") {
   CHECK(refused_with(json::object()) == "200 ");
 }
 
-TEST_CASE("authorize refuses what it must not redirect with") {
+TEST_CASE("authorize refuses requests that it must not redirect") {
   const Berthd berthd;
   const User ada = register_verified_user(berthd, "ada");
   const App app = create_app(berthd, ada, {"profile:read"});
@@ -119,7 +119,7 @@ TEST_CASE("authorize refuses what it must not redirect with") {
   CHECK_THROWS_WITH(authorize(berthd, ada, app, {"unheard:of"}), Catch::Contains("invalid_scope"));
 }
 
-TEST_CASE("tokens end when their time is over") {
+TEST_CASE("tokens expire") {
   const Berthd berthd;
   Operator ada = operator_with_token(berthd, "ada");
   Client platform(berthd);
@@ -139,7 +139,7 @@ TEST_CASE("tokens end when their time is over") {
   CHECK(Client(berthd, ada.user.jwt).get("/api/auth/me").code() == "token_expired");
 }
 
-TEST_CASE("tokens and sessions outlast a restart") {
+TEST_CASE("tokens and sessions survive a restart") {
   Berthd berthd;
   Operator ada = operator_with_token(berthd, "ada");
   CHECK(berthd.terminate() == 0);

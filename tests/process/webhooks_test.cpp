@@ -1,4 +1,4 @@
-// Webhooks from the API to a receiver.
+// Webhooks, from the API to a receiver.
 #include <httplib.h>
 
 #include <catch2/catch.hpp>
@@ -62,7 +62,7 @@ json newest(const Berthd& berthd, const Operator& ada, const std::string& webhoo
 
 }  // namespace
 
-TEST_CASE("a receiver is told of each status in order, also what happened while it was ill") {
+TEST_CASE("a receiver gets each status in order, also those of its own outage") {
   Flags flags = roomy_tier();
   flags.insert(flags.end(), {"--rate-limits", "off", "--webhook-allow-private", "on"});
   Berthd berthd(flags);
@@ -97,7 +97,7 @@ TEST_CASE("a receiver is told of each status in order, also what happened while 
   REQUIRE(eventually([&] { return newest(berthd, ada, webhook).at("status") == "delivered"; }));
 }
 
-TEST_CASE("without leave nothing is sent to this machine") {
+TEST_CASE("webhooks to this machine need permission") {
   Berthd berthd(roomy_tier());
   Operator ada = operator_with_token(berthd, "ada");
   Receiver receiver;

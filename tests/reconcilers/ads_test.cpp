@@ -11,7 +11,7 @@ using namespace berth;
 using namespace berth::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("ads loop: campaigns whose time is over end, however many, and then it rests") {
+TEST_CASE("ads loop: campaigns whose time is over are ended, however many") {
   AdsWorld w;
   campaigns::Order order = AdsWorld::order();
   order.ends_at = w.world.clock.now() + 1h;
@@ -28,10 +28,11 @@ TEST_CASE("ads loop: campaigns whose time is over end, however many, and then it
   CHECK(w.world.db.writes() == writes);
 }
 
-TEST_CASE("ads loop: reservations that nobody reported go back, and can be served again") {
+TEST_CASE("ads loop: reservations that weren't reported are returned, and can be served again") {
   AdsWorld w;
   w.rules.viewer_daily_impressions = 1'000;
-  const auto campaign = w.new_campaign(AdsWorld::order(12, 10));  // one impression
+  // The budget pays for one impression.
+  const auto campaign = w.new_campaign(AdsWorld::order(12, 10));
   reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
   w.serve();
   CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
@@ -53,7 +54,7 @@ TEST_CASE("ads loop: demand follows paid impressions, and only those of the wind
   CHECK(w.outcome(campaign.id) == "paid");
   CHECK(w.outcome(campaign.id) == "not_served");
   loop.run_once();
-  CHECK(rate().demand == 100);  // one of 10,000
+  CHECK(rate().demand == 100);  // one of 10,000 doesn't change it
   CHECK(rate().popularity == 200);
   CHECK(rate().effective_rate() == 20);
   w.world.write([&](db::Tx& tx) {
@@ -71,7 +72,7 @@ TEST_CASE("ads loop: demand follows paid impressions, and only those of the wind
   CHECK(rate().popularity == 100);
 }
 
-TEST_CASE("ads loop: what was created is in memory before anybody asks for an ad") {
+TEST_CASE("ads loop: new campaigns are in memory before an ad is requested") {
   AdsWorld w;
   reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
   loop.run_once();

@@ -23,7 +23,7 @@ bool eventually(const std::function<bool()>& holds) {
   return true;
 }
 
-TEST_CASE("the billing loop does what is due, however many batches it takes, and then rests") {
+TEST_CASE("the billing loop settles everything that is due, in any number of batches") {
   BillingWorld world;
   world.give(100 * price);
   std::vector<std::string> ids;
@@ -60,7 +60,7 @@ TEST_CASE("a credit wakes the billing loop, and its clock may be moved") {
   loop.stop();
 }
 
-TEST_CASE("what was credited while no billing loop ran is found by the next one") {
+TEST_CASE("a credit from a time without a billing loop is found by the next one") {
   BillingWorld world;
   world.give(price);
   const auto row = world.deploy(world.app, order("shop", "paid"));
@@ -72,7 +72,7 @@ TEST_CASE("what was credited while no billing loop ran is found by the next one"
   CHECK(world.billing_of(row.id) == "current");
 }
 
-TEST_CASE("one deployment that can't be settled doesn't hold up the others") {
+TEST_CASE("a deployment that can't be settled doesn't hold up the others") {
   BillingWorld world;
   world.give(10 * price);
   const auto broken = world.deploy(world.app, order("broken", "paid"));
@@ -82,7 +82,7 @@ TEST_CASE("one deployment that can't be settled doesn't hold up the others") {
     tx.execute(
         "UPDATE deployments SET billing_status = 'suspended', status = 'stopped' WHERE id = $1",
         broken.id);
-    // Its charge fails behind the debit.
+    // Its charge fails after the debit.
     tx.execute(
         "CREATE TRIGGER no_charge BEFORE INSERT ON deployment_charges WHEN NEW.deployment_id = '" +
         broken.id + "' BEGIN SELECT RAISE(ABORT, 'broken'); END");

@@ -20,8 +20,8 @@ inline simulated::Options quick() {
   return options;
 }
 
-// The cluster of BERTH_TEST_KUBECONFIG, whose nodes run pods, or a simulated one: tests that use
-// this one say nothing that holds for one of them alone.
+// The cluster of BERTH_TEST_KUBECONFIG, whose nodes run pods, or a simulated one. What tests check
+// with it holds for both.
 class TestCluster {
  public:
   TestCluster() {

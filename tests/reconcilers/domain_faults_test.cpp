@@ -11,8 +11,8 @@ using custom_domains::Reason;
 using custom_domains::State;
 using deployments::Status;
 
-// What becomes of custom domains with a cert-manager that issues, or doesn't, or isn't there; and
-// with a DNS that changes its mind.
+// Custom domains with a cert-manager that issues, doesn't issue or doesn't exist, and with DNS
+// records that change.
 
 namespace {
 
@@ -55,7 +55,8 @@ TEST_CASE("a domain becomes active, with the secret that its Ingress names") {
 }
 
 TEST_CASE(
-    "a certificate that is refused: the words, no Certificate that goes on ordering, a later try") {
+    "a refused certificate has the issuer's words, is no longer ordered, and is tried again "
+    "later") {
   Shop shop;
   shop.cluster.refuse_certificates("order is in \"invalid\" state: 403");
   shop.dns.point(domain, target);
@@ -85,7 +86,7 @@ TEST_CASE("an owner whose orders are used up waits, and says so") {
   CHECK(shop.world.has_nothing_of_domain(shop.id));
 }
 
-TEST_CASE("a DNS that fails says nothing: no Certificate is made, and none is taken away") {
+TEST_CASE("a failing DNS says nothing: no Certificate is created or removed") {
   Shop shop;
   SECTION("before") {
     shop.dns.fail();
@@ -103,8 +104,7 @@ TEST_CASE("a DNS that fails says nothing: no Certificate is made, and none is ta
   }
 }
 
-TEST_CASE(
-    "a domain that left us isn't renewed: its certificate serves until its end and no longer") {
+TEST_CASE("a domain that points elsewhere isn't renewed: its certificate serves until it expires") {
   Shop shop;
   shop.open_pointing();
   shop.dns.set({dns::test::alias(domain, "elsewhere.example")});
@@ -130,7 +130,9 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a Certificate that somebody removed comes back only if the DNS still points to us") {
+TEST_CASE(
+    "a Certificate that somebody removed is created again only if the DNS still points to the "
+    "platform") {
   Shop shop;
   shop.open_pointing();
   const auto remove = [&] {
@@ -153,7 +155,7 @@ TEST_CASE("a Certificate that somebody removed comes back only if the DNS still 
   }
 }
 
-TEST_CASE("a cluster without cert-manager says so, runs its deployments, and may get one later") {
+TEST_CASE("a cluster without cert-manager is reported, runs deployments, and may get one later") {
   Shop shop;
   const simulated::Match certificates{.verb = "", .plural = "certificates"};
   shop.cluster.fail_next(1'000'000, 404, std::nullopt, certificates);
@@ -162,7 +164,7 @@ TEST_CASE("a cluster without cert-manager says so, runs its deployments, and may
   REQUIRE(shop.world.is(shop.id, Status::running));
   REQUIRE(shop.world.is_refused(shop.id, Reason::certificate_failed));
   CHECK(shop.world.claim(shop.id).message ==
-        "the cluster has no cert-manager that would issue a certificate");
+        "the cluster has no cert-manager, which would issue certificates");
   CHECK(shop.world.engine().cluster_state().connected);
   const size_t asked = shop.cluster.count("list", "certificates");
   REQUIRE(shop.world.settles());
@@ -171,7 +173,8 @@ TEST_CASE("a cluster without cert-manager says so, runs its deployments, and may
   CHECK(shop.world.is_removed(shop.id));
 }
 
-TEST_CASE("sub-domains: a certificate each where there is no wildcard, and it goes with them") {
+TEST_CASE(
+    "sub-domains have a certificate each if there is no wildcard, and it is removed with them") {
   Shop shop;
   shop.world.settings().wildcard_tls_secret.reset();
   shop.world.wake();
@@ -193,7 +196,8 @@ TEST_CASE("sub-domains: a certificate each where there is no wildcard, and it go
   CHECK(shop.orders() == 1);
 }
 
-TEST_CASE("whatever happens, no certificate is ordered while the DNS doesn't point to us") {
+TEST_CASE(
+    "whatever happens, no certificate is ordered while the DNS doesn't point to the platform") {
   Shop shop;
   const auto seed = GENERATE(take(3, random(1, 1'000'000)));
   INFO("seed " << seed);
@@ -232,7 +236,7 @@ TEST_CASE("whatever happens, no certificate is ordered while the DNS doesn't poi
   };
   for (int round = 0; round < 4; ++round) {
     leave();
-    // A pass that asked before may still be on its way.
+    // A pass that began earlier may still be running.
     REQUIRE(shop.world.settles());
     const size_t orders = shop.orders();
     for (int i = 0; i < 5; ++i) {

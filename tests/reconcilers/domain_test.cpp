@@ -10,8 +10,8 @@ using custom_domains::Reason;
 using custom_domains::State;
 using deployments::Status;
 
-// Custom domains on whichever cluster the tests are given. Its cert-manager may know our issuer or
-// not: these tests ask for Certificates and not for what becomes of them.
+// Custom domains on whichever cluster the tests are given. Its cert-manager may or may not have the
+// issuer: these tests ask for Certificates but not for their results.
 
 namespace {
 
@@ -33,7 +33,8 @@ struct Shop {
 }  // namespace
 
 TEST_CASE(
-    "a domain that doesn't point to us gets no Certificate, and its owner hears what's missing") {
+    "a domain that doesn't point to the platform gets no Certificate, and its owner is told what "
+    "is missing") {
   Shop shop;
   REQUIRE(shop.world.is_refused(shop.id, Reason::dns_not_pointing));
   for (int i = 0; i < 5; ++i) shop.world.look_again(shop.id);
@@ -43,14 +44,17 @@ TEST_CASE(
   CHECK(claim.state == State::waiting_for_dns);
   CHECK(claim.message ==
         "a CNAME record www.shop.example that leads to shop.apps.example is missing: there is no "
-        "name www.shop.example");
+        "such "
+        "name: www.shop.example");
   REQUIRE(shop.world.is(shop.id, Status::running));
   CHECK(eventually(
       [&] { return shop.world.row(shop.id).reason == deployments::Reason::dns_not_pointing; }));
   CHECK(shop.world.row(shop.id).message == claim.message);
 }
 
-TEST_CASE("one that does gets an Ingress and a Certificate; corrected later, without a restart") {
+TEST_CASE(
+    "a domain that points to the platform gets an Ingress and a Certificate, also after a "
+    "correction") {
   Shop shop;
   REQUIRE(shop.world.is_refused(shop.id, Reason::dns_not_pointing));
   shop.dns.point("www.shop.example", "shop.apps.example");
@@ -65,7 +69,7 @@ TEST_CASE("one that does gets an Ingress and a Certificate; corrected later, wit
   CHECK(eventually([&] { return !shop.world.row(shop.id).reason.has_value(); }));
 }
 
-TEST_CASE("nothing is written where nothing changed, also after a restart of ours") {
+TEST_CASE("nothing is written if nothing changed, also after a restart of berthd") {
   Shop shop;
   shop.dns.point("www.shop.example", "shop.apps.example");
   REQUIRE(shop.world.looks_until(shop.id, [&] { return shop.has_certificate(); }));
@@ -78,7 +82,7 @@ TEST_CASE("nothing is written where nothing changed, also after a restart of our
   CHECK(shop.world.writes() == before);
 }
 
-TEST_CASE("a domain that is released, and one that is exchanged, leave nothing") {
+TEST_CASE("a released or replaced domain leaves nothing") {
   Shop shop;
   shop.dns.set({dns::test::alias("www.shop.example", "shop.apps.example"),
                 dns::test::alias("new.shop.example", "shop.apps.example"),
@@ -117,7 +121,8 @@ TEST_CASE("a domain that is released, and one that is exchanged, leave nothing")
   }
 }
 
-TEST_CASE("a domain passes on: the first owner's objects are gone before the second one's come") {
+TEST_CASE(
+    "a domain passes on: the first owner's objects are gone before the second one's are created") {
   Shop shop;
   shop.dns.set({dns::test::alias("www.shop.example", "shop.apps.example"),
                 dns::test::address("shop.apps.example", "192.0.2.80")});
@@ -125,7 +130,7 @@ TEST_CASE("a domain passes on: the first owner's objects are gone before the sec
   shop.world.destroy(shop.id);
   const std::string heir = shop.world.deploy_with(shop.world.new_app(), "www.shop.example");
   REQUIRE(shop.world.is_removed(shop.id));
-  // The same name, so the old CNAME leads to the new owner: that alone proves nothing.
+  // The same name: the old CNAME points to the new owner, which alone proves nothing.
   REQUIRE(shop.world.is_refused(heir, Reason::txt_missing));
   CHECK(shop.world.has_nothing_of_domain(heir));
   shop.dns.set({dns::test::alias("www.shop.example", "shop.apps.example"),
@@ -135,7 +140,7 @@ TEST_CASE("a domain passes on: the first owner's objects are gone before the sec
       heir, [&] { return shop.world.of_domain(kube::certificates, heir).size() == 1; }));
 }
 
-TEST_CASE("an apex is proven by a TXT record beside the ingress' addresses") {
+TEST_CASE("a registered domain itself is proven by a TXT record and the ingress' addresses") {
   Shop shop("shop.example");
   const auto target = dns::test::address("shop.apps.example", "192.0.2.80");
   const auto text = dns::test::text("_berth-challenge.shop.example", {"berth=" + shop.id});

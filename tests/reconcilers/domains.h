@@ -14,10 +14,10 @@ namespace berth::reconcilers::test {
 class Dns {
  public:
   Dns();
-  // Of all records; before: none.
+  // Replaces all records; at first there are none.
   void set(std::vector<dns::test::Record> records);
   void point(const std::string& domain, const std::string& target);
-  void fail();  // SERVFAIL to everything, until the next set()
+  void fail();  // answers SERVFAIL to everything until the next set()
   std::string text() const { return server_.text(); }
 
  private:
@@ -26,10 +26,10 @@ class Dns {
   std::mutex mutex_;
   std::vector<dns::test::Record> records_;
   bool fails_ = false;
-  dns::test::Server server_;  // the last member: it uses the others
+  dns::test::Server server_;  // the last member, because it uses the others
 };
 
-// A world with an issuer of certificates and that name server. Not awake yet.
+// A world with an issuer of certificates and that name server. Its engine isn't started yet.
 class DomainWorld : public World {
  public:
   DomainWorld(kube::Kubeconfig cluster, const Dns& dns);
@@ -38,14 +38,14 @@ class DomainWorld : public World {
   custom_domains::Claim claim(const std::string& deployment);
   void claim(const std::string& deployment, const std::string& domain);
   void release(const std::string& deployment);
-  // The time of the next check comes.
+  // Makes the next check of the domain due.
   void look_again(const std::string& deployment);
-  // Lets the checks come until the claim is like that.
+  // Makes checks due until the claim has this state. Returns whether it gets there.
   bool becomes(const std::string& deployment, custom_domains::State state);
   bool is_refused(const std::string& deployment, custom_domains::Reason reason);
   bool looks_until(const std::string& deployment, const std::function<bool()>& condition);
 
-  // Of the deployment's custom domains.
+  // Returns the objects of the deployment's custom domains.
   std::vector<Object> of_domain(const kube::Resource& resource, const std::string& deployment);
   bool has_nothing_of_domain(const std::string& deployment);
 };

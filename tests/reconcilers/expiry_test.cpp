@@ -15,7 +15,7 @@ std::int64_t families(World& world) {
   return world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM token_families"); });
 }
 
-TEST_CASE("the loop removes what has expired, however many batches it takes, and then rests") {
+TEST_CASE("the expiry loop removes everything that has expired, in any number of batches") {
   World world;
   const auto ada = world.verified_user("ada");
   const auto app = world.new_app(ada).app;
@@ -32,7 +32,7 @@ TEST_CASE("the loop removes what has expired, however many batches it takes, and
   CHECK(world.db.writes() == writes);
 }
 
-TEST_CASE("it runs by itself, and writes at its end when apps were last used") {
+TEST_CASE("the expiry loop runs by itself, and writes at its end when apps were last used") {
   World world;
   const auto ada = world.verified_user("ada");
   const auto app = world.new_app(ada).app;

@@ -10,7 +10,7 @@ using deployments::Reason;
 using deployments::Status;
 using nlohmann::json;
 
-// What goes wrong with the API server, with the way to it, and with ourselves.
+// Failures of the API server, of the connection to it, and of berth itself.
 
 namespace {
 
@@ -25,7 +25,7 @@ struct Faulty {
     return id;
   }
 
-  // Whether the engine still hears of changes.
+  // Whether the engine still receives changes.
   bool repairs(const std::string& id) {
     const Object service = world.object(kube::services, id);
     cluster.remove("services", namespace_of(service), name_of(service));
@@ -35,7 +35,7 @@ struct Faulty {
 
 }  // namespace
 
-TEST_CASE("watches that break, or whose history is gone, are taken up again without a write") {
+TEST_CASE("watches that break, or whose history is lost, are resumed without a write") {
   Faulty faulty;
   faulty.world.wake();
   const std::string id = faulty.running_deployment();
@@ -52,7 +52,7 @@ TEST_CASE("watches that break, or whose history is gone, are taken up again with
   CHECK(eventually([&] { return faulty.world.engine().cluster_state().connected; }));
 }
 
-TEST_CASE("a change that happened while no watch was open is found by the list") {
+TEST_CASE("a list finds a change from a time without a watch") {
   Faulty faulty;
   faulty.world.wake();
   const std::string id = faulty.running_deployment();
@@ -65,7 +65,7 @@ TEST_CASE("a change that happened while no watch was open is found by the list")
       [&] { return !faulty.cluster.list("services", "", "berth/deployment=" + id).empty(); }));
 }
 
-TEST_CASE("a cluster that is down: new deployments say so, old ones are left alone") {
+TEST_CASE("with a cluster that is down, new deployments say so and old ones stay as they are") {
   Faulty faulty;
   faulty.world.wake();
   const std::string old = faulty.running_deployment();
@@ -99,7 +99,7 @@ TEST_CASE("a cluster that is down at the start") {
   CHECK(faulty.world.engine().cluster_state().synced);
 }
 
-TEST_CASE("a cluster that takes requests and never answers") {
+TEST_CASE("a cluster that accepts requests and never answers") {
   Faulty faulty;
   faulty.world.wake();
   faulty.running_deployment();
@@ -110,7 +110,7 @@ TEST_CASE("a cluster that takes requests and never answers") {
   CHECK(faulty.world.is(fresh, Status::running));
 }
 
-TEST_CASE("an API server that is busy or broken is tried again") {
+TEST_CASE("an API server that is busy or failing is tried again") {
   Faulty faulty;
   const int status = GENERATE(429, 500, 503, 409);
   faulty.cluster.fail_next(8, status, std::nullopt, {"apply", ""});
@@ -125,7 +125,7 @@ TEST_CASE("an API server that is busy or broken is tried again") {
   CHECK(faulty.world.is_removed(id));
 }
 
-TEST_CASE("an API server that says when to come again is heard") {
+TEST_CASE("an API server's Retry-After is respected") {
   Faulty faulty;
   faulty.world.wake();
   REQUIRE(faulty.world.settles());
@@ -135,7 +135,7 @@ TEST_CASE("an API server that says when to come again is heard") {
   CHECK(faulty.world.is(id, Status::running));
 }
 
-TEST_CASE("an engine that dies between two steps is followed by one that finishes them") {
+TEST_CASE("if an engine dies between two steps, another one finishes them") {
   const std::string plural = GENERATE(as<std::string>{}, "namespaces", "resourcequotas", "secrets",
                                       "services", "deployments", "ingresses");
   Faulty faulty;
@@ -163,7 +163,7 @@ TEST_CASE("an engine that dies between two steps is followed by one that finishe
   CHECK_FALSE(faulty.cluster.get("namespaces", "", manifests::namespace_of(app)).has_value());
 }
 
-TEST_CASE("a fight over a field costs few writes") {
+TEST_CASE("fighting over a field costs few writes") {
   Faulty faulty;
   faulty.world.wake();
   const std::string id = faulty.running_deployment();
@@ -182,7 +182,7 @@ TEST_CASE("a fight over a field costs few writes") {
   CHECK(faulty.world.writes() - before <= RepairBudget::most + 1);
 }
 
-TEST_CASE("many deployments come to run at once, each object written once") {
+TEST_CASE("many deployments start at the same time, with each object written once") {
   constexpr int apps = 8, each = 4;
   Faulty faulty;
   faulty.cluster.set_latency(std::chrono::milliseconds(5));
@@ -204,7 +204,7 @@ TEST_CASE("many deployments come to run at once, each object written once") {
   CHECK(faulty.world.objects(kube::namespaces).empty());
 }
 
-TEST_CASE("stopping an engine that can't reach anybody doesn't take long") {
+TEST_CASE("an engine that can't reach anybody stops quickly") {
   Faulty faulty;
   faulty.cluster.go_down();
   faulty.world.wake();

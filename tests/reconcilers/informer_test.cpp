@@ -11,7 +11,7 @@ using namespace berth::reconcilers;
 using namespace berth::reconcilers::test;
 using nlohmann::json;
 
-// An informer keeps up with what happens on the cluster, whichever the tests are given.
+// An informer follows the changes on the cluster, whichever the tests are given.
 
 namespace {
 
@@ -59,7 +59,8 @@ class Watched {
 
 }  // namespace
 
-TEST_CASE("an informer has what was there before it, and nothing that its selector leaves out") {
+TEST_CASE(
+    "an informer has the objects from before its start, and only those that its selector matches") {
   Watched watched;
   watched.client.apply(watched.service("a", 80));
   watched.client.apply(watched.service("b", 81));
@@ -73,7 +74,7 @@ TEST_CASE("an informer has what was there before it, and nothing that its select
   CHECK(watched.informer.state().connected);
 }
 
-TEST_CASE("an informer follows what is made, changed, deleted, and loses or gets its labels") {
+TEST_CASE("an informer follows creations, changes, deletions and changed labels") {
   Watched watched;
   watched.informer.start();
   REQUIRE(eventually([&] { return watched.informer.state().synced; }));
@@ -92,7 +93,7 @@ TEST_CASE("an informer follows what is made, changed, deleted, and loses or gets
   CHECK(watched.heard >= 5);
 }
 
-TEST_CASE("an answer to a write is known at once, and its late event brings nothing new") {
+TEST_CASE("an answer to a write is known at once, and its late event changes nothing") {
   Watched watched;
   watched.informer.start();
   REQUIRE(eventually([&] { return watched.informer.state().synced; }));
@@ -100,7 +101,7 @@ TEST_CASE("an answer to a write is known at once, and its late event brings noth
   CHECK(watched.port_of("a") == 80);
   watched.informer.store().note(watched.client.apply(watched.service("a", 81)));
   CHECK(watched.port_of("a") == 81);
-  // The events come in their order: with this one the others are through.
+  // Events arrive in order, so after this one the others have arrived.
   watched.client.apply(watched.service("last", 90));
   CHECK(watched.has("last", 90));
   CHECK(watched.port_of("a") == 81);

@@ -18,12 +18,12 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-// As short as a Lease's whole seconds allow.
+// As short as a Lease allows, which has whole seconds.
 constexpr Leader::Options short_lease = {.lease_duration = std::chrono::seconds(3),
                                          .renew_deadline = std::chrono::seconds(2),
                                          .retry_period = std::chrono::milliseconds(200)};
 
-// Nobody waits for the end of this one.
+// No test waits for this one to expire.
 constexpr Leader::Options long_lease = {.lease_duration = std::chrono::minutes(10),
                                         .renew_deadline = std::chrono::minutes(5),
                                         .retry_period = std::chrono::milliseconds(200)};
@@ -41,7 +41,7 @@ struct Candidate {
   bool comes_to_lead() const {
     return eventually([&] { return leads(); });
   }
-  // What a scrape would see.
+  // Returns the value that Prometheus would read.
   double gauge() const {
     for (const auto& family : registry->Collect())
       if (family.name == "leader_election_master_status") return family.metric.at(0).gauge.value;
@@ -65,7 +65,7 @@ json held_by(const std::string& name, const std::string& holder) {
             {"leaseTransitions", 4}}}};
 }
 
-// A Lease of the test's own, gone with it.
+// A Lease of the test's own, which is deleted at its end.
 struct Lease {
   kube::Client client;
   const std::string name = new_name();
@@ -75,7 +75,7 @@ struct Lease {
     try {
       client.remove(kube::leases, name_space, name);
     } catch (const kube::ApiError&) {
-      // The simulated cluster of a test may be down, and goes with it.
+      // A test's simulated cluster may be down, and ends with the test.
     }
   }
   json spec() { return client.get(kube::leases, name_space, name).value().at("spec"); }
@@ -83,7 +83,7 @@ struct Lease {
 
 }  // namespace
 
-TEST_CASE("of two candidates one leads, and the other at once when it ends", "[real]") {
+TEST_CASE("of two candidates one leads, and the other takes over at once when it ends", "[real]") {
   const TestCluster cluster;
   Lease lease(cluster.config());
   auto first = std::make_unique<Candidate>(cluster.config(), lease.name, long_lease);
@@ -111,7 +111,7 @@ TEST_CASE("of two candidates one leads, and the other at once when it ends", "[r
   CHECK(eventually([&] { return second.times == 1; }));
 }
 
-TEST_CASE("a holder that says nothing more is waited for, whatever its clock said", "[real]") {
+TEST_CASE("a silent holder is waited for, whatever its clock says", "[real]") {
   const TestCluster cluster;
   Lease lease(cluster.config());
   lease.client.create(held_by(lease.name, "somebody who is dead"));
@@ -135,7 +135,7 @@ TEST_CASE("a Lease that an admin gives to somebody else, or deletes", "[real]") 
     lease.client.apply(held_by(lease.name, "an admin's choice"));
     CHECK(eventually([&] { return !candidate.leads(); }));
     CHECK(eventually([&] { return candidate.gauge() == 0; }));
-    CHECK(candidate.comes_to_lead());  // since the choice never renews
+    CHECK(candidate.comes_to_lead());  // because the present holder never renews
     CHECK(eventually([&] { return candidate.times == 2; }));
   }
   SECTION("deleted") {
@@ -147,13 +147,13 @@ TEST_CASE("a Lease that an admin gives to somebody else, or deletes", "[real]") 
   }
 }
 
-TEST_CASE("an API server that answers no more ends the leading before the Lease ends") {
+TEST_CASE("if the API server stops answering, leading ends before the Lease expires") {
   simulated::Cluster cluster(quick());
   const std::string name = new_name();
   Candidate candidate(config_of(cluster), name);
   candidate.leader.start();
   REQUIRE(candidate.comes_to_lead());
-  // A write that begins now has to end before anybody else may begin.
+  // A write that begins now must end before another process may begin one.
   const auto time = candidate.leader.write_time();
   REQUIRE(time);
   CHECK(*time <= short_lease.lease_duration - short_lease.retry_period);
@@ -181,7 +181,7 @@ TEST_CASE("an API server that answers no more ends the leading before the Lease 
   CHECK(candidate.leader.state().last_error.empty());
 }
 
-TEST_CASE("a Lease that names the holder and can't be written ends the leading all the same") {
+TEST_CASE("if the Lease can't be written, leading ends even though it names the holder") {
   simulated::Cluster cluster(quick());
   Candidate candidate(config_of(cluster), new_name());
   candidate.leader.start();
@@ -193,7 +193,7 @@ TEST_CASE("a Lease that names the holder and can't be written ends the leading a
   CHECK(candidate.comes_to_lead());
 }
 
-TEST_CASE("never do two lead at once, whatever ends, comes back or fails") {
+TEST_CASE("there are never two leaders at once, whatever ends, returns or fails") {
   simulated::Cluster cluster(quick());
   const std::string name = new_name();
   std::array<std::unique_ptr<Candidate>, 3> candidates;
@@ -201,7 +201,7 @@ TEST_CASE("never do two lead at once, whatever ends, comes back or fails") {
   INFO("seed " << seed);
   std::minstd_rand random(seed);
   std::atomic<bool> over = false;
-  constexpr int enough_looks = 100;  // of the watcher's that found one who leads
+  constexpr int enough_looks = 100;  // how many times the watcher must see a leader
   std::atomic<int> leaders_seen = 0;
   std::mutex mutex;
   std::atomic<int> doubles = 0;
@@ -210,7 +210,8 @@ TEST_CASE("never do two lead at once, whatever ends, comes back or fails") {
       {
         const std::lock_guard lock(mutex);
         int leading = 0;
-        // Who leads when asked first and last led meanwhile: nobody leads again so soon.
+        // A candidate that leads at both the first and the last question has led in between,
+        // because nobody becomes leader again so soon.
         for (const auto& one : candidates)
           for (const auto& other : candidates)
             if (one && other && one != other && one->leads() && other->leads() && one->leads())
@@ -221,7 +222,7 @@ TEST_CASE("never do two lead at once, whatever ends, comes back or fails") {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });
-  // Chance may leave nobody the time to lead: longer then.
+  // By chance, nobody may have had the time to lead; then the test goes on longer.
   const auto end = SteadyClock::now() + std::chrono::seconds(8);
   const auto limit = end + std::chrono::seconds(60);
   const auto goes_on = [&] {
@@ -269,7 +270,7 @@ TEST_CASE("two berthd on one instance: only the one that leads writes, and the o
   REQUIRE(first.is(shop, Status::running));
   World second(cluster.config(), instance);
   prepare(second);
-  // A bigger one than usual: its database knows nothing of the first one's deployment.
+  // A larger one than usual, because its database doesn't know the first one's deployment.
   const std::string other = second.deploy(second.new_app(), {.name = "other"});
   REQUIRE(eventually([&] { return second.engine().cluster_state().synced; }));
   REQUIRE(eventually([&] { return !second.engine().leadership()->holder.empty(); }));
@@ -292,7 +293,7 @@ TEST_CASE("two berthd on one instance: only the one that leads writes, and the o
   second.client().remove(kube::leases, name_space, "berth-" + instance);
 }
 
-TEST_CASE("a leader that lost its cluster says so in the rows, and goes on when it is back") {
+TEST_CASE("a leader that lost its cluster says so in the rows, and continues when it is back") {
   simulated::Cluster cluster(quick());
   World world(config_of(cluster));
   world.lease_namespace = name_space;
@@ -312,7 +313,7 @@ TEST_CASE("a leader that lost its cluster says so in the rows, and goes on when 
   CHECK_FALSE(world.row(fresh).reason.has_value());
 }
 
-TEST_CASE("a write that has no time isn't sent") {
+TEST_CASE("a write without enough time isn't sent") {
   simulated::Cluster cluster(quick());
   kube::ClientOptions options;
   std::optional<std::chrono::milliseconds> time;

@@ -10,7 +10,7 @@ using namespace berth::reconcilers::test;
 using deployments::Status;
 using nlohmann::json;
 
-// What a deployment goes through, on whichever cluster the tests are given.
+// The life of a deployment, on whichever cluster the tests are given.
 
 namespace {
 
@@ -111,7 +111,7 @@ TEST_CASE("a deployment that was destroyed while berthd was down leaves nothing"
   CHECK(world.objects(kube::namespaces).empty());
 }
 
-TEST_CASE("the app's namespace stays while another deployment of it lives") {
+TEST_CASE("the app's namespace stays while another deployment is in it") {
   TestCluster cluster;
   World world(cluster.config());
   world.wake();
@@ -145,7 +145,7 @@ TEST_CASE("a deployment that is destroyed before anything was made is removed at
   CHECK(world.objects(kube::namespaces).empty());
 }
 
-TEST_CASE("what somebody changes or deletes is put back") {
+TEST_CASE("what somebody changes or deletes is restored") {
   TestCluster cluster;
   World world(cluster.config());
   world.wake();
@@ -255,10 +255,10 @@ TEST_CASE("a first start writes each object once") {
   const std::string id = world.deploy(world.new_app(), {.env = {{"A", "1"}}});
   REQUIRE(world.is(id, Status::running));
   REQUIRE(world.settles());
-  CHECK(world.writes() == 5 + 4);  // of the namespace, of the deployment
+  CHECK(world.writes() == 5 + 4);  // of the namespace, and of the deployment
 }
 
-TEST_CASE("credentials that are gone take their secret with them") {
+TEST_CASE("removed credentials are removed from the cluster") {
   TestCluster cluster;
   World world(cluster.config());
   world.wake();
@@ -274,7 +274,7 @@ TEST_CASE("credentials that are gone take their secret with them") {
       world.object(kube::deployments, id)["spec"]["template"]["spec"].contains("imagePullSecrets"));
 }
 
-TEST_CASE("a name goes to its next owner, and never has two") {
+TEST_CASE("a name passes to its next owner, and never has two") {
   TestCluster cluster;
   World world(cluster.config());
   world.wake();
@@ -292,7 +292,7 @@ TEST_CASE("a name goes to its next owner, and never has two") {
   CHECK(world.objects(kube::ingresses).size() == 1);
 }
 
-TEST_CASE("an app whose namespace is still leaving can deploy again") {
+TEST_CASE("an app whose namespace is still terminating can deploy again") {
   TestCluster cluster;
   World world(cluster.config());
   world.wake();
@@ -309,7 +309,7 @@ TEST_CASE("an app whose namespace is still leaving can deploy again") {
   CHECK(world.is_removed(first));
 }
 
-TEST_CASE("objects without a row are left alone and named") {
+TEST_CASE("objects without a row are left alone and reported") {
   TestCluster cluster;
   World world(cluster.config());
   world.wake();
@@ -324,7 +324,7 @@ TEST_CASE("objects without a row are left alone and named") {
   CHECK(living_pods(world, id).size() == 1);
 }
 
-TEST_CASE("a namespace isn't removed over the head of a deployment that the database has lost") {
+TEST_CASE("a namespace with objects of a deployment that the database has lost isn't removed") {
   TestCluster cluster;
   World world(cluster.config());
   world.wake();

@@ -49,7 +49,7 @@ TEST_CASE("a stamped line keeps its text, blanks and all") {
   CHECK_FALSE(parse_stamped("no time"));
 }
 
-TEST_CASE("lines are found wherever the pieces end, blank and long ones too") {
+TEST_CASE("lines are found wherever the pieces end, also empty and long ones") {
   for (const size_t piece : {1, 2, 3, 100}) {
     LogLines lines(5);
     CHECK(cut(lines, "ab\n\n12345\n123456789\nend", piece) ==
@@ -83,7 +83,7 @@ TEST_CASE("a position is the id of a line, and read as it was written") {
     CHECK_FALSE(LogPosition::parse(wrong));
 }
 
-TEST_CASE("a log that is read in several goes, with breaks anywhere, comes once and whole") {
+TEST_CASE("a log that is read in several attempts is complete and without repetition") {
   rc::check([] {
     std::vector<Entry> log;
     std::int64_t at = 100;

@@ -11,7 +11,7 @@ using namespace berth;
 using namespace berth::reconcilers;
 using namespace berth::reconcilers::test;
 
-TEST_CASE("the families that controllers are watched by are there under their names") {
+TEST_CASE("the usual metrics of controllers exist under their names") {
   simulated::Cluster cluster(quick());
   World world(config_of(cluster));
   world.wake();

@@ -18,7 +18,7 @@ std::string ago(Duration time) { return to_iso8601(now - time); }
 Deployment row_in(Status status) {
   Deployment row;
   row.id = "d-1";
-  row.port = 3000;
+  row.container.port = 3000;
   row.memory_limit_mb = 512;
   row.status = status;
   return row;
@@ -220,7 +220,7 @@ TEST_CASE("a container that ends with success is a crash too") {
   check_errored(see(pod), Reason::crash_loop, "exited with code 0");
 }
 
-TEST_CASE("a container that needs more memory than it has") {
+TEST_CASE("a container that needs more memory than it may use") {
   Pod pod;
   pod.state = waiting_state("CrashLoopBackOff");
   pod.last_state = ended_state(137, "", "OOMKilled");
@@ -257,12 +257,13 @@ TEST_CASE("a container that doesn't listen on its port") {
                 "port 3000: Readiness probe failed");
   Live live{.deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {}};
   auto row = row_in(Status::deploying);
-  row.health_path = "/healthz";
+  row.container.health_path = "/healthz";
   check_errored(observe(row, live, Patience(), now), Reason::port_not_listening,
                 "GET /healthz on port 3000");
 }
 
-TEST_CASE("a pod that was ready gets its time before it is in trouble, and is running meanwhile") {
+TEST_CASE(
+    "a pod that was ready has some time before it counts as failing, and is running meanwhile") {
   Pod pod;
   pod.state = running_state(3600s);
   pod.ready_since = 1s;
@@ -274,18 +275,18 @@ TEST_CASE("a pod that was ready gets its time before it is in trouble, and is ru
   CHECK(see(pod, Status::running).observation.reason == Reason::port_not_listening);
 }
 
-TEST_CASE("a pod whose node is in doubt is not the container's trouble") {
+TEST_CASE("a pod on an unreachable node isn't the container's trouble") {
   Pod pod;
   pod.state = running_state(3600s);
   Live live{.deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {}};
-  live.pods[0]["status"]["containerStatuses"][0]["ready"] = true;  // its own probe is fine
+  live.pods[0]["status"]["containerStatuses"][0]["ready"] = true;  // its readiness probe succeeds
   const Seen seen = observe(row_in(Status::running), live, Patience(), now);
   CHECK(seen.observation.status == Status::running);
   CHECK_FALSE(seen.observation.reason);
   CHECK(seen.observation.health_status == "unhealthy");
 }
 
-TEST_CASE("a pod that no node takes") {
+TEST_CASE("a pod that no node accepts") {
   Pod pod;
   pod.more_conditions.push_back(
       condition_of("PodScheduled", "False", 2s, "0/1 nodes: Insufficient memory"));
@@ -295,7 +296,7 @@ TEST_CASE("a pod that no node takes") {
   check_errored(see(pod), Reason::unschedulable, "Insufficient memory");
 }
 
-TEST_CASE("pods that can't be made") {
+TEST_CASE("pods that can't be created") {
   Live live{.deployment = deployment(1, 0, 0), .pods = {}, .events = {}};
   const auto fail = [&](const std::string& message, Duration since) {
     live.deployment["status"]["conditions"] =
@@ -310,7 +311,8 @@ TEST_CASE("pods that can't be made") {
   ending.of_template = "old";
   live.pods = {ending.object()};
   live.pods[0]["metadata"]["deletionTimestamp"] = ago(1s);
-  CHECK(fail(quota, 5s).observation.status == Status::pending);  // its end makes room
+  // The end of this pod makes room.
+  CHECK(fail(quota, 5s).observation.status == Status::pending);
   live.pods.clear();
   check_errored(fail("pods \"x\" is forbidden: violates PodSecurity", 5s), Reason::cluster_refused,
                 "PodSecurity");
@@ -354,7 +356,7 @@ TEST_CASE("a rollout that its controller has given up is in trouble, whatever th
   CHECK(seen.status == Status::running);
   CHECK(seen.reason == Reason::rollout_failed);
   CHECK(seen.cause == Reason::image_pull_failed);
-  // What the controller says of the rollout before doesn't count.
+  // What the controller reports about the rollout before doesn't count.
   live.deployment["metadata"]["generation"] = 3;
   CHECK(observe(row_in(Status::deploying), live, Patience(), now).observation.status ==
         Status::deploying);
@@ -373,7 +375,7 @@ TEST_CASE("an evicted pod doesn't hide the one that replaces it") {
                 "Evicted: The node");
 }
 
-TEST_CASE("what the cluster refuses, and a cluster that is silent") {
+TEST_CASE("objects that the cluster refuses, and a cluster that is silent") {
   const auto no = refused(row_in(Status::pending), Live(), "admission webhook denied the request");
   CHECK(no.status == Status::errored);
   CHECK(no.reason == Reason::cluster_refused);
@@ -384,7 +386,7 @@ TEST_CASE("what the cluster refuses, and a cluster that is silent") {
   CHECK(silent.reason == Reason::cluster_unreachable);
 }
 
-TEST_CASE("only pods that aren't ready are asked about") {
+TEST_CASE("events are requested only for pods that aren't ready") {
   Pod unready;
   unready.name = "p-2";
   json leaving = Pod().object();

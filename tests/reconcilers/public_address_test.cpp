@@ -16,7 +16,7 @@ bool is_public(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("addresses that a request for somebody else may go to") {
+TEST_CASE("addresses that webhooks may be sent to") {
   for (const char* open :
        {"1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0",
         "126.255.255.255", "128.0.0.1", "172.15.255.255", "172.32.0.0", "192.167.255.255",
@@ -26,7 +26,7 @@ TEST_CASE("addresses that a request for somebody else may go to") {
   }
 }
 
-TEST_CASE("and those that it may not go to") {
+TEST_CASE("addresses that webhooks may not be sent to") {
   for (const char* closed : {"0.0.0.0",
                              "10.0.0.1",
                              "10.255.255.255",

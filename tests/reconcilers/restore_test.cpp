@@ -1,4 +1,4 @@
-// The database comes from a backup: the cluster is brought to its rows, and nothing is lost.
+// The database comes from a backup: the cluster is made to match its rows, and nothing is lost.
 #include <catch2/catch.hpp>
 
 #include "tests/reconcilers/cluster.h"
@@ -9,7 +9,7 @@ using namespace berth::reconcilers::test;
 using berth::deployments::Status;
 namespace kube = berth::kube;
 
-TEST_CASE("after a restore the cluster is what the restored rows say, and what is younger stays") {
+TEST_CASE("after a restore the cluster matches the restored rows, and newer objects stay") {
   TestCluster cluster;
   World world(cluster.config());
   world.wake();
@@ -35,7 +35,7 @@ TEST_CASE("after a restore the cluster is what the restored rows say, and what i
   world.wake();
 
   CHECK(eventually([&] { return world.engine().orphans() == std::set{younger, elsewhere}; }));
-  // What was deleted since then is made again; what was started since then is stopped again.
+  // What was deleted since the backup is created again, and what was started since then is stopped.
   CHECK(eventually([&] { return world.objects(kube::deployments, deleted).size() == 1; }));
   CHECK(world.is(deleted, Status::running));
   CHECK(eventually([&] { return world.objects(kube::pods, stopped).empty(); }));
@@ -47,7 +47,7 @@ TEST_CASE("after a restore the cluster is what the restored rows say, and what i
     CHECK(world.objects(kube::services, orphan).size() == 1);
     CHECK(world.objects(kube::ingresses, orphan).size() == 1);
   }
-  // It stays like this: nothing is left to write.
+  // Nothing is written after that.
   const int writes = world.writes();
   world.sleep();
   world.wake();

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/domain/deployments/rollback.h"
-#include "reconcilers/cluster/quantity.h"
 #include "tests/reconcilers/cluster.h"
 #include "tests/reconcilers/world.h"
 
@@ -13,11 +12,12 @@ using deployments::Reason;
 using deployments::Status;
 using nlohmann::json;
 
-// Rollouts as their owner sees them: there, back, how healthy it is and what it uses.
+// Rollouts as a deployment's owner sees them: forwards, backwards, the deployment's health and
+// usage.
 
 namespace {
 
-// As tests/reconcilers/world.cpp has them.
+// The same key as in tests/reconcilers/world.cpp.
 const std::string data_key(32, 'k');
 const deployments::Rules rules = {
     .registries = {"ghcr.io"}, .apps_domain = "apps.example", .base_host = "berth.example"};
@@ -73,7 +73,7 @@ std::string pod_name(World& world, const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("a broken change is rolled back to the digest that ran, and the page is never gone") {
+TEST_CASE("a failing change is rolled back to the digest that ran, and the page is always served") {
   Tenant tenant;
   const std::string digest = tenant.world.row(tenant.id).image_digest.value();
   const std::string hash = digest.substr(digest.find('@'));
@@ -95,7 +95,7 @@ TEST_CASE("a broken change is rolled back to the digest that ran, and the page i
   CHECK(tenant.last_entry()["image_digest"] == digest);
 }
 
-TEST_CASE("the old container serves until the new one has been well for a moment") {
+TEST_CASE("the old container serves until the new one has been ready for a moment") {
   Tenant tenant;
   const Object spec = tenant.world.object(kube::deployments, tenant.id)["spec"];
   CHECK(spec["strategy"]["rollingUpdate"] == json{{"maxSurge", 1}, {"maxUnavailable", 0}});
@@ -107,13 +107,12 @@ TEST_CASE("the old container serves until the new one has been well for a moment
   CHECK(pod["containers"][0]["readinessProbe"]["periodSeconds"] == probe_period.count());
 }
 
-// The controller ends what isn't available first, and what serves isn't until minReadySeconds are
+// The controller ends unavailable pods first, and a pod isn't available before minReadySeconds are
 // over.
-TEST_CASE(
-    "changes that follow each other at once leave a container that has just started serving") {
+TEST_CASE("quick successive changes don't end a container that has just started serving") {
   simulated::Options options = quick();
   options.timing.second = std::chrono::milliseconds(500);  // minReadySeconds: 1.5 s
-  options.timing.probe = std::chrono::milliseconds(500);   // until an heir serves
+  options.timing.probe = std::chrono::milliseconds(500);   // until the new pod serves
   Tenant tenant(options);
   const auto pods = [&] { return tenant.world.objects(kube::pods, tenant.id).size(); };
   for (const char* image : {"ghcr.io/acme/web:2", "ghcr.io/acme/web:3"}) {
@@ -124,12 +123,13 @@ TEST_CASE(
   REQUIRE(eventually([&] {
     gone += tenant.cluster.page("shop.apps.example").status == 200 ? 0 : 1;
     const auto row = tenant.world.row(tenant.id);
-    return row.status == Status::running && row.image == "ghcr.io/acme/web:3" && pods() == 1;
+    return row.status == Status::running && row.container.image == "ghcr.io/acme/web:3" &&
+           pods() == 1;
   }));
   CHECK(gone == 0);
 }
 
-TEST_CASE("health is what the probe says now, without a write") {
+TEST_CASE("health is the probe's present result, without a write") {
   Tenant tenant;
   REQUIRE(tenant.world.settles());
   const auto health = tenant.world.engine().health(tenant.id);
@@ -153,7 +153,7 @@ TEST_CASE("health is what the probe says now, without a write") {
   tenant.cluster.resume_controllers();
 }
 
-TEST_CASE("what isn't heard any more gets older") {
+TEST_CASE("health gets older while the cluster is silent") {
   Tenant tenant;
   tenant.cluster.go_down();
   CHECK(eventually([&] {
@@ -162,20 +162,20 @@ TEST_CASE("what isn't heard any more gets older") {
   }));
 }
 
-TEST_CASE("use of CPU and memory comes from the cluster's metrics, restarts from its pods") {
+TEST_CASE("CPU and memory come from the cluster's metrics, restarts from its pods") {
   Tenant tenant;
   const auto row = tenant.world.row(tenant.id);
   const Usage usage = tenant.world.engine().usage(row);
   CHECK(usage.cpu_millicores.value() >= 1);
   CHECK(usage.memory_bytes.value() >= 16 << 20);
   CHECK(usage.restarts == 0);
-  CHECK_FALSE(usage.requests);  // nobody said where Traefik counts them
+  CHECK_FALSE(usage.requests);  // Traefik's metrics aren't configured
   tenant.world.stop(tenant.id);
   REQUIRE(eventually([&] { return tenant.world.objects(kube::pods, tenant.id).empty(); }));
   CHECK(eventually([&] { return !tenant.world.engine().usage(row).cpu_millicores; }));
 }
 
-TEST_CASE("a cluster without metrics, or one that is slow, knows less and answers in time") {
+TEST_CASE("a cluster with missing or slow metrics gives fewer numbers, in time") {
   Tenant tenant;
   const auto row = tenant.world.row(tenant.id);
   const int status = GENERATE(404, 503);
@@ -202,18 +202,6 @@ TEST_CASE("the measured use of all containers is added up") {
   add_measured(unknown, json::parse(R"({"items": []})"));
   add_measured(unknown, nullptr);
   CHECK_FALSE(unknown.cpu_millicores);
-}
-
-TEST_CASE("quantities of the API server") {
-  CHECK(quantity("0") == 0.0);
-  CHECK(quantity("250m") == 0.25);
-  CHECK(quantity("1e3") == 1000.0);
-  CHECK(quantity("16Ki") == 16384.0);
-  CHECK(quantity("1.5Gi") == 1.5 * 1024 * 1024 * 1024);
-  CHECK(quantity("2E") == 2e18);
-  CHECK_FALSE(quantity(""));
-  CHECK_FALSE(quantity("lots"));
-  CHECK_FALSE(quantity("1x"));
 }
 
 TEST_CASE("Traefik's requests are counted by service") {

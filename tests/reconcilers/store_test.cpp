@@ -66,11 +66,11 @@ TEST_CASE("the late answer to a write doesn't bring a deleted object back") {
   CHECK(store.put(object("a", 4)));  // it has its labels again
   store.erase(object("a", 5));
   store.put(object("a", 6, "u-2"));
-  store.erase(object("a", 3, "u-1"));  // the old one's event
+  store.erase(object("a", 3, "u-1"));  // a late event of the old object
   CHECK(store.find("ns", "a") != nullptr);
 }
 
-TEST_CASE("a list says what is new, changed and gone, and keeps what was written after it") {
+TEST_CASE("a list tells what is new, changed and gone, and keeps what was written after it") {
   Store store;
   store.put(object("same", 1, "u-1"));
   store.put(object("changed", 2, "u-2"));
@@ -86,7 +86,8 @@ TEST_CASE("a list says what is new, changed and gone, and keeps what was written
   CHECK(store.replace({}, "13").size() == 4);
 }
 
-TEST_CASE("only our managed fields are kept, as text that says whether an object differs") {
+TEST_CASE(
+    "only berth's own managed fields are kept, as text that shows whether an object differs") {
   const auto managed = [](const char* manager, const json& fields) {
     return json{{"manager", manager}, {"operation", "Apply"}, {"fieldsV1", fields}};
   };
@@ -105,7 +106,7 @@ TEST_CASE("only our managed fields are kept, as text that says whether an object
   CHECK(differs(desired, slimmed(full)));
 }
 
-TEST_CASE("of a pod's wish only the node is kept") {
+TEST_CASE("only the node is kept of a pod's spec") {
   json pod = object("a", 1);
   pod["kind"] = "Pod";
   pod["spec"] = {{"nodeName", "node1"}, {"containers", {{{"name", "app"}}}}};
@@ -115,7 +116,7 @@ TEST_CASE("of a pod's wish only the node is kept") {
   CHECK(slim["status"]["phase"] == "Running");
 }
 
-TEST_CASE("the numbers of a quota change nothing") {
+TEST_CASE("the numbers of a quota don't count as a change") {
   Store store;
   json quota = object("quota", 1);
   quota["kind"] = "ResourceQuota";
@@ -129,7 +130,15 @@ TEST_CASE("the numbers of a quota change nothing") {
   CHECK(store.put(quota));
 }
 
-TEST_CASE("repairs of one object run out and come back") {
+TEST_CASE("the budget of repairs remembers a limited number of objects") {
+  RepairBudget budget;
+  const auto start = RepairBudget::TimePoint{} + 1h;
+  for (size_t i = 0; i < 3 * RepairBudget::max_keys; ++i)
+    CHECK_FALSE(budget.wait_before(std::to_string(i), start).has_value());
+  CHECK(budget.keys() <= RepairBudget::max_keys);
+}
+
+TEST_CASE("repairs of one object are limited and recover") {
   RepairBudget budget;
   const auto start = RepairBudget::TimePoint{} + 1h;
   for (int i = 0; i < 10; ++i) CHECK_FALSE(budget.wait_before("a", start).has_value());

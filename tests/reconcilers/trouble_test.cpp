@@ -10,7 +10,7 @@ using deployments::Reason;
 using deployments::Status;
 using nlohmann::json;
 
-// What goes wrong with a tenant's deployment: the simulated cluster has an image for each.
+// Trouble with a tenant's deployment; the simulated cluster has an image for each kind.
 
 namespace {
 
@@ -58,7 +58,7 @@ TEST_CASE("a rollout that fails leaves the old container running and says why") 
   const std::string id = tenant.world.deploy(tenant.world.new_app());
   REQUIRE(tenant.world.is(id, Status::running));
   tenant.world.change(id, "image = 'ghcr.io/acme/crash:1'");
-  // One look at the row: between two, the container may be in the middle of another attempt.
+  // Reads the row once, because the container may be in another attempt at the next reading.
   CHECK(eventually([&] {
     const auto row = tenant.world.row(id);
     return row.reason == Reason::rollout_failed && row.cause == Reason::crash_loop &&

@@ -1,4 +1,4 @@
-// Deliveries over HTTP, to receivers that are well and to others.
+// Deliveries over HTTP, to receivers that work and to others.
 #include "reconcilers/loops/webhooks.h"
 
 #include <httplib.h>
@@ -30,7 +30,7 @@ struct Received {
   int number() const { return json::parse(body).at("data").at("number"); }
 };
 
-// Takes what is posted to /, and behaves as it is told.
+// Accepts POST requests to /, and behaves as a test says.
 class Receiver {
  public:
   Receiver() {
@@ -150,7 +150,7 @@ struct Fixture {
         })
         .items;
   }
-  // Retries wait by the clock, which stands: it goes on until it holds.
+  // Retries wait for the clock, which stands still. This moves it on until the condition holds.
   bool eventually(const std::function<bool()>& holds) {
     const auto end = std::chrono::steady_clock::now() + patience;
     while (!holds()) {
@@ -189,13 +189,13 @@ TEST_CASE("a delivery says what happened, and is signed") {
   CHECK(delivery.response_status == 204);
 }
 
-TEST_CASE("answers that the database refuses for a while are recorded once it takes them") {
+TEST_CASE("answers that the database can't take for a while are recorded later") {
   Fixture f;
   Receiver receiver;
   receiver.hold(true);
   const auto made = f.add(receiver.url());
   f.start();
-  // More than most_of_one, so that answers that got lost would hold the webhook up for good.
+  // More than most_of_one, so that lost answers would block the webhook for good.
   const int count = 2 * f.options.most_of_one;
   for (int i = 0; i < count; ++i) f.emit(std::to_string(i), i);
   REQUIRE(receiver.wait_for_questions(f.options.most_of_one));
@@ -205,7 +205,7 @@ TEST_CASE("answers that the database refuses for a while are recorded once it ta
         "BEGIN SELECT RAISE(ABORT, 'refused by the test'); END");
   });
   receiver.hold(false);
-  std::this_thread::sleep_for(20 * f.options.poll);  // the loop fails in the meantime
+  std::this_thread::sleep_for(20 * f.options.poll);  // the loop fails in this time
   f.world.write([](db::Tx& tx) { tx.execute("DROP TRIGGER refuse"); });
   CHECK(f.eventually([&] {
     const auto all = f.deliveries(made.webhook);
@@ -213,10 +213,11 @@ TEST_CASE("answers that the database refuses for a while are recorded once it ta
              return delivery.state == "delivered";
            });
   }));
-  CHECK(receiver.asked() == count);  // nobody was told twice
+  CHECK(receiver.asked() == count);  // nothing was delivered twice
 }
 
-TEST_CASE("a receiver that fails, redirects and recovers gets everything, in order per subject") {
+TEST_CASE(
+    "a receiver that fails, redirects and recovers gets everything, in order for each subject") {
   Fixture f;
   Receiver receiver;
   const auto made = f.add(receiver.url());
@@ -239,7 +240,7 @@ TEST_CASE("a receiver that fails, redirects and recovers gets everything, in ord
   CHECK(receiver.elsewhere() == 0);
 }
 
-TEST_CASE("slow and dead receivers hold up nobody else") {
+TEST_CASE("slow and dead receivers don't hold up others") {
   Fixture f;
   Receiver slow, well;
   slow.hold(true);
@@ -251,7 +252,8 @@ TEST_CASE("slow and dead receivers hold up nobody else") {
   for (int i = 0; i < 20; ++i) f.emit("s" + std::to_string(i), i);
   REQUIRE(f.eventually([&] { return well.received().size() == 20; }));
   CHECK(slow.asked() <= 4);
-  // Still held: what is well was told while the slow one had all of its deliveries open.
+  // The slow receiver is still held. The others got their events while it had all of its deliveries
+  // open.
   REQUIRE(slow.wait_for_questions(4));
   slow.hold(false);
   REQUIRE(f.eventually([&] {
@@ -261,7 +263,7 @@ TEST_CASE("slow and dead receivers hold up nobody else") {
   }));
 }
 
-TEST_CASE("an owner whose receivers are all slow holds up no other owner") {
+TEST_CASE("an owner with only slow receivers doesn't hold up other owners") {
   Fixture f;
   f.options.most_under_way = 8;
   f.options.most_of_owner = 4;
@@ -283,7 +285,7 @@ TEST_CASE("an owner whose receivers are all slow holds up no other owner") {
   REQUIRE(f.eventually([&] { return slow.received().size() == 24; }));
 }
 
-TEST_CASE("an answer counts as soon as its head is there, however its body goes on") {
+TEST_CASE("an answer counts as soon as its head arrives, whatever its body does") {
   Fixture f;
   httplib::Server server;
   server.Post("/", [](const httplib::Request&, httplib::Response& answer) {
@@ -319,7 +321,7 @@ TEST_CASE("a receiver that doesn't answer in time is tried again") {
   CHECK(received.front().body == received.back().body);
 }
 
-TEST_CASE("the cluster's own addresses aren't connected to, public or not") {
+TEST_CASE("the cluster's own addresses are never connected to, public or not") {
   Fixture f;
   f.closed = {parse_address_range("127.0.0.2/31").value()};
   Receiver receiver;
@@ -333,14 +335,14 @@ TEST_CASE("the cluster's own addresses aren't connected to, public or not") {
   CHECK(receiver.asked() == 1);
 }
 
-TEST_CASE("private addresses aren't connected to, by whatever name") {
+TEST_CASE("private addresses are never connected to, whatever name leads there") {
   Fixture f;
   f.reach = Reach::public_only;
   Receiver receiver;
   std::vector<webhooks::Webhook> all;
   for (const char* host : {"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"})
     all.push_back(f.add(receiver.url(host)).webhook);
-  // Nobody can register an address that is written as a number, but older rows may have one.
+  // Addresses written as a number can't be registered, but older rows may have one.
   CHECK_THROWS_AS(f.add(receiver.url("2130706433")), Error);
   all.push_back(f.add(receiver.url()).webhook);
   f.world.write([&](db::Tx& tx) {
@@ -358,7 +360,7 @@ TEST_CASE("private addresses aren't connected to, by whatever name") {
   CHECK(receiver.asked() == 0);
 }
 
-TEST_CASE("what was on its way when the loop ended is sent again by the next one") {
+TEST_CASE("deliveries under way when the loop ended are sent again by the next one") {
   Fixture f;
   Receiver receiver;
   const auto made = f.add(receiver.url());

@@ -30,7 +30,7 @@ TEST_CASE("a key is in the queue once, in the order of the first adds") {
   CHECK(world.next() == "nothing");
 }
 
-TEST_CASE("a key that is added while somebody holds it comes again afterwards, once") {
+TEST_CASE("a key that is added while a worker holds it comes up again afterwards, once") {
   World world;
   world.queue.add("a");
   CHECK(world.next() == "a");
@@ -57,7 +57,7 @@ TEST_CASE("a delayed key comes when it is due, and the sooner of two times count
   CHECK(world.next() == "nothing");
 }
 
-TEST_CASE("who takes a key settles the delays from before, not those from now on") {
+TEST_CASE("taking a key cancels earlier delays, but not later ones") {
   World world;
   world.queue.add_after("a", 5s);
   world.queue.add("a");
@@ -109,7 +109,7 @@ TEST_CASE("after the shutdown nobody gets a key, and drain waits for those that 
   worker.join();
 }
 
-TEST_CASE("the observer hears of adds, waits, work and retries") {
+TEST_CASE("the observer is told of adds, waits, work and retries") {
   auto now = WorkQueue::SteadyClock::time_point{};
   int added = 0, retried = 0;
   std::chrono::duration<double> waited{}, worked{};

@@ -39,7 +39,7 @@ World::World(kube::Kubeconfig cluster, std::string instance)
                 .ingress_class = "traefik",
                 .wildcard_tls_secret = {}},
       database_(std::make_unique<db::Database>(file(), clock_)) {
-  // Kubernetes' times are whole seconds: one of them may have been over at once.
+  // Kubernetes' times are whole seconds, so that one second may be over at once.
   options.patience = {.scheduling = std::chrono::seconds(2),
                       .listening = std::chrono::seconds(2),
                       .after_crash = std::chrono::seconds(2),
@@ -53,7 +53,7 @@ World::~World() {
   if (!shared_ && TestCluster::is_real()) remove_namespaces();
 }
 
-// A node has room for so many pods, and the cluster outlives the test.
+// A node has room for a limited number of pods, and the cluster is used after the test.
 void World::remove_namespaces() {
   try {
     for (const Object& space : objects(kube::namespaces))
@@ -137,11 +137,11 @@ std::string World::new_app() {
 std::string World::deploy(const std::string& app, const Wanted& wanted) {
   deployments::Order order;
   order.name = wanted.name;
-  order.image = wanted.image;
+  order.container.image = wanted.image;
   order.tier = wanted.tier;
-  order.health_path = wanted.health_path;
-  order.env = wanted.env;
-  order.registry_credentials = wanted.registry_credentials;
+  order.container.health_path = wanted.health_path;
+  order.secrets.env = wanted.env;
+  order.secrets.registry_credentials = wanted.registry_credentials;
   std::string id;
   act([&](db::Tx& tx) {
     id = deployments::create(tx, {app, app, "request-1"}, order, rules, data_key).id;

@@ -10,7 +10,8 @@
 #include "reconcilers/cluster/engine.h"
 #include "tests/temp_dir.h"
 
-// A database, a cluster and an engine between them: everything real but the cluster's nodes.
+// A database, a cluster and an engine between them. Everything is real, except for the cluster's
+// nodes.
 namespace berth::reconcilers::test {
 
 struct Wanted {
@@ -24,47 +25,49 @@ struct Wanted {
 
 class World {
  public:
-  // `instance`: empty makes a new one, so that worlds can share a cluster.
+  // An empty `instance` makes a new one, so that several worlds can share a cluster.
   explicit World(kube::Kubeconfig cluster, std::string instance = "");
   ~World();
 
   void wake();   // starts an engine on the database
-  void sleep();  // stops it
+  void sleep();  // stops the engine
 
   std::string new_app();
   std::string deploy(const std::string& app, const Wanted& wanted = {});
   void stop(const std::string& id);
   void restart(const std::string& id);
   void destroy(const std::string& id);
-  // A change of the row that the domain has no function for.
+  // Changes the row in a way that the domain has no function for.
   void change(const std::string& id, const std::string& assignments);
 
-  // As if the database came from a backup that is older than the deployment.
+  // Removes the row, as if the database came from a backup that is older than the deployment.
   void forget(const std::string& id);
 
-  // A copy of the database as it is now, and back to it. The engine sleeps at restore().
+  // back_up() copies the database as it is now, and restore() returns to that copy. The engine must
+  // be stopped for restore().
   void back_up();
   void restore();
 
   deployments::Deployment row(const std::string& id);
   bool is(const std::string& id, deployments::Status status);
   bool is_removed(const std::string& id);
-  // Whether everything that waits now comes to its end: no key in the queue for a moment.
+  // Waits until no key has been in the queue for a moment. Returns whether that happens.
   bool settles();
 
   prometheus::Registry& registry() { return *registry_; }
   Engine& engine() { return *engine_; }
   db::Database& database() { return *database_; }
-  kube::Client& client() { return client_; }  // of the test's own: its calls aren't counted
-  manifests::Settings& settings() { return settings_; }  // to be set before wake()
+  kube::Client& client() { return client_; }  // belongs to the test; its calls aren't counted
+  manifests::Settings& settings() { return settings_; }  // to be changed before wake()
   Clock& clock() { return clock_; }
-  int writes() const { return writes_; }  // of the engines to the API server
+  int writes() const { return writes_; }  // number of the engines' writes to the API server
 
-  // Of the kind, with our instance's label and, where given, the deployment's.
+  // Returns the objects of the kind with this instance's label and, if `deployment` is given, with
+  // that deployment's.
   std::vector<Object> objects(const kube::Resource& resource, const std::string& deployment = "");
   Object object(const kube::Resource& resource, const std::string& deployment);
   Engine::Options options;
-  std::optional<std::string> lease_namespace;  // nothing: the engine is alone and needs no Lease
+  std::optional<std::string> lease_namespace;  // empty if there is no leader election
 
  private:
   void act(const std::function<void(db::Tx&)>& work);
@@ -76,7 +79,7 @@ class World {
   Clock clock_;
   kube::Kubeconfig cluster_;
   kube::Client client_;
-  const bool shared_;  // the instance is another world's too
+  const bool shared_;  // whether another world uses the same instance
   manifests::Settings settings_;
   std::unique_ptr<db::Database> database_;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
@@ -86,7 +89,7 @@ class World {
   std::unique_ptr<Engine> engine_;
 };
 
-// Whether `condition` becomes true within a time that is generous for a loaded machine.
+// Waits until `condition` is true, for a time that is generous even on a loaded machine.
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::seconds limit = std::chrono::seconds(60));
 

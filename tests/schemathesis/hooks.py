@@ -16,14 +16,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import drivers  # noqa: E402
 import scene as scenes  # noqa: E402
 
-# Of the requests.
+# Shares of the requests:
 REAL_IDS = 0.8
 REAL_CLIENTS = 0.8
-PLAYERS = 0.3  # whose tokens have less scopes than those of operators
-OTHER_TOKENS = 0.1  # of a kind that the operation may not take, or none
+PLAYERS = 0.3  # their tokens have fewer scopes than those of operators
+OTHER_TOKENS = 0.1  # of a kind that the operation may not accept, or none
 RANDOM = random.Random(1)
 
-# What ends a session, an account or an app: for those who are there for it.
+# Operations that end a session, an account or an app use one that exists for that purpose.
 ENDS_SESSION = {"logout", "endSession", "deleteMe", "changePassword", "updateMe", "disableTotp"}
 ENDS_APP = {
     "deleteOperatorApp",
@@ -34,13 +34,13 @@ ENDS_APP = {
     "updateOperatorApp",
 }
 ENDS_PLAY = {"endPlaySession", "refreshSession"}
-# Clients say in the body who they are.
+# In these operations, clients identify themselves in the body.
 OF_CLIENTS = {"token", "refresh", "introspect", "revoke"}
 
 
 UUID = re.compile("[0-9a-fA-F-]{36}")
 OF_OPERATORS = re.compile("/api/operator/|/api/oauth/(my-)?apps")
-# Whose driver makes what a path's placeholder may name.
+# The drivers that create what a path's placeholder can name.
 MAKERS = {
     ("/api/external/campaigns/", "id"): "createCampaign",
     ("/api/v1/ads/campaigns/", "id"): "createCampaign",
@@ -161,7 +161,7 @@ def before_call(context, case, kwargs):
         case.headers = {**(case.headers or {}), **WORLD.credentials(name, case.operation.path, schemes)}
     parameters = case.path_parameters or {}
     for placeholder in parameters:
-        # It also uses ids that it has seen in answers.
+        # Schemathesis also uses ids that it has seen in answers.
         if streams(case.operation) and UUID.fullmatch(str(parameters[placeholder])):
             parameters[placeholder] = str(uuid.UUID(int=RANDOM.getrandbits(128), version=4))
         known = WORLD.ids(name, case.operation.path, placeholder)
@@ -171,7 +171,7 @@ def before_call(context, case, kwargs):
         case.body.update({key: value for key, value in WORLD.fields(name).items() if key in case.body})
     if name in OF_CLIENTS and isinstance(case.body, dict) and RANDOM.random() < REAL_CLIENTS:
         case.body.update(WORLD.app.credentials())
-    # Ten years later no token would work any more.
+    # After ten years no token would work any more.
     if name == "advanceClock" and isinstance(case.body, dict):
         seconds = case.body.get("advance_seconds")
         if isinstance(seconds, int) and seconds > 0:

@@ -1,4 +1,5 @@
-// What surrounds the requests: the process, its disk and its death, and the look at everything.
+// What surrounds the requests: the process, its disk and its death, and the comparison with the
+// model.
 #include "tests/simulate/economy.h"
 
 #include <sqlite3.h>
@@ -104,8 +105,8 @@ std::vector<std::string> Economy::living_apps() const {
   return ids;
 }
 
-// With what two doubts may have alike but for its name: as many holds, campaigns and impressions of
-// the same amounts; and limits of spending.
+// Compares what two possible states may share except for ids: the number of holds, campaigns and
+// impressions with the same amounts, and spending limits.
 bool Economy::fits(db::Tx& tx, const Model& model) const {
   const auto is_there = [&](std::string_view sql, const std::string& name) {
     return tx.number(sql, name) == 1;
@@ -141,7 +142,7 @@ void Economy::settle_doubts() {
   doubts_.clear();
 }
 
-// What a process that ends without notice leaves: the files as they are.
+// Leaves the files as a process does that ends without warning.
 void Economy::kill() {
   doing_ = "kill";
   const auto file = directory_ / ("berth" + std::to_string(incarnation_++) + ".db");
@@ -177,7 +178,7 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
   }
   if (tx.number("SELECT count(*) FROM ledger_accounts WHERE balance <> 0") != known)
     return "an account has points that the model doesn't know";
-  // Each by its name: as many others would do for a number.
+  // Each name is different, so that no other user or app has it.
   std::string users, apps;
   for (const auto& [id, user] : model.users)
     if (!user.deleted) users += id + (user.verified ? " verified, " : ", ");
@@ -188,16 +189,16 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
   }
   const auto lines = [&](std::string_view sql) {
     std::string all;
-    for (auto rows = tx.query(sql); rows.next();) all += rows.text(0) + ", ";
+    for (auto rows = tx.query(sql); rows.next();) all += rows.text("line") + ", ";
     return all;
   };
   if (const auto there =
-          lines("SELECT id || iif(email_verified_at IS NULL, '', ' verified') FROM users "
+          lines("SELECT id || iif(email_verified_at IS NULL, '', ' verified') AS line FROM users "
                 "WHERE deleted_at IS NULL ORDER BY id");
       there != users)
     return "the users are " + there + "and by the model " + users;
   if (const auto there =
-          lines("SELECT id FROM apps WHERE deleted_at IS NULL UNION ALL "
+          lines("SELECT id AS line FROM apps WHERE deleted_at IS NULL UNION ALL "
                 "SELECT app_id || ' ' || id FROM deployments WHERE status <> 'destroyed' "
                 "ORDER BY 1");
       there != apps)
@@ -246,7 +247,7 @@ void Economy::step() {
     }
     drawn -= choice.weight;
   }
-  // A disk that is full stays so for a while.
+  // A full disk stays full for a while.
   if (disk_.failures() > 0 && one_in(2)) {
     disk_.heal();
     if (!database_->takes_writes()) fail("the disk is well, and no write is taken");

@@ -19,36 +19,37 @@
 
 namespace berth::simulate {
 
-// What went wrong, with the step.
+// A difference between berth and the model. The message names the step.
 struct Broken : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Of an id such as user:<id>, as the model names its accounts.
+// Returns the account with an id such as user:<id>, which is how the model names accounts.
 ledger::Account account_of(const std::string& id);
 
 struct Counts {
   int steps = 0;
-  int answered = 0;  // as the model said
+  int answered = 0;  // requests that ended as the model said
   int faults = 0;    // requests that a failing disk refused
-  int kills = 0;     // times that the process ended without notice
+  int kills = 0;     // how often the process was ended without warning
 };
 
-// berthd's own domain code on a real SQLite file, with a clock that stands and a disk that fails,
-// driven by a seed; beside it the model. One at a time in a process, because of the VFS's name.
+// berthd's own domain code on a real SQLite file, with a clock that stands still and a disk that
+// fails, driven by a seed; and beside it the model. A process can have only one at a time, because
+// the VFS has a fixed name.
 class Economy {
  public:
-  // `directory` is empty and the economy's own. The audit reads every posting, so that it is made
-  // at every `audit_every`th step: what it finds doesn't go away by itself.
+  // `directory` must be empty and used by nobody else. The audit reads every posting, so it is made
+  // only at every `audit_every`th step; what it finds doesn't go away by itself.
   Economy(std::uint64_t seed, std::filesystem::path directory, int audit_every);
   ~Economy();
   Economy(const Economy&) = delete;
   Economy& operator=(const Economy&) = delete;
 
-  // One request, jump of the clock, fault or kill; then the comparison with the model, and the
-  // audit where it is its turn or after a kill. Throws Broken.
+  // Makes one request, moves the clock, or causes a fault or a kill. Then compares the balances
+  // with the model, and audits the ledger if it is its turn or after a kill. Throws Broken.
   void step();
-  // The ledger's invariants. Throws Broken.
+  // Checks the ledger's invariants. Throws Broken.
   void audit();
   const Counts& counts() const { return counts_; }
 
@@ -64,14 +65,14 @@ class Economy {
     std::string user;
   };
   std::vector<Consent> living_consents() const;
-  std::string pick_hold();  // of the model's, open or not
+  std::string pick_hold();  // one of the model's holds, open or not
   deployments::Actor actor_of(const std::string& app) const;
   std::vector<std::string> living_users() const;
   std::vector<std::string> living_apps() const;
 
-  // Does `work` in one transaction, and then the same to the model. Where the disk refuses it the
-  // model stays as it is; the other end is kept as one that a kill may bring before the disk is
-  // well again. Throws Broken where it ends otherwise than `expected`.
+  // Runs `work` in one transaction, and then the same on the model. If the disk refuses it, the
+  // model stays as it is, and the state with the change is kept as one that may be found after a
+  // kill. Throws Broken if it doesn't end as `expected`.
   template <typename Work, typename Same>
   void attempt(const Ending& expected, Work&& work, Same&& same);
 
@@ -100,10 +101,10 @@ class Economy {
 
   void open();
   void arm_fault();
-  // The newest commit that failed may be found after a kill, where the disk was too broken to
-  // overwrite it: whole, and as if it had been answered.
+  // A failed commit may be found in full after a kill, if the disk was too broken to overwrite it.
+  // This determines whether that has happened, and makes the model match.
   void settle_doubts();
-  // Empty where the balances are as in the model.
+  // Returns how the balances differ from the model's; empty if they don't.
   std::string difference(db::Tx& tx, const Model& model) const;
   bool fits(db::Tx& tx, const Model& model) const;
   void compare();
@@ -122,7 +123,7 @@ class Economy {
   oauth::Policy policy_;
   ads::Rules ad_rules_;
   std::optional<db::Database> database_;
-  std::optional<ads::CampaignIndex> index_;  // lives and dies with the process
+  std::optional<ads::CampaignIndex> index_;  // has the lifetime of the simulated process
   Model model_;
   std::vector<Model> doubts_;
   std::map<std::pair<std::string, std::string>, std::string> grant_ids_;  // app, user

@@ -1,4 +1,4 @@
-// What users, operators and the loops ask of berthd in the simulation, each beside the model.
+// What users, operators and the loops do in the simulation, each together with the model.
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/domain/ads/events.h"
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view redirect_uri = "https://game.example.org/callback";
 constexpr std::string_view verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 constexpr Duration hold_life = 10min;
-constexpr int batch = 1'000;  // more than a run ever has
+constexpr int batch = 1'000;  // more than any run has
 
 }  // namespace
 
@@ -47,7 +47,7 @@ void Economy::attempt(const Ending& expected, Work&& work, Same&& same) {
   if (ending != expected) fail("ended with " + ending + " and not with " + expected);
   ++counts_.answered;
   if (ending != "ok") return;
-  // What the disk took now stands where the failed commit stood.
+  // What the disk accepted now has overwritten the failed commit.
   if (wrote) doubts_.clear();
   same(model_);
 }
@@ -161,7 +161,7 @@ void Economy::limit_spending() {
   const Consent consent = living[below(living.size())];
   const std::optional<std::int64_t> limit =
       one_in(3) ? std::nullopt : std::optional(std::int64_t(below(300)));
-  // The same once more changes no page, so that a failed commit would not be overwritten.
+  // Setting the same value changes no page, so a failed commit wouldn't be overwritten.
   if (limit == model_.grants.at({consent.app, consent.user}).limit) return;
   attempt(
       "ok",
@@ -291,12 +291,10 @@ void Economy::deploy() {
   if (all.empty()) return;
   const std::string app = pick(all);
   const deployments::Order order = {.name = "app" + std::to_string(++named_),
-                                    .image = "ghcr.io/acme/web:1",
                                     .tier = "paid",
                                     .custom_domain = {},
-                                    .health_path = {},
-                                    .env = {},
-                                    .registry_credentials = {}};
+                                    .container = {.image = "ghcr.io/acme/web:1"},
+                                    .secrets = {}};
   Model after = model_;
   const Ending expected = after.deploy(app);
   std::string id;
@@ -375,7 +373,7 @@ void Economy::serve() {
 void Economy::report() {
   doing_ = "report an impression";
   if (model_.impressions.empty()) return;
-  // Mostly a new one, sometimes one that was reported before.
+  // Mostly a new impression, sometimes one that was reported before.
   auto chosen = model_.impressions.begin();
   std::advance(chosen, std::ptrdiff_t(below(model_.impressions.size())));
   for (auto one = model_.impressions.begin(); one != model_.impressions.end() && !one_in(4); ++one)

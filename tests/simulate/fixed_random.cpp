@@ -1,4 +1,4 @@
-// RAND_METHOD is how a process replaces the generator; OpenSSL 3 would rather have a provider.
+// RAND_METHOD lets a process replace the random generator; OpenSSL 3 prefers a provider.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "tests/simulate/fixed_random.h"
 

@@ -4,9 +4,8 @@
 
 namespace berth::simulate {
 
-// From now on OpenSSL's random bytes, of which ids, tokens and codes are made in this process, come
-// from this seed, so that a run can be repeated to the byte. Not for threads that draw side by
-// side.
+// Makes OpenSSL's random bytes come from this seed from now on, so that ids, tokens and codes of
+// this process are the same in each run. Must not be used while several threads draw random bytes.
 void fix_random(std::uint64_t seed);
 
 }  // namespace berth::simulate

@@ -1,6 +1,6 @@
-// simulate: the economy of points from a seed, against a model in plain maps.
+// simulate: runs the economy of points from a seed, and compares it with a model in plain maps.
 //
-// A failing seed is printed, and replays exactly: --seed SEED --steps STEPS.
+// A failing seed is printed and can be repeated exactly: --seed SEED --steps STEPS.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,15 +21,16 @@ struct Task {
   std::uint64_t seeds = 1;
   int steps = 1'000;
   unsigned jobs = 1;
-  int audit_every = 0;  // steps; 0: at each one of a single seed, else at every tenth
+  // Number of steps; 0 means each step for a single seed, and else every tenth.
+  int audit_every = 0;
   std::filesystem::path directory;
 };
 
-// Of one seed, as a line of the pipe between worker and parent.
+// The result of one seed, which a worker sends to its parent as a line.
 struct Result {
   std::uint64_t seed = 0;
   Counts counts;
-  std::string broken;  // empty: it held
+  std::string broken;  // empty if everything held
 };
 
 class Directory {
@@ -66,7 +67,7 @@ Result run(std::uint64_t seed, const Task& task) {
   return result;
 }
 
-// A worker of its own process for each job: every `jobs`th seed.
+// Each job is a process of its own, which works on every `jobs`th seed.
 void work(const Task& task, unsigned job, std::FILE* out) {
   for (std::uint64_t i = job; i < task.seeds; i += task.jobs) {
     const Result result = run(task.first_seed + i, task);
@@ -120,7 +121,7 @@ int simulate(const Task& task) {
     if (pid < 0) throw std::runtime_error("no process");
     if (pid == 0) {
       close(ends[0]);
-      // The log would tell of every failure of the disk.
+      // Without this, every failure of the disk would be logged.
       if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
       std::FILE* out = fdopen(ends[1], "w");
       work(task, job, out);
@@ -158,7 +159,7 @@ int simulate(const Task& task) {
 int main(int argc, char** argv) {
   berth::simulate::Task task;
   task.jobs = std::max(1U, std::thread::hardware_concurrency());
-  // Thousands of syncs a second: a file system in memory where there is one.
+  // Uses a file system in memory if there is one, because there are thousands of syncs per second.
   task.directory =
       std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
   CLI::App app("The economy of points, simulated from seeds and compared with a model");

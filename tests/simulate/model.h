@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
-// The economy in plain maps: what every balance has to be, and how each request has to end, by the
-// rules as they are written down. Knows nothing of SQL, transactions or berthd's code; times are
+// The economy in plain maps: what every balance has to be and how each request has to end, by the
+// rules as they are documented. It knows nothing of SQL, transactions or berthd's code. Times are
 // milliseconds since 1970.
 namespace berth::simulate {
 
@@ -15,7 +15,7 @@ namespace berth::simulate {
 using Ending = std::string;
 
 struct Model {
-  // The rules, small enough for every cap to be met in a run.
+  // The rules, with limits so small that a run reaches each of them.
   static constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
   static constexpr std::int64_t signup_points = 100, signup_daily = 1'500;
   static constexpr std::int64_t first_count = 3, first_multiplier = 5;
@@ -30,7 +30,7 @@ struct Model {
     bool verified = false;
     bool deleted = false;
     std::int64_t number = 0;
-    std::string referred_by;  // empty: nobody
+    std::string referred_by;  // empty if nobody referred them
     std::int64_t free_points = 0;
     std::int64_t referral_spent = 0;
     bool rewarded = false;
@@ -38,7 +38,7 @@ struct Model {
   struct App {
     std::string owner;
     bool deleted = false;
-    std::set<std::string> deployments;  // that live
+    std::set<std::string> deployments;  // deployments that aren't destroyed
   };
   struct Campaign {
     std::string app;
@@ -48,7 +48,7 @@ struct Model {
     std::int64_t rewards = 0;
     bool live = true;
   };
-  struct Impression {  // that was served; its payout is reserved
+  struct Impression {  // an impression that was served; its payout is reserved
     std::string campaign;
     std::string app;
     std::string user;
@@ -85,12 +85,13 @@ struct Model {
     return found == balances.end() ? 0 : found->second;
   }
 
-  // Each changes the model as an answered request changes berthd, and says how it has to end.
+  // Each of these changes the model as a successful request changes berthd, and returns how the
+  // request has to end.
   Ending mint(const std::string& account, std::int64_t amount);
   void verify(const std::string& user);
   Ending spend(const std::string& app, const std::string& user, std::int64_t amount);
   Ending transfer(const std::string& from, const std::string& to, std::int64_t amount);
-  // How many points are paid.
+  // Returns how many points are paid.
   std::int64_t reward(const std::string& user, const std::string& owner, std::int64_t amount);
   bool place(const std::string& source, std::int64_t amount) const {
     return balance(source) >= amount;
@@ -104,12 +105,12 @@ struct Model {
   Ending order_campaign(const std::string& app, std::int64_t payment, std::int64_t payout) const;
   void ordered(const std::string& id, const std::string& app, std::int64_t payment,
                std::int64_t payout);
-  // Whether it may be shown.
+  // Returns whether the campaign may be shown.
   bool can_serve(const std::string& campaign) const;
   void served(const std::string& token, const Impression& impression);
-  // What becomes of the report: paid, or why not.
+  // Returns whether the report is paid, or why not.
   Ending report(const std::string& token);
-  // How many points go back.
+  // Returns how many points are given back.
   std::int64_t cancel(const std::string& campaign);
   Ending remove_app(const std::string& app);
   void remove_user(const std::string& user);

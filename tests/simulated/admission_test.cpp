@@ -96,7 +96,7 @@ TEST_CASE("a probe has one handler, a volume one source, a port's name is used o
         Fields{"spec.template.spec.containers[0].ports[1].name"});
 }
 
-TEST_CASE("what can't be changed") {
+TEST_CASE("fields that can't be changed") {
   World world;
   world.post(deployments, deployment("web"));
   Json other = deployment("web");
@@ -132,7 +132,7 @@ TEST_CASE("ingresses need a path type, services ports within bounds, secrets bas
   CHECK(world.post(core + "secrets", secret).status == 400);
 }
 
-TEST_CASE("a quota refuses what goes beyond it, in the real one's words") {
+TEST_CASE("a quota refuses what exceeds it, in a real server's words") {
   World world;
   world.cluster.set_quota("apps", {{"requests.cpu", "500m"}, {"pods", "10"}}, "compute");
   REQUIRE(world.post(deployments, with_resources(deployment("a"), {{"cpu", "0.5"}}, {{"cpu", "1"}}))
@@ -172,7 +172,7 @@ TEST_CASE("a quota refuses what goes beyond it, in the real one's words") {
       [&] { return condition(world.get(deployments + "/b").body, "ReplicaFailure").empty(); }));
 }
 
-TEST_CASE("a quota wants to be told, and counts objects too") {
+TEST_CASE("a quota requires resources to be stated, and counts objects too") {
   World world;
   world.cluster.set_quota("apps", {{"limits.memory", "1Gi"}, {"secrets", "1"}}, "compute");
   const Answer untold = world.post(core + "pods", pod("one"));
@@ -188,7 +188,7 @@ TEST_CASE("a quota wants to be told, and counts objects too") {
         "secrets=1, limited: secrets=1");
 }
 
-TEST_CASE("a limit range fills in and bounds") {
+TEST_CASE("a limit range fills in defaults and sets bounds") {
   World world;
   world.post(core + "limitranges", {{"apiVersion", "v1"},
                                     {"kind", "LimitRange"},

@@ -41,7 +41,7 @@ TEST_CASE("what the server says about itself") {
   CHECK(world.get("/apis/unknown.example.com/v1/things").text == "404 page not found\n");
 }
 
-TEST_CASE("create, get, delete, and what isn't there") {
+TEST_CASE("create, get and delete objects, and missing ones") {
   World world;
   const Answer made = world.post(maps, config_map("one"));
   REQUIRE(made.status == 201);
@@ -196,7 +196,7 @@ TEST_CASE("generation counts changes of the spec, not of the status or the label
   const Json rule{{"host", "b.example.com"}};
   CHECK(world.merge(path, {{"spec", {{"rules", {rule}}}}, {"status", nullptr}})
             .body["metadata"]["generation"] == 2);
-  // The status isn't written on the object's own path, nor the spec on the status's.
+  // The object's own path doesn't write the status, and the status's path doesn't write the spec.
   CHECK(world.get(path).body["status"] == status);
   world.merge(path + "/status", {{"spec", {{"ingressClassName", "other"}}}});
   CHECK_FALSE(world.get(path).body["spec"].contains("ingressClassName"));
@@ -222,7 +222,7 @@ TEST_CASE("preconditions, finalizers and their deletion") {
   CHECK(world.get(maps + "/one").status == 404);
 }
 
-TEST_CASE("dependents go with their owner") {
+TEST_CASE("dependents are deleted with their owner") {
   World world;
   world.post(deployments, deployment("web", "nginx", 2));
   REQUIRE(World::wait([&] { return world.cluster.list("pods", "apps").size() == 2; }));
@@ -234,7 +234,7 @@ TEST_CASE("dependents go with their owner") {
   }));
 }
 
-TEST_CASE("in the foreground the owner goes last; orphans stay") {
+TEST_CASE("in the foreground the owner is deleted last; orphans stay") {
   World world;
   world.post(deployments, deployment("web"));
   REQUIRE(World::wait([&] { return world.cluster.list("pods", "apps").size() == 1; }));
@@ -265,7 +265,7 @@ TEST_CASE("an object whose owner doesn't exist is removed") {
   CHECK(World::wait([&] { return world.get(maps + "/lost").status == 404; }));
 }
 
-TEST_CASE("a namespace that ends takes its content along and refuses new content") {
+TEST_CASE("a terminating namespace removes its contents and refuses new ones") {
   Options options = at_once();
   options.timing.stop = std::chrono::milliseconds(200);
   World world(options);
@@ -291,7 +291,7 @@ TEST_CASE("a namespace that ends takes its content along and refuses new content
     CHECK(world.cluster.list(plural, "apps").empty());
 }
 
-TEST_CASE("a new namespace is furnished") {
+TEST_CASE("a new namespace gets its default contents") {
   World world;
   CHECK(world.get("/api/v1/namespaces/apps")
             .body["metadata"]["labels"]["kubernetes.io/metadata.name"] == "apps");

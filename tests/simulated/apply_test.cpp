@@ -20,7 +20,7 @@ const Json* manager(const Json& object, const std::string& name) {
   return nullptr;
 }
 
-// What a manager owns, or null.
+// Returns the fields that a manager owns, or null.
 Json owned(const Json& object, const std::string& name) {
   const Json* entry = manager(object, name);
   return entry ? (*entry)["fieldsV1"] : Json();
@@ -58,7 +58,7 @@ TEST_CASE("apply creates what is missing, and again changes nothing") {
   CHECK(
       container["f:ports"]["k:{\"containerPort\":8080,\"protocol\":\"TCP\"}"]["f:containerPort"] ==
       Json::object());
-  // What the server filled in belongs to nobody.
+  // Nobody owns the fields that the server has filled in.
   CHECK_FALSE(container.contains("f:imagePullPolicy"));
   CHECK((*entry)["fieldsV1"]["f:spec"]["f:selector"] == Json::object());
 }
@@ -79,7 +79,7 @@ TEST_CASE("apply needs a field manager, and takes YAML") {
         400);
 }
 
-TEST_CASE("what a manager doesn't apply any more goes") {
+TEST_CASE("what a manager no longer applies is removed") {
   World world;
   world.apply(maps + "/a", config_map("a", {{"x", "1"}, {"y", "2"}}));
   const Answer less = world.apply(maps + "/a", config_map("a", {{"y", "2"}}));
@@ -95,7 +95,7 @@ TEST_CASE("what a manager doesn't apply any more goes") {
   CHECK_FALSE(first_container(bare).contains("readinessProbe"));
 }
 
-TEST_CASE("the last label and annotation can go") {
+TEST_CASE("the last label and annotation can be removed") {
   World world;
   Json labelled = config_map("a", {{"x", "1"}}, {{"l", "1"}});
   labelled["metadata"]["annotations"] = {{"n", "1"}};
@@ -105,13 +105,13 @@ TEST_CASE("the last label and annotation can go") {
   CHECK(bare.body["metadata"]["name"] == "a");
   CHECK_FALSE(bare.body["metadata"].contains("labels"));
   CHECK_FALSE(bare.body["metadata"].contains("annotations"));
-  // The field that is left has an owner still; one that owns nothing isn't listed.
+  // The remaining field still has an owner. A manager that owns nothing isn't listed.
   world.apply(maps + "/a",
               Json{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "a"}}}});
   CHECK_FALSE(world.get(maps + "/a").body["metadata"].contains("managedFields"));
 }
 
-TEST_CASE("who joins the owners of what is there gets no time") {
+TEST_CASE("a manager that joins the owners of an unchanged field changes no time") {
   World world;
   world.apply(maps + "/a", config_map("a"), "one");
   const Answer joined = world.apply(maps + "/a", config_map("a"), "two", "false");
@@ -120,7 +120,7 @@ TEST_CASE("who joins the owners of what is there gets no time") {
   CHECK(manager(joined.body, "one")->contains("time"));
 }
 
-TEST_CASE("what somebody else owns too stays") {
+TEST_CASE("a field with another owner stays") {
   World world;
   world.apply(maps + "/a", config_map("a", {{"x", "1"}, {"y", "2"}}), "one");
   world.apply(maps + "/a", config_map("a", {{"x", "1"}}), "two", "false");
@@ -297,7 +297,7 @@ TEST_CASE("secrets: plain data becomes data") {
 
 namespace {
 
-// Some fields of a ConfigMap, from a small alphabet so that they overlap.
+// Generates fields of a ConfigMap from a small alphabet, so that they overlap.
 Json some_fields() {
   const auto field = rc::gen::pair(rc::gen::element<std::string>("a", "b", "c", "d", "e"),
                                    rc::gen::element<std::string>("1", "2"));
@@ -341,8 +341,8 @@ TEST_CASE("properties of apply") {
         Json both = a;
         both.update(b);
         RC_ASSERT(second.body.value("data", Json::object()) == both);
-        // When the second one lets go, the first one's fields stay, with the values that they have
-        // now.
+        // After the second manager gives up its fields, those of the first one stay, with their
+        // present values.
         const Answer third =
             world.apply(maps + "/" + name, config_map(name, Json::object()), "two");
         Json left = Json::object();

@@ -7,7 +7,7 @@ using namespace berth;
 using namespace berth::simulated;
 using namespace berth::simulated::tests;
 
-// What cert-manager makes of Certificates.
+// What the simulated cert-manager does with Certificates.
 
 namespace {
 
@@ -38,7 +38,7 @@ bool is_ready(const World& world) {
 
 }  // namespace
 
-TEST_CASE("a certificate gets ready, and its secret is there") {
+TEST_CASE("a certificate becomes ready, and its secret exists") {
   World world;
   world.cluster.put(certificate());
   REQUIRE(is_ready(world));
@@ -56,7 +56,7 @@ TEST_CASE("a certificate gets ready, and its secret is there") {
   CHECK(world.cluster.certificate_orders() == std::vector<std::string>{"shop.example"});
 }
 
-TEST_CASE("a secret that fits is taken without an order; one that is gone is ordered again") {
+TEST_CASE("a matching secret is used without an order; a missing one is ordered again") {
   World world;
   world.cluster.put(certificate());
   REQUIRE(is_ready(world));
@@ -70,7 +70,7 @@ TEST_CASE("a secret that fits is taken without an order; one that is gone is ord
   CHECK(world.cluster.certificate_orders().size() == 2);
 }
 
-TEST_CASE("an order that fails says why and is not repeated at once") {
+TEST_CASE("a failing order says why and isn't repeated at once") {
   World world;
   world.cluster.refuse_certificates("order is in \"invalid\" state: ");
   world.cluster.put(certificate());

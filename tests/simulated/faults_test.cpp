@@ -9,7 +9,7 @@ namespace {
 const std::string maps = core + "configmaps";
 }
 
-TEST_CASE("requests fail as often as they are told to") {
+TEST_CASE("requests fail as often as a test demands") {
   World world;
   world.cluster.fail_next(2, 503);
   CHECK(world.get(maps).status == 503);
@@ -47,7 +47,7 @@ TEST_CASE("an API server that is down refuses connections, and comes back with i
   world.cluster.go_down();
   CHECK(World::wait([&] { return watcher.ended(); }));
   CHECK(world.get(maps + "/a").status == 0);
-  // What runs goes on meanwhile.
+  // Running containers aren't affected.
   Json here = deployment("web");
   here["metadata"]["namespace"] = "apps";
   world.cluster.put(here);
@@ -119,7 +119,7 @@ TEST_CASE("somebody else changes objects") {
   CHECK(changed["metadata"]["managedFields"].dump().find("kubectl") != std::string::npos);
   CHECK(world.cluster.remove("services", "apps", "web"));
   CHECK_FALSE(world.cluster.remove("services", "apps", "web"));
-  CHECK_THROWS_AS(world.cluster.put(config_map("lost")), Refusal);  // without a namespace
+  CHECK_THROWS_AS(world.cluster.put(config_map("lost")), Refusal);  // it has no namespace
 }
 
 TEST_CASE("the page behind a host name") {

@@ -10,7 +10,8 @@ namespace {
 const std::string maps = core + "configmaps";
 using Names = std::vector<std::string>;
 
-// The watch of the ConfigMaps with the label `watched`, from the version that a list has now.
+// Returns the path of a watch of the ConfigMaps with the label `watched`, from the version of a
+// list that is made now.
 std::string watch_path(const World& world, const std::string& more = "") {
   const Json list = world.get(maps + "?labelSelector=watched").body;
   return maps + "?watch=true&labelSelector=watched&resourceVersion=" +
@@ -63,11 +64,11 @@ TEST_CASE("the shape of a list") {
                             {"kind", "Certificate"},
                             {"metadata", {{"name", "c"}}},
                             {"spec", {{"secretName", "s"}, {"issuerRef", {{"name", "i"}}}}}});
-  // Items of a custom resource say what they are.
+  // Items of a custom resource contain their kind.
   CHECK(world.get(certificates).body["items"][0]["kind"] == "Certificate");
 }
 
-TEST_CASE("versions that aren't, or aren't yet") {
+TEST_CASE("resource versions that are invalid or in the future") {
   World world;
   CHECK(world.get(maps + "?resourceVersion=abc").status == 400);
   CHECK(world.get(maps + "?watch=true&resourceVersion=abc").status == 500);
@@ -114,7 +115,7 @@ TEST_CASE("pages of a list are of one version") {
   CHECK(names(last) == Names{"e"});
   CHECK_FALSE(last["metadata"].contains("continue"));
   const Json unfiltered = world.get(maps + "?limit=1").body;
-  CHECK(unfiltered["metadata"]["remainingItemCount"] == 5);  // and the cluster's CA
+  CHECK(unfiltered["metadata"]["remainingItemCount"] == 5);  // and the one with the cluster's CA
 
   world.cluster.compact();
   const Answer expired = world.get(maps + "?labelSelector=watched&limit=2&continue=" + token);
@@ -204,7 +205,7 @@ TEST_CASE("compaction: an open watch gets 410, and so does one from an old versi
   CHECK(last["object"]["code"] == 410);
   CHECK(last["object"]["reason"] == "Expired");
 
-  // The real one, too, answers 200 and sends the refusal as an event.
+  // A real server also answers 200 and sends the refusal as an event.
   const Watcher old(world.cluster, path);
   REQUIRE(World::wait([&] { return old.ended(); }));
   REQUIRE(old.events().size() == 1);

@@ -10,12 +10,12 @@
 
 #include "reconcilers/simulated/cluster.h"
 
-// What the tests of the simulated cluster share: it is spoken to over HTTP, as berth does.
+// What the tests of the simulated cluster share. They talk to it over HTTP, as berth does.
 namespace berth::simulated::tests {
 
 struct Answer {
   int status;
-  Json body;  // null where it isn't JSON
+  Json body;  // null if it isn't JSON
   std::string text;
 };
 
@@ -63,7 +63,7 @@ class World {
     return made;
   }
 
-  // Whether it becomes true within ten seconds.
+  // Waits until the condition is true, for ten seconds at most.
   static bool wait(const std::function<bool()>& condition) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (!condition()) {
@@ -84,7 +84,7 @@ class World {
   }
 };
 
-// A watch that is read on a thread of its own.
+// A watch that is read on its own thread.
 class Watcher {
  public:
   Watcher(const Cluster& cluster, const std::string& path) : client_(cluster.url()) {
@@ -114,7 +114,7 @@ class Watcher {
     const std::lock_guard lock(mutex_);
     return events_;
   }
-  // `ADDED web` and so on, in order, without bookmarks.
+  // Returns "ADDED web" and so on, in order, without bookmarks.
   std::vector<std::string> seen() const {
     std::vector<std::string> lines;
     for (const Json& event : events())

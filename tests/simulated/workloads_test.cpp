@@ -19,7 +19,7 @@ bool ready(const World& world, int replicas, const std::string& name = "web") {
          now["status"].value("observedGeneration", 0) == now["metadata"]["generation"];
 }
 
-// The pods' only container's state, once there is one that the predicate takes.
+// Returns the state of the pods' only container, once it satisfies the predicate.
 Json waiting_for(const World& world, const std::function<bool(const Json& status)>& wanted) {
   Json found;
   World::wait([&] {
@@ -136,7 +136,7 @@ TEST_CASE("a rollout to an image that fails leaves the old pods, and misses its 
   CHECK(now["status"]["unavailableReplicas"] == 1);
 }
 
-TEST_CASE("scaling up and down to nothing") {
+TEST_CASE("scaling up, and down to zero") {
   World world;
   world.post(deployments, deployment("web"));
   REQUIRE(World::wait([&] { return ready(world, 1); }));
@@ -145,7 +145,7 @@ TEST_CASE("scaling up and down to nothing") {
   world.merge(deployments + "/web", {{"spec", {{"replicas", 0}}}});
   REQUIRE(World::wait([&] { return world.cluster.list("pods", "apps").empty(); }));
   REQUIRE(World::wait([&] { return ready(world, 0); }));
-  // As the real one writes it: counts of 0 are left out.
+  // As with a real controller, counts of 0 are left out.
   CHECK_FALSE(of(world)["status"].contains("readyReplicas"));
   CHECK(condition(of(world), "Available")["status"] == "True");
 }
@@ -185,7 +185,7 @@ TEST_CASE("an image that isn't there: ErrImagePull and ImagePullBackOff") {
   CHECK(world.cluster.list("pods", "apps")[0]["status"]["phase"] == "Pending");
 }
 
-TEST_CASE("an image that crashes: CrashLoopBackOff, restarts, the last words") {
+TEST_CASE("an image that crashes: CrashLoopBackOff, restarts, its last output") {
   World world;
   world.post(deployments, deployment("web", "crash-loop:1"));
   const Json status = waiting_for(world, [](const Json& s) {
@@ -199,7 +199,7 @@ TEST_CASE("an image that crashes: CrashLoopBackOff, restarts, the last words") {
   CHECK(has_event(world, "BackOff", "Back-off restarting failed container web in pod web-"));
 }
 
-TEST_CASE("the last words are told only where the container asks for its log") {
+TEST_CASE("the last output is reported only if the container asks for its log") {
   World world;
   Json wanted = deployment("web", "crash:1");
   wanted["spec"]["template"]["spec"]["containers"][0].erase("terminationMessagePolicy");
@@ -370,7 +370,7 @@ TEST_CASE("the log of a pod") {
             "\" is waiting to start: trying and failing to pull image");
 }
 
-TEST_CASE("controllers that stand still catch up") {
+TEST_CASE("paused controllers catch up") {
   World world;
   world.cluster.pause_controllers();
   world.post(deployments, deployment("web"));
@@ -379,7 +379,7 @@ TEST_CASE("controllers that stand still catch up") {
   CHECK(World::wait([&] { return ready(world, 1); }));
 }
 
-TEST_CASE("nobody has the log of a pod without a node") {
+TEST_CASE("a pod without a node has no log") {
   World world;
   world.post(deployments, deployment("web", "unschedulable"));
   REQUIRE(has_event(world, "FailedScheduling", ""));

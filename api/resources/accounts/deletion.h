@@ -7,9 +7,9 @@
 
 namespace berth::api {
 
-// Deletes the user's own account, after their password, and mails them that it is gone; for the API
-// and for the hosted pages. Throws invalid_credentials, rate_limited; invalid_state while an app of
-// theirs has a deployment that isn't destroyed.
+// Deletes the user's own account after checking their password, and confirms it by mail. For the
+// API and the hosted pages. Throws invalid_credentials; rate_limited; and invalid_state while an
+// app of the user has a deployment that isn't destroyed.
 void delete_account(const accounts::User& user, const std::string& password,
                     const std::string& address, const Services& services);
 

@@ -70,17 +70,17 @@ Reply login(const Call& call, const Services& services) {
 
 Reply verify_email(db::Tx& tx, const Call& call, const Services& services) {
   accounts::verify_email(tx, call.body.at("token"), services.signup_bonus);
-  return message("the email address is verified");
+  return message("the email address is now verified");
 }
 
 Reply self_verify_email(db::Tx& tx, const Call& call, const Services& services) {
   accounts::mark_verified(tx, call.user->id, services.signup_bonus);
-  return message("the email address is verified");
+  return message("the email address is now verified");
 }
 
 Reply resend_verification(db::Tx& tx, const Call& call, const Services& services) {
   accounts::resend_verification(tx, *call.user, services.keys, services.base_url);
-  return message("a mail with a new token is on its way");
+  return message("a mail with a new token will be sent");
 }
 
 Reply logout(db::Tx& tx, const Call& call, const Services&) {
@@ -116,7 +116,7 @@ Reply update_me(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply delete_me(const Call& call, const Services& services) {
   delete_account(*call.user, call.body.at("password"), call.address, services);
-  return message("the account is deleted");
+  return message("the account was deleted");
 }
 
 // What an app may know of its user, which includes neither their address nor their points.

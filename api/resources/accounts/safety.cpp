@@ -37,18 +37,18 @@ Reply change_password(const Call& call, const Services& services) {
     throw Error(error.code, "new_" + std::string(error.what()),
                 {{"new_password", error.details.begin()->second}});
   }
-  return message("the password is changed, and all other sessions have ended");
+  return message("the password was changed, and all other sessions have ended");
 }
 
 Reply forgot_password(db::Tx& tx, const Call& call, const Services& services) {
   accounts::request_reset(tx, call.body.at("email"), services.keys, services.base_url);
-  return message("if somebody has this address, a mail is on its way to it");
+  return message("if an account has this address, a mail will be sent to it");
 }
 
 Reply reset_password(const Call& call, const Services& services) {
   reset_password(call.body.at("token").get<std::string>(),
                  call.body.at("password").get<std::string>(), services);
-  return message("the password is changed, and all sessions have ended");
+  return message("the password was changed, and all sessions have ended");
 }
 
 Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services) {
@@ -59,7 +59,7 @@ Reply set_up_totp(db::Tx& tx, const Call& call, const Services& services) {
 
 Reply enable_totp(const Call& call, const Services& services) {
   require_proof(*call.user, call.session_id, proof_in(call), services);
-  return encode_codes("login now asks for a code; keep the recovery codes in a safe place",
+  return encode_codes("logging in now requires a code; keep the recovery codes in a safe place",
                       services.db.write([&](db::Tx& tx) {
                         return two_factor::enable(tx, *call.user, call.body.at("code"),
                                                   services.keys, services.base_url);
@@ -71,12 +71,12 @@ Reply disable_totp(const Call& call, const Services& services) {
       *call.user,
       {.password = call.body.at("password"), .code = call.body.at("code"), .address = call.address},
       services);
-  return message("login no longer asks for a code");
+  return message("logging in no longer requires a code");
 }
 
 Reply new_recovery_codes(const Call& call, const Services& services) {
   require_proof(*call.user, call.session_id, proof_in(call), services);
-  return encode_codes("these are the recovery codes from now on; the old ones don't work any more",
+  return encode_codes("these are the new recovery codes; the old ones don't work any more",
                       services.db.write([&](db::Tx& tx) {
                         return two_factor::new_recovery_codes(tx, *call.user, services.keys,
                                                               services.base_url);

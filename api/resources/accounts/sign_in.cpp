@@ -41,7 +41,7 @@ class Try {
 };
 
 Error wrong_credentials(const std::string& user_id) {
-  return with_event(Error(Code::invalid_credentials, "address or password are wrong"),
+  return with_event(Error(Code::invalid_credentials, "the address or the password is wrong"),
                     {.kind = SecurityKind::login_failed,
                      .reason = user_id.empty() ? "unknown_account" : "wrong_password",
                      .user_id = user_id});
@@ -49,7 +49,7 @@ Error wrong_credentials(const std::string& user_id) {
 
 Error wrong_code(const std::string& user_id) {
   return with_event(
-      Error(Code::invalid_totp, "the code is wrong or was used"),
+      Error(Code::invalid_totp, "the code is wrong or was used before"),
       {.kind = SecurityKind::second_factor_failed, .reason = "wrong_code", .user_id = user_id});
 }
 
@@ -135,7 +135,7 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
     SignedIn result = services.db.write([&](db::Tx& tx) {
       auto signed_in = open(tx, user_id, attempt, services);
       if (signed_in.user.totp_enabled)  // since a moment ago
-        throw Error(Code::totp_required, "the account asks for a totp_code");
+        throw Error(Code::totp_required, "the account requires a totp_code");
       return signed_in;
     });
     one_try.succeeded();
@@ -144,7 +144,7 @@ SignedIn sign_in(const SignIn& attempt, const Services& services) {
   one_try.was_no_failure();
   if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
   if (!attempt.totp_code || attempt.totp_code->empty())
-    throw Error(Code::totp_required, "the account asks for a totp_code");
+    throw Error(Code::totp_required, "the account requires a totp_code");
   return sign_in_by_code({.user_id = user_id,
                           .code = *attempt.totp_code,
                           .address = attempt.address,
@@ -197,8 +197,8 @@ void require_proof(const accounts::User& user, const std::string& session_id, co
     services.db.write([&](db::Tx& tx) { accounts::note_proof(tx, session_id); });
   else if (!services.db.read([&](db::Tx& tx) { return accounts::has_fresh_proof(tx, session_id); }))
     throw Error(Code::insufficient_user_authentication,
-                "it is more than 10 minutes ago that you proved who you are; your password is "
-                "needed again");
+                "the password or second factor was last entered more than 10 minutes ago; the "
+                "password is required again");
 }
 
 void disable_totp(const accounts::User& user, const SecondFactorOff& wanted,

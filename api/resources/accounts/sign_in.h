@@ -15,20 +15,20 @@ struct SignIn {
   std::optional<std::string> totp_code;
   std::string address;
   std::string user_agent;
-  std::optional<Duration> idle_timeout = {};  // of the session
+  std::optional<Duration> idle_timeout = {};  // of the new session
 };
 struct SignedIn {
   accounts::Session session;
   accounts::User user;
   bool is_new_network = false;  // the user wasn't known to log in from there
 };
-// For the security log.
+// Returns the security log's entry for a login from a new network.
 inline SecurityEvent new_network_of(const accounts::User& user) {
   return {.kind = SecurityKind::login_from_new_network, .reason = "success", .user_id = user.id};
 }
-// Takes as long, and says the same, whether or not somebody has the address. Throws
-// invalid_credentials; account_suspended, totp_required and invalid_totp to those alone who have
-// the password; rate_limited, with the time to wait.
+// Logs a user in. Takes the same time, and gives the same answer, whether or not somebody has the
+// address. Throws invalid_credentials; rate_limited, with the time to wait; and, only if the
+// password is right, account_suspended, totp_required or invalid_totp.
 SignedIn sign_in(const SignIn& attempt, const Services& services);
 
 // Opens the session of a user whose password was verified a moment ago, by means of a code of the
@@ -38,25 +38,25 @@ struct CodeSignIn {
   std::string code;
   std::string address;
   std::string user_agent;
-  std::optional<Duration> idle_timeout = {};  // of the session
+  std::optional<Duration> idle_timeout = {};  // of the new session
 };
 SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services);
 
-// What a user shows beside their session where that alone isn't enough.
+// What a user presents in addition to their session if a session alone isn't enough.
 struct Proof {
   std::optional<std::string> password = {};
   std::optional<std::string> totp_code = {};  // of the authenticator, or a recovery code
-  std::string address;                        // where it comes from
+  std::string address;                        // the address that the request comes from
 };
-// For changes of the account's safety. What is shown has to be right, and is noted on the session;
-// where nothing is shown, the session's last proof has to be fresh (accounts::proof_fresh_for). A
-// wrong password or code counts as a failed login. Throws insufficient_user_authentication,
-// invalid_credentials, invalid_totp, rate_limited.
+// To be called before security settings are changed. What is presented must be right, and is
+// recorded in the session; if nothing is presented, the session's last proof must be fresh
+// (accounts::proof_fresh_for). A wrong password or code counts as a failed login. Throws
+// insufficient_user_authentication, invalid_credentials, invalid_totp or rate_limited.
 void require_proof(const accounts::User& user, const std::string& session_id, const Proof& proof,
                    const Services& services);
 
-// Turns the second factor off. A code is guessed no faster here than at login. Throws
-// invalid_credentials, invalid_state, invalid_totp, rate_limited.
+// Turns the second factor off. Guesses are limited as they are at login. Throws
+// invalid_credentials, invalid_state, invalid_totp or rate_limited.
 struct SecondFactorOff {
   std::string password;
   std::string code;

@@ -21,7 +21,7 @@ std::vector<ads::Segment> decode_segments(db::Tx& tx, const Call& call) {
   if (const auto audience = text_or_nothing(call.body, "audience_segment_id"))
     return ads::segments_of_audience(tx, call.caller->app_id, *audience);
   const auto type = text_or_nothing(call.body, "segment_type");
-  if (!type) throw invalid_field("segment_type", "or audience_segment_id is required");
+  if (!type) throw invalid_field("segment_type", "is required, or audience_segment_id");
   return {{.type = *type,
            .value = text_or_nothing(call.body, "segment_value").value_or(""),
            .match_mode = text_or_nothing(call.body, "match_mode").value_or("exact")}};

@@ -24,8 +24,9 @@ Reply change_campaign(db::Tx& tx, const Call& call, const Services&) {
   const bool status = call.body.contains("status");
   const bool payment = call.body.contains("additional_payment");
   if (status == payment)
-    throw invalid_field("status", status ? "and additional_payment can't be changed at once"
-                                         : "or additional_payment is required");
+    throw invalid_field("status",
+                        status ? "and additional_payment can't be changed in the same request"
+                               : "is required, or additional_payment");
   const auto campaign =
       status ? campaigns::set_status(tx, campaign_actor(call), call.id(), call.body.at("status"))
              : campaigns::top_up(tx, campaign_actor(call), call.id(),

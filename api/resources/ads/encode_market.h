@@ -10,7 +10,7 @@
 // Encoding and decoding that the handlers of the ad market share, for operators and administrators.
 namespace berth::api {
 
-// A number that is stored in hundredths.
+// Returns a number that is stored in hundredths.
 inline double multiplier(std::int64_t hundredths) { return double(hundredths) / 100.0; }
 
 inline json encode(const ads::Placement& placement) {

@@ -22,7 +22,7 @@ ads::ServeRequest decode_serve(const Call& call) {
     if (request.viewing[i] && request.viewing[i]->size() > ads::max_attribute_length)
       throw invalid_field(
           std::string(ads::attributes[i]),
-          "must be of " + std::to_string(ads::max_attribute_length) + " bytes at most");
+          "must have at most " + std::to_string(ads::max_attribute_length) + " bytes");
   }
   return request;
 }

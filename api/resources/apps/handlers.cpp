@@ -56,7 +56,7 @@ json encode(const apps::App& app) {
 
 ScopeSet decode_scopes(const json& body, const char* field) {
   const auto scopes = parse_scopes(body.at(field).get<std::vector<std::string>>());
-  if (!scopes) throw invalid_field(field, "must hold known scopes, and at least one");
+  if (!scopes) throw invalid_field(field, "must have known scopes, and at least one");
   return *scopes;
 }
 

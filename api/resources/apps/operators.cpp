@@ -81,7 +81,7 @@ Reply update_operator_app(db::Tx& tx, const Call& call, const Services&) {
 Reply delete_operator_app(db::Tx& tx, const Call& call, const Services&) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id());
   apps::remove(tx, app);
-  return {.body = {{"message", "the app is deleted"}, {"id", app.id}}};
+  return {.body = {{"message", "the app was deleted"}, {"id", app.id}}};
 }
 
 Reply list_operators(db::Tx& tx, const Call& call, const Services&) {

@@ -9,7 +9,7 @@ namespace berth::api {
 namespace {
 
 json encode(const billing::Entry& entry) {
-  return {{"kind", entry.kind},
+  return {{"kind", billing::to_string(entry.kind)},
           {"tier", entry.tier},
           {"from_tier", or_null(entry.from_tier)},
           {"period_start", to_iso8601(entry.period_start)},

@@ -49,7 +49,7 @@ std::int64_t decode_since(const std::string& text, Instant now) {
   const auto count = number(digits, longest_ago / unit);
   if (!count)
     throw invalid_field("since",
-                        "must be a time, or seconds, minutes or hours such as 90s, 15m, 2h");
+                        "must be a time, or seconds, minutes or hours, such as 90s, 15m or 2h");
   return at(now) - *count * unit * nanoseconds;
 }
 
@@ -60,7 +60,8 @@ Wanted decode(const Call& call, const std::string& id) {
       .run = flag(call, "previous") ? container_logs::Run::previous : container_logs::Run::current,
       .follow = flag(call, "follow") ? container_logs::Follow::yes : container_logs::Follow::no};
   if (wanted.run == container_logs::Run::previous && wanted.follow == container_logs::Follow::yes)
-    throw invalid_field("follow", "can't be had of a previous run: that is over");
+    throw invalid_field("follow",
+                        "can't be combined with previous, because the previous run is over");
   if (const auto since = call.query("since")) {
     wanted.since = decode_since(*since, Clock().now());
     wanted.tail = container_logs::max_tail;
@@ -138,7 +139,7 @@ Reply container_log(const Call& call, const Services& services) {
   const std::string id = services.db.read([&](db::Tx& tx) {
     const auto row = deployments::get_owned(tx, call.caller->app_id, call.id());
     if (row.status == deployments::Status::destroyed)
-      throw Error(Code::invalid_state, "the deployment is deleted, and its containers with it");
+      throw Error(Code::invalid_state, "the deployment was deleted together with its containers");
     return row.id;
   });
   const Wanted wanted = decode(call, id);

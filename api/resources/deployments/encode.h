@@ -5,8 +5,8 @@
 
 namespace berth::api {
 
-// The deployment's fields, and beside them the same under `deployment`: both forms of the
-// specification.
+// Returns the deployment's fields, and in addition the same fields under the name `deployment`,
+// because the specification has both forms.
 json encode_both(const deployments::Deployment& row, const Services& services);
 
 }  // namespace berth::api

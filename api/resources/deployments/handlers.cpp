@@ -48,17 +48,18 @@ json encode(const Deployment& row, const Services& services) {
           {"deploy_tier_id", row.tier_id},
           {"name", row.name},
           {"container_name", deployments::object_name(row.id)},
-          {"container_image", row.image},
+          {"container_image", row.container.image},
           {"subdomain", row.name},
           {"status", deployments::to_string(row.status)},
           {"phase", row.phase},
           {"reason", reason_or_null(row.reason)},
           {"cause", reason_or_null(row.cause)},
           {"message", or_null(row.message)},
-          {"port", row.port},
+          {"port", row.container.port},
           {"tier", row.tier_slug},
           {"env_keys", row.env_keys},
-          {"health_path", or_null(row.health_path)},
+          {"labels", row.labels},
+          {"health_path", or_null(row.container.health_path)},
           {"url", url_of(row, services)},
           {"memory_limit_mb", row.memory_limit_mb},
           {"cpu_limit_millicores", row.cpu_limit_millicores},
@@ -92,7 +93,7 @@ const json& env_of(const json& body) {
   const json& env_vars = field_or_null(body, "env_vars");
   const json& env = field_or_null(body, "env");
   if (!env_vars.is_null() && !env.is_null())
-    throw invalid_field("env", "and env_vars are the same: send one of them");
+    throw invalid_field("env", "and env_vars have the same meaning; send only one of them");
   return env_vars.is_null() ? env : env_vars;
 }
 
@@ -100,6 +101,11 @@ std::map<std::string, std::string> decode_env(const json& body) {
   const json& env = env_of(body);
   return env.is_null() ? std::map<std::string, std::string>()
                        : env.get<std::map<std::string, std::string>>();
+}
+
+deployments::Labels decode_labels(const json& body) {
+  const json& labels = field_or_null(body, "labels");
+  return labels.is_null() ? deployments::Labels() : labels.get<deployments::Labels>();
 }
 
 std::map<std::string, std::optional<std::string>> decode_env_changes(const json& body) {
@@ -117,14 +123,14 @@ std::optional<deployments::RegistryCredentials> decode_credentials(const json& b
 }
 
 deployments::Order decode_order(const json& body) {
-  deployments::Order order = {.name = body.at("name"),
-                              .image = body.at("image"),
-                              .tier = body.at("tier"),
-                              .custom_domain = text_or_nothing(body, "custom_domain"),
-                              .health_path = text_or_nothing(body, "health_path"),
-                              .env = decode_env(body),
-                              .registry_credentials = decode_credentials(body)};
-  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.port = port;
+  deployments::Order order = {
+      .name = body.at("name"),
+      .tier = body.at("tier"),
+      .custom_domain = text_or_nothing(body, "custom_domain"),
+      .container = {.image = body.at("image"), .health_path = text_or_nothing(body, "health_path")},
+      .secrets = {.env = decode_env(body), .registry_credentials = decode_credentials(body)},
+      .labels = decode_labels(body)};
+  if (const json& port = field_or_null(body, "port"); !port.is_null()) order.container.port = port;
   return order;
 }
 
@@ -139,6 +145,7 @@ deployments::Change decode_change(const json& body) {
   if (const json& port = field_or_null(body, "port"); !port.is_null()) change.port = port;
   if (body.contains("custom_domain")) change.custom_domain = text_or_nothing(body, "custom_domain");
   if (body.contains("health_path")) change.health_path = text_or_nothing(body, "health_path");
+  if (body.contains("labels")) change.labels = decode_labels(body);
   if (body.contains("registry_credentials")) change.registry_credentials = decode_credentials(body);
   return change;
 }
@@ -166,14 +173,17 @@ Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) 
                    {"name", row.name},
                    {"status", deployments::to_string(row.status)},
                    {"url", url_of(row, services)},
-                   {"message", "the deployment is on its way; GET /api/deploy/apps/" + row.id +
-                                   "/status follows it"}}};
+                   {"message", "the deployment was accepted; follow it at GET /api/deploy/apps/" +
+                                   row.id + "/status"}}};
 }
 
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
-  return {.body =
-              encode_page("deployments", deployments::list(tx, call.caller->app_id, call.page()),
-                          [&](const Deployment& row) { return encode(row, services); })};
+  const auto label = call.query("label");
+  const auto page =
+      deployments::list(tx, call.caller->app_id, call.page(),
+                        label ? std::optional(deployments::parse_label(*label)) : std::nullopt);
+  return {.body = encode_page("deployments", page,
+                              [&](const Deployment& row) { return encode(row, services); })};
 }
 
 Reply get_deployment(db::Tx& tx, const Call& call, const Services& services) {
@@ -262,7 +272,7 @@ Reply deployment_metrics(const Call& call, const Services& services) {
 
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services&) {
   const Deployment row = deployments::destroy(tx, actor_of(call), call.id());
-  return {.body = {{"message", "the deployment is deleted; its name is free"}, {"id", row.id}}};
+  return {.body = {{"message", "the deployment was deleted; its name is free"}, {"id", row.id}}};
 }
 
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {

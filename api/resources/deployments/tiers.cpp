@@ -16,7 +16,7 @@ json encode(const Tier& tier) {
           {"name", tier.name},
           {"slug", tier.slug},
           {"description", tier.description},
-          {"payment_method", tier.payment_method},
+          {"payment_method", tiers::to_string(tier.payment_method)},
           {"monthly_cost_points", or_null(tier.monthly_cost_points)},
           {"monthly_cost_sats", or_null(tier.monthly_cost_sats)},
           {"memory_limit_mb", tier.memory_limit_mb},
@@ -62,7 +62,8 @@ Reply create_tier(db::Tx& tx, const Call& call, const Services&) {
   Tier wanted;
   decode_into(wanted, call.body);
   set(wanted.slug, call.body, "slug");
-  set(wanted.payment_method, call.body, "payment_method");
+  if (const auto method = text_or_nothing(call.body, "payment_method"))
+    wanted.payment_method = tiers::parse_payment_method(*method);
   const Tier tier = tiers::create(tx, wanted);
   audit::record(tx, call.admin, "tier.create", tier.id, call.body.dump());
   return {.status = 201, .body = {{"tier", encode(tier)}}};

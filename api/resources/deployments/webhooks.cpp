@@ -80,7 +80,7 @@ Reply rotate_webhook_secret(db::Tx& tx, const Call& call, const Services& servic
 Reply delete_webhook(db::Tx& tx, const Call& call, const Services&) {
   const webhooks::Webhook webhook = webhook_of(tx, call);
   webhooks::remove(tx, webhook);
-  return {.body = {{"message", "the webhook is deleted"}, {"id", webhook.id}}};
+  return {.body = {{"message", "the webhook was deleted"}, {"id", webhook.id}}};
 }
 
 Reply test_webhook(db::Tx& tx, const Call& call, const Services&) {

@@ -100,7 +100,7 @@ Reply backup(const Call& call, const Services& services) {
   if (!key || key->size() != key_bytes) throw invalid_field("key", "must be 32 bytes in base64");
   // Recorded first, so that the archive contains the entry too.
   services.db.write([&](db::Tx& tx) { audit::record(tx, call.admin, "backup", "database"); });
-  log::info("a backup was asked for", {{"request_id", call.request_id}, {"actor", call.admin}});
+  log::info("a backup was requested", {{"request_id", call.request_id}, {"actor", call.admin}});
   Backup archive = services.backup(*key);
   return {.stream = std::move(archive.stream),
           .headers = {{"Cache-Control", "no-store"},

@@ -32,7 +32,7 @@ avatars::Change decode(const Call& call) {
     change.display_name = text_or_nothing(call.body, "display_name");
   if (const auto appearance = call.body.find("appearance"); appearance != call.body.end()) {
     if (depth_of(*appearance) > avatars::max_appearance_depth)
-      throw invalid_field("appearance", "must be nested at most 8 deep");
+      throw invalid_field("appearance", "must be nested at most 8 levels deep");
     change.appearance = appearance->dump();
   }
   return change;

@@ -3,6 +3,7 @@
 #include "api/gate/authenticate.h"
 #include "api/gate/encode.h"
 #include "controller/base/crypto.h"
+#include "controller/base/url.h"
 
 namespace berth::api {
 namespace {
@@ -40,7 +41,7 @@ apps::App authenticated_client(db::Tx& tx, const Call& call) {
   if (const auto basic = basic_credentials(call.http)) {
     // A client must not authenticate in two ways at once (RFC 6749, section 2.3).
     if (secret)
-      throw Error(Code::invalid_request, "client_secret is there twice: in Basic and in the body");
+      throw Error(Code::invalid_request, "client_secret was sent twice: in Basic and in the body");
     if (id && *id != basic->id)
       throw Error(Code::invalid_request, "client_id differs from the one in Basic");
     return apps::authenticate(tx, basic->id, basic->secret);

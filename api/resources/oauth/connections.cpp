@@ -57,7 +57,7 @@ Reply limit_connected_app(db::Tx& tx, const Call& call, const Services& services
 
 Reply disconnect_app(db::Tx& tx, const Call& call, const Services&) {
   connections::disconnect(tx, call.user->id, call.id("app_id"));
-  return {.body = {{"message", "the app is disconnected; its tokens work no more"}}};
+  return {.body = {{"message", "the app was disconnected, and its tokens don't work any more"}}};
 }
 
 }  // namespace berth::api

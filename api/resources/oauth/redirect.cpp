@@ -7,7 +7,7 @@ namespace berth::api {
 AuthorizationQuestion authorization_question(const Query& query) {
   for (const char* name : {"client_id", "redirect_uri"})
     if (query.count(name) > 1)
-      throw Error(Code::invalid_request, std::string(name) + " is there more than once");
+      throw Error(Code::invalid_request, std::string(name) + " occurs more than once");
   AuthorizationQuestion question;
   oauth::AuthorizationRequest& request = question.request;
   const auto value = [&](const char* name) {

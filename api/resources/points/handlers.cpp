@@ -13,7 +13,7 @@ namespace {
 std::int64_t decode_spent_amount(const json& body) {
   const auto amount = body.is_object() ? body.find("amount") : body.end();
   if (amount == body.end() || !amount->is_number_integer())
-    throw Error(Code::malformed_request, "amount must be there and a whole number");
+    throw Error(Code::malformed_request, "amount must be a whole number");
   const bool too_large = amount->is_number_unsigned() &&
                          amount->get<std::uint64_t>() > std::uint64_t(ledger::max_points);
   if (too_large || amount->get<std::int64_t>() < 1)
@@ -119,7 +119,7 @@ Reply spend_points(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply award_points(db::Tx&, const Call&, const Services&) {
-  throw Error(Code::forbidden, "points:award is deprecated: admins alone award points");
+  throw Error(Code::forbidden, "points:award is deprecated: only admins can award points");
 }
 
 Reply app_balance(db::Tx& tx, const Call& call, const Services&) {
@@ -133,7 +133,7 @@ Reply operator_analytics(db::Tx& tx, const Call& call, const Services&) {
   if (!app) throw Error(Code::app_not_found, "the app was deleted");
   if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
     throw Error(Code::insufficient_scope,
-                "the token must be of the app's owner, or have the scope app:balance:read");
+                "the token must belong to the app's owner or have the scope app:balance:read");
   const int window = window_of(call);
   const points::Analytics figures = points::analytics(tx, app_id, window);
   return {.body = {{"total_users", figures.total_users},

@@ -97,7 +97,7 @@ Reply set_chat_words(db::Tx& tx, const Call& call, const Services&) {
 
 Reply delete_message(db::Tx& tx, const Call& call, const Services&) {
   chat::delete_message(tx, call.id(), call.admin);
-  return {.body = {{"message", "the message is deleted"}}};
+  return {.body = {{"message", "the message was deleted"}}};
 }
 
 }  // namespace berth::api

@@ -52,7 +52,7 @@ presence::Going going(const json& body) {
 std::optional<std::string> line(const json& body, const char* field) {
   auto text = text_or_nothing(body, field);
   if (text && has_controls(*text, Lines::one))
-    throw invalid_field(field, "must be one line without control characters");
+    throw invalid_field(field, "must be a line without control characters");
   return text;
 }
 
@@ -67,7 +67,7 @@ std::string asked_user(db::Tx& tx, const json& body) {
   const auto id = text_or_nothing(body, "user_id");
   const auto username = text_or_nothing(body, "username");
   if (id.has_value() == username.has_value())
-    throw invalid_field("user_id", "or username is needed, and not both");
+    throw invalid_field("user_id", "is required, or username, but not both");
   if (id) return *id;
   const auto found = user_search::find(tx, *username);
   if (!found) throw Error(Code::user_not_found, "there is no such user");
@@ -164,7 +164,7 @@ Reply block_user(db::Tx& tx, const Call& call, const Services&) {
 
 Reply unblock_user(db::Tx& tx, const Call& call, const Services&) {
   blocks::remove(tx, call.user->id, call.id("user_id"));
-  return {.body = {{"message", "the user is blocked no more"}}};
+  return {.body = {{"message", "the user isn't blocked any more"}}};
 }
 
 Reply set_presence(db::Tx& tx, const Call& call, const Services& services) {

@@ -34,7 +34,7 @@ Manifest decode(std::string_view text) {
       throw Damaged("the archive was made by a newer berthd: its format is " +
                     content.at("format").dump());
     const auto made_at = parse_iso8601(content.at("made_at").get<std::string>());
-    if (!made_at) throw Damaged("the archive's manifest doesn't say when it was made");
+    if (!made_at) throw Damaged("the archive's manifest doesn't say when the archive was made");
     Manifest manifest = {.version = content.at("berth"), .made_at = *made_at, .files = {}};
     for (const json& file : content.at("files"))
       manifest.files.push_back({.name = file.at("name"), .size = file.at("size")});
@@ -75,10 +75,10 @@ void Unpacker::read_manifest() {
   const size_t end = length_bytes + manifest_length(waiting_);
   if (waiting_.size() < end) return;
   manifest_ = decode(std::string_view(waiting_).substr(length_bytes, end - length_bytes));
-  // Nothing but these two: a name from a file never becomes a path.
+  // Only these two names are accepted, so that a name from the archive never becomes a path.
   const bool ours = manifest_.files.size() == 2 && manifest_.files[0].name == keys_name &&
                     manifest_.files[1].name == database_name;
-  if (!ours) throw Damaged("the archive doesn't hold the keys and the database");
+  if (!ours) throw Damaged("the archive doesn't contain the keys and the database");
   has_manifest_ = true;
   const std::string rest = waiting_.substr(end);
   waiting_.clear();
@@ -92,7 +92,7 @@ void Unpacker::write(std::string_view bytes) {
     return read_manifest();
   }
   while (!bytes.empty()) {
-    if (file_ < 0) throw Damaged("the archive holds more than its manifest says");
+    if (file_ < 0) throw Damaged("the archive contains more than its manifest says");
     const size_t taken = size_t(std::min<std::uint64_t>(bytes.size(), left_of_file_));
     write_all(file_, bytes.substr(0, taken));
     left_of_file_ -= taken;
@@ -104,7 +104,7 @@ void Unpacker::write(std::string_view bytes) {
   }
 }
 
-// Empty files are done at once.
+// Empty files are complete at once.
 void Unpacker::open_next() {
   while (next_file_ < manifest_.files.size() && file_ < 0) {
     const File& next = manifest_.files[next_file_++];
@@ -122,7 +122,7 @@ void Unpacker::close_file() {
 
 Manifest Unpacker::finish() {
   if (!has_manifest_ || file_ >= 0 || next_file_ < manifest_.files.size())
-    throw Damaged("the archive holds less than its manifest says");
+    throw Damaged("the archive contains less than its manifest says");
   sync_directory(directory_);
   return manifest_;
 }

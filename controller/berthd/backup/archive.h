@@ -8,8 +8,8 @@
 
 #include "controller/base/clock.h"
 
-// What a backup holds, inside of its encryption (base/sealed_file.h): the length of a manifest in 4
-// bytes (big-endian), the manifest in JSON, then the bytes of its files one after another.
+// The contents of a backup, inside its encryption (base/sealed_file.h): the length of a manifest in
+// 4 bytes (big-endian), the manifest in JSON, then the bytes of its files, one after another.
 namespace berth::backup {
 
 struct File {
@@ -18,27 +18,27 @@ struct File {
 };
 
 struct Manifest {
-  std::string version;  // of the berthd that made it
+  std::string version;  // version of the berthd that made it
   Instant made_at;
   std::vector<File> files;
 };
 
-std::string encode(const Manifest& manifest);  // with its length
+std::string encode(const Manifest& manifest);  // returns the length and the manifest
 std::uint64_t total_size(const Manifest& manifest);
 
-// Writes the files of an archive into a directory, each of mode 0600. For one thread.
+// Writes the files of an archive into a directory, each with mode 0600. Not thread-safe.
 class Unpacker {
  public:
-  // Needs a directory without these files.
+  // Needs a directory that doesn't contain these files.
   explicit Unpacker(std::filesystem::path directory) : directory_(std::move(directory)) {}
   ~Unpacker();
   Unpacker(const Unpacker&) = delete;
   Unpacker& operator=(const Unpacker&) = delete;
 
-  // The next bytes of the archive. Throws sealed_file::Damaged where it has another form,
-  // std::system_error where the disk takes no more.
+  // Takes the next bytes of the archive. Throws sealed_file::Damaged if they don't have the format,
+  // and std::system_error if they can't be written to the disk.
   void write(std::string_view bytes);
-  // Every file is whole and on disk. Throws sealed_file::Damaged.
+  // Checks that every file is complete, and makes it durable. Throws sealed_file::Damaged.
   Manifest finish();
 
  private:
@@ -47,7 +47,7 @@ class Unpacker {
   void close_file();
 
   const std::filesystem::path directory_;
-  std::string waiting_;  // until the manifest is complete
+  std::string waiting_;  // input, until the manifest is complete
   bool has_manifest_ = false;
   Manifest manifest_;
   size_t next_file_ = 0;

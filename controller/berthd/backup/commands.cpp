@@ -27,7 +27,7 @@ void want(bool there, const std::string& what) {
 }
 
 std::string passphrase_of(const Arguments& arguments) {
-  want(!arguments.passphrase_file.empty(), "--passphrase-file is needed");
+  want(!arguments.passphrase_file.empty(), "--passphrase-file is required");
   try {
     const std::string passphrase = read_secret(arguments.passphrase_file);
     want(!passphrase.empty(), "passphrase-file: " + arguments.passphrase_file + " is empty");
@@ -37,7 +37,8 @@ std::string passphrase_of(const Arguments& arguments) {
   }
 }
 
-// A line now and then, for people and for the log of a job.
+// Returns a function that prints the progress from time to time, for people and for the log of a
+// job.
 Progress progress_line(const char* command) {
   using Steady = std::chrono::steady_clock;
   static constexpr std::chrono::seconds between{1};
@@ -54,7 +55,7 @@ std::string address_of_running(const fs::path& data_dir) {
     return "http://" + read_secret(data_dir / address_name);
   } catch (const std::system_error&) {
     throw ConfigError("no berthd runs on the data directory " + data_dir.string() +
-                      "; --data-dir or --url say where it is");
+                      "; name the right one with --data-dir or --url");
   }
 }
 
@@ -63,11 +64,11 @@ std::string internal_secret(const Config& config) {
   try {
     return read_secret(config.data_dir / secret_name);
   } catch (const std::system_error&) {
-    throw ConfigError("internal-secret: is needed; set internal-secret-file");
+    throw ConfigError("internal-secret: required; set internal-secret-file");
   }
 }
 
-// Names sort by their times.
+// The names of archives in a directory sort by their times.
 fs::path place_of(const std::string& file) {
   if (!fs::is_directory(file)) return file;
   std::string time = to_iso8601(Clock().now());
@@ -98,10 +99,10 @@ std::string start_of(const fs::path& file) {
 }  // namespace
 
 int run_backup(const Arguments& arguments, const Config& config) {
-  want(!arguments.file.empty(), "backup: FILE is needed");
+  want(!arguments.file.empty(), "backup: FILE is required");
   const std::string passphrase = passphrase_of(arguments);
   want(passphrase.size() >= min_passphrase_bytes,
-       "passphrase-file: a passphrase has 12 bytes or more");
+       "passphrase-file: a passphrase must have at least 12 bytes");
   std::string url = arguments.url.empty() ? address_of_running(config.data_dir) : arguments.url;
   while (url.ends_with('/')) url.pop_back();
   const fs::path place = place_of(arguments.file);
@@ -118,10 +119,10 @@ int run_backup(const Arguments& arguments, const Config& config) {
 }
 
 int run_restore(const Arguments& arguments, const Config& config) {
-  want(!arguments.file.empty(), "restore: FILE is needed");
+  want(!arguments.file.empty(), "restore: FILE is required");
   const Manifest manifest =
       restore(arguments.file, passphrase_of(arguments), config.data_dir, progress_line("restore"));
-  std::cerr << "berthd restore: " << config.data_dir.string() << " is as it was at "
+  std::cerr << "berthd restore: " << config.data_dir.string() << " was restored to its state of "
             << to_iso8601(manifest.made_at) << "\n";
   return 0;
 }

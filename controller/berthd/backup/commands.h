@@ -4,22 +4,23 @@
 
 #include "controller/berthd/config.h"
 
-// `berthd backup`, `berthd restore` and `berthd verify`.
+// The commands `berthd backup`, `berthd restore` and `berthd verify`.
 namespace berth::backup {
 
-// What these commands take besides the configuration.
+// What these commands take in addition to the configuration.
 struct Arguments {
-  std::string file;  // backup: may be a directory, then the name has the time in it
-  std::string url;   // backup: of the running berthd; that of the data directory if empty
+  std::string file;  // for backup, may be a directory; the archive's name then contains the time
+  // For backup: the running berthd; if empty, the one that uses the data directory.
+  std::string url;
   std::string passphrase_file;
-  int keep = 0;  // backup into a directory: how many archives stay there; 0: all
+  int keep = 0;  // for backup into a directory: how many archives to keep there; 0 keeps all
 };
 
-// A passphrase of fewer bytes isn't taken for a new archive.
+// The least length of a passphrase for a new archive.
 inline constexpr size_t min_passphrase_bytes = 12;
 
-// Each returns the exit code: 0, or 1 where something isn't sound. Throw ConfigError where an
-// argument is missing or wrong, DataDirError, and std::runtime_error where the work fails.
+// Return the exit code: 0, or 1 if something isn't sound. Throw ConfigError if an argument is
+// missing or wrong, DataDirError, and std::runtime_error if the command fails.
 int run_backup(const Arguments& arguments, const Config& config);
 int run_restore(const Arguments& arguments, const Config& config);
 int run_verify(const Arguments& arguments, const Config& config);

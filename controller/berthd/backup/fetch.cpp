@@ -1,6 +1,5 @@
 #include "controller/berthd/backup/fetch.h"
 
-#include <curl/curl.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -11,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/crypto.h"
+#include "controller/base/curl.h"
+#include "controller/base/lower_case.h"
 #include "controller/base/sealed_file.h"
 #include "controller/berthd/backup/files.h"
 
@@ -20,19 +21,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr long connect_timeout_s = 10;
-// berthd copies and checks the whole database before the first byte comes.
+// berthd copies and checks the whole database before it sends the first byte.
 constexpr long longest_silence_s = 15 * 60;
 constexpr long longest_s = 6 * 60 * 60;
 constexpr size_t most_of_a_refusal = 4 * 1024;
 constexpr const char* size_header = "x-archive-size:";
 
-// The file while it isn't complete: beside its place, with a name that the next try uses again.
+// The incomplete archive: a file beside its final place, whose name the next attempt uses again.
 class Partial {
  public:
   explicit Partial(const fs::path& file)
       : place_(file), path_(file.string() + ".partial"), file_(path_, O_WRONLY | O_CREAT) {
     if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0)
-      throw std::runtime_error(path_.string() + ": another backup writes it right now");
+      throw std::runtime_error(path_.string() + ": another backup is writing this file");
     if (::ftruncate(file_.get(), 0) != 0)
       throw std::runtime_error(path_.string() + ": " + std::strerror(errno));
   }
@@ -56,10 +57,10 @@ class Partial {
   bool complete_ = false;
 };
 
-// What comes in: an archive, or a refusal.
+// The answer that arrives: an archive or an error.
 class Arrival {
  public:
-  Arrival(CURL* easy, Partial& partial, const sealed_file::Opening& opening,
+  Arrival(const curl::Easy& easy, Partial& partial, const sealed_file::Opening& opening,
           const Progress& progress)
       : easy_(easy),
         partial_(partial),
@@ -69,14 +70,13 @@ class Arrival {
   }
 
   static size_t on_header(const char* data, size_t, size_t size, void* self) {
-    std::string line(data, size);
-    for (char& c : line) c = char(std::tolower(static_cast<unsigned char>(c)));
+    const std::string line = lower_case({data, size});
     if (line.starts_with(size_header))
       static_cast<Arrival*>(self)->expected_ =
           std::strtoull(line.c_str() + std::strlen(size_header), nullptr, 10);
     return size;
   }
-  // libcurl is C: no exception may pass through it.
+  // libcurl is written in C, so exceptions must not pass through it.
   static size_t on_body(const char* data, size_t, size_t size, void* self) {
     auto& arrival = *static_cast<Arrival*>(self);
     try {
@@ -92,17 +92,13 @@ class Arrival {
     if (failure_) std::rethrow_exception(failure_);
     if (code != CURLE_OK)
       throw std::runtime_error(url + ": " + curl_easy_strerror(code) +
-                               (code == CURLE_PARTIAL_FILE ? "; berthd's log says more" : ""));
+                               (code == CURLE_PARTIAL_FILE ? "; berthd's log has the reason" : ""));
     if (status() != 200) throw std::runtime_error(url + " refuses: " + refusal());
     opener_.finish();
   }
 
  private:
-  long status() const {
-    long status = 0;
-    curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
-    return status;
-  }
+  long status() const { return easy_.status(); }
   void take(std::string_view bytes) {
     if (status() != 200) {
       refusal_ += bytes.substr(0, most_of_a_refusal - std::min(most_of_a_refusal, refusal_.size()));
@@ -113,7 +109,7 @@ class Arrival {
     got_ += bytes.size();
     progress_(got_, expected_);
   }
-  // The message of an error in any of the API's shapes.
+  // Returns the message of an error in any of the forms of the API.
   std::string refusal() const {
     const auto body = nlohmann::json::parse(refusal_, nullptr, false);
     for (const char* place : {"/error/message", "/message", "/errors/detail"}) {
@@ -124,7 +120,7 @@ class Arrival {
     return "status " + std::to_string(status());
   }
 
-  CURL* easy_;
+  const curl::Easy& easy_;
   Partial& partial_;
   const Progress& progress_;
   sealed_file::Opener opener_;
@@ -134,44 +130,39 @@ class Arrival {
   std::exception_ptr failure_;
 };
 
-using Easy = std::unique_ptr<CURL, decltype(&curl_easy_cleanup)>;
-using List = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
-
-List headers_of(const Fetch& fetch) {
-  curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/json");
-  list = curl_slist_append(list, "Expect:");
-  list = curl_slist_append(list, ("x-internal-secret: " + fetch.internal_secret).c_str());
-  return {list, curl_slist_free_all};
+curl::Lines headers_of(const Fetch& fetch) {
+  curl::Lines headers;
+  headers.add("Content-Type: application/json");
+  headers.add("Expect:");
+  headers.add("x-internal-secret: " + fetch.internal_secret);
+  return headers;
 }
 
 }  // namespace
 
 void fetch(const Fetch& fetch, const Progress& progress) {
-  curl_global_init(CURL_GLOBAL_DEFAULT);
-  const Easy easy(curl_easy_init(), curl_easy_cleanup);
-  if (!easy) throw std::runtime_error("libcurl can't be initialised");
+  curl::Easy easy;
   const auto opening = sealed_file::new_file(fetch.passphrase);
   Partial partial(fetch.file);
-  Arrival arrival(easy.get(), partial, opening, progress);
+  Arrival arrival(easy, partial, opening, progress);
 
   const std::string url = fetch.url + "/api/internal/backup";
   const std::string body = nlohmann::json{{"key", base64(opening.key)}}.dump();
-  const List headers = headers_of(fetch);
-  CURL* const curl = easy.get();
-  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.c_str());
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, connect_timeout_s);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, longest_silence_s);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT, longest_s);
-  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &Arrival::on_header);
-  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &arrival);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Arrival::on_body);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &arrival);
-  arrival.check(curl_easy_perform(curl), url);
+  const curl::Lines headers = headers_of(fetch);
+  easy.set(CURLOPT_URL, url);
+  easy.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  easy.set(CURLOPT_POSTFIELDS, body.c_str());
+  easy.set(CURLOPT_HTTPHEADER, headers);
+  easy.set(CURLOPT_NOSIGNAL, 1L);
+  easy.set(CURLOPT_CONNECTTIMEOUT, connect_timeout_s);
+  easy.set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  easy.set(CURLOPT_LOW_SPEED_TIME, longest_silence_s);
+  easy.set(CURLOPT_TIMEOUT, longest_s);
+  easy.set(CURLOPT_HEADERFUNCTION, &Arrival::on_header);
+  easy.set(CURLOPT_HEADERDATA, &arrival);
+  easy.set(CURLOPT_WRITEFUNCTION, &Arrival::on_body);
+  easy.set(CURLOPT_WRITEDATA, &arrival);
+  arrival.check(easy.perform(), url);
   partial.finish();
 }
 

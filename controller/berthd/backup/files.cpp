@@ -45,7 +45,7 @@ std::string read_some(int file, size_t most) {
 }
 
 void sync(int file) {
-  if (::fsync(file) != 0) fail("can't be brought to disk");
+  if (::fsync(file) != 0) fail("can't be written durably");
 }
 
 void sync_directory(const std::filesystem::path& directory) {

@@ -4,20 +4,21 @@
 #include <string>
 #include <string_view>
 
-// Files that are whole or not there. Everything throws std::system_error that names the path.
+// Writing files so that they are either complete or absent. All functions throw std::system_error
+// that names the path.
 namespace berth::backup {
 
-// Opens with mode 0600 where it is made; O_CLOEXEC is added.
+// Opens a file, with O_CLOEXEC added to the flags. A new file gets mode 0600.
 int open_private(const std::filesystem::path& path, int flags);
 void write_all(int file, std::string_view bytes);
-// The next bytes, at most `most`; empty at the end.
+// Reads at most `most` bytes; returns an empty text at the end.
 std::string read_some(int file, size_t most);
 void sync(int file);
-// Makes the names in it last, too.
+// Makes the directory's entries durable, too.
 void sync_directory(const std::filesystem::path& directory);
 void rename_lasting(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// A descriptor that is closed with its object.
+// Owns a file's descriptor and closes it.
 class OpenFile {
  public:
   OpenFile(const std::filesystem::path& path, int flags) : file_(open_private(path, flags)) {}
@@ -30,7 +31,7 @@ class OpenFile {
   int file_;
 };
 
-// A passphrase, or another secret, in a file: without the line's end. Throws std::system_error.
+// Returns the passphrase or other secret in a file, without a line end. Throws std::system_error.
 std::string read_secret(const std::filesystem::path& path);
 
 }  // namespace berth::backup

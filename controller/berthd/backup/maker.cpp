@@ -9,7 +9,7 @@
 namespace berth::backup {
 namespace {
 
-// What the copy must leave free for the database itself to go on.
+// The space that must stay free beside the copy, for the database to go on working.
 constexpr std::uintmax_t room_to_keep = 64 << 20;
 constexpr size_t bytes_of_a_step = 256 * 1024;
 
@@ -22,16 +22,17 @@ std::uintmax_t size_of(const std::filesystem::path& file) {
 void check_room(const std::filesystem::path& database) {
   const auto needed = size_of(database) + size_of(database.string() + "-wal") + room_to_keep;
   if (std::filesystem::space(database.parent_path()).available < needed)
-    throw Error(Code::unavailable, "the disk has no room for a copy of the database");
+    throw Error(Code::unavailable, "the disk has too little room for a copy of the database");
 }
 
 void check_sound(const db::Soundness& found) {
   if (found.sound()) return;
   const std::string problem =
       found.integrity.empty() ? found.foreign_keys.front() : found.integrity.front();
-  log::error("the copy for a backup isn't sound", {{"problem", problem},
-                                                   {"integrity", found.integrity.size()},
-                                                   {"foreign_keys", found.foreign_keys.size()}});
+  log::error("the database copy for a backup isn't sound",
+             {{"problem", problem},
+              {"integrity", found.integrity.size()},
+              {"foreign_keys", found.foreign_keys.size()}});
   throw Error(Code::internal_error, "the database is damaged: " + problem);
 }
 
@@ -46,7 +47,7 @@ std::string read_keys(const DataDir& data) {
 }  // namespace
 
 std::unique_ptr<Outgoing> Maker::begin(const std::string& key) {
-  if (busy_.exchange(true)) throw Error(Code::unavailable, "another backup is under way");
+  if (busy_.exchange(true)) throw Error(Code::unavailable, "another backup is running");
   const std::shared_ptr<void> turn(nullptr, [this](void*) { busy_ = false; });
   const std::filesystem::path copy = data_.path() / database_copy_name;
   const db::GoOn go_on = [this] { return !stopped_; };
@@ -54,7 +55,8 @@ std::unique_ptr<Outgoing> Maker::begin(const std::string& key) {
   try {
     db::copy(data_.database_file(), copy, go_on);
     check_sound(db::examine(copy, go_on));
-    // After the database: keys are only ever added.
+    // The keys are read after the database. Since keys are only added, none is missing that the
+    // database needs.
     const Outgoing::Parts parts = {
         .keys_text = read_keys(data_), .database = copy, .version = version_, .now = clock_.now()};
     return std::make_unique<Outgoing>(key, parts, turn);

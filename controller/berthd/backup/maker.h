@@ -14,27 +14,28 @@
 #include "controller/berthd/backup/files.h"
 #include "controller/berthd/data_dir.h"
 
-// The running berthd's side of `berthd backup`.
+// The part of `berthd backup` that the running berthd does.
 namespace berth::backup {
 
-// An archive on its way out: the chunks of a sealed file (base/sealed_file.h), without its header.
-// Its copy of the database has no name any more, so that nothing is left whatever happens. For one
-// thread.
+// An archive that is being sent: the chunks of a sealed file (base/sealed_file.h), without its
+// header. The name of its database copy has been removed, so that the copy disappears whatever
+// happens. Not thread-safe.
 class Outgoing {
  public:
   struct Parts {
     std::string keys_text;
-    std::filesystem::path database;  // a file of its own; its name is removed
+    std::filesystem::path database;  // a file of its own, whose name the constructor removes
     std::string version;
     Instant now;
   };
-  // `turn` is given back at the end.
+  // Keeps `turn` until the archive is sent, so that another backup can't begin meanwhile.
   Outgoing(const std::string& key, const Parts& parts, std::shared_ptr<void> turn);
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
 
-  std::uint64_t size() const { return size_; }  // of all chunks
-  // Hands some of it to `sink`; false once everything is handed over, or where the sink says false.
+  std::uint64_t size() const { return size_; }  // sum of all chunks
+  // Hands a part of the archive to `sink`. Returns false if everything was handed over, or `sink`
+  // returned false.
   bool step(const std::function<bool(std::string_view)>& sink);
 
  private:
@@ -45,19 +46,19 @@ class Outgoing {
   sealed_file::Sealer sealer_;
 };
 
-// Makes archives of a data directory while it is in use. Thread-safe.
+// Makes archives of a data directory that is in use. Thread-safe.
 class Maker {
  public:
   // `version` is berthd's, for the manifest.
   Maker(const DataDir& data, const Clock& clock, std::string_view version)
       : data_(data), clock_(clock), version_(version) {}
 
-  // Copies the database as it is now and checks the copy; the keys come with it. `key` is that of a
-  // sealed file and used for nothing else. Takes as long as reading the database twice. Throws
-  // Error: unavailable where another backup is under way, the disk has no room or stop() was
-  // called; internal_error where the database is damaged.
+  // Copies the database as it is now and checks the copy; the archive also contains the keys. `key`
+  // is the key of a sealed file and must not be used for anything else. The call takes as long as
+  // reading the database twice. Throws Error: unavailable if another backup is running, the disk is
+  // full or stop() was called; internal_error if the database is damaged.
   std::unique_ptr<Outgoing> begin(const std::string& key);
-  // begin() throws from now on, also where it runs.
+  // Makes begin() throw from now on, also in calls that are running.
   void stop() { stopped_ = true; }
 
  private:

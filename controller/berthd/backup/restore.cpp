@@ -35,8 +35,8 @@ void check_empty(const fs::path& directory) {
   names.erase("lock");
   names.erase("lost+found");
   if (!names.empty())
-    throw DataDirError(directory.string() + ": isn't empty (" + *names.begin() +
-                       "); a restore needs a data directory of its own");
+    throw DataDirError(directory.string() + ": contains files (" + *names.begin() +
+                       "); restore into an empty or missing directory");
 }
 
 std::string text_of(const fs::path& file) {
@@ -62,7 +62,7 @@ void check_whole(const fs::path& directory) {
   db::check_migrations(database);
 }
 
-// The directory as it was before, should the restore fail.
+// Restores the directory to its earlier state if the restore fails.
 class Attempt {
  public:
   explicit Attempt(const fs::path& directory)
@@ -89,7 +89,7 @@ class Attempt {
     fs::remove_all(partial());
     fs::create_directory(partial());
     fs::permissions(partial(), fs::perms::owner_all);
-    // What an earlier restore moved already is from another archive.
+    // A file that an earlier restore has moved here belongs to another archive.
     fs::remove(directory_ / keys_name);
     sync_directory(directory_);
   }

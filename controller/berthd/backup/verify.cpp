@@ -1,7 +1,7 @@
 #include "controller/berthd/backup/verify.h"
 
 #include <sqlite3.h>
-#include <stdlib.h>  // mkdtemp
+#include <stdlib.h>  // for mkdtemp
 
 #include <ostream>
 
@@ -44,7 +44,7 @@ void report_schema(SQLite::Database& database, Report& report) {
   }
 }
 
-// One snapshot for all of them, so that a berthd that writes meanwhile makes no difference.
+// All checks use one snapshot, so that it doesn't matter if berthd writes meanwhile.
 void report_ledger(db::Connection& connection, Report& report) {
   try {
     db::Tx tx(connection, Clock().now());
@@ -57,7 +57,7 @@ void report_ledger(db::Connection& connection, Report& report) {
   }
 }
 
-// A directory that nobody else reads, gone with its object.
+// A directory that only this user can read, and that is removed when this object is destroyed.
 class PrivateTempDir {
  public:
   PrivateTempDir() : path_((fs::temp_directory_path() / "berthd-verify-XXXXXX").string()) {

@@ -9,8 +9,8 @@ namespace {
 constexpr Duration counted_time = std::chrono::hours(1);
 
 struct Purpose {
-  const char* name;    // in the row
-  const char* prefix;  // of the token
+  const char* name;    // as the row stores it
+  const char* prefix;  // the token's prefix
 };
 
 Purpose about(EmailPurpose purpose) {
@@ -18,7 +18,7 @@ Purpose about(EmailPurpose purpose) {
                                                : Purpose{"reset_password", "pr_"};
 }
 
-// "ada+news@example.org" is delivered to "ada@example.org" in most places.
+// Most mail servers deliver "ada+news@example.org" to "ada@example.org".
 std::string without_tag(const std::string& email) {
   const size_t at = email.rfind('@'), plus = email.find('+');
   return plus < at ? email.substr(0, plus) + email.substr(at) : email;
@@ -47,7 +47,8 @@ std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose
       "SELECT user_id, expires_at, used_at FROM email_tokens WHERE token_hash = $1 AND purpose = "
       "$2",
       token_hash(token), about(purpose).name);
-  if (!rows.next() || !rows.null(2)) throw refused_token("is unknown or was used", "unknown");
+  if (!rows.next() || !rows.null(2))
+    throw refused_token("is unknown or was used before", "unknown");
   if (rows.instant(1) <= tx.now()) throw refused_token("has expired", "token_expired");
   return rows.text(0);
 }
@@ -56,7 +57,7 @@ std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose 
   const std::string user_id = check_email_token(tx, token, purpose);
   if (tx.execute("UPDATE email_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL",
                  token_hash(token), tx.now()) != 1)
-    throw invalid_field("token", "is unknown or was used");
+    throw invalid_field("token", "is unknown or was used before");
   return user_id;
 }
 
@@ -96,13 +97,14 @@ std::chrono::seconds until_next_letters(db::Tx& tx) {
 
 outbox::Letter verification_letter(const User& user, const std::string& base_url,
                                    const std::string& token) {
-  return {.to = user.email,
-          .subject = "Verify your email address",
-          .body = "Hello " + user.username + ",\n\nthis link verifies your address:\n\n  " +
-                  base_url + "/verify-email?token=" + token +
-                  "\n\nPrograms send the token to POST /api/auth/verify-email. It works once, "
-                  "within 24 hours.\nIf you didn't create an account, there is nothing to do.\n",
-          .token = token};
+  return {
+      .to = user.email,
+      .subject = "Verify your email address",
+      .body = "Hello " + user.username + ",\n\nopen this link to verify your address:\n\n  " +
+              base_url + "/verify-email?token=" + token +
+              "\n\nPrograms can send the token to POST /api/auth/verify-email. It works once, "
+              "within 24 hours.\nIf you didn't create an account, you don't have to do anything.\n",
+      .token = token};
 }
 
 outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
@@ -110,12 +112,12 @@ outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
   return {.to = to,
           .subject = "Choose a new password",
           .body =
-              "Hello,\n\nsomebody, probably you, asked for a new password for this address. "
-              "Choose it here:\n\n  " +
+              "Hello,\n\nsomebody, probably you, asked for a new password for this address. Choose "
+              "it here:\n\n  " +
               base_url + "/reset-password?token=" + token +
-              "\n\nPrograms send the token to POST /api/auth/reset-password. It works once, "
-              "within an hour.\nIf it wasn't you, there is nothing to do: the password stays "
-              "as it is.\n",
+              "\n\nPrograms can send the token to POST /api/auth/reset-password. It works once, "
+              "within an hour.\nIf it wasn't you, you don't have to do anything: the password "
+              "stays as it is.\n",
           .token = token};
 }
 
@@ -129,12 +131,13 @@ outbox::Letter notice_letter(const User& user, const std::string& what,
 }
 
 outbox::Letter deletion_letter(const User& user) {
-  return {.to = user.email,
-          .subject = "Your account was deleted",
-          .body = "Hello " + user.username +
-                  ",\n\nyour account was deleted by somebody who knows its password. Your name "
-                  "and address were removed, and its points are lost.\n\nIf it wasn't you, "
-                  "somebody else has this password: change it wherever else you use it.\n"};
+  return {
+      .to = user.email,
+      .subject = "Your account was deleted",
+      .body = "Hello " + user.username +
+              ",\n\nyour account was deleted by somebody who entered its password. Your name and "
+              "address were removed, and the points on the account are lost.\n\nIf it wasn't you, "
+              "somebody else knows this password: change it wherever else you use it.\n"};
 }
 
 }  // namespace berth::accounts

@@ -6,20 +6,23 @@
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/outbox.h"
 
-// What users are written to, and the tokens in those letters. Only a token's hash is stored.
+// The letters that users get about their accounts, and the one-time tokens in them. The database
+// stores only a token's SHA-256.
 namespace berth::accounts {
 
 enum class EmailPurpose { verify_email, reset_password };
 
-// A token that works once, for `lifetime`.
+// Creates a token that works once, within `lifetime`, and returns it.
 std::string new_email_token(db::Tx& tx, const std::string& user_id, EmailPurpose purpose,
                             Duration lifetime);
-// Whose token it is. Throws validation_failed where it is unknown, used or too old.
+// Returns the id of the user whom the token was sent to. Throws validation_failed if the token is
+// unknown, was used or has expired.
 std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose);
-// The same, and the token is used up: of two at once, one gets it.
+// The same, and uses the token up. If two requests present it at the same time, one of them
+// succeeds.
 std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose);
 int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
-// Until mails_of_last_hour() is one less; 0 where it is 0.
+// Returns how long it takes until mails_of_last_hour() becomes one less; 0 if it is 0.
 std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
                                          EmailPurpose purpose);
 
@@ -27,18 +30,20 @@ outbox::Letter verification_letter(const User& user, const std::string& base_url
                                    const std::string& token);
 outbox::Letter reset_letter(const std::string& to, const std::string& base_url,
                             const std::string& token);
-// Puts a letter to the user into the outbox. To an address that isn't verified, which may be a
-// victim's, at most so many go in a UTC day, whichever accounts they are about; a "+tag" in it
-// doesn't make it another. False, and nothing was put, where there were enough.
+// Puts a letter to the user into the outbox and returns true. An unverified address may belong to
+// somebody else, so it gets at most max_letters_to_unverified letters in a UTC day, counted over
+// all accounts with that address, where a "+tag" makes no difference. If that number is reached,
+// the function does nothing and returns false.
 inline constexpr int max_letters_to_unverified = 10;
 bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& letter);
-// Until send() takes letters to such an address again.
+// Returns the time until send() accepts letters to such an address again.
 std::chrono::seconds until_next_letters(db::Tx& tx);
 
-// That something about the account's safety was changed: who didn't do it has to know.
+// Tells the users that a security setting of their account was changed, in case it wasn't them.
+// `what` is a sentence that names the change.
 outbox::Letter notice_letter(const User& user, const std::string& what,
                              const std::string& base_url);
-// That the account is gone.
+// Confirms that the account was deleted.
 outbox::Letter deletion_letter(const User& user);
 
 }  // namespace berth::accounts

@@ -6,10 +6,10 @@
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
 
-// How users stand in the database: for the files of accounts alone.
+// How users are read from the database. Private to this module.
 namespace berth::accounts {
 
-// The columns that user_of() reads, of users u and ledger_accounts a.
+// The columns that user_of() reads, of `users u` and `ledger_accounts a`.
 inline const std::string user_columns =
     "u.id, u.email, u.username, u.tier, u.is_admin, u.email_verified_at, u.totp_enabled_at, "
     "u.suspended_at, coalesce(a.balance, 0), u.referral_code, u.registration_number, "

@@ -7,6 +7,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
+#include "controller/base/lower_case.h"
 #include "controller/base/text.h"
 #include "controller/base/visible_text.h"
 #include "controller/domain/accounts/account_mail.h"
@@ -31,14 +32,14 @@ std::int64_t multiplier(std::int64_t number, const SignupBonus& bonus) {
 }
 
 std::string new_referral_code() {
-  // Without letters and digits that look alike: people read these out.
+  // Letters and digits that look alike are left out, because people read these codes out.
   static constexpr std::string_view alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
   std::string code = random_bytes(referral_code_length);
   for (char& c : code) c = alphabet[static_cast<unsigned char>(c) % alphabet.size()];
   return code;
 }
 
-// As it is stored: codes are read out and typed.
+// Returns the form in which codes are stored, since people type what they have heard.
 std::string typed_code(const std::string& code) {
   std::string result;
   for (const char c : code)
@@ -72,12 +73,13 @@ void send_verification(db::Tx& tx, const User& user, const Keys& keys,
   const std::string token =
       new_email_token(tx, user.id, EmailPurpose::verify_email, verification_lifetime);
   if (send(tx, user, keys, verification_letter(user, base_url, token))) return;
-  Error refusal(Code::rate_limited, "enough mails were sent to this address today");
+  Error refusal(Code::rate_limited,
+                "this address has received as many mails as it may today; try again tomorrow");
   refusal.retry_after = until_next_letters(tx);
   throw refusal;
 }
 
-// Midnight UTC before `now`.
+// Returns the last midnight UTC before `now`.
 Instant day_of(Instant now) { return std::chrono::floor<std::chrono::days>(now); }
 
 void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
@@ -88,7 +90,7 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
       tx.number("SELECT coalesce(sum(signup_bonus), 0) FROM users WHERE signup_bonus_at >= $1",
                 day_of(tx.now()));
   if (paid_today + amount > bonus.daily_points) {
-    log::warning("no sign-up bonus: the day's limit is reached", {{"user", user.id}});
+    log::warning("no sign-up bonus was paid: the limit of the day is reached", {{"user", user.id}});
     return;
   }
   if (!rewards::give(tx, {.kind = rewards::Kind::signup,
@@ -103,14 +105,8 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
 
 }  // namespace
 
-// ASCII letters alone: what an address means beyond them is its mail server's affair.
-std::string folded(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) {
-    return static_cast<char>(c < 0x80 ? std::tolower(c) : c);
-  });
-  return result;
-}
+// Only ASCII letters are changed. Beyond them, it is up to the mail server what an address means.
+std::string folded(std::string_view text) { return lower_case(text); }
 
 std::string email_key(std::string_view email) { return folded(email); }
 
@@ -133,8 +129,8 @@ User user_of(const db::Query& row) {
 void check_email(std::string_view email) {
   const auto refuse = [](const char* reason) { return invalid_field("email", reason); };
   if (email.size() > max_email_length) throw refuse("must have at most 254 characters");
-  if (std::ranges::any_of(email, is_control_or_space)) throw refuse("must not have spaces");
-  if (has_controls(email, Lines::one)) throw refuse("must not have control characters");
+  if (std::ranges::any_of(email, is_control_or_space)) throw refuse("must not contain spaces");
+  if (has_controls(email, Lines::one)) throw refuse("must not contain control characters");
   const size_t at = email.rfind('@');
   if (at == std::string_view::npos || at == 0)
     throw refuse("must be an address like name@example.org");
@@ -155,13 +151,13 @@ void check_username(std::string_view username) {
   const bool plain = std::ranges::all_of(username, [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '-' || c == '.';
   });
-  if (!plain) throw invalid_field("username", "may have letters, digits, '_', '-' and '.' only");
+  if (!plain) throw invalid_field("username", "may contain only letters, digits, '_', '-' and '.'");
 }
 
 void check_not_reserved(std::string_view username, const ReservedNames& reserved) {
   if (reserved.forbids_username(username))
     throw invalid_field(
-        "username", "is reserved for the platform, or looks like a name that is: choose another");
+        "username", "is reserved for the platform or looks like a reserved name; choose another");
 }
 
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
@@ -236,10 +232,10 @@ void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bo
 
 void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
                          const std::string& base_url) {
-  if (user.email_verified) throw Error(Code::invalid_state, "the address is verified");
+  if (user.email_verified) throw Error(Code::invalid_state, "the address is already verified");
   if (mails_of_last_hour(tx, user.id, EmailPurpose::verify_email) >=
       max_verification_mails_per_hour) {
-    Error refusal(Code::rate_limited, "enough mails were sent; look into your mailbox, or wait");
+    Error refusal(Code::rate_limited, "too many mails were sent; look into your mailbox, or wait");
     refusal.retry_after = until_one_mail_less(tx, user.id, EmailPurpose::verify_email);
     throw refusal;
   }
@@ -247,7 +243,7 @@ void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
 }
 
 std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
-  // The keys of deleted accounts are made of their ids, which others know.
+  // A deleted account's email_key is made from its id, which others may know.
   auto rows =
       tx.query("SELECT id, password_hash FROM users WHERE email_key = $1 AND deleted_at IS NULL",
                folded(email));

@@ -6,8 +6,8 @@
 namespace berth {
 namespace {
 
-// What the name is read as: one letter for all that look alike, without what only separates. User
-// names are ASCII, where the pairs "rn" and "vv" are what is left to disguise a letter by.
+// Returns how a person would read the name: one letter for all that look alike, and without
+// separators. Usernames are ASCII, in which the pairs "rn" and "vv" also imitate letters.
 std::u32string looks_of(std::string_view name) {
   std::u32string letters;
   for (const unsigned char c : name) letters += berth::looks_of(c).letters;

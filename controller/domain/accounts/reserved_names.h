@@ -7,22 +7,23 @@
 
 namespace berth {
 
-// Names that nobody may take: user names under which somebody could speak for the platform, and
-// sub-domains that look like a part of it or that programs ask by themselves (wpad, autoconfig).
-// Configuration key `reserved-names`. Whoever has such a name already keeps it. Immutable, and so
-// thread-safe.
+// Names that nobody may register: usernames that could pass for the platform's own, and subdomains
+// that look like a part of the platform or that programs look up on their own (wpad, autoconfig).
+// Configuration key `reserved-names`. A user or deployment that already has such a name keeps it.
+// Immutable, and so thread-safe.
 class ReservedNames {
  public:
-  ReservedNames() = default;  // reserves nothing
+  ReservedNames() = default;  // an empty set
   explicit ReservedNames(const std::vector<std::string>& names);
 
-  // Whether the user name is one of them, in any case of its letters; or looks like one that has
-  // `min_disguised` characters or more, as "adm1n", "supp.ort" and "adrnin" do.
+  // Whether the username is reserved, in upper or lower case, or imitates a reserved name of at
+  // least min_disguised characters, as "adm1n", "supp.ort" and "adrnin" imitate "admin" and
+  // "support".
   bool forbids_username(std::string_view username) const;
-  // Whether the label, in lower case, is one of them.
+  // Whether the label, given in lower case, is reserved.
   bool forbids_subdomain(std::string_view label) const;
 
-  // Shorter ones are too like other words ("mx", "dns").
+  // Shorter names resemble too many ordinary words ("mx", "dns").
   static constexpr size_t min_disguised = 4;
 
  private:

@@ -17,7 +17,7 @@ std::string mailbox_of(std::string_view email) {
   const size_t at = address.rfind('@');
   std::string local = address.substr(0, at);
   std::string host = address.substr(at);
-  // One that begins with '+' has nothing before it that could be the mailbox.
+  // A local part that begins with '+' has no mailbox before the '+'.
   if (const size_t plus = local.find('+'); plus != std::string::npos && plus > 0)
     local.resize(plus);
   if (host == "@googlemail.com") host = "@gmail.com";

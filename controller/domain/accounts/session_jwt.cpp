@@ -23,17 +23,18 @@ void check(int result, const char* what) {
 
 std::int64_t seconds(Instant at) { return to_millis(at) / 1000; }
 
-// The JWT, if one of our keys signed it with HS256; whether it has expired is another question.
+// Returns the JWT if one of berth's keys signed it with HS256. It may have expired.
 Jwt verified(const std::string& text, const Keys& keys) {
   const auto session_keys = keys.session.all();
   for (const SessionKeys::Key& key : *session_keys) {
     jwt_t* raw = nullptr;
     if (jwt_decode(&raw, text.c_str(), bytes_of(key.secret), int(key.secret.size())) != 0) continue;
     Jwt jwt(raw, jwt_free);
-    // The header's algorithm must be ours: "none" and others are refused (RFC 8725, section 3.1).
+    // The header's algorithm must be the one that berth uses. "none" and others are refused (RFC
+    // 8725, section 3.1).
     if (jwt_get_alg(raw) == JWT_ALG_HS256) return jwt;
   }
-  throw Error(Code::invalid_token, "this is no valid session token");
+  throw Error(Code::invalid_token, "this isn't a valid session token");
 }
 
 std::string grant(const Jwt& jwt, const char* name) {
@@ -77,7 +78,7 @@ SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys,
         Error(code, why),
         {.kind = SecurityKind::token_rejected, .reason = name(code), .user_id = grant(jwt, "sub")});
   };
-  // Rows of expired sessions are removed after a while, so the claim decides first.
+  // The claim is checked first, because the rows of expired sessions are removed after a while.
   if (jwt_get_grant_int(jwt.get(), "exp") <= seconds(tx.now()))
     throw refuse(Code::token_expired, "the session has expired; log in again");
   if (!known) throw refuse(Code::token_revoked, "the session was ended");
@@ -90,10 +91,10 @@ SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys,
     const auto noted = uses == nullptr ? std::nullopt : uses->last(session_id);
     const Instant last = std::max(rows.instant(4), noted.value_or(rows.instant(4)));
     if (tx.now() - last >= Duration(rows.integer(3)))
-      throw refuse(Code::token_expired, "the session wasn't used for too long; log in again");
+      throw refuse(Code::token_expired, "the session was idle for too long; log in again");
   }
   auto user = find(tx, rows.text(0));
-  if (!user) throw refuse(Code::token_revoked, "the account is gone");
+  if (!user) throw refuse(Code::token_revoked, "the account was deleted");
   if (user->suspended) throw refuse(Code::account_suspended, "the account is suspended");
   return {.user = std::move(*user), .session_id = session_id, .ends_idle = ends_idle};
 }

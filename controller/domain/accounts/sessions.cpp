@@ -8,8 +8,8 @@ namespace berth::accounts {
 namespace {
 
 constexpr size_t kept_of_user_agent = 256;
-constexpr size_t kept_of_address = 64;  // more than an address has
-constexpr int max_known_networks = 20;  // of one user; the newest
+constexpr size_t kept_of_address = 64;  // more than any address has
+constexpr int max_known_networks = 20;  // for each user; the newest ones are kept
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
                      const std::string& user_agent, Duration lifetime,
                      std::optional<Duration> idle_timeout) {
   const auto user = find(tx, user_id);
-  if (!user) throw Error(Code::invalid_credentials, "address or password are wrong");
+  if (!user) throw Error(Code::invalid_credentials, "the address or the password is wrong");
   if (user->suspended) throw Error(Code::account_suspended, "the account is suspended");
   const Session session = {.id = new_uuid(tx.now()),
                            .user_id = user_id,

@@ -10,13 +10,14 @@
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/use_log.h"
 
-// Where a user is logged in, and how that ends. A session's JWT works as long as its row does, and
-// the row goes with the session: a user has no more rows than sessions.
+// The sessions in which a user is logged in. A session's JWT works as long as the session has a
+// row, and the row is deleted when the session ends, so that a user has no more rows than sessions.
 namespace berth::accounts {
 
-inline constexpr int max_sessions_per_user = 100;  // one more ends the oldest
+inline constexpr int max_sessions_per_user = 100;  // a further login ends the oldest
 
-// When each session was last used, of those that end when they are left alone.
+// The last uses of sessions that end when they are idle, collected in memory and written in
+// batches.
 class SessionUses : public UseLog {
  public:
   SessionUses() : UseLog("UPDATE sessions SET last_used_at = $2 WHERE id = $1") {}
@@ -29,24 +30,23 @@ struct SessionInfo {
   Instant created_at;
   Instant expires_at;
 };
-// Those that are alive, newest first.
+// Returns the user's sessions that haven't ended, newest first.
 Page<SessionInfo> list_sessions(db::Tx& tx, const std::string& user_id, const PageRequest& page);
-// Throws session_not_found where the user has no such session that is alive.
+// Ends one session. Throws session_not_found if the user has no such session, or it has ended.
 void end_session(db::Tx& tx, const std::string& user_id, const std::string& session_id);
-// All of them but `kept`.
+// Ends all of the user's sessions but the one with the id `kept`.
 void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept = {});
 
-// How long a proof of the password or of a second factor opens what a session alone doesn't:
-// changes of the account's safety.
+// How long after entering a password or a second factor a session may change security settings.
 inline constexpr std::chrono::minutes proof_fresh_for{10};
-// Whether the last proof in this session, its login included, is younger than that. False where
-// there is no such session.
+// Whether a password or second factor was entered in this session, by logging in or later, within
+// proof_fresh_for. Returns false if there is no such session.
 bool has_fresh_proof(db::Tx& tx, const std::string& session_id);
-// The user has just given one.
+// Records that the user has just entered one in this session.
 void note_proof(db::Tx& tx, const std::string& session_id);
 
 using berth::network_of;
-// Whether the user has logged in from there in the last 90 days.
+// Whether the user has logged in from this network within networks_known_for.
 inline constexpr Duration networks_known_for = std::chrono::days(90);
 bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& network);
 void remember_network(db::Tx& tx, const std::string& user_id, const std::string& network);

@@ -17,10 +17,10 @@
 namespace berth::two_factor {
 namespace {
 
-constexpr size_t secret_bytes = 20;  // 160 bits: RFC 4226, section 4, R6
+constexpr size_t secret_bytes = 20;  // 160 bits (RFC 4226, section 4, requirement R6)
 constexpr size_t digits = 6;
-constexpr size_t recovery_code_length = 10;  // of 32 letters: 50 bits
-// Without letters and digits that look alike: people type these from paper.
+constexpr size_t recovery_code_length = 10;  // from an alphabet of 32 characters, so 50 bits
+// Letters and digits that look alike are left out, because people type these codes from paper.
 constexpr std::string_view recovery_alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 void check(int result, const char* what) {
@@ -63,7 +63,7 @@ std::optional<Stored> stored(db::Tx& tx, const std::string& user_id, const Keys&
   if (!rows.next()) return std::nullopt;
   const auto sealed = parse_base64(rows.text(0));
   auto secret = sealed ? open_sealed(keys.data, *sealed, context_of(user_id)) : std::nullopt;
-  if (!secret) throw std::runtime_error("a TOTP secret can't be opened with this data key");
+  if (!secret) throw std::runtime_error("a TOTP secret can't be decrypted with this data key");
   return Stored{.secret = std::move(*secret), .last_step = rows.integer(1)};
 }
 
@@ -87,7 +87,7 @@ bool take_totp(db::Tx& tx, const std::string& user_id, const std::string& code, 
       OATH_TOTP_DEFAULT_START_TIME, window_steps, nullptr, &step, code.c_str());
   if (result == OATH_INVALID_OTP) return false;
   check(result, "oath_totp_validate3");
-  // A code works once, and none that is older than one that worked (RFC 6238, section 5.2).
+  // A code works once, and so does no code older than it (RFC 6238, section 5.2).
   return tx.execute("UPDATE totp_secrets SET last_step = $2 WHERE user_id = $1 AND last_step < $2",
                     user_id, std::int64_t(step)) == 1;
 }
@@ -111,7 +111,7 @@ std::vector<std::string> replace_recovery_codes(db::Tx& tx, const std::string& u
   return codes;
 }
 
-// In this transaction: the caller's user may be of a moment ago.
+// Reads the state in this transaction, because the caller's User may be out of date.
 bool is_enabled(db::Tx& tx, const std::string& user_id) {
   return tx.number("SELECT totp_enabled_at IS NOT NULL FROM users WHERE id = $1", user_id) != 0;
 }
@@ -119,10 +119,10 @@ void require_enabled(db::Tx& tx, const accounts::User& user) {
   if (!is_enabled(tx, user.id)) throw Error(Code::invalid_state, "TOTP isn't enabled");
 }
 void require_disabled(db::Tx& tx, const accounts::User& user) {
-  if (is_enabled(tx, user.id)) throw Error(Code::invalid_state, "TOTP is enabled");
+  if (is_enabled(tx, user.id)) throw Error(Code::invalid_state, "TOTP is already enabled");
 }
 
-Error wrong_code() { return Error(Code::invalid_totp, "the code is wrong or was used"); }
+Error wrong_code() { return Error(Code::invalid_totp, "the code is wrong or was used before"); }
 
 }  // namespace
 
@@ -141,7 +141,7 @@ Setup set_up(db::Tx& tx, const accounts::User& user, const Keys& keys) {
 Setup pending(db::Tx& tx, const accounts::User& user, const Keys& keys) {
   require_disabled(tx, user);
   const auto totp = stored(tx, user.id, keys);
-  if (!totp) throw Error(Code::invalid_state, "there is no secret that waits for its first code");
+  if (!totp) throw Error(Code::invalid_state, "TOTP setup hasn't been started");
   return describe(user, totp->secret);
 }
 
@@ -149,12 +149,13 @@ std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const st
                                 const Keys& keys, const std::string& base_url) {
   require_disabled(tx, user);
   if (!stored(tx, user.id, keys))
-    throw Error(Code::invalid_state, "there is no secret; ask for one first");
+    throw Error(Code::invalid_state, "TOTP setup hasn't been started");
   if (!take_totp(tx, user.id, typed(code), keys)) throw wrong_code();
   tx.execute("UPDATE users SET totp_enabled_at = $2, updated_at = $2 WHERE id = $1", user.id,
              tx.now());
-  accounts::send(tx, user, keys,
-                 accounts::notice_letter(user, "login now asks for a second factor", base_url));
+  accounts::send(
+      tx, user, keys,
+      accounts::notice_letter(user, "logging in now requires a second factor", base_url));
   return replace_recovery_codes(tx, user.id, keys);
 }
 
@@ -165,15 +166,16 @@ void disable(db::Tx& tx, const accounts::User& user, const std::string& code, co
   forget(tx, user.id);
   accounts::send(
       tx, user, keys,
-      accounts::notice_letter(user, "login no longer asks for a second factor", base_url));
+      accounts::notice_letter(user, "logging in no longer requires a second factor", base_url));
 }
 
 std::vector<std::string> new_recovery_codes(db::Tx& tx, const accounts::User& user,
                                             const Keys& keys, const std::string& base_url) {
   require_enabled(tx, user);
-  outbox::put(tx, keys.data,
-              accounts::notice_letter(
-                  user, "new recovery codes were made, and the old ones work no more", base_url));
+  outbox::put(
+      tx, keys.data,
+      accounts::notice_letter(
+          user, "new recovery codes were created, and the old ones no longer work", base_url));
   return replace_recovery_codes(tx, user.id, keys);
 }
 

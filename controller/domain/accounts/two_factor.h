@@ -7,41 +7,46 @@
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/keys.h"
 
-// The second factor: codes of an authenticator (TOTP, RFC 6238, with what every app takes: SHA-1, 6
-// digits, 30 seconds) and recovery codes for when it is lost.
+// The second factor: codes of an authenticator app (TOTP, RFC 6238, with what every such app
+// supports: SHA-1, 6 digits, 30 seconds), and recovery codes for a user who has lost the
+// authenticator.
 namespace berth::two_factor {
 
 inline constexpr int step_seconds = 30;
-inline constexpr int window_steps = 1;  // before and after: clocks differ (RFC 6238, section 5.2)
+// Accepted before and after, because clocks differ (RFC 6238, section 5.2).
+inline constexpr int window_steps = 1;
 inline constexpr int recovery_code_count = 10;
 
 struct Setup {
   std::string secret;  // base32
   std::string uri;     // otpauth://totp/…, for a QR code
 };
-// A new secret; it counts once enable() has seen a code of it. Throws invalid_state where TOTP is
-// enabled.
+// Creates a secret, which takes effect once enable() has seen a code of it. Throws invalid_state if
+// TOTP is enabled.
 Setup set_up(db::Tx& tx, const accounts::User& user, const Keys& keys);
-// The one of the last set_up(). Throws invalid_state where there is none, or TOTP is enabled.
+// Returns the secret that the last set_up() created. Throws invalid_state if there is none or TOTP
+// is enabled.
 Setup pending(db::Tx& tx, const accounts::User& user, const Keys& keys);
-// From now on login asks for a code. Returns the recovery codes, which can't be had again. Throws
-// invalid_state where nothing was set up or TOTP is enabled; invalid_totp.
+// Enables the second factor: from now on, login asks for a code. Returns the recovery codes, which
+// can't be read again. Throws invalid_state if set_up() wasn't called or TOTP is enabled, and
+// invalid_totp if the code is wrong.
 std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const std::string& code,
                                 const Keys& keys, const std::string& base_url);
-// Throws invalid_state where it isn't enabled; invalid_totp.
+// Throws invalid_state if TOTP isn't enabled, and invalid_totp if the code is wrong.
 void disable(db::Tx& tx, const accounts::User& user, const std::string& code, const Keys& keys,
              const std::string& base_url);
-// In the place of those that are left, and a mail that says so. Throws invalid_state where TOTP
-// isn't enabled.
+// Replaces the recovery codes that are left, tells the user by mail, and returns the new ones.
+// Throws invalid_state if TOTP isn't enabled.
 std::vector<std::string> new_recovery_codes(db::Tx& tx, const accounts::User& user,
                                             const Keys& keys, const std::string& base_url);
 int recovery_codes_left(db::Tx& tx, const std::string& user_id);
 
-// Whether `code` is one of the authenticator's, or a recovery code, of this user; it is used up
-// then: of two at once, one wins. Spaces and hyphens in it don't count.
+// Whether `code` is a valid code of the user's authenticator or one of their recovery codes. A
+// valid code is used up; if two requests present it at the same time, one of them succeeds. Spaces
+// and hyphens in it are ignored.
 bool take_code(db::Tx& tx, const std::string& user_id, const std::string& code, const Keys& keys);
 
-// Removes everything of it, without a question.
+// Deletes the user's secret and recovery codes without asking for a code.
 void forget(db::Tx& tx, const std::string& user_id);
 
 }  // namespace berth::two_factor

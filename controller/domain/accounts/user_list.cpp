@@ -4,7 +4,7 @@
 namespace berth::accounts {
 namespace {
 
-// For LIKE with '\\' as its escape character.
+// Returns the pattern for LIKE, with '\\' as its escape character.
 std::string part(const std::optional<std::string>& search) {
   if (!search) return "%";
   std::string pattern = "%";

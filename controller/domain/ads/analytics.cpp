@@ -6,10 +6,10 @@ namespace {
 std::vector<DayRow> read(db::Query rows) {
   std::vector<DayRow> all;
   while (rows.next())
-    all.push_back({.day = rows.integer(0),
-                   .impressions = rows.integer(1),
-                   .clicks = rows.integer(2),
-                   .spend = rows.integer(3)});
+    all.push_back({.day = rows.integer("day"),
+                   .impressions = rows.integer("impressions"),
+                   .clicks = rows.integer("clicks"),
+                   .spend = rows.integer("spend")});
   return all;
 }
 
@@ -17,21 +17,27 @@ std::vector<DayRow> read(db::Query rows) {
 
 std::vector<DayRow> days(db::Tx& tx, const std::string& campaign_id, std::int64_t first,
                          std::int64_t last) {
-  return read(tx.query(
-      "SELECT day, impressions, clicks, spend FROM ad_days WHERE campaign_id = $1 AND day BETWEEN "
-      "$2 AND $3 ORDER BY day",
-      campaign_id, first, last));
+  return read(tx.query(R"(
+      SELECT day, impressions, clicks, spend
+      FROM ad_days
+      WHERE campaign_id = $1 AND day BETWEEN $2 AND $3
+      ORDER BY day)",
+                       campaign_id, first, last));
 }
 
 std::vector<DayRow> recounted(db::Tx& tx, const std::string& campaign_id, std::int64_t first,
                               std::int64_t last) {
-  // Milliseconds of a day; times are after 1970.
-  return read(
-      tx.query("SELECT inserted_at / 86400000 AS day, sum(event_type = 'impression'), "
-               "sum(event_type = 'click'), sum(CASE event_type WHEN 'impression' THEN "
-               "payout_rate_snapshot ELSE 0 END) FROM ad_events WHERE campaign_id = $1 AND counted "
-               "= 1 GROUP BY day HAVING day BETWEEN $2 AND $3 ORDER BY day",
-               campaign_id, first, last));
+  // A day has 86,400,000 milliseconds. All times are after 1970.
+  return read(tx.query(R"(
+      SELECT inserted_at / 86400000 AS day,
+             count(CASE WHEN event_type = 'impression' THEN 1 END) AS impressions,
+             count(CASE WHEN event_type = 'click' THEN 1 END) AS clicks,
+             sum(CASE WHEN event_type = 'impression' THEN payout_rate_snapshot ELSE 0 END) AS spend
+      FROM ad_events
+      WHERE campaign_id = $1 AND counted = 1 AND inserted_at / 86400000 BETWEEN $2 AND $3
+      GROUP BY inserted_at / 86400000
+      ORDER BY day)",
+                       campaign_id, first, last));
 }
 
 DayRow sum(const std::vector<DayRow>& rows) {

@@ -12,46 +12,49 @@
 namespace berth::campaigns {
 namespace {
 
-const std::string select_campaigns =
-    "SELECT c.id, c.app_id, c.owner_id, c.purchase_id, c.name, c.surface_type, c.payout_rate, "
-    "c.targeting_metadata, c.status, c.end_reason, c.total_payment, c.rake, c.budget, c.spent, "
-    "c.refunded, c.viewer_rewards, c.starts_at, c.ends_at, c.inserted_at, c.updated_at, "
-    "coalesce((SELECT balance FROM ledger_accounts WHERE id = 'reservation:' || c.id), 0), "
-    "coalesce((SELECT balance FROM ledger_accounts WHERE id = 'campaign:' || c.id), 0) "
-    "FROM campaigns c ";
+const std::string select_campaigns = R"(
+    SELECT c.id, c.app_id, c.owner_id, c.purchase_id, c.name, c.surface_type, c.payout_rate,
+           c.targeting_metadata, c.status, c.end_reason, c.total_payment, c.rake, c.budget,
+           c.spent, c.refunded,
+           coalesce((SELECT balance FROM ledger_accounts WHERE id = 'reservation:' || c.id), 0)
+             AS reserved,
+           coalesce((SELECT balance FROM ledger_accounts WHERE id = 'campaign:' || c.id), 0)
+             AS remaining,
+           c.viewer_rewards, c.starts_at, c.ends_at, c.inserted_at, c.updated_at
+    FROM campaigns c )";
 
 Campaign campaign_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .app_id = row.text(1),
-          .owner_id = row.text(2),
-          .purchase_id = row.text_or_null(3),
-          .name = row.text(4),
-          .surface_type = row.text(5),
-          .payout_rate = row.integer(6),
-          .targeting_metadata = row.text_or_null(7),
-          .status = row.text(8),
-          .end_reason = row.text_or_null(9),
-          .total_payment = row.integer(10),
-          .rake = row.integer(11),
-          .budget = row.integer(12),
-          .spent = row.integer(13),
-          .refunded = row.integer(14),
-          .reserved = row.integer(20),
-          .remaining = row.integer(21),
-          .viewer_rewards = row.integer(15),
-          .starts_at = row.instant_or_null(16),
-          .ends_at = row.instant_or_null(17),
-          .inserted_at = row.instant(18),
-          .updated_at = row.instant(19)};
+  return {.id = row.text("id"),
+          .app_id = row.text("app_id"),
+          .owner_id = row.text("owner_id"),
+          .purchase_id = row.text_or_null("purchase_id"),
+          .name = row.text("name"),
+          .surface_type = row.text("surface_type"),
+          .payout_rate = row.integer("payout_rate"),
+          .targeting_metadata = row.text_or_null("targeting_metadata"),
+          .status = row.text("status"),
+          .end_reason = row.text_or_null("end_reason"),
+          .total_payment = row.integer("total_payment"),
+          .rake = row.integer("rake"),
+          .budget = row.integer("budget"),
+          .spent = row.integer("spent"),
+          .refunded = row.integer("refunded"),
+          .reserved = row.integer("reserved"),
+          .remaining = row.integer("remaining"),
+          .viewer_rewards = row.integer("viewer_rewards"),
+          .starts_at = row.instant_or_null("starts_at"),
+          .ends_at = row.instant_or_null("ends_at"),
+          .inserted_at = row.instant("inserted_at"),
+          .updated_at = row.instant("updated_at")};
 }
 
 Error has_ended(const Campaign& campaign) {
-  // One whose ends_at has come is over before the loop comes by.
+  // A campaign whose ends_at has come counts as ended even before the loop ends it.
   return Error(Code::invalid_state, campaign.is_live() ? "the campaign has ended"
                                                        : "the campaign is " + campaign.status);
 }
 
-// The app's points to the campaign and the treasury: one transaction of the ledger.
+// Moves the app's points to the campaign and the treasury, in one transaction of the ledger.
 void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment) {
   const std::int64_t budget = budget_of(payment);
   ledger::Transaction transaction = {
@@ -65,13 +68,13 @@ void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment) {
 }
 
 void check(const Order& order, Instant now) {
-  // Apps that show the ad are given it.
+  // The name is sent to apps that show the ad.
   if (is_blank(order.name) || has_controls(order.name, Lines::one))
-    throw invalid_field("name", "must be one line that can be seen, without control characters");
+    throw invalid_field("name", "must be a visible line without control characters");
   if (!is_surface_type(order.surface_type))
     throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
   if (budget_of(order.total_payment) < order.payout_rate)
-    throw invalid_field("total_payment", "must be large enough for one impression: its budget of " +
+    throw invalid_field("total_payment", "must pay for at least one impression: its budget of " +
                                              std::to_string(budget_of(order.total_payment)) +
                                              " is below payout_rate");
   if (order.ends_at && *order.ends_at <= now)
@@ -81,24 +84,30 @@ void check(const Order& order, Instant now) {
   if (order.targeting_metadata) ads::parse_targeting(*order.targeting_metadata);
 }
 
-// A purchase is refunded once all of its campaigns were cancelled.
+// Marks a purchase as refunded if all of its campaigns were cancelled.
 void note_purchase(db::Tx& tx, const Campaign& campaign) {
   if (!campaign.purchase_id) return;
-  tx.execute(
-      "UPDATE ad_package_purchases SET status = 'refunded', updated_at = $2 WHERE id = $1 AND "
-      "status = 'completed' AND NOT EXISTS (SELECT 1 FROM campaigns WHERE purchase_id = $1 AND "
-      "coalesce(end_reason, '') <> 'cancelled')",
-      *campaign.purchase_id, tx.now());
+  tx.execute(R"(
+      UPDATE ad_package_purchases
+      SET status = 'refunded', updated_at = $2
+      WHERE id = $1
+        AND status = 'completed'
+        AND NOT EXISTS (
+          SELECT 1
+          FROM campaigns
+          WHERE purchase_id = $1 AND coalesce(end_reason, '') <> 'cancelled'))",
+             *campaign.purchase_id, tx.now());
 }
 
-// The one place where campaigns end: whatever follows from an end belongs here. Returns what went
-// back to the app.
+// All campaigns end here, so everything that follows from an end belongs here. Returns how many
+// points went back to the app.
 std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason) {
   const char* status = reason == "exhausted" ? "exhausted" : "cancelled";
-  const int rows = tx.execute(
-      "UPDATE campaigns SET status = $2, end_reason = $3, ended_at = $4, updated_at = $4 "
-      "WHERE id = $1 AND status IN ('active', 'paused')",
-      campaign.id, status, reason, tx.now());
+  const int rows = tx.execute(R"(
+      UPDATE campaigns
+      SET status = $2, end_reason = $3, ended_at = $4, updated_at = $4
+      WHERE id = $1 AND status IN ('active', 'paused'))",
+                              campaign.id, status, reason, tx.now());
   if (rows == 0) throw has_ended(*find(tx, campaign.id));
   const ledger::Account account = ledger::campaign_account(campaign.id);
   holds::void_all(tx, account);
@@ -109,7 +118,11 @@ std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason
                       .to = ledger::app_account(campaign.app_id),
                       .amount = left,
                       .memo = "campaign " + campaign.id});
-    tx.execute("UPDATE campaigns SET refunded = refunded + $2 WHERE id = $1", campaign.id, left);
+    tx.execute(R"(
+        UPDATE campaigns
+        SET refunded = refunded + $2
+        WHERE id = $1)",
+               campaign.id, left);
   }
   note_purchase(tx, campaign);
   webhooks::emit(tx, campaign.app_id,
@@ -123,7 +136,7 @@ std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason
 }
 
 void notify_all(db::Tx& tx, db::Query rows) {
-  while (rows.next()) tx.notify(db::Topic::campaign, rows.text(0));
+  while (rows.next()) tx.notify(db::Topic::campaign, rows.text("id"));
 }
 
 }  // namespace
@@ -138,14 +151,16 @@ Campaign create(db::Tx& tx, const std::string& app_id, const Order& order) {
   check(order, tx.now());
   const std::string id = new_uuid(tx.now());
   const std::int64_t budget = budget_of(order.total_payment);
-  tx.execute(
-      "INSERT INTO campaigns (id, app_id, owner_id, purchase_id, name, surface_type, payout_rate, "
-      "targeting_metadata, status, total_payment, rake, budget, starts_at, ends_at, inserted_at, "
-      "updated_at) SELECT $1, a.id, a.owner_id, $3, $4, $5, $6, $7, 'active', $8, $9, $10, $11, "
-      "$12, $13, $13 FROM apps a WHERE a.id = $2",
-      id, app_id, order.purchase_id, order.name, order.surface_type, order.payout_rate,
-      order.targeting_metadata, order.total_payment, order.total_payment - budget, budget,
-      order.starts_at, order.ends_at, tx.now());
+  tx.execute(R"(
+      INSERT INTO campaigns (id, app_id, owner_id, purchase_id, name, surface_type, payout_rate,
+                             targeting_metadata, status, total_payment, rake, budget, starts_at,
+                             ends_at, inserted_at, updated_at)
+      SELECT $1, a.id, a.owner_id, $3, $4, $5, $6, $7, 'active', $8, $9, $10, $11, $12, $13, $13
+      FROM apps a
+      WHERE a.id = $2)",
+             id, app_id, order.purchase_id, order.name, order.surface_type, order.payout_rate,
+             order.targeting_metadata, order.total_payment, order.total_payment - budget, budget,
+             order.starts_at, order.ends_at, tx.now());
   ledger::open_account(tx, ledger::campaign_account(id));
   ledger::open_account(tx, ledger::treasury());
   pay(tx, *find(tx, id), order.total_payment);
@@ -154,7 +169,7 @@ Campaign create(db::Tx& tx, const std::string& app_id, const Order& order) {
 }
 
 std::optional<Campaign> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_campaigns + "WHERE c.id = $1";
+  static const std::string sql = select_campaigns + R"(WHERE c.id = $1)";
   auto rows = tx.query(sql, id);
   return rows.next() ? std::optional(campaign_of(rows)) : std::nullopt;
 }
@@ -168,11 +183,12 @@ Campaign get_owned(db::Tx& tx, const Actor& actor, const std::string& id) {
 }
 
 Page<Campaign> list(db::Tx& tx, const Actor& actor, const PageRequest& page) {
-  static const std::string sql =
-      select_campaigns +
-      "WHERE c.app_id = $1 ORDER BY c.inserted_at DESC, c.id DESC LIMIT $2 OFFSET $3";
+  static const std::string sql = select_campaigns + R"(
+      WHERE c.app_id = $1
+      ORDER BY c.inserted_at DESC, c.id DESC
+      LIMIT $2 OFFSET $3)";
   Page<Campaign> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number("SELECT count(*) FROM campaigns WHERE app_id = $1", actor.app_id);
+  result.total = tx.number(R"(SELECT count(*) FROM campaigns WHERE app_id = $1)", actor.app_id);
   auto rows = tx.query(sql, actor.app_id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(campaign_of(rows));
   return result;
@@ -182,9 +198,11 @@ Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id,
                     const std::string& status) {
   const Campaign campaign = get_owned(tx, actor, id);
   if (campaign.is_over(tx.now())) throw has_ended(campaign);
-  const int rows =
-      tx.execute("UPDATE campaigns SET status = $2, updated_at = $3 WHERE id = $1 AND status = $4",
-                 id, status, tx.now(), status == "paused" ? "active" : "paused");
+  const int rows = tx.execute(R"(
+      UPDATE campaigns
+      SET status = $2, updated_at = $3
+      WHERE id = $1 AND status = $4)",
+                              id, status, tx.now(), status == "paused" ? "active" : "paused");
   if (rows == 1) tx.notify(db::Topic::campaign, id);
   return *find(tx, id);
 }
@@ -195,10 +213,12 @@ Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int6
   if (payment > ledger::max_points - campaign.total_payment)
     throw invalid_field("additional_payment", "would take the payments beyond 2^53-1");
   const std::int64_t budget = budget_of(payment);
-  const int rows = tx.execute(
-      "UPDATE campaigns SET total_payment = total_payment + $2, rake = rake + $3, "
-      "budget = budget + $4, updated_at = $5 WHERE id = $1 AND status IN ('active', 'paused')",
-      id, payment, payment - budget, budget, tx.now());
+  const int rows = tx.execute(R"(
+      UPDATE campaigns
+      SET total_payment = total_payment + $2, rake = rake + $3, budget = budget + $4,
+          updated_at = $5
+      WHERE id = $1 AND status IN ('active', 'paused'))",
+                              id, payment, payment - budget, budget, tx.now());
   if (rows == 0) throw has_ended(*find(tx, id));
   pay(tx, campaign, payment);
   tx.notify(db::Topic::campaign, id);
@@ -207,7 +227,7 @@ Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int6
 
 Cancelled cancel(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Campaign campaign = get_owned(tx, actor, id);
-  // What the clock has ended is ended, whether or not the loop has come by.
+  // A campaign whose time is over is recorded as ended even if the loop hasn't ended it yet.
   const bool ended = campaign.is_live() && campaign.is_over(tx.now());
   const std::int64_t refunded = end(tx, campaign, ended ? "ended" : "cancelled");
   return {.campaign = *find(tx, id), .refunded = refunded};
@@ -221,17 +241,21 @@ void exhaust_if_spent(db::Tx& tx, const std::string& id) {
 }
 
 bool is_any_over(db::Tx& tx) {
-  return tx.number(
-             "SELECT 1 FROM campaigns WHERE status IN ('active', 'paused') AND ends_at IS NOT NULL "
-             "AND ends_at <= $1 LIMIT 1",
-             tx.now()) > 0;
+  return tx.number(R"(
+      SELECT 1 AS due
+      FROM campaigns
+      WHERE status IN ('active', 'paused') AND ends_at IS NOT NULL AND ends_at <= $1
+      LIMIT 1)",
+                   tx.now()) > 0;
 }
 
 int end_some(db::Tx& tx, int limit) {
-  static const std::string sql =
-      select_campaigns +
-      "WHERE c.status IN ('active', 'paused') AND c.ends_at IS NOT NULL AND c.ends_at <= $1 "
-      "ORDER BY c.ends_at LIMIT $2";
+  static const std::string sql = select_campaigns + R"(
+      WHERE c.status IN ('active', 'paused')
+        AND c.ends_at IS NOT NULL
+        AND c.ends_at <= $1
+      ORDER BY c.ends_at
+      LIMIT $2)";
   std::vector<Campaign> over;
   {
     auto rows = tx.query(sql, tx.now(), limit);
@@ -242,25 +266,35 @@ int end_some(db::Tx& tx, int limit) {
 }
 
 bool has_live(db::Tx& tx, const std::string& app_id) {
-  return tx.number(
-             "SELECT count(*) FROM campaigns WHERE app_id = $1 AND status IN ('active', 'paused')",
-             app_id) > 0;
+  return tx.number(R"(
+      SELECT count(*)
+      FROM campaigns
+      WHERE app_id = $1 AND status IN ('active', 'paused'))",
+                   app_id) > 0;
 }
 
 void app_changed(db::Tx& tx, const std::string& app_id) {
-  notify_all(tx, tx.query("SELECT id FROM campaigns WHERE app_id = $1 AND status IN ('active', "
-                          "'paused')",
+  notify_all(tx, tx.query(R"(
+      SELECT id
+      FROM campaigns
+      WHERE app_id = $1 AND status IN ('active', 'paused'))",
                           app_id));
 }
 
 void owner_changed(db::Tx& tx, const std::string& owner_id) {
-  notify_all(tx, tx.query("SELECT id FROM campaigns WHERE app_id IN (SELECT id FROM apps WHERE "
-                          "owner_id = $1) AND status IN ('active', 'paused')",
+  notify_all(tx, tx.query(R"(
+      SELECT id
+      FROM campaigns
+      WHERE app_id IN (SELECT id FROM apps WHERE owner_id = $1)
+        AND status IN ('active', 'paused'))",
                           owner_id));
 }
 
 void tiers_changed(db::Tx& tx) {
-  notify_all(tx, tx.query("SELECT id FROM campaigns WHERE status IN ('active', 'paused')"));
+  notify_all(tx, tx.query(R"(
+      SELECT id
+      FROM campaigns
+      WHERE status IN ('active', 'paused'))"));
 }
 
 }  // namespace berth::campaigns

@@ -9,13 +9,13 @@
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/ledger/ledger.h"
 
-// Ad campaigns: an app pays, 9 of 10 points are the budget that impressions are paid from, the rest
-// is the platform's rake. What is left of a budget and what is reserved of it stand in the ledger,
-// on campaign_account and its reservation account.
+// Ad campaigns. An app pays for a campaign; 9 of 10 points become the budget that impressions are
+// paid from, and the rest is the platform's rake. What is left of a budget is on the ledger account
+// campaign_account, and what is reserved of it on that account's reservation account.
 //
-// active ⇄ paused; from both: cancelled (by the owner, or by the time: end_reason ended) and
-// exhausted (the budget can't pay one more impression). Those two are final. Each transition is one
-// conditional UPDATE.
+// A campaign is active or paused, and its owner can change that. Both states end in one of two
+// final ones: cancelled (by the owner, or because ends_at has come, with the end_reason "ended") or
+// exhausted (the budget can't pay one more impression). Each transition is one conditional UPDATE.
 namespace berth::campaigns {
 
 inline constexpr std::array<std::string_view, 5> surface_types = {"banner", "video", "interstitial",
@@ -24,22 +24,22 @@ bool is_surface_type(std::string_view text);
 
 struct Campaign {
   std::string id = {};
-  std::string app_id = {};    // that pays, and gets back what isn't spent
-  std::string owner_id = {};  // of the app
+  std::string app_id = {};    // the app that pays, and gets back what isn't spent
+  std::string owner_id = {};  // the app's owner
   std::optional<std::string> purchase_id = {};
   std::string name = {};
   std::string surface_type = {};
-  std::int64_t payout_rate = 0;  // points of an impression, to the app that showed it
+  std::int64_t payout_rate = 0;  // points for each impression, paid to the app that showed it
   std::optional<std::string> targeting_metadata = {};  // a JSON object
-  std::string status = {};                             // active, paused, exhausted, cancelled
-  std::optional<std::string> end_reason = {};          // exhausted, cancelled, ended
+  std::string status = {};                             // active, paused, exhausted or cancelled
+  std::optional<std::string> end_reason = {};          // exhausted, cancelled or ended
   std::int64_t total_payment = 0;                      // rake + budget
   std::int64_t rake = 0;
   std::int64_t budget = 0;  // spent + refunded + reserved + remaining
   std::int64_t spent = 0;
   std::int64_t refunded = 0;
-  std::int64_t reserved = 0;   // for impressions that were served and not reported yet
-  std::int64_t remaining = 0;  // can be reserved
+  std::int64_t reserved = 0;   // for impressions that were served but not reported yet
+  std::int64_t remaining = 0;  // not spent, refunded or reserved
   std::int64_t viewer_rewards = 0;
   std::optional<Instant> starts_at = {};
   std::optional<Instant> ends_at = {};
@@ -47,11 +47,11 @@ struct Campaign {
   Instant updated_at = {};
 
   bool is_live() const { return status == "active" || status == "paused"; }
-  // Whether it may be shown, or reported on, at `now`, as far as its own state goes.
+  // Whether the campaign itself forbids showing it, or reporting on it, at `now`.
   bool is_over(Instant now) const { return !is_live() || (ends_at && *ends_at <= now); }
 };
 
-// Who acts: the token's app. Another app's campaign is forbidden to it.
+// Who acts: the app of the token, and its user. Campaigns of other apps are forbidden to them.
 struct Actor {
   std::string app_id;
   std::string user_id;
@@ -68,40 +68,44 @@ struct Order {
   std::optional<std::string> purchase_id = {};
 };
 
-// floor(0.9 × payment), so that small payments can't dodge the rake.
+// Returns floor(0.9 × payment). Rounding down keeps small payments from avoiding the rake.
 std::int64_t budget_of(std::int64_t payment);
 
-// Takes the payment from the app's account. Throws validation_failed (also where the budget is
-// below one payout, or the targeting can't be read: ad_targeting.h), insufficient_balance.
+// Creates a campaign and takes the payment from the app's account. Throws insufficient_balance, and
+// validation_failed, also if the budget is below one payout or targeting.h can't read the
+// targeting.
 Campaign create(db::Tx& tx, const std::string& app_id, const Order& order);
 std::optional<Campaign> find(db::Tx& tx, const std::string& id);
-// Throws campaign_not_found, forbidden. So do all below.
+// This function and all below throw campaign_not_found, and forbidden if another app owns the
+// campaign.
 Campaign get_owned(db::Tx& tx, const Actor& actor, const std::string& id);
 Page<Campaign> list(db::Tx& tx, const Actor& actor, const PageRequest& page);
 
-// active or paused; the state that it has is no change. Throws invalid_state where it has ended.
+// Sets the status to active or paused. Setting the present one changes nothing. Throws
+// invalid_state if the campaign has ended.
 Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id,
                     const std::string& status);
-// Rake and budget of the payment as at the creation. Throws invalid_state, insufficient_balance,
-// validation_failed where the budget would exceed max_points.
+// Adds a payment, which is divided into rake and budget as in create(). Throws invalid_state if the
+// campaign has ended, insufficient_balance, and validation_failed if the budget would exceed
+// max_points.
 Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int64_t payment);
 struct Cancelled {
   Campaign campaign;
-  std::int64_t refunded = 0;  // what was left, reservations included
+  std::int64_t refunded = 0;  // what wasn't spent, including reservations
 };
 Cancelled cancel(db::Tx& tx, const Actor& actor, const std::string& id);
 
-// Ends the campaign where what is left and reserved can't pay one more impression; what is left
-// goes back to the app. To be called after each change of its budget.
+// Ends the campaign if its remaining and reserved points can't pay one more impression, and returns
+// what is left to the app. To be called after each change of a budget.
 void exhaust_if_spent(db::Tx& tx, const std::string& id);
-// Ends campaigns whose ends_at has come, `limit` at most; returns how many.
+// Ends campaigns whose ends_at has come, at most `limit`, and returns how many it ended.
 bool is_any_over(db::Tx& tx);
 int end_some(db::Tx& tx, int limit);
 
 // Whether the app has campaigns that are active or paused.
 bool has_live(db::Tx& tx, const std::string& app_id);
-// Whether, or with what weight, the campaigns of this app, of this owner's apps or of all that live
-// are shown may have changed.
+// Tell the ad index that campaigns may now be shown to other viewers or with other weights: those
+// of one app, those of all apps of one owner, or all that haven't ended.
 void app_changed(db::Tx& tx, const std::string& app_id);
 void owner_changed(db::Tx& tx, const std::string& owner_id);
 void tiers_changed(db::Tx& tx);

@@ -6,11 +6,12 @@
 namespace berth::ads {
 namespace {
 
-// Steps of the ways. A placement's id and a value can't be taken for one of these: what is compared
-// has a sign in front.
+// Steps on a path to a set. The ids of placements and the values of attributes can't be mistaken
+// for these, because they are stored with a prefix.
 constexpr const char* anything = "*";
 
-// Of those who don't say where they show it: in placements of anybody, and of one app.
+// Returns the step for requests that don't name their placement. It leads to campaigns in
+// placements that any app, or only this app, may use.
 std::string unsaid_in(const std::string& app_id) { return "unsaid@" + app_id; }
 
 std::string step_of(const Test& test) {
@@ -104,7 +105,7 @@ void Choice::insert(Surface& surface, Entry& entry) {
   link(entry);
 }
 
-// Takes the nodes away that nothing hangs on any more.
+// Removes the entry, and the nodes that are then unused.
 void Choice::erase(Surface& surface, Entry& entry) {
   unlink(entry);
   entry.sets.clear();
@@ -174,7 +175,7 @@ void Choice::move_on(Surface& surface, Entry& entry, Instant now) {
   link(entry);
 }
 
-// One choice: the sets that fit, merged by the order of their entries.
+// One choice: merges the sets that match, by the order of their entries.
 class Choice::Search {
  public:
   Search(const Request& request, Surface& surface) : request_(request), surface_(surface) {
@@ -183,11 +184,11 @@ class Choice::Search {
       if (next != surface.root.next.end()) descend(*next->second, 0);
     }
     for (Set* set : sets_) wake(surface_, *set, request_.now);
-    // Behind all of the waking, which may touch several sets.
+    // The cursors are made after all waking, which may affect several sets.
     for (Set* set : sets_) cursors_.emplace_back(set->ready.begin(), set->ready.end());
   }
 
-  // The next entry in the order of passes, or nothing.
+  // Returns the next entry in the order of passes, or nothing.
   const Place* next() {
     auto lowest = cursors_.end();
     for (auto cursor = cursors_.begin(); cursor != cursors_.end(); ++cursor)

@@ -15,22 +15,23 @@
 
 namespace berth::ads {
 
-// Which campaign is shown. In memory, pure: no tables, no clock of its own.
+// Chooses which campaign is shown. It works in memory and uses no tables and no clock of its own.
 //
-// The rule: among the campaigns of the surface type that fit who looks and where, and that their
-// plan allows now, the one is shown that was shown least for its weight. After stride scheduling
-// (Waldspurger and Weihl 1995): each has a pass, the lowest goes first, and being shown moves it on
-// by 1 / weight, so that shares are as the weights, and equal campaigns take turns.
-// - weight: payout_rate × the reach multiplier of the owner's tier, 1 to max_weight.
-// - plan: a campaign with ends_at may use its impressions evenly between start and end, and be 5 %
-//   of them ahead (one at least). One that is behind counts with four times its weight.
-// - who comes anew, or back from waiting for its plan, stands where the others are: it has no
-// credit
-//   for the time before.
-// - an operator's own campaigns come only where nothing else does.
+// The rule: consider the campaigns of the requested surface type that match viewer and placement
+// and are allowed by their plan at present. Show the one that was shown least in relation to its
+// weight. This is stride scheduling (Waldspurger and Weihl, 1995): each campaign has a pass; the
+// lowest pass goes first; being shown raises it by 1 / weight. So campaigns get shares in
+// proportion to their weights, and equal ones take turns.
+// - Weight: payout_rate × the reach multiplier of the owner's tier, from 1 to max_weight.
+// - Plan: a campaign with ends_at may use its impressions evenly between start and end, and may be
+//   5 % of them (at least one) ahead of that. One that is behind its plan counts with four times
+//   its weight.
+// - A new campaign, or one that waited for its plan, starts at the present pass of the others, so
+//   that it isn't compensated for the time before.
+// - An operator's own campaigns are shown to them only if there is nothing else.
 //
-// The cost of a choice doesn't depend on how many campaigns there are, but for the depth of search
-// trees: campaigns of the same audience share an ordered set, and the sets that fit are found by
+// The cost of a choice grows with the number of campaigns only by the depth of search trees:
+// campaigns for the same audience share an ordered set, and the sets that match are found by
 // look-ups of the viewer's attributes and of those prefixes of them that are in use.
 //
 // Not thread-safe.
@@ -39,17 +40,17 @@ class Choice {
   static constexpr double max_weight = 1'000'000;
   static constexpr double late_factor = 4;
   static constexpr std::int64_t ahead_divisor = 20;  // 5 %
-  // Bounds of one choice: entries that are looked at, those that are offered, and campaigns that
-  // are woken up in each set.
+  // Limits of one choice: how many entries are examined, how many are offered, and how many
+  // campaigns of each set return from waiting for their plan.
   static constexpr int max_looks = 4'096;
   static constexpr int max_offers = 64;
   static constexpr int max_woken = 32;
 
   // Where a campaign may be shown.
   struct Slot {
-    std::string campaign_placement_id = {};  // empty: it isn't bound to placements
-    std::string ad_placement_id = {};        // the same
-    std::string app_id = {};                 // whose alone the placement is; empty: anybody's
+    std::string campaign_placement_id = {};  // empty if the campaign isn't bound to placements
+    std::string ad_placement_id = {};        // empty if the campaign isn't bound to placements
+    std::string app_id = {};  // the only app that may use the placement; empty if any may
     std::vector<Audience> audiences = {Audience()};
   };
   struct Campaign {
@@ -58,45 +59,47 @@ class Choice {
     std::string surface_type;
     std::int64_t payout_rate = 1;
     double reach = 1;
-    std::int64_t impressions = 0;  // that the whole budget pays
-    std::int64_t used = 0;         // of them, reserved or paid
+    std::int64_t impressions = 0;  // the number that the whole budget pays for
+    std::int64_t used = 0;         // how many of them are reserved or paid
     Instant starts_at;
     std::optional<Instant> ends_at = {};
     std::vector<Slot> slots = {Slot()};
   };
   struct Request {
     std::string surface_type;
-    std::string owner_id;  // of the app that asks
+    std::string owner_id;  // the owner of the app that asks
     Viewing viewing = {};
-    std::string app_id = {};  // that asks
-    // Where it would be shown; empty: the app doesn't say, and any placement of a campaign will do
-    // that isn't another app's.
+    std::string app_id = {};  // the app that asks
+    // Where the ad would be shown. If it is empty, the app hasn't said so, and any placement of a
+    // campaign matches unless it belongs to another app.
     std::string ad_placement_id = {};
     std::int64_t least_payout = 0;
     Instant now;
-    // Campaigns that needn't be looked at: the viewer saw enough of them, …; empty: none.
+    // Returns true for campaigns that need not be considered, such as those that the viewer has
+    // seen often enough. May be empty.
     std::function<bool(const std::string& campaign_id)> skip = {};
   };
   enum class Whose { others, own };
   struct Offer {
     std::string campaign_id;
-    std::string campaign_placement_id;  // of the slot
+    std::string campaign_placement_id;  // the slot's
     Whose whose = Whose::others;
   };
 
-  // Adds a campaign, or takes what changed of it.
+  // Adds a campaign, or replaces what is known of it.
   void put(const Campaign& campaign, Instant now);
   void remove(const std::string& id);
   size_t size() const { return entries_.size(); }
 
-  // Offers campaigns in the order of the rule until `take` takes one, which moves that one on.
-  // `take` must not call this object.
+  // Offers campaigns to `take`, in the order of the rule, until it accepts one by returning true,
+  // which raises that campaign's pass. Returns that offer, or nothing. `take` must not call this
+  // object.
   std::optional<Offer> choose(const Request& request,
                               const std::function<bool(const Offer&)>& take);
 
  private:
   struct Entry;
-  struct Place {  // of an entry in a set
+  struct Place {  // the position of an entry in a set
     double pass;
     std::uint64_t number;
     int slot;
@@ -114,28 +117,31 @@ class Choice {
       return std::tie(due, number, slot) < std::tie(other.due, other.number, other.slot);
     }
   };
-  struct Set {  // of the campaigns of one audience
+  struct Set {  // the campaigns of one audience
     std::set<Place> ready;
     std::set<Wait> waiting;
     bool empty() const { return ready.empty() && waiting.empty(); }
   };
-  // A step of the way to a set: placement, then the attributes.
+  // A step on the path to a set. The first step is the placement, then comes one for each
+  // attribute.
   struct Node {
     std::unordered_map<std::string, std::unique_ptr<Node>> next;
-    std::map<size_t, int> prefix_lengths;  // of the prefixes among `next`, and how often
-    Set set;                               // of the last step
+    // The lengths of prefixes among the keys of `next`, and how many keys have each.
+    std::map<size_t, int> prefix_lengths;
+    Set set;  // used only in the last step of a path
   };
   struct Surface {
     Node root;
-    double pass = 0;  // of who was shown last
+    double pass = 0;  // the pass of the campaign that was shown last
   };
   using Way = std::vector<std::string>;
   struct Entry {
     Campaign campaign;
     std::uint64_t number = 0;
     double pass = 0;
-    std::optional<Instant> due;                  // where it waits
-    std::vector<std::pair<Way, int>> ways = {};  // to each of its sets, with the slot
+    std::optional<Instant> due;  // set while the entry waits for its plan
+    // The path to each of its sets, and the slot it stands for.
+    std::vector<std::pair<Way, int>> ways = {};
     std::vector<std::pair<Set*, int>> sets = {};
   };
   class Search;
@@ -153,10 +159,10 @@ class Choice {
   std::uint64_t last_number_ = 0;
 };
 
-// When the campaign's plan allows the next impression; nothing where the budget is used up or the
-// time over. For a campaign without ends_at: its start.
+// Returns when the campaign's plan allows the next impression, which for a campaign without ends_at
+// is its start. Returns nothing if the budget is used up or the campaign's time is over.
 std::optional<Instant> due_of(const Choice::Campaign& campaign, Instant now);
-// Whether it is behind its plan.
+// Whether the campaign is behind its plan.
 bool is_late(const Choice::Campaign& campaign, Instant now);
 
 }  // namespace berth::ads

@@ -10,7 +10,8 @@
 namespace berth::ads {
 namespace {
 
-constexpr int looked_back = 32;  // impressions that a click without a token may be of
+// How many impressions are searched for the one of a click without a token.
+constexpr int looked_back = 32;
 
 struct Impression {  // a row of ad_impressions
   std::string id;
@@ -22,28 +23,37 @@ struct Impression {  // a row of ad_impressions
   bool is_used = false;
 };
 
-constexpr std::string_view impression_by_token =
-    "SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at, "
-    "used_at IS NOT NULL FROM ad_impressions WHERE token_hash = $1";
-constexpr std::string_view newest_open_impression =
-    "SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at, "
-    "used_at IS NOT NULL FROM ad_impressions WHERE campaign_id = $1 AND app_id = $2 AND "
-    "user_id = $3 AND used_at IS NULL AND expires_at > $4 ORDER BY id DESC LIMIT 1";
+constexpr std::string_view impression_by_token = R"(
+    SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at,
+           CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used
+    FROM ad_impressions
+    WHERE token_hash = $1)";
+constexpr std::string_view newest_open_impression = R"(
+    SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at,
+           CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used
+    FROM ad_impressions
+    WHERE campaign_id = $1
+      AND app_id = $2
+      AND user_id = $3
+      AND used_at IS NULL
+      AND expires_at > $4
+    ORDER BY id DESC
+    LIMIT 1)";
 
 std::optional<Impression> first(db::Query rows) {
   if (!rows.next()) return std::nullopt;
-  return Impression{.id = rows.text(0),
-                    .campaign_id = rows.text(1),
-                    .campaign_placement_id = rows.text_or_null(2),
-                    .app_id = rows.text(3),
-                    .user_id = rows.text(4),
-                    .expires_at = rows.instant(5),
-                    .is_used = rows.flag(6)};
+  return Impression{.id = rows.text("id"),
+                    .campaign_id = rows.text("campaign_id"),
+                    .campaign_placement_id = rows.text_or_null("campaign_placement_id"),
+                    .app_id = rows.text("app_id"),
+                    .user_id = rows.text("user_id"),
+                    .expires_at = rows.instant("expires_at"),
+                    .is_used = rows.flag("is_used")};
 }
 
-// What a report comes to, before its row is written.
+// The result of a report, before its row is written.
 struct Outcome {
-  std::optional<std::string> unpaid_reason = {};  // empty: it counts
+  std::optional<std::string> unpaid_reason = {};  // empty if the report counts
   std::optional<Impression> impression = {};
   std::optional<std::string> clicked_event_id = {};
   std::int64_t viewer_reward = 0;
@@ -57,8 +67,8 @@ class Recording {
   Recording(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,
             const Report& report, const campaigns::Campaign& campaign)
       : tx_(tx), rules_(rules), reward_rules_(reward_rules), report_(report), campaign_(campaign) {
-    auto rows = tx.query("SELECT owner_id FROM apps WHERE id = $1", report.app_id);
-    if (rows.next()) owner_id_ = rows.text(0);
+    auto rows = tx.query(R"(SELECT owner_id FROM apps WHERE id = $1)", report.app_id);
+    if (rows.next()) owner_id_ = rows.text("owner_id");
   }
 
   Outcome impression() {
@@ -66,7 +76,10 @@ class Recording {
     if (!impression && report_.impression_token) return unpaid("not_served");
     if (!impression) return unserved();
     if (const char* reason = refusal_of(*impression)) return unpaid(reason);
-    tx_.execute("UPDATE ad_impressions SET used_at = $2 WHERE id = $1 AND used_at IS NULL",
+    tx_.execute(R"(
+        UPDATE ad_impressions
+        SET used_at = $2
+        WHERE id = $1 AND used_at IS NULL)",
                 impression->id, tx_.now());
     if (has_seen_enough()) {
       holds::void_hold(tx_, impression->id);
@@ -108,14 +121,16 @@ class Recording {
   }
 
   bool has_seen_enough() {
-    return tx_.number(
-               "SELECT impressions FROM ad_views WHERE user_id = $1 AND day = $2 AND campaign_id = "
-               "$3",
-               report_.user_id, utc_day(tx_.now()),
-               campaign_.id) >= rules_.viewer_daily_impressions;
+    return tx_.number(R"(
+        SELECT impressions
+        FROM ad_views
+        WHERE user_id = $1 AND day = $2 AND campaign_id = $3)",
+                      report_.user_id, utc_day(tx_.now()),
+                      campaign_.id) >= rules_.viewer_daily_impressions;
   }
 
-  // An operator that shows his own campaign without having been served pays himself.
+  // Records an impression that wasn't served. It is paid only if the reporting app has the same
+  // owner as the campaign, who then pays themselves.
   Outcome unserved() {
     if (campaign_.status != "active" || campaign_.is_over(tx_.now()))
       return unpaid("campaign_not_active");
@@ -126,7 +141,7 @@ class Recording {
                                           .to = ledger::app_account(report_.app_id),
                                           .amount = campaign_.payout_rate,
                                           .memo = "campaign " + campaign_.id});
-    // All that is left is reserved for those that were served.
+    // Everything that is left is reserved for impressions that were served.
     if (!moved) return unpaid("not_served");
     tx_.notify(db::Topic::campaign, campaign_.id);
     spend();
@@ -147,26 +162,38 @@ class Recording {
   }
 
   void spend() {
-    tx_.execute("UPDATE campaigns SET spent = spent + payout_rate, updated_at = $2 WHERE id = $1",
+    tx_.execute(R"(
+        UPDATE campaigns
+        SET spent = spent + payout_rate, updated_at = $2
+        WHERE id = $1)",
                 campaign_.id, tx_.now());
     campaigns::exhaust_if_spent(tx_, campaign_.id);
   }
 
-  // Of a campaign of one's own, too: whoever looks at one of the apps has a token that reports.
+  // Counts the view, also for an owner's own campaign, because everybody who uses one of the
+  // owner's apps has a token that can report views.
   void count_view() {
-    tx_.execute(
-        "INSERT INTO ad_views (user_id, day, campaign_id, impressions) VALUES ($1, $2, $3, 1) "
-        "ON CONFLICT (user_id, day, campaign_id) DO UPDATE SET impressions = impressions + 1",
-        report_.user_id, utc_day(tx_.now()), campaign_.id);
+    tx_.execute(R"(
+        INSERT INTO ad_views (user_id, day, campaign_id, impressions)
+        VALUES ($1, $2, $3, 1)
+        ON CONFLICT (user_id, day, campaign_id)
+        DO UPDATE SET impressions = ad_views.impressions + 1)",
+                report_.user_id, utc_day(tx_.now()), campaign_.id);
   }
 
   void deliver(const std::string& campaign_placement_id) {
-    tx_.execute(
-        "UPDATE campaign_placements SET impressions_delivered = impressions_delivered + 1, "
-        "status = CASE WHEN impressions_delivered + 1 >= impressions_target THEN 'depleted' ELSE "
-        "status END, updated_at = $2 WHERE id = $1",
-        campaign_placement_id, tx_.now());
-    if (tx_.number("SELECT count(*) FROM campaign_placements WHERE id = $1 AND status = 'depleted'",
+    tx_.execute(R"(
+        UPDATE campaign_placements
+        SET impressions_delivered = impressions_delivered + 1,
+            status = CASE WHEN impressions_delivered + 1 >= impressions_target THEN 'depleted'
+                          ELSE status END,
+            updated_at = $2
+        WHERE id = $1)",
+                campaign_placement_id, tx_.now());
+    if (tx_.number(R"(
+        SELECT count(*)
+        FROM campaign_placements
+        WHERE id = $1 AND status = 'depleted')",
                    campaign_placement_id) > 0)
       tx_.notify(db::Topic::campaign, campaign_.id);
   }
@@ -174,10 +201,11 @@ class Recording {
   std::int64_t reward() {
     const std::int64_t amount = reward_rules_.viewer;
     if (amount < 1) return 0;
-    const int rows = tx_.execute(
-        "UPDATE campaigns SET viewer_rewards = viewer_rewards + $2 WHERE id = $1 AND "
-        "viewer_rewards + $2 <= rake",
-        campaign_.id, amount);
+    const int rows = tx_.execute(R"(
+        UPDATE campaigns
+        SET viewer_rewards = viewer_rewards + $2
+        WHERE id = $1 AND viewer_rewards + $2 <= rake)",
+                                 campaign_.id, amount);
     if (rows == 0) return 0;
     const auto paid = rewards::pay(tx_, reward_rules_,
                                    {.kind = rewards::Kind::viewer,
@@ -186,31 +214,49 @@ class Recording {
                                     .amount = amount,
                                     .memo = "campaign " + campaign_.id});
     if (paid.points < amount)
-      tx_.execute("UPDATE campaigns SET viewer_rewards = viewer_rewards - $2 WHERE id = $1",
+      tx_.execute(R"(
+          UPDATE campaigns
+          SET viewer_rewards = viewer_rewards - $2
+          WHERE id = $1)",
                   campaign_.id, amount - paid.points);
     return paid.points;
   }
 
-  // The paid impression's event of this reservation.
+  // Returns the event of the paid impression that this reservation belongs to.
   std::optional<std::string> seen_of(const std::string& impression_id) {
-    auto rows = tx_.query(
-        "SELECT id FROM ad_events WHERE impression_id = $1 AND event_type = 'impression' AND "
-        "counted = 1",
-        impression_id);
-    return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+    auto rows = tx_.query(R"(
+        SELECT id
+        FROM ad_events
+        WHERE impression_id = $1 AND event_type = 'impression' AND counted = 1)",
+                          impression_id);
+    return rows.next() ? std::optional(rows.text("id")) : std::nullopt;
   }
-  // The newest one without a click, or the newest one.
+  // Returns the newest impression without a click or, if all have one, the newest.
   std::optional<std::string> newest_seen() {
-    auto rows = tx_.query(
-        "SELECT id FROM (SELECT id FROM ad_events WHERE campaign_id = $1 AND app_id = $2 AND "
-        "user_id = $3 AND event_type = 'impression' AND counted = 1 ORDER BY id DESC LIMIT $4) e "
-        "ORDER BY EXISTS (SELECT 1 FROM ad_events c WHERE c.clicked_event_id = e.id), id DESC "
-        "LIMIT 1",
-        report_.campaign_id, report_.app_id, report_.user_id, looked_back);
-    return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+    auto rows = tx_.query(R"(
+        SELECT id
+        FROM (
+          SELECT id
+          FROM ad_events
+          WHERE campaign_id = $1
+            AND app_id = $2
+            AND user_id = $3
+            AND event_type = 'impression'
+            AND counted = 1
+          ORDER BY id DESC
+          LIMIT $4
+        ) AS e
+        ORDER BY EXISTS (SELECT 1 FROM ad_events c WHERE c.clicked_event_id = e.id), id DESC
+        LIMIT 1)",
+                          report_.campaign_id, report_.app_id, report_.user_id, looked_back);
+    return rows.next() ? std::optional(rows.text("id")) : std::nullopt;
   }
   bool is_clicked(const std::string& event_id) {
-    return tx_.number("SELECT count(*) FROM ad_events WHERE clicked_event_id = $1", event_id) > 0;
+    return tx_.number(R"(
+        SELECT count(*)
+        FROM ad_events
+        WHERE clicked_event_id = $1)",
+                      event_id) > 0;
   }
 
   db::Tx& tx_;
@@ -218,23 +264,28 @@ class Recording {
   const rewards::Rules& reward_rules_;
   const Report& report_;
   const campaigns::Campaign& campaign_;
-  std::string owner_id_;  // of the app that reports
+  std::string owner_id_;  // the owner of the app that reports
 };
 
 void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign,
            const Outcome& outcome) {
   const int impressions = report.event_type == "impression" ? 1 : 0;
-  tx.execute(
-      "INSERT INTO ad_days (campaign_id, day, impressions, clicks, spend) VALUES ($1, $2, $3, $4, "
-      "$5) ON CONFLICT (campaign_id, day) DO UPDATE SET impressions = impressions + "
-      "excluded.impressions, clicks = clicks + excluded.clicks, spend = spend + excluded.spend",
-      campaign.id, utc_day(tx.now()), impressions, 1 - impressions,
-      impressions * campaign.payout_rate);
+  tx.execute(R"(
+      INSERT INTO ad_days (campaign_id, day, impressions, clicks, spend)
+      VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (campaign_id, day)
+      DO UPDATE SET impressions = ad_days.impressions + excluded.impressions,
+                    clicks = ad_days.clicks + excluded.clicks,
+                    spend = ad_days.spend + excluded.spend)",
+             campaign.id, utc_day(tx.now()), impressions, 1 - impressions,
+             impressions * campaign.payout_rate);
   if (outcome.in_demand)
-    tx.execute(
-        "INSERT INTO ad_demand_days (surface_type, day, impressions) VALUES ($1, $2, 1) "
-        "ON CONFLICT (surface_type, day) DO UPDATE SET impressions = impressions + 1",
-        campaign.surface_type, utc_day(tx.now()));
+    tx.execute(R"(
+        INSERT INTO ad_demand_days (surface_type, day, impressions)
+        VALUES ($1, $2, 1)
+        ON CONFLICT (surface_type, day)
+        DO UPDATE SET impressions = ad_demand_days.impressions + 1)",
+               campaign.surface_type, utc_day(tx.now()));
 }
 
 }  // namespace
@@ -253,16 +304,16 @@ Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rul
                        .payout_rate_snapshot = campaign->payout_rate,
                        .surface_type = report.surface_type,
                        .inserted_at = tx.now()};
-  tx.execute(
-      "INSERT INTO ad_events (id, campaign_id, app_id, user_id, event_type, surface_type, "
-      "payout_rate_snapshot, counted, unpaid_reason, viewer_reward, impression_id, "
-      "clicked_event_id, inserted_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, "
-      "$13)",
-      event.id, event.campaign_id, report.app_id, report.user_id, event.event_type,
-      event.surface_type, event.payout_rate_snapshot, counted, outcome.unpaid_reason,
-      outcome.viewer_reward,
-      outcome.impression ? std::optional(outcome.impression->id) : std::nullopt,
-      outcome.clicked_event_id, event.inserted_at);
+  tx.execute(R"(
+      INSERT INTO ad_events (id, campaign_id, app_id, user_id, event_type, surface_type,
+                             payout_rate_snapshot, counted, unpaid_reason, viewer_reward,
+                             impression_id, clicked_event_id, inserted_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13))",
+             event.id, event.campaign_id, report.app_id, report.user_id, event.event_type,
+             event.surface_type, event.payout_rate_snapshot, counted, outcome.unpaid_reason,
+             outcome.viewer_reward,
+             outcome.impression ? std::optional(outcome.impression->id) : std::nullopt,
+             outcome.clicked_event_id, event.inserted_at);
   if (counted) count(tx, report, *campaign, outcome);
   return {.event = event,
           .paid = counted && !is_click,

@@ -10,51 +10,53 @@
 namespace berth::ads {
 namespace {
 
-const std::string select_placements =
-    "SELECT id, name, surface_type, app_id, description, is_active, inserted_at, updated_at "
-    "FROM ad_placements ";
-const std::string select_pricing =
-    "SELECT p.id, p.ad_placement_id, p.base_rate, p.min_rate, p.max_rate, p.effective_from, "
-    "p.effective_until, p.inserted_at, p.updated_at, r.demand FROM ad_pricing p "
-    "JOIN ad_placements a ON a.id = p.ad_placement_id "
-    "JOIN ad_rates r ON r.surface_type = a.surface_type ";
-constexpr std::string_view valid_now =
-    "p.effective_from <= $1 AND (p.effective_until IS NULL OR p.effective_until > $1) ";
+const std::string select_placements = R"(
+    SELECT id, name, surface_type, app_id, description, is_active, inserted_at, updated_at
+    FROM ad_placements )";
+const std::string select_pricing = R"(
+    SELECT p.id, p.ad_placement_id, p.base_rate, p.min_rate, p.max_rate, p.effective_from,
+           p.effective_until, p.inserted_at, p.updated_at, r.demand
+    FROM ad_pricing p
+    JOIN ad_placements a ON a.id = p.ad_placement_id
+    JOIN ad_rates r ON r.surface_type = a.surface_type )";
+const std::string valid_now = R"((p.effective_from <= $1
+           AND (p.effective_until IS NULL OR p.effective_until > $1)))";
 
 Placement placement_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .name = row.text(1),
-          .surface_type = row.text(2),
-          .app_id = row.text_or_null(3),
-          .description = row.text(4),
-          .is_active = row.flag(5),
-          .inserted_at = row.instant(6),
-          .updated_at = row.instant(7)};
+  return {.id = row.text("id"),
+          .name = row.text("name"),
+          .surface_type = row.text("surface_type"),
+          .app_id = row.text_or_null("app_id"),
+          .description = row.text("description"),
+          .is_active = row.flag("is_active"),
+          .inserted_at = row.instant("inserted_at"),
+          .updated_at = row.instant("updated_at")};
 }
 
 Pricing pricing_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .ad_placement_id = row.text(1),
-          .base_rate = row.integer(2),
-          .min_rate = row.integer(3),
-          .max_rate = row.integer(4),
-          .effective_from = row.instant(5),
-          .effective_until = row.instant_or_null(6),
-          .inserted_at = row.instant(7),
-          .updated_at = row.instant(8),
-          .demand = row.integer(9)};
+  return {.id = row.text("id"),
+          .ad_placement_id = row.text("ad_placement_id"),
+          .base_rate = row.integer("base_rate"),
+          .min_rate = row.integer("min_rate"),
+          .max_rate = row.integer("max_rate"),
+          .effective_from = row.instant("effective_from"),
+          .effective_until = row.instant_or_null("effective_until"),
+          .inserted_at = row.instant("inserted_at"),
+          .updated_at = row.instant("updated_at"),
+          .demand = row.integer("demand")};
 }
 
-// The same figures as the columns of ad_rates have, from the events of the window.
+// Computes the figures that ad_rates stores from the events of the window.
 std::vector<Rate> measured(db::Tx& tx) {
   std::vector<Rate> all = rates(tx);
   std::vector<std::int64_t> counts;
   std::int64_t total = 0;
   for (const Rate& rate : all) {
-    counts.push_back(tx.number(
-        "SELECT coalesce(sum(impressions), 0) FROM ad_demand_days WHERE surface_type = $1 AND "
-        "day > $2",
-        rate.surface_type, utc_day(tx.now()) - demand_window_days));
+    counts.push_back(tx.number(R"(
+        SELECT coalesce(sum(impressions), 0)
+        FROM ad_demand_days
+        WHERE surface_type = $1 AND day > $2)",
+                               rate.surface_type, utc_day(tx.now()) - demand_window_days));
     total += counts.back();
   }
   for (size_t i = 0; i < all.size(); ++i) {
@@ -66,18 +68,23 @@ std::vector<Rate> measured(db::Tx& tx) {
 
 void check(db::Tx& tx, const Pricing& pricing) {
   if (!find_placement(tx, pricing.ad_placement_id))
-    throw invalid_field("ad_placement_id", "must be that of a placement");
+    throw invalid_field("ad_placement_id", "must be the id of a placement");
   if (pricing.min_rate > pricing.base_rate || pricing.base_rate > pricing.max_rate)
     throw invalid_field("base_rate", "must be from min_rate to max_rate");
   if (pricing.effective_until && *pricing.effective_until <= pricing.effective_from)
     throw invalid_field("effective_until", "must be after effective_from");
-  const bool meets =
-      tx.number(
-          "SELECT count(*) FROM ad_pricing WHERE ad_placement_id = $1 AND id <> $2 AND "
-          "(effective_until IS NULL OR effective_until > $3) AND ($4 IS NULL OR effective_from < "
-          "$4)",
-          pricing.ad_placement_id, pricing.id, pricing.effective_from, pricing.effective_until) > 0;
-  if (meets) throw invalid_field("effective_from", "meets another pricing of this placement");
+  const bool meets = tx.number(R"(
+      SELECT count(*)
+      FROM ad_pricing
+      WHERE ad_placement_id = $1
+        AND id <> $2
+        AND (effective_until IS NULL OR effective_until > $3)
+        AND (effective_from < $4 OR $4 IS NULL))",
+                               pricing.ad_placement_id, pricing.id, pricing.effective_from,
+                               pricing.effective_until) > 0;
+  if (meets)
+    throw invalid_field("effective_from",
+                        "must not overlap with another pricing of this placement");
 }
 
 }  // namespace
@@ -85,34 +92,39 @@ void check(db::Tx& tx, const Pricing& pricing) {
 Placement create_placement(db::Tx& tx, const Placement& placement) {
   if (!campaigns::is_surface_type(placement.surface_type))
     throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
-  if (placement.app_id &&
-      tx.number("SELECT count(*) FROM apps WHERE id = $1 AND deleted_at IS NULL",
-                *placement.app_id) == 0)
-    throw invalid_field("app_id", "must be that of an app");
+  if (placement.app_id && tx.number(R"(
+      SELECT count(*)
+      FROM apps
+      WHERE id = $1 AND deleted_at IS NULL)",
+                                    *placement.app_id) == 0)
+    throw invalid_field("app_id", "must be the id of an app");
   const std::string id = new_uuid(tx.now());
-  tx.execute(
-      "INSERT INTO ad_placements (id, name, surface_type, app_id, description, is_active, "
-      "inserted_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $7)",
-      id, placement.name, placement.surface_type, placement.app_id, placement.description,
-      placement.is_active, tx.now());
+  tx.execute(R"(
+      INSERT INTO ad_placements (id, name, surface_type, app_id, description, is_active,
+                                 inserted_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $7))",
+             id, placement.name, placement.surface_type, placement.app_id, placement.description,
+             placement.is_active, tx.now());
   return get_placement(tx, id);
 }
 
 Placement update_placement(db::Tx& tx, const Placement& placement) {
-  tx.execute(
-      "UPDATE ad_placements SET name = $2, description = $3, is_active = $4, updated_at = $5 "
-      "WHERE id = $1",
-      placement.id, placement.name, placement.description, placement.is_active, tx.now());
-  auto rows = tx.query(
-      "SELECT DISTINCT campaign_id FROM campaign_placements WHERE ad_placement_id = $1 AND "
-      "removed_at IS NULL",
-      placement.id);
-  while (rows.next()) tx.notify(db::Topic::campaign, rows.text(0));
+  tx.execute(R"(
+      UPDATE ad_placements
+      SET name = $2, description = $3, is_active = $4, updated_at = $5
+      WHERE id = $1)",
+             placement.id, placement.name, placement.description, placement.is_active, tx.now());
+  auto rows = tx.query(R"(
+      SELECT DISTINCT campaign_id
+      FROM campaign_placements
+      WHERE ad_placement_id = $1 AND removed_at IS NULL)",
+                       placement.id);
+  while (rows.next()) tx.notify(db::Topic::campaign, rows.text("campaign_id"));
   return get_placement(tx, placement.id);
 }
 
 std::optional<Placement> find_placement(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_placements + "WHERE id = $1";
+  static const std::string sql = select_placements + R"(WHERE id = $1)";
   auto rows = tx.query(sql, id);
   return rows.next() ? std::optional(placement_of(rows)) : std::nullopt;
 }
@@ -124,11 +136,17 @@ Placement get_placement(db::Tx& tx, const std::string& id) {
 }
 
 Page<Placement> list_placements(db::Tx& tx, Which which, const PageRequest& page) {
-  static const std::string sql =
-      select_placements + "WHERE is_active = 1 OR $1 ORDER BY id LIMIT $2 OFFSET $3";
+  static const std::string sql = select_placements + R"(
+      WHERE is_active = 1 OR $1 = 1
+      ORDER BY id
+      LIMIT $2 OFFSET $3)";
   const bool all = which == Which::all;
   Page<Placement> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number("SELECT count(*) FROM ad_placements WHERE is_active = 1 OR $1", all);
+  result.total = tx.number(R"(
+      SELECT count(*)
+      FROM ad_placements
+      WHERE is_active = 1 OR $1 = 1)",
+                           all);
   auto rows = tx.query(sql, all, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(placement_of(rows));
   return result;
@@ -140,15 +158,16 @@ std::int64_t Rate::effective_rate() const {
 
 std::vector<Rate> rates(db::Tx& tx) {
   std::vector<Rate> all;
-  auto rows = tx.query(
-      "SELECT surface_type, base_rate, demand, popularity, floor_price FROM ad_rates "
-      "ORDER BY surface_type");
+  auto rows = tx.query(R"(
+      SELECT surface_type, base_rate, demand, popularity, floor_price
+      FROM ad_rates
+      ORDER BY surface_type)");
   while (rows.next())
-    all.push_back({.surface_type = rows.text(0),
-                   .base_rate = rows.integer(1),
-                   .demand = rows.integer(2),
-                   .popularity = rows.integer(3),
-                   .floor_price = rows.integer(4)});
+    all.push_back({.surface_type = rows.text("surface_type"),
+                   .base_rate = rows.integer("base_rate"),
+                   .demand = rows.integer("demand"),
+                   .popularity = rows.integer("popularity"),
+                   .floor_price = rows.integer("floor_price")});
   return all;
 }
 
@@ -168,7 +187,10 @@ bool is_demand_old(db::Tx& tx) {
 
 void recompute_demand(db::Tx& tx) {
   for (const Rate& rate : measured(tx))
-    tx.execute("UPDATE ad_rates SET demand = $2, popularity = $3 WHERE surface_type = $1",
+    tx.execute(R"(
+        UPDATE ad_rates
+        SET demand = $2, popularity = $3
+        WHERE surface_type = $1)",
                rate.surface_type, rate.demand, rate.popularity);
 }
 
@@ -179,46 +201,52 @@ std::int64_t Pricing::effective_rate() const {
 Pricing create_pricing(db::Tx& tx, const Pricing& pricing) {
   check(tx, pricing);
   const std::string id = new_uuid(tx.now());
-  tx.execute(
-      "INSERT INTO ad_pricing (id, ad_placement_id, base_rate, min_rate, max_rate, effective_from, "
-      "effective_until, inserted_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)",
-      id, pricing.ad_placement_id, pricing.base_rate, pricing.min_rate, pricing.max_rate,
-      pricing.effective_from, pricing.effective_until, tx.now());
+  tx.execute(R"(
+      INSERT INTO ad_pricing (id, ad_placement_id, base_rate, min_rate, max_rate, effective_from,
+                              effective_until, inserted_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8))",
+             id, pricing.ad_placement_id, pricing.base_rate, pricing.min_rate, pricing.max_rate,
+             pricing.effective_from, pricing.effective_until, tx.now());
   return get_pricing(tx, id);
 }
 
 Pricing update_pricing(db::Tx& tx, const Pricing& pricing) {
   check(tx, pricing);
-  tx.execute(
-      "UPDATE ad_pricing SET base_rate = $2, min_rate = $3, max_rate = $4, effective_from = $5, "
-      "effective_until = $6, updated_at = $7 WHERE id = $1",
-      pricing.id, pricing.base_rate, pricing.min_rate, pricing.max_rate, pricing.effective_from,
-      pricing.effective_until, tx.now());
+  tx.execute(R"(
+      UPDATE ad_pricing
+      SET base_rate = $2, min_rate = $3, max_rate = $4, effective_from = $5, effective_until = $6,
+          updated_at = $7
+      WHERE id = $1)",
+             pricing.id, pricing.base_rate, pricing.min_rate, pricing.max_rate,
+             pricing.effective_from, pricing.effective_until, tx.now());
   return get_pricing(tx, pricing.id);
 }
 
 Pricing get_pricing(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_pricing + "WHERE p.id = $1";
+  static const std::string sql = select_pricing + R"(WHERE p.id = $1)";
   auto rows = tx.query(sql, id);
   if (!rows.next()) throw Error(Code::pricing_not_found, "there is no such pricing");
   return pricing_of(rows);
 }
 
 Pricing current_pricing(db::Tx& tx, const std::string& ad_placement_id) {
-  static const std::string sql =
-      select_pricing + "WHERE " + std::string(valid_now) +
-      "AND p.ad_placement_id = $2 ORDER BY p.effective_from DESC LIMIT 1";
+  static const std::string sql = select_pricing + R"(WHERE )" + valid_now + R"(
+        AND p.ad_placement_id = $2
+      ORDER BY p.effective_from DESC
+      LIMIT 1)";
   auto rows = tx.query(sql, tx.now(), ad_placement_id);
   if (!rows.next())
-    throw Error(Code::pricing_not_found, "the placement has no pricing, or there is none");
+    throw Error(Code::pricing_not_found,
+                "the placement has no pricing at present, or there is no such placement");
   return pricing_of(rows);
 }
 
 Page<Pricing> list_pricing(db::Tx& tx, Which which, const PageRequest& page) {
-  static const std::string where = "WHERE $2 OR (" + std::string(valid_now) + ") ";
-  static const std::string sql =
-      select_pricing + where + "ORDER BY p.ad_placement_id, p.effective_from LIMIT $3 OFFSET $4";
-  static const std::string count_sql = "SELECT count(*) FROM ad_pricing p " + where;
+  static const std::string where = R"(WHERE $2 = 1 OR )" + valid_now;
+  static const std::string sql = select_pricing + where + R"(
+      ORDER BY p.ad_placement_id, p.effective_from
+      LIMIT $3 OFFSET $4)";
+  static const std::string count_sql = R"(SELECT count(*) FROM ad_pricing p )" + where;
   const bool all = which == Which::all;
   Page<Pricing> result = {.items = {}, .page = page.page, .page_size = page.page_size};
   result.total = tx.number(count_sql, tx.now(), all);

@@ -12,23 +12,25 @@ namespace {
 
 using nlohmann::json;
 
-const std::string select_packages =
-    "SELECT id, name, description, discount_percentage, min_surfaces, min_impressions, is_active, "
-    "inserted_at, updated_at FROM ad_packages ";
-const std::string select_purchases =
-    "SELECT id, ad_package_id, app_id, surfaces, subtotal, discount_amount, rake_amount, "
-    "total_charged, status, inserted_at, updated_at FROM ad_package_purchases ";
+const std::string select_packages = R"(
+    SELECT id, name, description, discount_percentage, min_surfaces, min_impressions, is_active,
+           inserted_at, updated_at
+    FROM ad_packages )";
+const std::string select_purchases = R"(
+    SELECT id, ad_package_id, app_id, surfaces, subtotal, discount_amount, rake_amount,
+           total_charged, status, inserted_at, updated_at
+    FROM ad_package_purchases )";
 
 Package package_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .name = row.text(1),
-          .description = row.text_or_null(2),
-          .discount_percentage = row.integer(3),
-          .min_surfaces = row.integer(4),
-          .min_impressions = row.integer(5),
-          .is_active = row.flag(6),
-          .inserted_at = row.instant(7),
-          .updated_at = row.instant(8)};
+  return {.id = row.text("id"),
+          .name = row.text("name"),
+          .description = row.text_or_null("description"),
+          .discount_percentage = row.integer("discount_percentage"),
+          .min_surfaces = row.integer("min_surfaces"),
+          .min_impressions = row.integer("min_impressions"),
+          .is_active = row.flag("is_active"),
+          .inserted_at = row.instant("inserted_at"),
+          .updated_at = row.instant("updated_at")};
 }
 
 std::string stored(const std::vector<BoughtSurface>& surfaces) {
@@ -56,45 +58,48 @@ std::vector<BoughtSurface> surfaces_of(const std::string& text) {
 }
 
 Purchase purchase_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .ad_package_id = row.text(1),
-          .app_id = row.text(2),
-          .surfaces = surfaces_of(row.text(3)),
-          .subtotal = row.integer(4),
-          .discount_amount = row.integer(5),
-          .rake_amount = row.integer(6),
-          .total_charged = row.integer(7),
-          .status = row.text(8),
-          .inserted_at = row.instant(9),
-          .updated_at = row.instant(10)};
+  return {.id = row.text("id"),
+          .ad_package_id = row.text("ad_package_id"),
+          .app_id = row.text("app_id"),
+          .surfaces = surfaces_of(row.text("surfaces")),
+          .subtotal = row.integer("subtotal"),
+          .discount_amount = row.integer("discount_amount"),
+          .rake_amount = row.integer("rake_amount"),
+          .total_charged = row.integer("total_charged"),
+          .status = row.text("status"),
+          .inserted_at = row.instant("inserted_at"),
+          .updated_at = row.instant("updated_at")};
 }
 
 void check(const Package& package, const PurchaseOrder& order) {
-  if (!package.is_active) throw invalid_field("ad_package_id", "isn't offered any more");
+  if (!package.is_active) throw invalid_field("ad_package_id", "is no longer offered");
   std::set<std::string> types;
   std::int64_t impressions = 0;
   for (const WantedSurface& surface : order.surfaces) {
     if (!types.insert(surface.surface_type).second)
-      throw invalid_field("surfaces", "must name each surface type once");
+      throw invalid_field("surfaces", "must name each surface type only once");
     impressions += surface.impressions;
   }
   if (std::int64_t(types.size()) < package.min_surfaces)
-    throw invalid_field("surfaces", "must be " + std::to_string(package.min_surfaces) + " or more");
+    throw invalid_field("surfaces",
+                        "must have at least " + std::to_string(package.min_surfaces) + " entries");
   if (impressions < package.min_impressions)
-    throw invalid_field("surfaces", "must have " + std::to_string(package.min_impressions) +
-                                        " impressions or more");
+    throw invalid_field(
+        "surfaces",
+        "must have at least " + std::to_string(package.min_impressions) + " impressions in total");
 }
 
 BoughtSurface priced(db::Tx& tx, const Package& package, const WantedSurface& wanted) {
   const std::int64_t rate = rate_of(tx, wanted.surface_type).effective_rate();
-  // Of which a hundredfold fits into 64 bits.
+  // Keeps a hundred times the price within 64 bits.
   if (wanted.impressions < 1 || wanted.impressions > ledger::max_points / rate)
-    throw invalid_field("surfaces", "must have impressions from 1 to 2^53-1 points' worth");
+    throw invalid_field(
+        "surfaces", "must have at least 1 impression each, and not cost more than 2^53-1 points");
   const std::int64_t subtotal = rate * wanted.impressions;
   const std::int64_t discount = subtotal * package.discount_percentage / 100;
   const std::int64_t charged = subtotal - discount;
   if (campaigns::budget_of(charged) < wanted.impressions)
-    throw invalid_field("surfaces", "would pay less than a point for an impression");
+    throw invalid_field("surfaces", "would pay less than one point for an impression");
   return {.surface_type = wanted.surface_type,
           .impressions = wanted.impressions,
           .rate = rate,
@@ -105,7 +110,7 @@ BoughtSurface priced(db::Tx& tx, const Package& package, const WantedSurface& wa
 
 void add(Purchase& purchase, const BoughtSurface& surface) {
   if (surface.charged > ledger::max_points - purchase.total_charged)
-    throw invalid_field("surfaces", "must cost 2^53-1 points at most");
+    throw invalid_field("surfaces", "must not cost more than 2^53-1 points");
   purchase.subtotal += surface.charged + surface.discount;
   purchase.discount_amount += surface.discount;
   purchase.total_charged += surface.charged;
@@ -117,37 +122,45 @@ void add(Purchase& purchase, const BoughtSurface& surface) {
 
 Package create_package(db::Tx& tx, const Package& package) {
   const std::string id = new_uuid(tx.now());
-  tx.execute(
-      "INSERT INTO ad_packages (id, name, description, discount_percentage, min_surfaces, "
-      "min_impressions, is_active, inserted_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, "
-      "$8, $8)",
-      id, package.name, package.description, package.discount_percentage, package.min_surfaces,
-      package.min_impressions, package.is_active, tx.now());
+  tx.execute(R"(
+      INSERT INTO ad_packages (id, name, description, discount_percentage, min_surfaces,
+                               min_impressions, is_active, inserted_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8))",
+             id, package.name, package.description, package.discount_percentage,
+             package.min_surfaces, package.min_impressions, package.is_active, tx.now());
   return get_package(tx, id);
 }
 
 Package update_package(db::Tx& tx, const Package& package) {
-  tx.execute(
-      "UPDATE ad_packages SET name = $2, description = $3, discount_percentage = $4, min_surfaces "
-      "= $5, min_impressions = $6, is_active = $7, updated_at = $8 WHERE id = $1",
-      package.id, package.name, package.description, package.discount_percentage,
-      package.min_surfaces, package.min_impressions, package.is_active, tx.now());
+  tx.execute(R"(
+      UPDATE ad_packages
+      SET name = $2, description = $3, discount_percentage = $4, min_surfaces = $5,
+          min_impressions = $6, is_active = $7, updated_at = $8
+      WHERE id = $1)",
+             package.id, package.name, package.description, package.discount_percentage,
+             package.min_surfaces, package.min_impressions, package.is_active, tx.now());
   return get_package(tx, package.id);
 }
 
 Package get_package(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_packages + "WHERE id = $1";
+  static const std::string sql = select_packages + R"(WHERE id = $1)";
   auto rows = tx.query(sql, id);
   if (!rows.next()) throw Error(Code::package_not_found, "there is no such package");
   return package_of(rows);
 }
 
 Page<Package> list_packages(db::Tx& tx, Packages which, const PageRequest& page) {
-  static const std::string sql =
-      select_packages + "WHERE is_active = 1 OR $1 ORDER BY id LIMIT $2 OFFSET $3";
+  static const std::string sql = select_packages + R"(
+      WHERE is_active = 1 OR $1 = 1
+      ORDER BY id
+      LIMIT $2 OFFSET $3)";
   const bool all = which == Packages::all;
   Page<Package> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number("SELECT count(*) FROM ad_packages WHERE is_active = 1 OR $1", all);
+  result.total = tx.number(R"(
+      SELECT count(*)
+      FROM ad_packages
+      WHERE is_active = 1 OR $1 = 1)",
+                           all);
   auto rows = tx.query(sql, all, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(package_of(rows));
   return result;
@@ -158,12 +171,13 @@ Purchase buy(db::Tx& tx, const std::string& app_id, const PurchaseOrder& order) 
   check(package, order);
   Purchase purchase = {.id = new_uuid(tx.now()), .ad_package_id = package.id, .app_id = app_id};
   for (const WantedSurface& wanted : order.surfaces) add(purchase, priced(tx, package, wanted));
-  tx.execute(
-      "INSERT INTO ad_package_purchases (id, ad_package_id, app_id, surfaces, subtotal, "
-      "discount_amount, rake_amount, total_charged, status, inserted_at, updated_at) VALUES ($1, "
-      "$2, $3, '[]', $4, $5, $6, $7, 'completed', $8, $8)",
-      purchase.id, package.id, app_id, purchase.subtotal, purchase.discount_amount,
-      purchase.rake_amount, purchase.total_charged, tx.now());
+  tx.execute(R"(
+      INSERT INTO ad_package_purchases (id, ad_package_id, app_id, surfaces, subtotal,
+                                        discount_amount, rake_amount, total_charged, status,
+                                        inserted_at, updated_at)
+      VALUES ($1, $2, $3, '[]', $4, $5, $6, $7, 'completed', $8, $8))",
+             purchase.id, package.id, app_id, purchase.subtotal, purchase.discount_amount,
+             purchase.rake_amount, purchase.total_charged, tx.now());
   for (BoughtSurface& surface : purchase.surfaces)
     surface.campaign_id = campaigns::create(tx, app_id,
                                             {.name = order.name,
@@ -173,13 +187,16 @@ Purchase buy(db::Tx& tx, const std::string& app_id, const PurchaseOrder& order) 
                                                             surface.impressions,
                                              .purchase_id = purchase.id})
                               .id;
-  tx.execute("UPDATE ad_package_purchases SET surfaces = $2 WHERE id = $1", purchase.id,
-             stored(purchase.surfaces));
+  tx.execute(R"(
+      UPDATE ad_package_purchases
+      SET surfaces = $2
+      WHERE id = $1)",
+             purchase.id, stored(purchase.surfaces));
   return get_owned_purchase(tx, app_id, purchase.id);
 }
 
 Purchase get_owned_purchase(db::Tx& tx, const std::string& app_id, const std::string& id) {
-  static const std::string sql = select_purchases + "WHERE id = $1";
+  static const std::string sql = select_purchases + R"(WHERE id = $1)";
   auto rows = tx.query(sql, id);
   if (!rows.next()) throw Error(Code::purchase_not_found, "there is no such purchase");
   Purchase purchase = purchase_of(rows);
@@ -189,10 +206,16 @@ Purchase get_owned_purchase(db::Tx& tx, const std::string& app_id, const std::st
 }
 
 Page<Purchase> list_purchases(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
-  static const std::string sql =
-      select_purchases + "WHERE app_id = $1 ORDER BY inserted_at DESC, id DESC LIMIT $2 OFFSET $3";
+  static const std::string sql = select_purchases + R"(
+      WHERE app_id = $1
+      ORDER BY inserted_at DESC, id DESC
+      LIMIT $2 OFFSET $3)";
   Page<Purchase> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number("SELECT count(*) FROM ad_package_purchases WHERE app_id = $1", app_id);
+  result.total = tx.number(R"(
+      SELECT count(*)
+      FROM ad_package_purchases
+      WHERE app_id = $1)",
+                           app_id);
   auto rows = tx.query(sql, app_id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(purchase_of(rows));
   return result;

@@ -8,8 +8,8 @@
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/kernel/page.h"
 
-// Packages: impressions on several surface types at the rates of now, with a discount; buying one
-// creates a campaign for each surface type, in one transaction.
+// Packages: impressions on several surface types at their present rates, with a discount. Buying a
+// package creates a campaign for each surface type, in one transaction.
 namespace berth::ads {
 
 struct Package {
@@ -18,7 +18,7 @@ struct Package {
   std::optional<std::string> description = {};
   std::int64_t discount_percentage = 0;  // 0 to 90
   std::int64_t min_surfaces = 1;
-  std::int64_t min_impressions = 1;  // over all surfaces
+  std::int64_t min_impressions = 1;  // sum over all surfaces
   bool is_active = true;
   Instant inserted_at = {};
   Instant updated_at = {};
@@ -36,9 +36,9 @@ struct WantedSurface {
 struct BoughtSurface {
   std::string surface_type = {};
   std::int64_t impressions = 0;
-  std::int64_t rate = 0;      // points of an impression, of the surface type's rate
+  std::int64_t rate = 0;      // points for each impression, by the surface type's rate
   std::int64_t discount = 0;  // floor(rate × impressions × discount_percentage / 100)
-  std::int64_t charged = 0;   // rate × impressions - discount: the campaign's payment
+  std::int64_t charged = 0;   // rate × impressions − discount, which is the campaign's payment
   std::string campaign_id = {};
 };
 struct Purchase {
@@ -46,25 +46,26 @@ struct Purchase {
   std::string ad_package_id = {};
   std::string app_id = {};
   std::vector<BoughtSurface> surfaces = {};
-  // Sums over the surfaces.
+  // Sums over the surfaces:
   std::int64_t subtotal = 0;
   std::int64_t discount_amount = 0;
-  std::int64_t rake_amount = 0;  // of the campaigns, within total_charged
+  std::int64_t rake_amount = 0;  // the campaigns' rakes, part of total_charged
   std::int64_t total_charged = 0;
-  std::string status = {};  // completed; refunded once all of its campaigns were cancelled
+  std::string status = {};  // completed, or refunded after all its campaigns were cancelled
   Instant inserted_at = {};
   Instant updated_at = {};
 };
 struct PurchaseOrder {
   std::string ad_package_id;
   std::vector<WantedSurface> surfaces;
-  std::string name;  // of the campaigns
+  std::string name;  // name of the campaigns
 };
-// Each campaign pays floor(budget / impressions) for an impression. Throws package_not_found,
-// validation_failed (its minimums aren't met, or it isn't offered any more; a surface type twice;
-// so low a price that an impression would pay nothing), insufficient_balance.
+// Buys a package; its campaigns pay floor(budget / impressions) for an impression. Throws
+// package_not_found, insufficient_balance, and validation_failed if the package's minimums aren't
+// met, it is no longer offered, a surface type is named twice, or the price is so low that an
+// impression would pay nothing.
 Purchase buy(db::Tx& tx, const std::string& app_id, const PurchaseOrder& order);
-// Throws purchase_not_found, forbidden.
+// Throws purchase_not_found, and forbidden if another app owns it.
 Purchase get_owned_purchase(db::Tx& tx, const std::string& app_id, const std::string& id);
 Page<Purchase> list_purchases(db::Tx& tx, const std::string& app_id, const PageRequest& page);
 

@@ -9,42 +9,46 @@
 namespace berth::ads {
 namespace {
 
-const std::string select_placed =
-    "SELECT id, campaign_id, ad_placement_id, allocated_budget, impressions_target, "
-    "impressions_delivered, status, inserted_at, updated_at FROM campaign_placements ";
+const std::string select_placed = R"(
+    SELECT id, campaign_id, ad_placement_id, allocated_budget, impressions_target,
+           impressions_delivered, status, inserted_at, updated_at
+    FROM campaign_placements )";
 
 std::vector<PlacementSegment> segments_of(db::Tx& tx, const std::string& campaign_placement_id) {
   std::vector<PlacementSegment> segments;
-  auto rows = tx.query(
-      "SELECT id, segment_type, segment_value, match_mode, inserted_at FROM placement_segments "
-      "WHERE campaign_placement_id = $1 ORDER BY inserted_at, id",
-      campaign_placement_id);
+  auto rows = tx.query(R"(
+      SELECT id, segment_type, segment_value, match_mode, inserted_at
+      FROM placement_segments
+      WHERE campaign_placement_id = $1
+      ORDER BY inserted_at, id)",
+                       campaign_placement_id);
   while (rows.next())
-    segments.push_back(
-        {.id = rows.text(0),
-         .campaign_placement_id = campaign_placement_id,
-         .segment = {.type = rows.text(1), .value = rows.text(2), .match_mode = rows.text(3)},
-         .inserted_at = rows.instant(4)});
+    segments.push_back({.id = rows.text("id"),
+                        .campaign_placement_id = campaign_placement_id,
+                        .segment = {.type = rows.text("segment_type"),
+                                    .value = rows.text("segment_value"),
+                                    .match_mode = rows.text("match_mode")},
+                        .inserted_at = rows.instant("inserted_at")});
   return segments;
 }
 
 CampaignPlacement placed_of(db::Tx& tx, const db::Query& row) {
-  return {.id = row.text(0),
-          .campaign_id = row.text(1),
-          .ad_placement_id = row.text(2),
-          .allocated_budget = row.integer(3),
-          .impressions_target = row.integer(4),
-          .impressions_delivered = row.integer(5),
-          .status = row.text(6),
-          .segments = segments_of(tx, row.text(0)),
-          .inserted_at = row.instant(7),
-          .updated_at = row.instant(8)};
+  return {.id = row.text("id"),
+          .campaign_id = row.text("campaign_id"),
+          .ad_placement_id = row.text("ad_placement_id"),
+          .allocated_budget = row.integer("allocated_budget"),
+          .impressions_target = row.integer("impressions_target"),
+          .impressions_delivered = row.integer("impressions_delivered"),
+          .status = row.text("status"),
+          .segments = segments_of(tx, row.text("id")),
+          .inserted_at = row.instant("inserted_at"),
+          .updated_at = row.instant("updated_at")};
 }
 
 CampaignPlacement find(db::Tx& tx, const std::string& campaign_id, const std::string& id) {
   static const std::string sql =
       select_placed +
-      "WHERE campaign_id = $1 AND (id = $2 OR ad_placement_id = $2) AND removed_at IS NULL";
+      R"(WHERE campaign_id = $1 AND (id = $2 OR ad_placement_id = $2) AND removed_at IS NULL)";
   auto rows = tx.query(sql, campaign_id, id);
   if (!rows.next()) throw Error(Code::placement_not_found, "the campaign has no such placement");
   return placed_of(tx, rows);
@@ -56,26 +60,28 @@ campaigns::Campaign get_living(db::Tx& tx, const campaigns::Actor& actor, const 
   return campaign;
 }
 
-// Looks at the allocation of `placed`, which is stored already or will be.
+// Checks the allocation of `placed`, which is or will be stored.
 void check_allocation(db::Tx& tx, const campaigns::Campaign& campaign,
                       const CampaignPlacement& placed) {
   if (placed.allocated_budget < campaign.payout_rate)
-    throw invalid_field("allocated_budget", "must pay one impression at least");
-  const std::int64_t others = tx.number(
-      "SELECT coalesce(sum(allocated_budget), 0) FROM campaign_placements WHERE campaign_id = $1 "
-      "AND id <> $2 AND removed_at IS NULL",
-      campaign.id, placed.id);
+    throw invalid_field("allocated_budget", "must pay for at least one impression");
+  const std::int64_t others = tx.number(R"(
+      SELECT coalesce(sum(allocated_budget), 0)
+      FROM campaign_placements
+      WHERE campaign_id = $1 AND id <> $2 AND removed_at IS NULL)",
+                                        campaign.id, placed.id);
   if (placed.allocated_budget > campaign.budget - others)
-    throw invalid_field("allocated_budget", "must be within what the budget has left for it, " +
-                                                std::to_string(campaign.budget - others));
+    throw invalid_field("allocated_budget",
+                        "must not exceed what the campaign's budget has left for it, " +
+                            std::to_string(campaign.budget - others));
   if (placed.impressions_target < 1 ||
       placed.impressions_target > placed.allocated_budget / campaign.payout_rate)
     throw invalid_field("impressions_target",
-                        "must be from 1 to what the allocation pays, " +
+                        "must be from 1 to the number that the allocation pays for, " +
                             std::to_string(placed.allocated_budget / campaign.payout_rate));
 }
 
-// What doesn't fit into the choice would never be served.
+// Audiences beyond the limit would never be served, so they are refused.
 void check_audiences(const campaigns::Campaign& campaign, const CampaignPlacement& placed,
                      const Segment& added) {
   std::vector<Segment> segments = {added};
@@ -88,27 +94,27 @@ void check_audiences(const campaigns::Campaign& campaign, const CampaignPlacemen
                             " combinations with the other segments and the campaign's targeting");
 }
 
-const std::string select_segments =
-    "SELECT id, app_id, name, game_type, play_tier, geography, metadata, inserted_at FROM "
-    "audience_segments ";
+const std::string select_segments = R"(
+    SELECT id, app_id, name, game_type, play_tier, geography, metadata, inserted_at
+    FROM audience_segments )";
 
 AudienceSegment audience_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .app_id = row.text_or_null(1),
-          .name = row.text(2),
-          .game_type = row.text_or_null(3),
-          .play_tier = row.text_or_null(4),
-          .geography = row.text_or_null(5),
-          .metadata = row.text_or_null(6),
-          .inserted_at = row.instant(7)};
+  return {.id = row.text("id"),
+          .app_id = row.text_or_null("app_id"),
+          .name = row.text("name"),
+          .game_type = row.text_or_null("game_type"),
+          .play_tier = row.text_or_null("play_tier"),
+          .geography = row.text_or_null("geography"),
+          .metadata = row.text_or_null("metadata"),
+          .inserted_at = row.instant("inserted_at")};
 }
 
 void check(const AudienceSegment& segment) {
   if (!segment.game_type && !segment.play_tier && !segment.geography)
-    throw invalid_field("game_type", "or play_tier or geography is required");
+    throw invalid_field("game_type", "is required, or play_tier or geography");
   if (segment.metadata && segment.metadata->size() > max_metadata_bytes)
     throw invalid_field("metadata",
-                        "must be of " + std::to_string(max_metadata_bytes) + " bytes at most");
+                        "must have at most " + std::to_string(max_metadata_bytes) + " bytes");
 }
 
 }  // namespace
@@ -116,14 +122,17 @@ void check(const AudienceSegment& segment) {
 Page<CampaignPlacement> list_campaign_placements(db::Tx& tx, const campaigns::Actor& actor,
                                                  const std::string& campaign_id,
                                                  const PageRequest& page) {
-  static const std::string sql =
-      select_placed +
-      "WHERE campaign_id = $1 AND removed_at IS NULL ORDER BY inserted_at, id LIMIT $2 OFFSET $3";
+  static const std::string sql = select_placed + R"(
+      WHERE campaign_id = $1 AND removed_at IS NULL
+      ORDER BY inserted_at, id
+      LIMIT $2 OFFSET $3)";
   campaigns::get_owned(tx, actor, campaign_id);
   Page<CampaignPlacement> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number(
-      "SELECT count(*) FROM campaign_placements WHERE campaign_id = $1 AND removed_at IS NULL",
-      campaign_id);
+  result.total = tx.number(R"(
+      SELECT count(*)
+      FROM campaign_placements
+      WHERE campaign_id = $1 AND removed_at IS NULL)",
+                           campaign_id);
   auto rows = tx.query(sql, campaign_id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(placed_of(tx, rows));
   return result;
@@ -136,16 +145,21 @@ CampaignPlacement place(db::Tx& tx, const campaigns::Actor& actor, const std::st
   if (!placement || !placement->is_active)
     throw Error(Code::placement_not_found, "there is no such placement");
   if (placement->surface_type != campaign.surface_type)
-    throw invalid_field("ad_placement_id", "must be of the campaign's surface type");
-  const std::int64_t count = tx.number(
-      "SELECT count(*) FROM campaign_placements WHERE campaign_id = $1 AND removed_at IS NULL",
-      campaign_id);
+    throw invalid_field("ad_placement_id", "must have the campaign's surface type");
+  const std::int64_t count = tx.number(R"(
+      SELECT count(*)
+      FROM campaign_placements
+      WHERE campaign_id = $1 AND removed_at IS NULL)",
+                                       campaign_id);
   if (count >= max_campaign_placements)
-    throw invalid_field("ad_placement_id", "would be one placement too many");
-  if (tx.number("SELECT count(*) FROM campaign_placements WHERE campaign_id = $1 AND "
-                "ad_placement_id = $2 AND removed_at IS NULL",
+    throw invalid_field("ad_placement_id",
+                        "would exceed the number of placements that a campaign may have");
+  if (tx.number(R"(
+      SELECT count(*)
+      FROM campaign_placements
+      WHERE campaign_id = $1 AND ad_placement_id = $2 AND removed_at IS NULL)",
                 campaign_id, placement->id) > 0)
-    throw Error(Code::invalid_state, "the campaign has this placement already");
+    throw Error(Code::invalid_state, "the campaign already has this placement");
   const CampaignPlacement placed = {.id = new_uuid(tx.now()),
                                     .campaign_id = campaign_id,
                                     .ad_placement_id = placement->id,
@@ -153,12 +167,12 @@ CampaignPlacement place(db::Tx& tx, const campaigns::Actor& actor, const std::st
                                     .impressions_target = wanted.impressions_target.value_or(
                                         wanted.allocated_budget / campaign.payout_rate)};
   check_allocation(tx, campaign, placed);
-  tx.execute(
-      "INSERT INTO campaign_placements (id, campaign_id, ad_placement_id, allocated_budget, "
-      "impressions_target, status, inserted_at, updated_at) VALUES ($1, $2, $3, $4, $5, 'active', "
-      "$6, $6)",
-      placed.id, campaign_id, placement->id, placed.allocated_budget, placed.impressions_target,
-      tx.now());
+  tx.execute(R"(
+      INSERT INTO campaign_placements (id, campaign_id, ad_placement_id, allocated_budget,
+                                       impressions_target, status, inserted_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, 'active', $6, $6))",
+             placed.id, campaign_id, placement->id, placed.allocated_budget,
+             placed.impressions_target, tx.now());
   tx.notify(db::Topic::campaign, campaign_id);
   return find(tx, campaign_id, placed.id);
 }
@@ -179,10 +193,12 @@ CampaignPlacement change_placement(db::Tx& tx, const campaigns::Actor& actor,
     placed.status = "depleted";
   else if (placed.status == "depleted")
     placed.status = "active";
-  tx.execute(
-      "UPDATE campaign_placements SET allocated_budget = $2, impressions_target = $3, status = $4, "
-      "updated_at = $5 WHERE id = $1",
-      placed.id, placed.allocated_budget, placed.impressions_target, placed.status, tx.now());
+  tx.execute(R"(
+      UPDATE campaign_placements
+      SET allocated_budget = $2, impressions_target = $3, status = $4, updated_at = $5
+      WHERE id = $1)",
+             placed.id, placed.allocated_budget, placed.impressions_target, placed.status,
+             tx.now());
   tx.notify(db::Topic::campaign, campaign_id);
   return find(tx, campaign_id, placed.id);
 }
@@ -191,7 +207,10 @@ CampaignPlacement remove_placement(db::Tx& tx, const campaigns::Actor& actor,
                                    const std::string& campaign_id, const std::string& id) {
   get_living(tx, actor, campaign_id);
   CampaignPlacement placed = find(tx, campaign_id, id);
-  tx.execute("UPDATE campaign_placements SET removed_at = $2, updated_at = $2 WHERE id = $1",
+  tx.execute(R"(
+      UPDATE campaign_placements
+      SET removed_at = $2, updated_at = $2
+      WHERE id = $1)",
              placed.id, tx.now());
   tx.notify(db::Topic::campaign, campaign_id);
   return placed;
@@ -207,16 +226,18 @@ PlacementSegment add_segment(db::Tx& tx, const campaigns::Actor& actor,
   if (segment.value.empty() && segment.match_mode != "any")
     throw invalid_field("segment_value", "is required");
   if (std::int64_t(placed.segments.size()) >= max_placement_segments)
-    throw invalid_field("segment_type", "would be one segment too many");
+    throw invalid_field("segment_type",
+                        "would exceed the number of segments that a placement may have");
   check_audiences(campaign, placed, segment);
   const PlacementSegment added = {.id = new_uuid(tx.now()),
                                   .campaign_placement_id = placed.id,
                                   .segment = segment,
                                   .inserted_at = tx.now()};
-  tx.execute(
-      "INSERT INTO placement_segments (id, campaign_placement_id, segment_type, segment_value, "
-      "match_mode, inserted_at) VALUES ($1, $2, $3, $4, $5, $6)",
-      added.id, placed.id, segment.type, segment.value, segment.match_mode, tx.now());
+  tx.execute(R"(
+      INSERT INTO placement_segments (id, campaign_placement_id, segment_type, segment_value,
+                                      match_mode, inserted_at)
+      VALUES ($1, $2, $3, $4, $5, $6))",
+             added.id, placed.id, segment.type, segment.value, segment.match_mode, tx.now());
   tx.notify(db::Topic::campaign, campaign_id);
   return added;
 }
@@ -224,26 +245,28 @@ PlacementSegment add_segment(db::Tx& tx, const campaigns::Actor& actor,
 AudienceSegment create_segment(db::Tx& tx, const AudienceSegment& segment) {
   check(segment);
   const std::string id = new_uuid(tx.now());
-  tx.execute(
-      "INSERT INTO audience_segments (id, app_id, name, game_type, play_tier, geography, metadata, "
-      "inserted_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-      id, segment.app_id, segment.name, segment.game_type, segment.play_tier, segment.geography,
-      segment.metadata, tx.now());
+  tx.execute(R"(
+      INSERT INTO audience_segments (id, app_id, name, game_type, play_tier, geography, metadata,
+                                     inserted_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8))",
+             id, segment.app_id, segment.name, segment.game_type, segment.play_tier,
+             segment.geography, segment.metadata, tx.now());
   return get_segment(tx, id);
 }
 
 AudienceSegment update_segment(db::Tx& tx, const AudienceSegment& segment) {
   check(segment);
-  tx.execute(
-      "UPDATE audience_segments SET name = $2, game_type = $3, play_tier = $4, geography = $5, "
-      "metadata = $6 WHERE id = $1",
-      segment.id, segment.name, segment.game_type, segment.play_tier, segment.geography,
-      segment.metadata);
+  tx.execute(R"(
+      UPDATE audience_segments
+      SET name = $2, game_type = $3, play_tier = $4, geography = $5, metadata = $6
+      WHERE id = $1)",
+             segment.id, segment.name, segment.game_type, segment.play_tier, segment.geography,
+             segment.metadata);
   return get_segment(tx, segment.id);
 }
 
 AudienceSegment get_segment(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_segments + "WHERE id = $1";
+  static const std::string sql = select_segments + R"(WHERE id = $1)";
   auto rows = tx.query(sql, id);
   if (!rows.next()) throw Error(Code::segment_not_found, "there is no such segment");
   return audience_of(rows);
@@ -251,9 +274,9 @@ AudienceSegment get_segment(db::Tx& tx, const std::string& id) {
 
 Page<AudienceSegment> list_segments(db::Tx& tx, const std::optional<std::string>& app_id,
                                     const PageRequest& page) {
-  static const std::string where = "WHERE $1 IS NULL OR app_id IS NULL OR app_id = $1 ";
-  static const std::string sql = select_segments + where + "ORDER BY id LIMIT $2 OFFSET $3";
-  static const std::string count_sql = "SELECT count(*) FROM audience_segments " + where;
+  static const std::string where = R"(WHERE app_id = $1 OR app_id IS NULL OR $1 IS NULL )";
+  static const std::string sql = select_segments + where + R"(ORDER BY id LIMIT $2 OFFSET $3)";
+  static const std::string count_sql = R"(SELECT count(*) FROM audience_segments )" + where;
   Page<AudienceSegment> result = {.items = {}, .page = page.page, .page_size = page.page_size};
   result.total = tx.number(count_sql, app_id);
   auto rows = tx.query(sql, app_id, page.page_size, page.offset());

@@ -7,25 +7,32 @@
 namespace berth::ads {
 namespace {
 
-// From so many refusals in one choice on, they are remembered: a handful costs less than being
-// wrong for a moment.
+// If a choice meets this many refusals, they are remembered. A handful costs less than a moment of
+// wrong answers.
 constexpr size_t many_refusals = 16;
-constexpr std::int64_t owners_part = 4;  // a quarter of what a campaign can still pay
-constexpr int max_rounds = 4;            // of as many offers as a choice makes
+constexpr std::int64_t owners_part = 4;  // at most a quarter of what a campaign can still pay
+constexpr int max_rounds = 4;            // each makes as many offers as one choice can
 constexpr Duration full_for = std::chrono::seconds(1);
-constexpr size_t most_full = 10'000;  // apps, and campaigns of an app, that are remembered
+// How many apps, and how many campaigns of an app, are remembered.
+constexpr size_t most_full = 10'000;
 
-// Of the tier that the app was promoted to, else of the first one that anybody gets.
-constexpr std::string_view advertiser_sql =
-    "SELECT coalesce(t.ad_reach_multiplier, '1'), "
-    "a.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL "
-    "FROM apps a JOIN users u ON u.id = a.owner_id LEFT JOIN deploy_tiers t "
-    "ON t.slug = a.promoted_tier OR (a.promoted_tier IS NULL AND t.auto_approve = 1) "
-    "WHERE a.id = $1 ORDER BY t.position LIMIT 1";
+// Reads the multiplier of the tier that the app was promoted to or, if there is none, of the first
+// tier that needs no approval.
+constexpr std::string_view advertiser_sql = R"(
+    SELECT coalesce(t.ad_reach_multiplier, '1') AS reach,
+           CASE WHEN a.suspended_at IS NULL AND u.suspended_at IS NULL THEN 0 ELSE 1 END
+             AS is_suspended
+    FROM apps a
+    JOIN users u ON u.id = a.owner_id
+    LEFT JOIN deploy_tiers t
+      ON t.slug = a.promoted_tier OR (a.promoted_tier IS NULL AND t.auto_approve = 1)
+    WHERE a.id = $1
+    ORDER BY t.position
+    LIMIT 1)";
 
 struct Advertiser {  // an app with campaigns
   double reach = 1;
-  bool is_suspended = false;  // or its owner is
+  bool is_suspended = false;  // whether the app or its owner is suspended
 };
 
 double reach_of(const std::string& multiplier) {
@@ -39,37 +46,44 @@ double reach_of(const std::string& multiplier) {
 Advertiser advertiser_of(db::Tx& tx, const std::string& app_id) {
   auto rows = tx.query(advertiser_sql, app_id);
   if (!rows.next()) return {};
-  return {.reach = reach_of(rows.text(0)), .is_suspended = rows.flag(1)};
+  return {.reach = reach_of(rows.text("reach")), .is_suspended = rows.flag("is_suspended")};
 }
 
 std::vector<Segment> segments_of(db::Tx& tx, const std::string& campaign_placement_id) {
   std::vector<Segment> segments;
-  auto rows = tx.query(
-      "SELECT segment_type, segment_value, match_mode FROM placement_segments "
-      "WHERE campaign_placement_id = $1 ORDER BY inserted_at, id",
-      campaign_placement_id);
-  while (rows.next()) segments.push_back({rows.text(0), rows.text(1), rows.text(2)});
+  auto rows = tx.query(R"(
+      SELECT segment_type, segment_value, match_mode
+      FROM placement_segments
+      WHERE campaign_placement_id = $1
+      ORDER BY inserted_at, id)",
+                       campaign_placement_id);
+  while (rows.next())
+    segments.push_back(
+        {rows.text("segment_type"), rows.text("segment_value"), rows.text("match_mode")});
   return segments;
 }
 
-// Where the campaign may be shown: everywhere, unless it has placements.
+// Returns where the campaign may be shown: everywhere, unless it has placements.
 std::vector<Choice::Slot> slots_of(db::Tx& tx, const std::string& campaign_id,
                                    const Targeting& targeting) {
   std::vector<Choice::Slot> slots;
   bool has_placements = false;
-  auto rows = tx.query(
-      "SELECT c.id, c.ad_placement_id, c.status = 'active' AND p.is_active = 1, p.app_id "
-      "FROM campaign_placements c JOIN ad_placements p ON p.id = c.ad_placement_id "
-      "WHERE c.campaign_id = $1 AND c.removed_at IS NULL ORDER BY c.id",
-      campaign_id);
+  auto rows = tx.query(R"(
+      SELECT CASE WHEN c.status = 'active' AND p.is_active = 1 THEN 1 ELSE 0 END AS is_active,
+             c.id, c.ad_placement_id, p.app_id
+      FROM campaign_placements c
+      JOIN ad_placements p ON p.id = c.ad_placement_id
+      WHERE c.campaign_id = $1 AND c.removed_at IS NULL
+      ORDER BY c.id)",
+                       campaign_id);
   while (rows.next()) {
     has_placements = true;
-    if (!rows.flag(2)) continue;
+    if (!rows.flag("is_active")) continue;
     slots.push_back(
-        {.campaign_placement_id = rows.text(0),
-         .ad_placement_id = rows.text(1),
-         .app_id = rows.text_or_null(3).value_or(""),
-         .audiences = audiences(targeting, targeting_of(segments_of(tx, rows.text(0))))});
+        {.campaign_placement_id = rows.text("id"),
+         .ad_placement_id = rows.text("ad_placement_id"),
+         .app_id = rows.text_or_null("app_id").value_or(""),
+         .audiences = audiences(targeting, targeting_of(segments_of(tx, rows.text("id"))))});
   }
   if (!has_placements) slots.push_back({.audiences = audiences(targeting, {})});
   return slots;
@@ -86,7 +100,8 @@ Choice::Campaign candidate_of(db::Tx& tx, const campaigns::Campaign& campaign, d
           .reach = reach,
           .impressions = campaign.budget / campaign.payout_rate,
           .used = gone / campaign.payout_rate,
-          // A start in the past would be time that the plan is behind, and so weight for nothing.
+          // If the start were before the creation, the campaign would be behind its plan at once,
+          // and its weight too high.
           .starts_at =
               std::max(campaign.starts_at.value_or(campaign.inserted_at), campaign.inserted_at),
           .ends_at = campaign.ends_at,
@@ -94,39 +109,48 @@ Choice::Campaign candidate_of(db::Tx& tx, const campaigns::Campaign& campaign, d
 }
 
 struct Place {
-  std::string owner_id;           // of the app that asks
-  std::int64_t least_payout = 0;  // the placement's, by its pricing of now
+  std::string owner_id;           // the owner of the app that asks
+  std::int64_t least_payout = 0;  // from the placement's present pricing
 };
 
 Place place_of(db::Tx& tx, const ServeRequest& request) {
   Place place;
   {
-    auto rows = tx.query("SELECT owner_id FROM apps WHERE id = $1", request.app_id);
-    if (rows.next()) place.owner_id = rows.text(0);
+    auto rows = tx.query(R"(SELECT owner_id FROM apps WHERE id = $1)", request.app_id);
+    if (rows.next()) place.owner_id = rows.text("owner_id");
   }
   if (!request.ad_placement_id) return place;
-  auto rows =
-      tx.query("SELECT surface_type, app_id FROM ad_placements WHERE id = $1 AND is_active = 1",
-               *request.ad_placement_id);
+  auto rows = tx.query(R"(
+      SELECT surface_type, app_id
+      FROM ad_placements
+      WHERE id = $1 AND is_active = 1)",
+                       *request.ad_placement_id);
   if (!rows.next()) throw Error(Code::placement_not_found, "there is no such placement");
-  if (rows.text(0) != request.surface_type)
-    throw invalid_field("surface_type", "must be that of the placement, " + rows.text(0));
-  if (const auto app = rows.text_or_null(1); app && *app != request.app_id)
+  if (rows.text("surface_type") != request.surface_type)
+    throw invalid_field("surface_type", "must be the placement's, " + rows.text("surface_type"));
+  if (const auto app = rows.text_or_null("app_id"); app && *app != request.app_id)
     throw Error(Code::forbidden, "the placement belongs to another operator");
-  place.least_payout = tx.number(
-      "SELECT min_rate FROM ad_pricing WHERE ad_placement_id = $1 AND effective_from <= $2 AND "
-      "(effective_until IS NULL OR effective_until > $2) ORDER BY effective_from DESC LIMIT 1",
-      *request.ad_placement_id, tx.now());
+  place.least_payout = tx.number(R"(
+      SELECT min_rate
+      FROM ad_pricing
+      WHERE ad_placement_id = $1
+        AND effective_from <= $2
+        AND (effective_until IS NULL OR effective_until > $2)
+      ORDER BY effective_from DESC
+      LIMIT 1)",
+                                 *request.ad_placement_id, tx.now());
   return place;
 }
 
 std::unordered_set<std::string> seen_enough(db::Tx& tx, const Rules& rules,
                                             const std::string& user_id) {
   std::unordered_set<std::string> campaigns;
-  auto rows = tx.query(
-      "SELECT campaign_id FROM ad_views WHERE user_id = $1 AND day = $2 AND impressions >= $3",
-      user_id, utc_day(tx.now()), rules.viewer_daily_impressions);
-  while (rows.next()) campaigns.insert(rows.text(0));
+  auto rows = tx.query(R"(
+      SELECT campaign_id
+      FROM ad_views
+      WHERE user_id = $1 AND day = $2 AND impressions >= $3)",
+                       user_id, utc_day(tx.now()), rules.viewer_daily_impressions);
+  while (rows.next()) campaigns.insert(rows.text("campaign_id"));
   return campaigns;
 }
 
@@ -134,32 +158,47 @@ bool has_room(db::Tx& tx, const Rules& rules, const campaigns::Campaign& campaig
               const std::string& app_id) {
   const std::int64_t open = campaign.reserved / campaign.payout_rate;
   if (open >= rules.open_per_campaign) return false;
-  const std::int64_t of_app = tx.number(
-      "SELECT count(*) FROM (SELECT 1 FROM ad_impressions WHERE campaign_id = $1 AND app_id = $2 "
-      "AND used_at IS NULL AND expires_at > $3 LIMIT $4)",
-      campaign.id, app_id, tx.now(), rules.open_per_app);
+  const std::int64_t of_app = tx.number(R"(
+      SELECT count(*)
+      FROM (
+        SELECT 1 AS one
+        FROM ad_impressions
+        WHERE campaign_id = $1 AND app_id = $2 AND used_at IS NULL AND expires_at > $3
+        LIMIT $4
+      ) AS open)",
+                                        campaign.id, app_id, tx.now(), rules.open_per_app);
   if (of_app >= rules.open_per_app) return false;
   const std::int64_t payable = (campaign.remaining + campaign.reserved) / campaign.payout_rate;
   const std::int64_t share = std::max<std::int64_t>(1, payable / owners_part);
-  // Of all apps of its owner; where all that is open is less, there is nothing to count.
-  return open < share ||
-         tx.number(
-             "SELECT count(*) FROM ad_impressions WHERE campaign_id = $1 AND app_id IN (SELECT id "
-             "FROM apps WHERE owner_id = (SELECT owner_id FROM apps WHERE id = $2)) AND used_at IS "
-             "NULL AND expires_at > $3",
-             campaign.id, app_id, tx.now()) < share;
+  // Counts the reservations of all apps of the owner. If all open ones together are fewer than the
+  // share, there is no need to count.
+  return open < share || tx.number(R"(
+      SELECT count(*)
+      FROM ad_impressions
+      WHERE campaign_id = $1
+        AND app_id IN (
+          SELECT id
+          FROM apps
+          WHERE owner_id = (SELECT owner_id FROM apps WHERE id = $2))
+        AND used_at IS NULL
+        AND expires_at > $3)",
+                                   campaign.id, app_id, tx.now()) < share;
 }
 
 bool placement_has_room(db::Tx& tx, const std::string& campaign_placement_id) {
-  return tx.number(
-             "SELECT p.impressions_target - p.impressions_delivered - (SELECT count(*) FROM "
-             "ad_impressions i WHERE i.campaign_placement_id = $1 AND i.used_at IS NULL AND "
-             "i.expires_at > $2) FROM campaign_placements p WHERE p.id = $1 AND p.status = "
-             "'active' AND p.removed_at IS NULL",
-             campaign_placement_id, tx.now()) > 0;
+  return tx.number(R"(
+      SELECT p.impressions_target - p.impressions_delivered - (
+               SELECT count(*)
+               FROM ad_impressions i
+               WHERE i.campaign_placement_id = $1 AND i.used_at IS NULL AND i.expires_at > $2
+             ) AS room
+      FROM campaign_placements p
+      WHERE p.id = $1 AND p.status = 'active' AND p.removed_at IS NULL)",
+                   campaign_placement_id, tx.now()) > 0;
 }
 
-// Nothing, and no change, where the tables say that the offer can't be taken.
+// Reserves the payout. Returns nothing, and changes nothing, if the tables say that the offer can't
+// be taken.
 std::optional<Served> reserve(db::Tx& tx, const Rules& rules, const ServeRequest& request,
                               const Choice::Offer& offer) {
   auto campaign = campaigns::find(tx, offer.campaign_id);
@@ -176,11 +215,12 @@ std::optional<Served> reserve(db::Tx& tx, const Rules& rules, const ServeRequest
                                       .life = rules.reservation_life});
   if (!hold) return std::nullopt;
   const std::string token = random_token("imp_");
-  tx.execute(
-      "INSERT INTO ad_impressions (id, token_hash, campaign_id, campaign_placement_id, app_id, "
-      "user_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-      hold->id, token_hash(token), campaign->id, placement, request.app_id, request.user_id,
-      tx.now(), hold->expires_at);
+  tx.execute(R"(
+      INSERT INTO ad_impressions (id, token_hash, campaign_id, campaign_placement_id, app_id,
+                                  user_id, created_at, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8))",
+             hold->id, token_hash(token), campaign->id, placement, request.app_id, request.user_id,
+             tx.now(), hold->expires_at);
   return Served{
       .campaign = *std::move(campaign), .impression_token = token, .expires_at = hold->expires_at};
 }
@@ -199,7 +239,7 @@ void CampaignIndex::refresh(db::Database& database) {
     return is_fresh_;
   };
   if (is_fresh()) return;
-  // Whoever comes while another one reads waits for what that one finds.
+  // A thread that comes while another one is reading waits for its result.
   const std::lock_guard one_at_a_time(refresh_mutex_);
   if (is_fresh()) return;
   std::unordered_set<std::string> ids;
@@ -211,7 +251,7 @@ void CampaignIndex::refresh(db::Database& database) {
     ids.swap(changed_);
   }
   try {
-    // Behind that, so that the snapshot has everything that was noted.
+    // The snapshot begins after the changes were taken, so that it contains all of them.
     database.read([&](db::Tx& tx) {
       if (all) load_all(tx);
       for (const std::string& id : ids) load(tx, id);
@@ -229,8 +269,12 @@ void CampaignIndex::refresh(db::Database& database) {
 void CampaignIndex::load_all(db::Tx& tx) {
   std::vector<std::string> ids;
   {
-    auto rows = tx.query("SELECT id FROM campaigns WHERE status = 'active' ORDER BY id");
-    while (rows.next()) ids.push_back(rows.text(0));
+    auto rows = tx.query(R"(
+        SELECT id
+        FROM campaigns
+        WHERE status = 'active'
+        ORDER BY id)");
+    while (rows.next()) ids.push_back(rows.text("id"));
   }
   for (const std::string& id : ids) load(tx, id);
 }
@@ -280,21 +324,31 @@ size_t CampaignIndex::size() {
 }
 
 bool is_anything_old(db::Tx& tx) {
-  return tx.number(
-             "SELECT EXISTS (SELECT 1 FROM ad_views WHERE day < $1) OR EXISTS (SELECT 1 FROM "
-             "ad_impressions WHERE used_at IS NULL AND expires_at <= $2)",
-             utc_day(tx.now()), tx.now() - told_for) > 0;
+  return tx.number(R"(
+      SELECT CASE WHEN EXISTS (SELECT 1 FROM ad_views WHERE day < $1)
+                    OR EXISTS (SELECT 1 FROM ad_impressions
+                               WHERE used_at IS NULL AND expires_at <= $2)
+                  THEN 1 ELSE 0 END AS is_old)",
+                   utc_day(tx.now()), tx.now() - told_for) > 0;
 }
 
 int remove_old(db::Tx& tx, int limit) {
-  const int views = tx.execute(
-      "DELETE FROM ad_views WHERE (user_id, day, campaign_id) IN (SELECT user_id, day, campaign_id "
-      "FROM ad_views WHERE day < $1 LIMIT $2)",
-      utc_day(tx.now()), limit);
-  return views + tx.execute(
-                     "DELETE FROM ad_impressions WHERE id IN (SELECT id FROM ad_impressions WHERE "
-                     "used_at IS NULL AND expires_at <= $1 LIMIT $2)",
-                     tx.now() - told_for, limit);
+  const int views = tx.execute(R"(
+      DELETE FROM ad_views
+      WHERE (user_id, day, campaign_id) IN (
+        SELECT user_id, day, campaign_id
+        FROM ad_views
+        WHERE day < $1
+        LIMIT $2))",
+                               utc_day(tx.now()), limit);
+  return views + tx.execute(R"(
+      DELETE FROM ad_impressions
+      WHERE id IN (
+        SELECT id
+        FROM ad_impressions
+        WHERE used_at IS NULL AND expires_at <= $1
+        LIMIT $2))",
+                            tx.now() - told_for, limit);
 }
 
 Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRequest& request) {
@@ -315,7 +369,8 @@ Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRe
                  return served.has_value();
                });
   if (!served)
-    throw Error(Code::no_ad_available, "there is no " + request.surface_type + " ad to show now");
+    throw Error(Code::no_ad_available,
+                "there is no " + request.surface_type + " ad to show at the moment");
   return *std::move(served);
 }
 

@@ -10,32 +10,34 @@
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/ads/choice.h"
 
-// The first phase of an impression: a campaign is chosen in memory and its payout reserved in the
-// ledger, for a while, behind a token.
+// The first phase of an impression: a campaign is chosen in memory, and its payout is reserved in
+// the ledger for a limited time. The app gets a token that stands for the reservation.
 namespace berth::ads {
 
-struct Rules {  // configuration: key `ads`
-  // Paid impressions of one campaign to one viewer on a UTC day; no more are served or paid then.
+struct Rules {  // Configuration key `ads`.
+  // The number of paid impressions of one campaign to one viewer in a UTC day. After that the
+  // campaign is neither served to them nor paid for.
   std::int64_t viewer_daily_impressions = 100;
   Duration reservation_life = std::chrono::minutes(10);
-  // Open reservations, so that serving can't lock a budget: of one app on one campaign, and of one
-  // campaign. The apps of one owner together have a quarter at most of what it can still pay,
-  // though one.
+  // The numbers of open reservations of one app on one campaign, and of all apps on one campaign.
+  // They keep serving from locking up a budget. In addition, all apps of one owner together may
+  // reserve at most a quarter of what the campaign can still pay, but always one impression.
   std::int64_t open_per_app = 100;
   std::int64_t open_per_campaign = 1'000;
 };
 
-// The campaigns that can be shown, as the tables have them: a Choice that follows
-// db::Topic::campaign. What it says is a hint: the reservation looks at the tables. Thread-safe.
+// The campaigns that can be shown, kept in memory in a Choice and brought up to date after
+// notifications of db::Topic::campaign. It may be out of date, so a reservation always checks the
+// tables. Thread-safe.
 class CampaignIndex {
  public:
-  // To be called for each note of the topic.
+  // To be called for each notification of the topic.
   void changed(const std::string& campaign_id);
-  // Reads what has changed; all of it the first time. Everything that was committed before this was
-  // called is seen. Must not be called within a transaction.
+  // Reads the campaigns that have changed, or all of them at the first call. Whatever was committed
+  // before the call is seen. Must not be called within a transaction.
   void refresh(db::Database& database);
-  // As Choice::choose, for this app. Where it had to be refused often, the campaigns that refused
-  // aren't offered to it for a moment, so that the others get their turn.
+  // Works as Choice::choose, for this app. Campaigns that often refused because the app has no room
+  // left on them aren't offered to it for a moment, so that others get their turn.
   std::optional<Choice::Offer> choose(const std::string& app_id, Choice::Request request,
                                       const std::function<bool(const Choice::Offer&)>& take);
   size_t size();
@@ -46,12 +48,12 @@ class CampaignIndex {
 
   std::mutex changes_mutex_;
   bool is_loaded_ = false;
-  bool is_fresh_ = false;  // everything that was noted is in the choice
+  bool is_fresh_ = false;  // whether all noted changes are in `choice_`
   std::unordered_set<std::string> changed_;
-  std::mutex refresh_mutex_;  // so that an older snapshot never comes after a newer one
+  std::mutex refresh_mutex_;  // keeps an older snapshot from being loaded after a newer one
   std::mutex choice_mutex_;
   Choice choice_;
-  // app -> campaigns that have no room for it, and until when that is believed.
+  // For each app, the campaigns that have no room for it, and until when that is assumed.
   std::unordered_map<std::string, std::unordered_map<std::string, Instant>> full_;
 };
 
@@ -64,17 +66,20 @@ struct ServeRequest {
 };
 struct Served {
   campaigns::Campaign campaign;
-  std::string impression_token;  // shown once: only its hash is stored
+  std::string impression_token;  // shown once, because only its hash is stored
   Instant expires_at;
 };
-// Throws no_ad_available where no campaign fits; placement_not_found, forbidden, validation_failed
-// where the placement isn't there, is another app's, or of another surface type.
+// Serves an ad. Throws no_ad_available if no campaign matches; placement_not_found if the placement
+// doesn't exist; forbidden if it belongs to another app; and validation_failed if it is of another
+// surface type.
 Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRequest& request);
 
-// A reservation that was never used is known for a day longer, so that its report is told "expired"
-// and not "not_served"; what a viewer saw counts on its day.
+// An expired reservation's row is kept for this long, so that a late report is answered with
+// "expired" and not with "not_served". Rows that count for a viewer's daily limit are kept until
+// the day is over.
 inline constexpr Duration told_for = std::chrono::hours(24);
 bool is_anything_old(db::Tx& tx);
-int remove_old(db::Tx& tx, int limit);  // of each; returns how many rows
+// Removes up to `limit` rows of each table; returns their number.
+int remove_old(db::Tx& tx, int limit);
 
 }  // namespace berth::ads

@@ -27,7 +27,7 @@ std::vector<Test> exact_values(const json& value, const std::string& field) {
   return tests;
 }
 
-// What fits both; nothing where no value can.
+// Returns the condition that matches what both match; nothing if they exclude each other.
 std::optional<Test> both(const Test& one, const Test& other) {
   if (one.kind == Test::Kind::any) return other;
   if (other.kind == Test::Kind::any) return one;
@@ -54,7 +54,7 @@ std::vector<Test> both(const std::vector<Test>& one, const std::vector<Test>& ot
 Targeting parse_targeting(const std::string& metadata) {
   if (metadata.size() > max_metadata_bytes)
     throw invalid_field("targeting_metadata",
-                        "must be of " + std::to_string(max_metadata_bytes) + " bytes at most");
+                        "must have at most " + std::to_string(max_metadata_bytes) + " bytes");
   const json object = json::parse(metadata);
   Targeting targeting;
   for (size_t i = 0; i < attributes.size(); ++i) {

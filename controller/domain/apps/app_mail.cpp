@@ -16,7 +16,7 @@ void tell_decision(db::Tx& tx, const ScopeRequest& request, const std::string& d
   std::string body = "Hello " + owner->username + ",\n\nthe scopes that \"" + app->app_name +
                      "\" asked for were " + request.status + ": " + scopes + ".\n";
   if (request.reason) body += "\nThe reason: " + *request.reason + "\n";
-  if (approved) body += "\nUsers who connect the app from now on can be asked for them.\n";
+  if (approved) body += "\nFrom now on, the app can ask users for them.\n";
   outbox::put(tx, data_key,
               {.to = owner->email,
                .subject = approved ? "Your app's scopes were approved"

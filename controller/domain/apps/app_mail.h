@@ -6,7 +6,8 @@
 
 namespace berth::apps {
 
-// Writes the owner of the request's app what was decided. `request` is approved or rejected.
+// Puts a letter to the app's owner into the outbox that says how their scope request was decided.
+// `request` must be approved or rejected.
 void tell_decision(db::Tx& tx, const ScopeRequest& request, const std::string& data_key);
 
 }  // namespace berth::apps

@@ -8,30 +8,32 @@
 
 namespace berth::apps {
 
-const std::string app_columns =
-    "id, owner_id, app_name, app_description, logo_url, website_url, client_id, redirect_uris, "
-    "allowed_scopes, approved_scopes, listed, suspended_at, promoted_tier, inserted_at, "
-    "updated_at, session_tokens, refresh_requires_client";
-const std::string select_apps = "SELECT " + app_columns + " FROM apps ";
+const std::string select_apps = R"(
+    SELECT id, owner_id, app_name, app_description, logo_url, website_url, client_id, redirect_uris,
+           allowed_scopes, approved_scopes, session_tokens, refresh_requires_client, listed,
+           suspended_at, promoted_tier, inserted_at, updated_at,
+           client_secret_hash, previous_secret_hash, previous_secret_expires_at
+    FROM apps )";
 
 App app_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .owner_id = row.text(1),
-          .app_name = row.text(2),
-          .app_description = row.text(3),
-          .logo_url = row.text_or_null(4),
-          .website_url = row.text_or_null(5),
-          .client_id = row.text(6),
-          .redirect_uris = nlohmann::json::parse(row.text(7)).get<std::vector<std::string>>(),
-          .allowed_scopes = stored_scopes(row.text(8)),
-          .approved_scopes = stored_scopes(row.text(9)) | ScopeSet::automatic(),
-          .session_tokens = row.flag(15),
-          .refresh_requires_client = row.flag(16),
-          .listed = row.flag(10),
-          .suspended = !row.null(11),
-          .promoted_tier = row.text_or_null(12),
-          .inserted_at = row.instant(13),
-          .updated_at = row.instant(14)};
+  return {.id = row.text("id"),
+          .owner_id = row.text("owner_id"),
+          .app_name = row.text("app_name"),
+          .app_description = row.text("app_description"),
+          .logo_url = row.text_or_null("logo_url"),
+          .website_url = row.text_or_null("website_url"),
+          .client_id = row.text("client_id"),
+          .redirect_uris =
+              nlohmann::json::parse(row.text("redirect_uris")).get<std::vector<std::string>>(),
+          .allowed_scopes = stored_scopes(row.text("allowed_scopes")),
+          .approved_scopes = stored_scopes(row.text("approved_scopes")) | ScopeSet::automatic(),
+          .session_tokens = row.flag("session_tokens"),
+          .refresh_requires_client = row.flag("refresh_requires_client"),
+          .listed = row.flag("listed"),
+          .suspended = !row.null("suspended_at"),
+          .promoted_tier = row.text_or_null("promoted_tier"),
+          .inserted_at = row.instant("inserted_at"),
+          .updated_at = row.instant("updated_at")};
 }
 
 std::string stored_uris(const std::vector<std::string>& uris) {
@@ -47,7 +49,8 @@ void check_web_url(Details& wrong, const std::string& field,
   const bool plain = url->find_first_of("\"<>") == std::string::npos;
   if (!read || !read->is_web() || read->has_user() || !plain || url->size() > max_url_length)
     wrong[field].push_back(
-        "must be an http or https URL with a host, without a user, of at most 2048 characters");
+        "must be an http or https URL with a host, without a user name, of at most 2048 "
+        "characters");
 }
 
 }  // namespace
@@ -59,15 +62,15 @@ void check_profile(const Profile& profile) {
   if (characters(profile.app_description) > max_description_length)
     wrong["app_description"].push_back("must have at most 1000 characters");
   if (profile.redirect_uris.empty() || profile.redirect_uris.size() > max_redirect_uris)
-    wrong["redirect_uris"].push_back("must hold 1 to 10 URIs");
+    wrong["redirect_uris"].push_back("must have 1 to 10 URIs");
   for (const std::string& uri : profile.redirect_uris)
     if (const auto refusal = refuse_redirect_uri(uri)) wrong["redirect_uris"].push_back(*refusal);
   check_web_url(wrong, "logo_url", profile.logo_url);
   check_web_url(wrong, "website_url", profile.website_url);
   if (profile.allowed_scopes.empty())
-    wrong["allowed_scopes"].push_back("must hold at least one scope");
+    wrong["allowed_scopes"].push_back("must have at least one scope");
   if (!wrong.empty())
-    throw Error(Code::validation_failed, "the app can't be registered like this", wrong);
+    throw Error(Code::validation_failed, "some fields of the app are missing or wrong", wrong);
 }
 
 }  // namespace berth::apps

@@ -5,18 +5,17 @@
 
 #include "controller/domain/apps/apps.h"
 
-// How apps are stored and checked; for the files of this folder alone.
+// How apps are read from and checked before they are written to the database. Private to this
+// module.
 namespace berth::apps {
 
-// "SELECT … FROM apps ", to be continued with a WHERE clause. Between the two stand app_columns,
-// behind which a query may have columns of its own, from `after_app` on.
-extern const std::string app_columns;
+// `select_apps` is "SELECT … FROM apps ", to be continued with a WHERE clause. Its columns are
+// those that app_of() reads, and those of the client secrets.
 extern const std::string select_apps;
-inline constexpr int after_app = 17;
 App app_of(const db::Query& row);
 std::string stored_uris(const std::vector<std::string>& uris);  // a JSON array
 
-// Throws validation_failed with every field that is wrong.
+// Throws validation_failed that names every wrong field.
 void check_profile(const Profile& profile);
 
 }  // namespace berth::apps

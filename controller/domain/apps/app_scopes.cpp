@@ -11,39 +11,41 @@ namespace berth::apps {
 namespace {
 
 ScopeRequest request_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .app_id = row.text(1),
-          .requested = stored_scopes(row.text(2)),
-          .status = row.text(3),
-          .reason = row.text_or_null(4),
-          .inserted_at = row.instant(5),
-          .decided_at = row.instant_or_null(6)};
+  return {.id = row.text("id"),
+          .app_id = row.text("app_id"),
+          .requested = stored_scopes(row.text("requested_scopes")),
+          .status = row.text("status"),
+          .reason = row.text_or_null("reason"),
+          .inserted_at = row.instant("inserted_at"),
+          .decided_at = row.instant_or_null("decided_at")};
 }
 
-constexpr const char* request_columns =
-    "SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at FROM "
-    "scope_requests WHERE id = $1";
+constexpr std::string_view select_request = R"(
+    SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at
+    FROM scope_requests
+    WHERE id = $1)";
 
-// `app_id` empty: of any app.
+// Returns the pending request; of any app if `app_id` is empty.
 ScopeRequest get_pending(db::Tx& tx, const std::string& id, const std::string& app_id = "") {
-  auto rows = tx.query(request_columns, id);
-  if (!rows.next() || (!app_id.empty() && rows.text(1) != app_id))
+  auto rows = tx.query(select_request, id);
+  if (!rows.next() || (!app_id.empty() && rows.text("app_id") != app_id))
     throw Error(Code::scope_request_not_found, "there is no such scope request");
-  if (rows.text(3) != "pending")
-    throw Error(Code::invalid_state, "the scope request is " + rows.text(3) + " already");
+  if (rows.text("status") != "pending")
+    throw Error(Code::invalid_state, "the scope request is already " + rows.text("status"));
   return request_of(rows);
 }
 
 ScopeRequest decide(db::Tx& tx, const std::string& id, const std::string& status,
                     const std::optional<std::string>& reason, const std::string& actor) {
-  tx.execute(
-      "UPDATE scope_requests SET status = $2, reason = $3, decided_by = $4, decided_at = $5 WHERE "
-      "id = $1",
-      id, status, reason, actor, tx.now());
-  auto rows = tx.query(request_columns, id);
+  tx.execute(R"(
+      UPDATE scope_requests
+      SET status = $2, reason = $3, decided_by = $4, decided_at = $5
+      WHERE id = $1)",
+             id, status, reason, actor, tx.now());
+  auto rows = tx.query(select_request, id);
   rows.next();
   const ScopeRequest decided = request_of(rows);
-  // Its owner knows of what he withdrew.
+  // The owner knows of a request that they withdrew themselves.
   if (status != "withdrawn")
     webhooks::emit(tx, decided.app_id, "scope_request.decided", id,
                    {{"id", id},
@@ -55,23 +57,28 @@ ScopeRequest decide(db::Tx& tx, const std::string& id, const std::string& status
 }
 
 void store_scopes(db::Tx& tx, const App& app) {
-  tx.execute(
-      "UPDATE apps SET allowed_scopes = $2, approved_scopes = $3, updated_at = $4 WHERE id = $1",
-      app.id, app.allowed_scopes.text(), app.approved_scopes.text(), tx.now());
+  tx.execute(R"(
+      UPDATE apps
+      SET allowed_scopes = $2, approved_scopes = $3, updated_at = $4
+      WHERE id = $1)",
+             app.id, app.allowed_scopes.text(), app.approved_scopes.text(), tx.now());
 }
 
 }  // namespace
 
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) {
-  if (tx.number("SELECT count(*) FROM scope_requests WHERE app_id = $1 AND status = 'pending'",
+  if (tx.number(R"(
+      SELECT count(*)
+      FROM scope_requests
+      WHERE app_id = $1 AND status = 'pending')",
                 app.id) > 0)
     throw Error(Code::invalid_state,
-                "a scope request of this app is pending; withdraw it to ask for others");
+                "the app has a pending scope request; withdraw it before asking for other scopes");
   const std::string id = new_uuid(tx.now());
-  tx.execute(
-      "INSERT INTO scope_requests (id, app_id, requested_scopes, status, inserted_at) "
-      "VALUES ($1, $2, $3, 'pending', $4)",
-      id, app.id, scopes.text(), tx.now());
+  tx.execute(R"(
+      INSERT INTO scope_requests (id, app_id, requested_scopes, status, inserted_at)
+      VALUES ($1, $2, $3, 'pending', $4))",
+             id, app.id, scopes.text(), tx.now());
   if (scopes.within(app.approved_scopes)) return approve(tx, id, "automatic");
   return get_pending(tx, id);
 }
@@ -81,16 +88,18 @@ Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& a
                                  const PageRequest& page) {
   Page<ScopeRequest> result = {
       .items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  result.total = tx.number(
-      "SELECT count(*) FROM scope_requests WHERE ($1 IS NULL OR app_id = $1) AND ($2 IS NULL OR "
-      "status = $2)",
-      app_id, status);
-  auto rows = tx.query(
-      "SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at FROM "
-      "scope_requests "
-      "WHERE ($1 IS NULL OR app_id = $1) AND ($2 IS NULL OR status = $2) "
-      "ORDER BY inserted_at DESC, id DESC LIMIT $3 OFFSET $4",
-      app_id, status, page.page_size, page.offset());
+  result.total = tx.number(R"(
+      SELECT count(*)
+      FROM scope_requests
+      WHERE (app_id = $1 OR $1 IS NULL) AND (status = $2 OR $2 IS NULL))",
+                           app_id, status);
+  auto rows = tx.query(R"(
+      SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at
+      FROM scope_requests
+      WHERE (app_id = $1 OR $1 IS NULL) AND (status = $2 OR $2 IS NULL)
+      ORDER BY inserted_at DESC, id DESC
+      LIMIT $3 OFFSET $4)",
+                       app_id, status, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(request_of(rows));
   return result;
 }
@@ -102,7 +111,8 @@ ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id)
 
 ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor) {
   const ScopeRequest request = get_pending(tx, request_id);
-  App app = find(tx, request.app_id).value();  // deleting an app withdraws its requests
+  // Exists, because deleting an app withdraws its requests.
+  App app = find(tx, request.app_id).value();
   app.allowed_scopes = app.allowed_scopes | request.requested;
   app.approved_scopes = app.approved_scopes | request.requested;
   store_scopes(tx, app);

@@ -12,12 +12,18 @@ namespace {
 constexpr size_t client_id_bytes = 12;
 
 void check_owner(db::Tx& tx, const std::string& owner_id) {
-  if (tx.number("SELECT count(*) FROM users WHERE id = $1 AND email_verified_at IS NOT NULL",
+  if (tx.number(R"(
+      SELECT count(*)
+      FROM users
+      WHERE id = $1 AND email_verified_at IS NOT NULL)",
                 owner_id) == 0)
     throw Error(Code::email_not_verified, "verify your email address before you register an app");
-  if (tx.number("SELECT count(*) FROM apps WHERE owner_id = $1 AND deleted_at IS NULL", owner_id) >=
-      max_apps_per_account)
-    throw Error(Code::app_limit_reached, "an account has at most 10 apps");
+  if (tx.number(R"(
+      SELECT count(*)
+      FROM apps
+      WHERE owner_id = $1 AND deleted_at IS NULL)",
+                owner_id) >= max_apps_per_account)
+    throw Error(Code::app_limit_reached, "an account may have at most 10 apps");
 }
 
 std::string new_secret() { return random_token("cs_live_"); }
@@ -29,27 +35,28 @@ AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app)
   check_profile(app);
   const std::string id = new_uuid(tx.now());
   const std::string secret = new_secret();
-  tx.execute(
-      "INSERT INTO apps (id, owner_id, app_name, app_description, logo_url, website_url, "
-      "client_id, client_secret_hash, redirect_uris, allowed_scopes, approved_scopes, "
-      "session_tokens, refresh_requires_client, inserted_at, updated_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)",
-      id, owner_id, app.app_name, app.app_description, app.logo_url, app.website_url,
-      "client_" + hex(random_bytes(client_id_bytes)), token_hash(secret),
-      stored_uris(app.redirect_uris), app.allowed_scopes.text(), ScopeSet::automatic().text(),
-      app.session_tokens, app.refresh_requires_client, tx.now());
+  tx.execute(R"(
+      INSERT INTO apps (id, owner_id, app_name, app_description, logo_url, website_url, client_id,
+                        client_secret_hash, redirect_uris, allowed_scopes, approved_scopes,
+                        session_tokens, refresh_requires_client, inserted_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14))",
+             id, owner_id, app.app_name, app.app_description, app.logo_url, app.website_url,
+             "client_" + hex(random_bytes(client_id_bytes)), token_hash(secret),
+             stored_uris(app.redirect_uris), app.allowed_scopes.text(),
+             ScopeSet::automatic().text(), app.session_tokens, app.refresh_requires_client,
+             tx.now());
   ledger::open_account(tx, ledger::app_account(id));
   return {.app = *find(tx, id), .client_secret = secret};
 }
 
 std::optional<App> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_apps + "WHERE id = $1 AND deleted_at IS NULL";
+  static const std::string sql = select_apps + R"(WHERE id = $1 AND deleted_at IS NULL)";
   auto rows = tx.query(sql, id);
   return rows.next() ? std::optional(app_of(rows)) : std::nullopt;
 }
 
 std::optional<App> find_by_client_id(db::Tx& tx, const std::string& client_id) {
-  static const std::string sql = select_apps + "WHERE client_id = $1 AND deleted_at IS NULL";
+  static const std::string sql = select_apps + R"(WHERE client_id = $1 AND deleted_at IS NULL)";
   auto rows = tx.query(sql, client_id);
   return rows.next() ? std::optional(app_of(rows)) : std::nullopt;
 }
@@ -63,65 +70,68 @@ App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id) {
 }
 
 Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest& page) {
-  static const std::string sql =
-      select_apps +
-      "WHERE owner_id = $1 AND deleted_at IS NULL ORDER BY inserted_at DESC, id DESC "
-      "LIMIT $2 OFFSET $3";
-  Page<App> result = {
-      .items = {},
-      .page = page.page,
-      .page_size = page.page_size,
-      .total = tx.number("SELECT count(*) FROM apps WHERE owner_id = $1 AND deleted_at IS NULL",
-                         owner_id)};
+  static const std::string sql = select_apps + R"(
+      WHERE owner_id = $1 AND deleted_at IS NULL
+      ORDER BY inserted_at DESC, id DESC
+      LIMIT $2 OFFSET $3)";
+  Page<App> result = {.items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
+  result.total = tx.number(R"(
+      SELECT count(*)
+      FROM apps
+      WHERE owner_id = $1 AND deleted_at IS NULL)",
+                           owner_id);
   auto rows = tx.query(sql, owner_id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(app_of(rows));
   return result;
 }
 
 Page<App> list_public(db::Tx& tx, const PageRequest& page) {
-  static const std::string condition =
-      "WHERE listed = 1 AND deleted_at IS NULL AND suspended_at IS NULL ";
-  static const std::string count = "SELECT count(*) FROM apps " + condition;
-  static const std::string sql =
-      select_apps + condition + "ORDER BY inserted_at DESC, id DESC LIMIT $1 OFFSET $2";
-  Page<App> result = {
-      .items = {}, .page = page.page, .page_size = page.page_size, .total = tx.number(count)};
+  static const std::string sql = select_apps + R"(
+      WHERE listed = 1 AND deleted_at IS NULL AND suspended_at IS NULL
+      ORDER BY inserted_at DESC, id DESC
+      LIMIT $1 OFFSET $2)";
+  Page<App> result = {.items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
+  result.total = tx.number(R"(
+      SELECT count(*)
+      FROM apps
+      WHERE listed = 1 AND deleted_at IS NULL AND suspended_at IS NULL)");
   auto rows = tx.query(sql, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(app_of(rows));
   return result;
 }
 
 std::int64_t count_users(db::Tx& tx, const std::string& app_id) {
-  return tx.number(
-      "SELECT count(*) FROM grants WHERE app_id = $1 AND revoked_at IS NULL AND scopes <> ''",
-      app_id);
+  return tx.number(R"(
+      SELECT count(*)
+      FROM grants
+      WHERE app_id = $1 AND revoked_at IS NULL AND scopes <> '')",
+                   app_id);
 }
 
 App authenticate(db::Tx& tx, const std::string& client_id, const std::string& client_secret) {
-  static const std::string sql =
-      "SELECT " + app_columns +
-      ", client_secret_hash, previous_secret_hash, previous_secret_expires_at FROM apps "
-      "WHERE client_id = $1 AND deleted_at IS NULL";
+  static const std::string sql = select_apps + R"(WHERE client_id = $1 AND deleted_at IS NULL)";
   auto rows = tx.query(sql, client_id);
   const bool known = rows.next();
   const std::string hash = token_hash(client_secret);
-  const bool is_current = known && equal_in_constant_time(rows.text(after_app), hash);
-  const bool is_previous = known && !rows.null(after_app + 1) &&
-                           rows.instant(after_app + 2) > tx.now() &&
-                           equal_in_constant_time(rows.text(after_app + 1), hash);
+  const bool is_current = known && equal_in_constant_time(rows.text("client_secret_hash"), hash);
+  const bool is_previous = known && !rows.null("previous_secret_hash") &&
+                           rows.instant("previous_secret_expires_at") > tx.now() &&
+                           equal_in_constant_time(rows.text("previous_secret_hash"), hash);
   if (!is_current && !is_previous)
-    throw Error(Code::invalid_client, "client_id or client_secret are wrong");
+    throw Error(Code::invalid_client, "client_id or client_secret is wrong");
   return app_of(rows);
 }
 
 AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {
   const std::string secret = new_secret();
   const bool keeps_old = grace > Duration(0);
-  tx.execute(
-      "UPDATE apps SET previous_secret_hash = CASE WHEN $4 THEN client_secret_hash END, "
-      "previous_secret_expires_at = CASE WHEN $4 THEN $3 END, client_secret_hash = $2, "
-      "updated_at = $5 WHERE id = $1",
-      app.id, token_hash(secret), tx.now() + grace, keeps_old, tx.now());
+  tx.execute(R"(
+      UPDATE apps
+      SET previous_secret_hash = CASE WHEN $4 = 1 THEN client_secret_hash END,
+          previous_secret_expires_at = CASE WHEN $4 = 1 THEN CAST($3 AS bigint) END,
+          client_secret_hash = $2, updated_at = $5
+      WHERE id = $1)",
+             app.id, token_hash(secret), tx.now() + grace, keeps_old, tx.now());
   return {.app = *find(tx, app.id),
           .client_secret = secret,
           .previous_works_until = keeps_old ? std::optional(tx.now() + grace) : std::nullopt};
@@ -129,17 +139,20 @@ AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {
 
 App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) {
   check_profile(profile);
-  // What it no longer asks for it no longer may have; to have it again is for an admin to decide.
+  // A scope that the app no longer registers loses its approval. If it registers it again, an admin
+  // has to approve it again.
   const ScopeSet approved = app.approved_scopes & (profile.allowed_scopes | ScopeSet::automatic());
-  const int rows = tx.execute(
-      "UPDATE apps SET app_name = $2, app_description = $3, logo_url = $4, website_url = $5, "
-      "redirect_uris = $6, allowed_scopes = $7, approved_scopes = $8, listed = $9, "
-      "session_tokens = $10, refresh_requires_client = $11, updated_at = $12 WHERE id = $1 AND "
-      "deleted_at IS NULL",
-      app.id, profile.app_name, profile.app_description, profile.logo_url, profile.website_url,
-      stored_uris(profile.redirect_uris), profile.allowed_scopes.text(), approved.text(),
-      listing == Listing::listed, profile.session_tokens, profile.refresh_requires_client,
-      tx.now());
+  const int rows =
+      tx.execute(R"(
+          UPDATE apps
+          SET app_name = $2, app_description = $3, logo_url = $4, website_url = $5,
+              redirect_uris = $6, allowed_scopes = $7, approved_scopes = $8, listed = $9,
+              session_tokens = $10, refresh_requires_client = $11, updated_at = $12
+          WHERE id = $1 AND deleted_at IS NULL)",
+                 app.id, profile.app_name, profile.app_description, profile.logo_url,
+                 profile.website_url, stored_uris(profile.redirect_uris),
+                 profile.allowed_scopes.text(), approved.text(), listing == Listing::listed,
+                 profile.session_tokens, profile.refresh_requires_client, tx.now());
   auto updated = rows == 0 ? std::nullopt : find(tx, app.id);
   if (!updated) throw Error(Code::app_not_found, "there is no such app");
   return *std::move(updated);

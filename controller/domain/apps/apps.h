@@ -9,7 +9,8 @@
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/scopes.h"
 
-// OAuth applications of operators and the approval of their scopes. Functions throw berth::Error.
+// OAuth applications of operators, and the approval of their scopes. Functions throw berth::Error
+// if they refuse.
 namespace berth::apps {
 
 inline constexpr int max_apps_per_account = 10;
@@ -27,30 +28,31 @@ struct App {
   std::optional<std::string> website_url;
   std::string client_id;
   std::vector<std::string> redirect_uris;
-  ScopeSet allowed_scopes;   // what it registered that it may ask for
-  ScopeSet approved_scopes;  // what it may get now, the automatic ones included
+  ScopeSet allowed_scopes;  // the scopes that it has registered, and may ask users for
+  // The scopes that it may get now, including those that need no approval.
+  ScopeSet approved_scopes;
   bool session_tokens = true;
   bool refresh_requires_client = false;
-  bool listed = false;  // among the public operators
+  bool listed = false;  // shown in the public list of operators
   bool suspended = false;
   std::optional<std::string> promoted_tier;
   Instant inserted_at;
   Instant updated_at;
-  // Everything that it registered for may be had.
+  // Whether all scopes that the app has registered are approved.
   bool is_approved() const { return allowed_scopes.within(approved_scopes); }
 };
 
-struct Profile {  // what its owner says of it
+struct Profile {  // the part that the app's owner writes
   std::string app_name;
   std::string app_description;
   std::optional<std::string> logo_url;
   std::optional<std::string> website_url;
   std::vector<std::string> redirect_uris;
   ScopeSet allowed_scopes;
-  // Whether authorization codes of users give a session token (st_live_) beside the others. Where
-  // it is false, those that were given before don't work either.
+  // Whether exchanging a user's authorization code also gives a session token (st_live_). If it is
+  // set to false, session tokens that were given before stop working too.
   bool session_tokens = true;
-  // Whether POST /api/auth/refresh asks for the client's secret, as POST /api/oauth/token does (RFC
+  // Whether POST /api/auth/refresh requires the client's secret, as POST /api/oauth/token does (RFC
   // 6749, section 6).
   bool refresh_requires_client = false;
 };
@@ -59,50 +61,54 @@ enum class Listing { unlisted, listed };
 
 struct AppWithSecret {
   App app;
-  std::string client_secret;  // shown once: only its hash is stored
-  // After a rotation with a grace: until then the old secret works too.
+  std::string client_secret;  // shown once, because only its hash is stored
+  // After a rotation with a grace period: the time until which the old secret works too.
   std::optional<Instant> previous_works_until = {};
 };
 
-// What a redirect URI may be: https; http on localhost, 127.0.0.1 or [::1]; or a private-use scheme
-// with a dot in it (RFC 8252, section 7.1). No fragment, no user information, and a host that
-// parse_url() (base/url.h) reads. Returns why not.
+// Checks whether an app may register this redirect URI. Accepted are https, http on localhost,
+// 127.0.0.1 or [::1], and private-use schemes with a dot (RFC 8252, section 7.1), without a
+// fragment or user information, and with a host that parse_url() (base/url.h) can read. Returns the
+// reason of a refusal.
 std::optional<std::string> refuse_redirect_uri(const std::string& uri);
-// Whether it is a scheme of an app on a device: letters, digits, + - and ., with a dot among them
-// and a letter in front (RFC 3986, section 3.1; RFC 8252, section 7.1).
+// Whether the scheme is of the kind that apps on a device use: letters, digits, '+', '-' and '.',
+// with at least one dot, and a letter in front (RFC 3986, section 3.1; RFC 8252, section 7.1).
 bool is_private_use_scheme(std::string_view scheme);
-// Whether `uri` is one of the app's: exactly, but for the port of one that was registered as
-// http://127.0.0.1 or http://[::1] without a port (RFC 8252, section 7.3). Never one that
-// refuse_redirect_uri() refuses.
+// Whether `uri` is one of the app's redirect URIs. They are compared exactly, except that
+// http://127.0.0.1 and http://[::1], registered without a port, match with any port (RFC 8252,
+// section 7.3). Returns false for each URI that refuse_redirect_uri() refuses.
 bool is_registered(const App& app, const std::string& uri);
 
-// Throws email_not_verified, validation_failed, app_limit_reached.
+// Creates an app. Throws email_not_verified, validation_failed or app_limit_reached.
 AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app);
-// Nothing where it was deleted, like everything below.
+// Returns nothing if the app was deleted. The functions below treat a deleted app as unknown, too.
 std::optional<App> find(db::Tx& tx, const std::string& id);
 std::optional<App> find_by_client_id(db::Tx& tx, const std::string& client_id);
-// Throws app_not_found, or forbidden where somebody else owns it.
+// Returns the app. Throws app_not_found, or forbidden if somebody else owns it.
 App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id);
 Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest& page);
-// Those that are listed and not suspended, newest first.
+// Returns the apps that are listed and not suspended, newest first.
 Page<App> list_public(db::Tx& tx, const PageRequest& page);
-// How many users have consented to it and not taken it back.
+// Returns how many users have connected the app at present.
 std::int64_t count_users(db::Tx& tx, const std::string& app_id);
 
-// The app of these client credentials; a suspended one too. Throws invalid_client.
+// Returns the app with these client credentials, even if it is suspended. Throws invalid_client.
 App authenticate(db::Tx& tx, const std::string& client_id, const std::string& client_secret);
-// A new secret. The old one goes on working for `grace`; one before it no longer.
+// Gives the app a new secret. The old one works until `grace` is over; an even older one stops
+// working now.
 AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace);
 
-// Its owner's changes. A scope that is no longer in allowed_scopes isn't approved any more either,
-// and tokens lose it at once. Throws validation_failed.
+// Writes the owner's changes. A scope that is no longer in allowed_scopes loses its approval, and
+// tokens lose it at once. Throws validation_failed.
 App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing);
-// For good: its tokens and secrets work no more, what is on its account goes to the treasury.
-// Throws invalid_state while it has deployments that aren't destroyed, or campaigns that live.
+// Deletes the app for good: its tokens and secrets stop working, and the points on its account go
+// to the treasury. Throws invalid_state if it has deployments that aren't destroyed or campaigns
+// that haven't ended.
 void remove(db::Tx& tx, const App& app);
 
-// By an admin, `actor`. While an app is suspended it gets no codes and no tokens, and those that
-// are out don't work; reactivated, they do again. Both may be repeated. Throw app_not_found.
+// Used by admins; `actor` is the admin's id. A suspended app gets no codes or tokens, and its
+// existing tokens don't work until it is reactivated. Calling either function again changes
+// nothing. Both throw app_not_found.
 App suspend(db::Tx& tx, const std::string& app_id, const std::string& actor);
 App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor);
 
@@ -110,27 +116,28 @@ struct ScopeRequest {
   std::string id;
   std::string app_id;
   ScopeSet requested;
-  std::string status;  // pending, approved, rejected, withdrawn
+  std::string status;  // pending, approved, rejected or withdrawn
   std::optional<std::string> reason;
   Instant inserted_at;
   std::optional<Instant> decided_at;
 };
 
-// Asks the admins for scopes. Where all of them can be had already it is approved at once. Throws
-// invalid_state where a request of this app is pending.
+// Asks the admins to approve scopes. If none of them needs approval, or all are approved, the
+// request is approved at once. Throws invalid_state if the app has another pending request.
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes);
 Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& app_id,
                                  const std::optional<std::string>& status, const PageRequest& page);
 ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id);
-// By an admin, `actor`. Throw scope_request_not_found; invalid_state where it isn't pending.
+// Used by admins; `actor` is the admin's id. Both throw scope_request_not_found, and invalid_state
+// if the request isn't pending.
 ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor);
 ScopeRequest reject(db::Tx& tx, const std::string& request_id, const std::string& reason,
                     const std::string& actor);
-// The app may no longer have these; tokens that hold them lose them at once.
+// Takes scopes away from the app. Tokens that contain them lose them at once.
 App revoke_scopes(db::Tx& tx, const std::string& app_id, const ScopeSet& scopes,
                   const std::string& actor);
-// The deploy tier that the app may use beside those that are approved automatically. Throws
-// app_not_found, tier_not_found.
+// Sets the deploy tier that the app may use in addition to those that need no approval. Throws
+// app_not_found or tier_not_found.
 App promote(db::Tx& tx, const std::string& app_id, const std::string& tier,
             const std::string& actor);
 

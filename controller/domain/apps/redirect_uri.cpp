@@ -16,30 +16,30 @@ bool is_scheme(std::string_view text) {
          });
 }
 
-// The only hosts that http is for: the loopback addresses of RFC 8252, section 7.3, and their name.
-// Other names and addresses that is_loopback() knows aren't among them.
+// The only hosts that may use http: the loopback addresses of RFC 8252, section 7.3, and
+// "localhost". is_loopback() also knows names and addresses that aren't allowed here.
 bool may_be_http(const std::string& host) {
   return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
 }
 
-// Of an http or https URI.
+// Checks an http or https URI.
 std::optional<std::string> refuse_web_uri(const std::string& text) {
   const auto url = parse_url(text);
   if (!url)
-    return "must name a host by its letters, digits, hyphens and dots, or an address, and no port "
-           "or one from 1 to 65535";
-  if (url->has_user()) return "must not have user information";
+    return "must have a host of letters, digits, hyphens and dots, or an address; a port, if any, "
+           "must be from 1 to 65535";
+  if (url->has_user()) return "must not contain user information";
   if (url->scheme == "http" && !may_be_http(url->host))
-    return "must be https, but on a loopback host";
+    return "must be https, except on a loopback host";
   return std::nullopt;
 }
 
-// Of a URI with a private-use scheme, which names no host of the network: of what stands behind the
-// colon.
+// Checks what follows the colon in a URI with a private-use scheme, which must not name a network
+// host.
 std::optional<std::string> refuse_private_uri(std::string_view rest) {
   const std::string_view authority =
       rest.starts_with("//") ? rest.substr(2, rest.find_first_of("/?", 2) - 2) : "";
-  if (authority.find('@') != std::string_view::npos) return "must not have user information";
+  if (authority.find('@') != std::string_view::npos) return "must not contain user information";
   return std::nullopt;
 }
 
@@ -48,10 +48,10 @@ std::optional<std::string> refuse_private_uri(std::string_view rest) {
 std::optional<std::string> refuse_redirect_uri(const std::string& text) {
   if (text.empty() || text.size() > max_url_length) return "must have 1 to 2048 characters";
   if (!std::ranges::all_of(text, is_printable))
-    return "must have no spaces, control or non-ASCII characters; a host's name is written in its "
-           "xn-- form";
-  if (text.find('\\') != std::string::npos) return "must not have a backslash";
-  if (text.find('#') != std::string::npos) return "must not have a fragment";
+    return "must not contain spaces, control characters or non-ASCII characters; a host name with "
+           "such characters is written in its xn-- form";
+  if (text.find('\\') != std::string::npos) return "must not contain a backslash";
+  if (text.find('#') != std::string::npos) return "must not contain a fragment";
   const size_t colon = text.find(':');
   const std::string_view scheme = std::string_view(text).substr(0, colon);
   if (colon == std::string::npos || !is_scheme(scheme)) return "must be an absolute URI";
@@ -66,7 +66,7 @@ bool is_private_use_scheme(std::string_view scheme) {
 }
 
 bool is_registered(const App& app, const std::string& text) {
-  // What was registered under older rules isn't gone to either.
+  // A URI that was registered under older rules is refused, too.
   if (refuse_redirect_uri(text)) return false;
   if (std::ranges::find(app.redirect_uris, text) != app.redirect_uris.end()) return true;
   const auto url = parse_url(text);

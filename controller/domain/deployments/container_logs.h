@@ -7,18 +7,19 @@
 #include <string>
 #include <vector>
 
-// What containers write, as the API asks for it and the reconcilers read it off the cluster. It is
-// the cluster's: nothing of it is stored.
+// The output of containers, as the API asks for it and the reconcilers read it from the cluster.
+// Nothing of it is stored in the database.
 namespace berth::container_logs {
 
 inline constexpr int default_tail = 1000;
 inline constexpr int max_tail = 10'000;
-// A longer line is cut: nobody reads it, and it has to be held whole. Runtimes cut at 16 KiB.
+// Longer lines are cut, because a line has to be held in memory as a whole. Container runtimes cut
+// at 16 KiB.
 inline constexpr std::size_t max_line_bytes = 32 * 1024;
 
 enum class Run {
   current,
-  previous,  // of a container that was started again after a crash: the run before this one
+  previous,  // the run before the present one, of a container that was restarted after a crash
 };
 enum class Follow { no, yes };
 
@@ -26,27 +27,28 @@ struct Wanted {
   std::string deployment_id;
   Run run = Run::current;
   Follow follow = Follow::no;
-  int tail = default_tail;                 // lines before now, at most
+  int tail = default_tail;                 // number of existing lines, at most
   std::optional<std::int64_t> since = {};  // nanoseconds since the epoch
-  std::optional<std::string> after = {};   // the id of a line: everything behind it
+  std::optional<std::string> after = {};   // the id of a line; only lines after it are read
 };
 
 struct Line {
-  // The kubelet's time of the line (RFC 3339 with nanoseconds), and whatever else says where it
-  // is: which pod, and which of the lines of that nanosecond.
+  // Says where the line is: the kubelet's time (RFC 3339, with nanoseconds), the pod, and the
+  // number of the line among those of the same nanosecond.
   std::string id;
-  std::string text;  // UTF-8, without its end
+  std::string text;  // UTF-8, without the end of the line
 };
 struct Batch {
   std::vector<Line> lines;
   bool ended = false;
 };
-// Gives what has come, waiting for it at most `patience`. One thread at a time. Throws
-// std::runtime_error where the log can't be read any more. Destroyed, it stops reading, within a
-// second.
+// Returns what has been written, after waiting for it for at most `patience`. May be used by one
+// thread at a time. Throws std::runtime_error if the log can't be read any more. Destroying the
+// function stops reading within a second.
 using Reader = std::function<Batch(std::chrono::milliseconds patience)>;
-// Throws Error: invalid_state where there is no container (of that run) yet, malformed_request for
-// an `after` that is no id, unavailable where the cluster doesn't answer or too many read.
+// Throws Error: invalid_state if there is no container yet (or no earlier run of it),
+// malformed_request if `after` isn't the id of a line, and unavailable if the cluster doesn't
+// answer or too many logs are being read.
 using Open = std::function<Reader(const Wanted&)>;
 
 }  // namespace berth::container_logs

@@ -6,6 +6,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
+#include "controller/domain/deployments/billing/billing.h"
 
 namespace berth::deployments {
 namespace {
@@ -20,8 +21,33 @@ constexpr std::array<std::string_view, 14> reason_names = {
 static_assert(size_t(Status::destroyed) + 1 == status_names.size());
 static_assert(size_t(Reason::certificate_failed) + 1 == reason_names.size());
 
-std::optional<Reason> reason_or_null(const db::Query& row, int column) {
-  return row.null(column) ? std::nullopt : parse_reason(row.text(column));
+std::optional<Reason> reason_or_null(const db::Query& row, std::string_view column) {
+  const auto text = row.text_or_null(column);
+  return text ? parse_reason(*text) : std::nullopt;
+}
+
+std::optional<std::string> name_or_null(std::optional<Reason> reason) {
+  return reason ? std::optional(std::string(to_string(*reason))) : std::nullopt;
+}
+
+// AES contexts: a sealed value can't be moved to another row or column.
+std::string env_context(const std::string& deployment_id) { return "env:" + deployment_id; }
+std::string credentials_context(const std::string& deployment_id) {
+  return "credentials:" + deployment_id;
+}
+
+std::string seal_json(const nlohmann::json& plain, const std::string& data_key,
+                      const std::string& context) {
+  return base64(berth::seal(data_key, plain.dump(), context));
+}
+
+nlohmann::json open_json(const std::string& sealed, const std::string& data_key,
+                         const std::string& context) {
+  const auto bytes = parse_base64(sealed);
+  const auto plain = bytes ? open_sealed(data_key, *bytes, context) : std::nullopt;
+  if (!plain)
+    throw std::runtime_error("a stored value can't be decrypted with this data key: " + context);
+  return nlohmann::json::parse(*plain);
 }
 
 }  // namespace
@@ -32,7 +58,7 @@ std::string_view to_string(Reason reason) { return reason_names.at(size_t(reason
 Status parse_status(std::string_view text) {
   for (size_t i = 0; i < status_names.size(); ++i)
     if (status_names[i] == text) return static_cast<Status>(i);
-  throw std::invalid_argument("no deployment status: " + std::string(text));
+  throw std::invalid_argument("not a deployment status: " + std::string(text));
 }
 
 std::optional<Reason> parse_reason(std::string_view text) {
@@ -41,94 +67,191 @@ std::optional<Reason> parse_reason(std::string_view text) {
   return std::nullopt;
 }
 
-const std::string select_deployments =
-    "SELECT d.id, d.app_id, d.owner_id, d.tier_id, t.slug, d.name, d.image, d.port, "
-    "d.custom_domain, d.health_path, "
-    "d.env_keys, d.memory_limit_mb, d.cpu_limit_millicores, d.generation, d.rollout, d.status, "
-    "d.phase, d.reason, "
-    "d.cause, d.message, d.container_id, d.image_digest, d.host_server, d.health_status, "
-    "d.billing_status, "
-    "d.last_health_check, d.deployed_at, d.stopped_at, d.suspended_at, d.destroyed_at, "
-    "d.removed_at, d.request_id, "
-    "d.inserted_at, d.updated_at, c.domain FROM deployments d JOIN deploy_tiers t ON t.id = "
-    "d.tier_id "
-    "LEFT JOIN custom_domains c ON c.deployment_id = d.id AND c.released_at IS NULL AND c.state = "
-    "'active' ";
+const std::string select_deployments = R"(
+    SELECT d.id, d.app_id, d.owner_id, d.tier_id, t.slug AS tier_slug, d.name,
+           d.image, d.port, d.health_path, d.env_keys, d.labels,
+           d.custom_domain, c.domain AS served_domain,
+           d.memory_limit_mb, d.cpu_limit_millicores, d.generation, d.rollout,
+           d.status, d.phase, d.reason, d.cause, d.message,
+           d.container_id, d.image_digest, d.host_server, d.health_status, d.billing_status,
+           d.last_health_check, d.deployed_at, d.stopped_at, d.suspended_at, d.destroyed_at,
+           d.removed_at, d.request_id, d.inserted_at, d.updated_at
+    FROM deployments d
+    JOIN deploy_tiers t ON t.id = d.tier_id
+    LEFT JOIN custom_domains c
+      ON c.deployment_id = d.id AND c.released_at IS NULL AND c.state = 'active'
+)";
 
 Deployment deployment_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .app_id = row.text(1),
-          .owner_id = row.text(2),
-          .tier_id = row.text(3),
-          .tier_slug = row.text(4),
-          .name = row.text(5),
-          .image = row.text(6),
-          .port = int(row.integer(7)),
-          .custom_domain = row.text_or_null(8),
-          .served_domain = row.text_or_null(34),
-          .health_path = row.text_or_null(9),
-          .env_keys = nlohmann::json::parse(row.text(10)).get<std::vector<std::string>>(),
-          .memory_limit_mb = int(row.integer(11)),
-          .cpu_limit_millicores = int(row.integer(12)),
-          .generation = row.integer(13),
-          .rollout = row.integer(14),
-          .status = parse_status(row.text(15)),
-          .phase = row.text(16),
-          .reason = reason_or_null(row, 17),
-          .cause = reason_or_null(row, 18),
-          .message = row.text_or_null(19),
-          .container_id = row.text_or_null(20),
-          .image_digest = row.text_or_null(21),
-          .host_server = row.text_or_null(22),
-          .health_status = row.text_or_null(23),
-          .billing_status = row.text_or_null(24),
-          .last_health_check = row.instant_or_null(25),
-          .deployed_at = row.instant_or_null(26),
-          .stopped_at = row.instant_or_null(27),
-          .suspended_at = row.instant_or_null(28),
-          .destroyed_at = row.instant_or_null(29),
-          .removed_at = row.instant_or_null(30),
-          .request_id = row.text(31),
-          .inserted_at = row.instant(32),
-          .updated_at = row.instant(33)};
+  return {.id = row.text("id"),
+          .app_id = row.text("app_id"),
+          .owner_id = row.text("owner_id"),
+          .tier_id = row.text("tier_id"),
+          .tier_slug = row.text("tier_slug"),
+          .name = row.text("name"),
+          .container = container_of(row),
+          .env_keys = nlohmann::json::parse(row.text("env_keys")).get<std::vector<std::string>>(),
+          .labels = nlohmann::json::parse(row.text("labels")).get<Labels>(),
+          .custom_domain = row.text_or_null("custom_domain"),
+          .served_domain = row.text_or_null("served_domain"),
+          .memory_limit_mb = int(row.integer("memory_limit_mb")),
+          .cpu_limit_millicores = int(row.integer("cpu_limit_millicores")),
+          .generation = row.integer("generation"),
+          .rollout = row.integer("rollout"),
+          .status = parse_status(row.text("status")),
+          .phase = row.text("phase"),
+          .reason = reason_or_null(row, "reason"),
+          .cause = reason_or_null(row, "cause"),
+          .message = row.text_or_null("message"),
+          .container_id = row.text_or_null("container_id"),
+          .image_digest = row.text_or_null("image_digest"),
+          .host_server = row.text_or_null("host_server"),
+          .health_status = row.text_or_null("health_status"),
+          .billing_status = row.text_or_null("billing_status"),
+          .last_health_check = row.instant_or_null("last_health_check"),
+          .deployed_at = row.instant_or_null("deployed_at"),
+          .stopped_at = row.instant_or_null("stopped_at"),
+          .suspended_at = row.instant_or_null("suspended_at"),
+          .destroyed_at = row.instant_or_null("destroyed_at"),
+          .removed_at = row.instant_or_null("removed_at"),
+          .request_id = row.text("request_id"),
+          .inserted_at = row.instant("inserted_at"),
+          .updated_at = row.instant("updated_at")};
+}
+
+ContainerSpec container_of(const db::Query& row) {
+  return {.image = row.text("image"),
+          .port = int(row.integer("port")),
+          .health_path = row.text_or_null("health_path")};
+}
+
+SealedSecrets sealed_secrets_of(const db::Query& row) {
+  return {.env_keys = row.text("env_keys"),
+          .env = row.text("env_sealed"),
+          .credentials = row.text_or_null("credentials_sealed")};
+}
+
+SealedSecrets seal(const Secrets& secrets, const std::string& deployment_id,
+                   const std::string& data_key) {
+  nlohmann::json keys = nlohmann::json::array();
+  for (const auto& [key, value] : secrets.env) keys.push_back(key);
+  SealedSecrets sealed = {.env_keys = keys.dump(),
+                          .env = seal_json(secrets.env, data_key, env_context(deployment_id)),
+                          .credentials = {}};
+  if (const auto& credentials = secrets.registry_credentials)
+    sealed.credentials =
+        seal_json({{"username", credentials->username}, {"password", credentials->password}},
+                  data_key, credentials_context(deployment_id));
+  return sealed;
+}
+
+Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
+             const std::string& data_key) {
+  Secrets secrets = {.env = open_json(sealed.env, data_key, env_context(deployment_id)),
+                     .registry_credentials = {}};
+  if (sealed.credentials) {
+    const auto plain = open_json(*sealed.credentials, data_key, credentials_context(deployment_id));
+    secrets.registry_credentials =
+        RegistryCredentials{.username = plain.at("username"), .password = plain.at("password")};
+  }
+  return secrets;
+}
+
+std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
+  static const std::string sql = select_deployments + R"(WHERE d.id = $1)";
+  auto rows = tx.query(sql, id);
+  return rows.next() ? std::optional(deployment_of(rows)) : std::nullopt;
+}
+
+// How a label stands in the column `labels`. Neither key nor value may have a character that JSON
+// escapes, so a label is found as a part of the text.
+std::string entry_of(const Label& label) {
+  return nlohmann::json(label.key).dump() + ':' + nlohmann::json(label.value).dump();
+}
+
+Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page,
+                      const std::optional<Label>& label) {
+  // A text is part of another one if that changes without it: unlike instr, position and LIKE,
+  // replace does the same on both engines.
+  static const std::string which = R"(
+      WHERE d.app_id = $1 AND d.status <> 'destroyed'
+        AND ($2 = '' OR replace(d.labels, $2, '') <> d.labels)
+  )";
+  static const std::string counted = R"(SELECT count(*) FROM deployments d)" + which;
+  static const std::string sql = select_deployments + which + R"(
+      ORDER BY d.inserted_at DESC, d.id DESC
+      LIMIT $3 OFFSET $4)";
+  const std::string entry = label ? entry_of(*label) : "";
+  Page<Deployment> result = {.items = {},
+                             .page = page.page,
+                             .page_size = page.page_size,
+                             .total = tx.number(counted, app_id, entry)};
+  auto rows = tx.query(sql, app_id, entry, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(deployment_of(rows));
+  return result;
+}
+
+void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
+            const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key) {
+  const auto billing_status = tier.monthly_cost_points.value_or(0) == 0 ? billing::Status::exempt
+                                                                        : billing::Status::current;
+  tx.execute(R"(
+      INSERT INTO deployments
+        (id, app_id, owner_id, tier_id, name, image, port, env_keys, env_sealed,
+         memory_limit_mb, cpu_limit_millicores, status, billing_status,
+         request_id, inserted_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, '', $6, '[]', '', $7, $8, 'pending', $9, $10, $11, $11))",
+             id, actor.app_id, owner_id, tier.id, order.name, order.container.port,
+             tier.memory_limit_mb, tier.cpu_limit_millicores, to_string(billing_status),
+             actor.request_id, tx.now());
+  store(tx, id, order, data_key);
+}
+
+void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key) {
+  const SealedSecrets secrets = seal(order.secrets, id, data_key);
+  tx.execute(R"(
+      UPDATE deployments
+      SET image = $2, port = $3, health_path = $4,
+          env_keys = $5, env_sealed = $6, credentials_sealed = $7,
+          custom_domain = $8, labels = $9, updated_at = $10
+      WHERE id = $1)",
+             id, order.container.image, order.container.port, order.container.health_path,
+             secrets.env_keys, secrets.env, secrets.credentials, order.custom_domain,
+             nlohmann::json(order.labels).dump(), tx.now());
+}
+
+void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next) {
+  tx.execute(R"(
+      UPDATE deployments
+      SET generation = generation + 1,
+          rollout = rollout + $3,
+          status = $2,
+          phase = '', reason = $4, cause = NULL, message = $5, health_status = NULL,
+          stopped_at = CASE WHEN $2 = 'stopped' AND status <> 'stopped' THEN $7
+                            WHEN $2 IN ('stopped', 'destroyed') THEN stopped_at END,
+          destroyed_at = CASE WHEN $2 = 'destroyed' THEN $7 END,
+          labels = CASE WHEN $2 = 'destroyed' THEN '{}' ELSE labels END,
+          request_id = $6,
+          updated_at = $7
+      WHERE id = $1)",
+             id, to_string(next.status), next.replace == Replace::always ? 1 : 0,
+             name_or_null(next.reason), next.message, next.request_id, tx.now());
+  tx.notify(db::Topic::deployment, id);
+}
+
+Status status_with_new_container(Status status) {
+  return status == Status::stopped || status == Status::pending ? status : Status::deploying;
 }
 
 void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& entry) {
-  tx.execute(
-      "INSERT INTO deploy_logs (id, deployment_id, action, status, initiated_by, details, "
-      "inserted_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7)",
-      new_uuid(tx.now()), deployment_id, entry.action, entry.status, entry.initiated_by,
-      entry.details, tx.now());
-}
-
-SealedEnv seal_env(const std::string& deployment_id, const std::map<std::string, std::string>& env,
-                   const std::string& data_key) {
-  nlohmann::json keys = nlohmann::json::array();
-  for (const auto& [key, value] : env) keys.push_back(key);
-  const std::string plain = nlohmann::json(env).dump();
-  return {.keys = keys.dump(), .values = base64(seal(data_key, plain, env_context(deployment_id)))};
-}
-
-std::string seal_credentials(const std::string& deployment_id,
-                             const RegistryCredentials& credentials, const std::string& data_key) {
-  const nlohmann::json plain = {{"username", credentials.username},
-                                {"password", credentials.password}};
-  return base64(seal(data_key, plain.dump(), credentials_context(deployment_id)));
-}
-
-nlohmann::json open_json(const std::string& sealed, const std::string& data_key,
-                         const std::string& context) {
-  const auto bytes = parse_base64(sealed);
-  const auto plain = bytes ? open_sealed(data_key, *bytes, context) : std::nullopt;
-  if (!plain)
-    throw std::runtime_error("a sealed value can't be opened with this data key: " + context);
-  return nlohmann::json::parse(*plain);
-}
-
-std::string env_context(const std::string& deployment_id) { return "env:" + deployment_id; }
-std::string credentials_context(const std::string& deployment_id) {
-  return "credentials:" + deployment_id;
+  tx.execute(R"(
+      INSERT INTO deploy_logs
+        (id, deployment_id, number, action, status, initiated_by, details, inserted_at)
+      VALUES ($1, $2,
+              (SELECT coalesce(max(number), 0) + 1 FROM deploy_logs WHERE deployment_id = $2),
+              $3, $4, $5, $6, $7))",
+             new_uuid(tx.now()), deployment_id, entry.action, entry.status, entry.initiated_by,
+             entry.details, tx.now());
 }
 
 }  // namespace berth::deployments

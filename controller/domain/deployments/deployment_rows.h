@@ -6,12 +6,56 @@
 
 #include "controller/domain/deployments/deployments.h"
 
-// How deployments and their log are stored; for the files of this folder alone.
+// How deployments and their log are stored. Private to this module.
 namespace berth::deployments {
 
 // "SELECT … FROM deployments d JOIN deploy_tiers t …", to be continued with a WHERE clause on `d`.
 extern const std::string select_deployments;
 Deployment deployment_of(const db::Query& row);
+
+// What a container's secrets are stored as, in the rows of deployments and of their revisions.
+struct SealedSecrets {
+  std::string env_keys;  // a JSON array, not sealed
+  std::string env;
+  std::optional<std::string> credentials;
+};
+SealedSecrets seal(const Secrets& secrets, const std::string& deployment_id,
+                   const std::string& data_key);
+// Throws std::runtime_error if the data key isn't the one that sealed them, or if they are those of
+// another deployment.
+Secrets open(const SealedSecrets& sealed, const std::string& deployment_id,
+             const std::string& data_key);
+
+// Read the columns image, port and health_path, and env_keys, env_sealed and credentials_sealed, of
+// a row of deployments or of deployment_revisions.
+ContainerSpec container_of(const db::Query& row);
+SealedSecrets sealed_secrets_of(const db::Query& row);
+
+// Creates the row of a deployment, in status pending.
+void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
+            const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key);
+// Stores what may change of an order: all of it but its name and tier. If the container differs, a
+// call of begin_generation has to follow.
+void store(db::Tx& tx, const std::string& id, const Order& order, const std::string& data_key);
+
+// Whether the next generation starts a new container even if its description stays the same.
+enum class Replace { if_it_differs, always };
+
+// What a generation begins with.
+struct NewGeneration {
+  Status status = Status::deploying;
+  std::string request_id;  // of the HTTP request that asks for it, or what berthd does it for
+  Replace replace = Replace::if_it_differs;
+  std::optional<Reason> reason = {};
+  std::optional<std::string> message = {};
+};
+// Raises the deployment's generation, forgets what was seen of the one before, and wakes the
+// reconcilers. Nothing else raises a generation. The times of stopping and deleting follow from the
+// status: a deployment that was stopped keeps its time.
+void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next);
+// The status of a deployment whose container is changed: it is deploying, unless it is stopped or
+// has never been deployed.
+Status status_with_new_container(Status status);
 
 struct NewLogEntry {
   std::string action;
@@ -21,24 +65,7 @@ struct NewLogEntry {
 };
 void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& entry);
 
-// The app's deployment. Throws what get_owned throws, and deployment_destroyed.
+// Returns the app's deployment. Throws what get_owned() throws, and deployment_destroyed.
 Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id);
-
-struct SealedEnv {
-  std::string keys;    // a JSON array
-  std::string values;  // sealed
-};
-SealedEnv seal_env(const std::string& deployment_id, const std::map<std::string, std::string>& env,
-                   const std::string& data_key);
-std::string seal_credentials(const std::string& deployment_id,
-                             const RegistryCredentials& credentials, const std::string& data_key);
-
-// What was sealed, opened. Throws std::runtime_error where this key or context doesn't open it.
-nlohmann::json open_json(const std::string& sealed, const std::string& data_key,
-                         const std::string& context);
-
-// AES contexts: a sealed value can't be moved to another row or column.
-std::string env_context(const std::string& deployment_id);
-std::string credentials_context(const std::string& deployment_id);
 
 }  // namespace berth::deployments

@@ -18,56 +18,16 @@
 namespace berth::deployments {
 namespace {
 
-void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
-            const tiers::Tier& tier, const std::string& owner_id, const std::string& data_key) {
-  const SealedEnv env = seal_env(id, order.env, data_key);
-  const auto credentials =
-      order.registry_credentials
-          ? std::optional(seal_credentials(id, *order.registry_credentials, data_key))
-          : std::nullopt;
-  tx.execute(
-      "INSERT INTO deployments (id, app_id, owner_id, tier_id, name, image, port, custom_domain, "
-      "health_path, env_keys, "
-      "env_sealed, credentials_sealed, memory_limit_mb, cpu_limit_millicores, status, "
-      "billing_status, request_id, "
-      "inserted_at, updated_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'pending', $15, $16, "
-      "$17, $17)",
-      id, actor.app_id, owner_id, tier.id, order.name, order.image, order.port, order.custom_domain,
-      order.health_path, env.keys, env.values, credentials, tier.memory_limit_mb,
-      tier.cpu_limit_millicores, tier.monthly_cost_points.value_or(0) == 0 ? "exempt" : "current",
-      actor.request_id, tx.now());
-}
-
-// A new wish: the next generation in `status`. What was seen of the old one is forgotten.
-Deployment change_wish(db::Tx& tx, const Deployment& deployment, const Actor& actor,
-                       Status status) {
-  tx.execute(
-      "UPDATE deployments SET status = $2, generation = generation + 1, phase = '', reason = NULL, "
-      "cause = NULL, "
-      "message = NULL, health_status = NULL, request_id = $3, updated_at = $4, "
-      "stopped_at = CASE WHEN $2 = 'stopped' THEN $4 WHEN $2 = 'destroyed' THEN stopped_at END, "
-      "destroyed_at = CASE WHEN $2 = 'destroyed' THEN $4 END, "
-      "rollout = rollout + ($2 = 'deploying') WHERE id = $1",
-      deployment.id, to_string(status), actor.request_id, tx.now());
-  tx.notify(db::Topic::deployment, deployment.id);
-  return *find(tx, deployment.id);
-}
-
-Page<Deployment> page_of(const PageRequest& page, std::int64_t total) {
-  return {.items = {}, .page = page.page, .page_size = page.page_size, .total = total};
-}
-
 LogEntry log_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .action = row.text(1),
-          .status = row.text(2),
-          .initiated_by = row.text_or_null(3),
-          .details = row.text_or_null(4),
-          .inserted_at = row.instant(5)};
+  return {.id = row.text("id"),
+          .action = row.text("action"),
+          .status = row.text("status"),
+          .initiated_by = row.text_or_null("initiated_by"),
+          .details = row.text_or_null("details"),
+          .inserted_at = row.instant("inserted_at")};
 }
 
-// The checks of a create request, in the order of api.md.
+// The checks of a create request, in the order of precedence that the API documents.
 tiers::Tier check_order(db::Tx& tx, const custom_domains::Claimant& claimant, const Order& order) {
   const tiers::Tier tier = payable_tier(tx, order.tier);
   if (order.custom_domain) check_has_domains(tier);
@@ -102,9 +62,9 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
             {.action = "create",
              .status = "succeeded",
              .initiated_by = actor.user_id,
-             .details = nlohmann::json{{"image", order.image},
+             .details = nlohmann::json{{"image", order.container.image},
                                        {"tier", tier.slug},
-                                       {"port", order.port},
+                                       {"port", order.container.port},
                                        {"generation", deployment.generation}}
                             .dump()});
   tx.notify(db::Topic::deployment, id);
@@ -118,31 +78,12 @@ Deployment get_living(db::Tx& tx, const Actor& actor, const std::string& id) {
   return deployment;
 }
 
-std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_deployments + "WHERE d.id = $1";
-  auto rows = tx.query(sql, id);
-  return rows.next() ? std::optional(deployment_of(rows)) : std::nullopt;
-}
-
 Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& id) {
   auto deployment = find(tx, id);
   if (!deployment) throw Error(Code::deployment_not_found, "there is no such deployment");
   if (deployment->app_id != app_id)
     throw Error(Code::forbidden, "this deployment belongs to another operator");
   return std::move(*deployment);
-}
-
-Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
-  static const std::string sql = select_deployments +
-                                 "WHERE d.app_id = $1 AND d.status <> 'destroyed' "
-                                 "ORDER BY d.inserted_at DESC, d.id DESC LIMIT $2 OFFSET $3";
-  auto result = page_of(
-      page,
-      tx.number("SELECT count(*) FROM deployments WHERE app_id = $1 AND status <> 'destroyed'",
-                app_id));
-  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(deployment_of(rows));
-  return result;
 }
 
 Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id) {
@@ -154,21 +95,23 @@ Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id) {
       tx, id,
       {.action = "stop", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
   if (is_stopped) return *find(tx, id);
-  return change_wish(tx, deployment, actor, Status::stopped);
+  begin_generation(tx, id, {.status = Status::stopped, .request_id = actor.request_id});
+  return *find(tx, id);
 }
 
 Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id) {
-  const Deployment deployment = get_living(tx, actor, id);
-  check_not_suspended(deployment);
+  check_not_suspended(get_living(tx, actor, id));
   billing::resume(tx, actor, id);
-  const Deployment next = change_wish(tx, deployment, actor, Status::deploying);
+  begin_generation(tx, id, {.request_id = actor.request_id, .replace = Replace::always});
+  const Deployment next = *find(tx, id);
   begin_revision(tx, id, RolloutKind::restart, actor.user_id);
   write_log(
       tx, id,
       {.action = "restart",
        .status = "started",
        .initiated_by = actor.user_id,
-       .details = nlohmann::json{{"generation", next.generation}, {"image", next.image}}.dump()});
+       .details = nlohmann::json{{"generation", next.generation}, {"image", next.container.image}}
+                      .dump()});
   return next;
 }
 
@@ -181,14 +124,19 @@ Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
   custom_domains::release(tx, id);
   billing::rest(tx, id);
   forget_revisions(tx, id);
-  return change_wish(tx, deployment, actor, Status::destroyed);
+  begin_generation(tx, id, {.status = Status::destroyed, .request_id = actor.request_id});
+  return *find(tx, id);
 }
 
 std::vector<LogEntry> newest_logs(db::Tx& tx, const std::string& id) {
   std::vector<LogEntry> result;
   auto rows = tx.query(
-      "SELECT id, action, status, initiated_by, details, inserted_at FROM deploy_logs "
-      "WHERE deployment_id = $1 ORDER BY inserted_at DESC, rowid DESC LIMIT $2",
+      R"(
+      SELECT id, action, status, initiated_by, details, inserted_at
+      FROM deploy_logs
+      WHERE deployment_id = $1
+      ORDER BY number DESC
+      LIMIT $2)",
       id, max_log_entries);
   while (rows.next()) result.push_back(log_of(rows));
   std::ranges::reverse(result);
@@ -200,10 +148,14 @@ Page<LogEntry> logs(db::Tx& tx, const std::string& id, const PageRequest& page) 
       .items = {},
       .page = page.page,
       .page_size = page.page_size,
-      .total = tx.number("SELECT count(*) FROM deploy_logs WHERE deployment_id = $1", id)};
+      .total = tx.number(R"(SELECT count(*) FROM deploy_logs WHERE deployment_id = $1)", id)};
   auto rows = tx.query(
-      "SELECT id, action, status, initiated_by, details, inserted_at FROM deploy_logs "
-      "WHERE deployment_id = $1 ORDER BY inserted_at, rowid LIMIT $2 OFFSET $3",
+      R"(
+      SELECT id, action, status, initiated_by, details, inserted_at
+      FROM deploy_logs
+      WHERE deployment_id = $1
+      ORDER BY number
+      LIMIT $2 OFFSET $3)",
       id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(log_of(rows));
   return result;

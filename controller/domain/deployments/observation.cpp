@@ -11,8 +11,10 @@ namespace {
 
 bool leaving_holds_name(db::Tx& tx, const Deployment& deployment) {
   return tx.number(
-             "SELECT count(*) FROM deployments "
-             "WHERE name = $1 AND status = 'destroyed' AND removed_at IS NULL AND id <> $2",
+             R"(
+      SELECT count(*)
+      FROM deployments
+      WHERE name = $1 AND status = 'destroyed' AND removed_at IS NULL AND id <> $2)",
              deployment.name, deployment.id) > 0;
 }
 
@@ -24,21 +26,21 @@ std::optional<std::string> kept_message(const std::optional<std::string>& messag
   return message ? std::optional(cut(*message, max_message_length)) : std::nullopt;
 }
 
-// Of a rollout that is on its way: who began it and, at its end, how long it took.
+// Adds to the details who began a rollout and, at its end, how long it took.
 void add_rollout(nlohmann::json& details, const Revision& rollout, bool ends, Instant now) {
-  details["kind"] = rollout.kind;
-  details["image"] = rollout.image;
+  details["kind"] = to_string(rollout.kind);
+  details["image"] = rollout.container.image;
   if (ends)
     details["duration_seconds"] = std::chrono::duration<double>(now - rollout.started_at).count();
 }
 
-// The log entry for a move of status, where the move has one. What happens to a container after it
-// ran is berth's own to tell: nobody's rollout.
+// Writes the log entry for a change of status, if it has one. What happens to a container after it
+// has run isn't part of a rollout, so berth itself is its initiator.
 void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
   auto rollout = revision_of(tx, row.id, row.generation);
   if (rollout && rollout->succeeded) rollout.reset();
   nlohmann::json details = {{"generation", row.generation}};
-  // Where the new container fails, what was seen is the old one, which serves on.
+  // If the new container fails, what was observed is the old one, which keeps serving.
   const bool serves_on = seen.reason == Reason::rollout_failed;
   if (seen.image_digest)
     details[serves_on ? "serving_image_digest" : "image_digest"] = *seen.image_digest;
@@ -71,59 +73,59 @@ std::optional<Wish> wish(db::Tx& tx, const std::string& id, const std::string& d
   const auto deployment = find(tx, id);
   if (!deployment || deployment->status == Status::destroyed) return std::nullopt;
   Wish result = {.deployment = *deployment,
-                 .env = {},
-                 .registry_credentials = {},
+                 .secrets = {},
                  .host_is_held = leaving_holds_name(tx, *deployment)};
-  auto rows = tx.query("SELECT env_sealed, credentials_sealed FROM deployments WHERE id = $1", id);
+  auto rows = tx.query(
+      R"(SELECT env_keys, env_sealed, credentials_sealed FROM deployments WHERE id = $1)", id);
   rows.next();
-  result.env =
-      open_json(rows.text(0), data_key, env_context(id)).get<std::map<std::string, std::string>>();
-  if (const auto sealed = rows.text_or_null(1)) {
-    const auto plain = open_json(*sealed, data_key, credentials_context(id));
-    result.registry_credentials =
-        RegistryCredentials{.username = plain.at("username"), .password = plain.at("password")};
-  }
+  result.secrets = open(sealed_secrets_of(rows), id, data_key);
   return result;
 }
 
 AppSize size_of_app(db::Tx& tx, const std::string& app_id) {
-  auto rows = tx.query(
-      "SELECT count(*), coalesce(sum(memory_limit_mb), 0), coalesce(sum(cpu_limit_millicores), 0), "
-      "coalesce(max(memory_limit_mb), 0), coalesce(max(cpu_limit_millicores), 0) "
-      "FROM deployments WHERE app_id = $1 AND status <> 'destroyed'",
-      app_id);
+  auto rows = tx.query(R"(
+      SELECT count(*) AS deployments,
+             coalesce(sum(memory_limit_mb), 0) AS memory_mb,
+             coalesce(sum(cpu_limit_millicores), 0) AS cpu_millicores,
+             coalesce(max(memory_limit_mb), 0) AS largest_memory_mb,
+             coalesce(max(cpu_limit_millicores), 0) AS largest_cpu_millicores
+      FROM deployments
+      WHERE app_id = $1 AND status <> 'destroyed')",
+                       app_id);
   rows.next();
-  return {.deployments = int(rows.integer(0)),
-          .memory_mb = rows.integer(1),
-          .cpu_millicores = rows.integer(2),
-          .largest_memory_mb = int(rows.integer(3)),
-          .largest_cpu_millicores = int(rows.integer(4))};
+  return {.deployments = int(rows.integer("deployments")),
+          .memory_mb = rows.integer("memory_mb"),
+          .cpu_millicores = rows.integer("cpu_millicores"),
+          .largest_memory_mb = int(rows.integer("largest_memory_mb")),
+          .largest_cpu_millicores = int(rows.integer("largest_cpu_millicores"))};
 }
 
 std::vector<std::string> all_with_objects(db::Tx& tx) {
   std::vector<std::string> ids;
-  auto rows = tx.query("SELECT id FROM deployments WHERE removed_at IS NULL ORDER BY id");
-  while (rows.next()) ids.push_back(rows.text(0));
+  auto rows = tx.query(R"(SELECT id FROM deployments WHERE removed_at IS NULL ORDER BY id)");
+  while (rows.next()) ids.push_back(rows.text("id"));
   return ids;
 }
 
 std::optional<std::string> holder_of_name(db::Tx& tx, const std::string& name) {
   auto rows =
-      tx.query("SELECT id FROM deployments WHERE name = $1 AND status <> 'destroyed'", name);
-  return rows.next() ? std::optional(rows.text(0)) : std::nullopt;
+      tx.query(R"(SELECT id FROM deployments WHERE name = $1 AND status <> 'destroyed')", name);
+  return rows.next() ? std::optional(rows.text("id")) : std::nullopt;
 }
 
 bool app_has_objects(db::Tx& tx, const std::string& app_id) {
-  return tx.number(
-             "SELECT EXISTS (SELECT 1 FROM deployments WHERE app_id = $1 AND removed_at IS NULL)",
-             app_id) != 0;
+  return tx.number(R"(SELECT 1 FROM deployments WHERE app_id = $1 AND removed_at IS NULL LIMIT 1)",
+                   app_id) != 0;
 }
 
 std::map<std::string, int> count_by_status(db::Tx& tx) {
   std::map<std::string, int> counts;
-  auto rows = tx.query(
-      "SELECT status, count(*) FROM deployments WHERE status <> 'destroyed' GROUP BY status");
-  while (rows.next()) counts[rows.text(0)] = int(rows.integer(1));
+  auto rows = tx.query(R"(
+      SELECT status, count(*) AS deployments
+      FROM deployments
+      WHERE status <> 'destroyed'
+      GROUP BY status)");
+  while (rows.next()) counts[rows.text("status")] = int(rows.integer("deployments"));
   return counts;
 }
 
@@ -146,27 +148,28 @@ bool record(db::Tx& tx, const std::string& id, std::int64_t generation, const Ob
   const auto row = find(tx, id);
   if (!row || row->generation != generation || row->status == Status::destroyed) return false;
   log_move(tx, *row, seen);
-  tx.execute(
-      "UPDATE deployments SET status = $3, phase = $4, reason = $5, cause = $6, message = $7, "
-      "container_id = $8, "
-      "image_digest = $9, host_server = $10, health_status = $11, updated_at = $12, "
-      "last_health_check = CASE WHEN $11 IS NULL THEN last_health_check ELSE $12 END, "
-      "deployed_at = CASE WHEN $3 = 'running' AND (status <> 'running' OR deployed_at IS NULL) "
-      "THEN $12 "
-      "ELSE deployed_at END "
-      "WHERE id = $1 AND generation = $2 AND status <> 'destroyed'",
-      id, generation, to_string(seen.status), seen.phase, name_of(seen.reason), name_of(seen.cause),
-      kept_message(seen.message), seen.container_id, seen.image_digest, seen.host_server,
-      seen.health_status, tx.now());
+  tx.execute(R"(
+      UPDATE deployments
+      SET status = $3, phase = $4, reason = $5, cause = $6, message = $7,
+          container_id = $8, image_digest = $9, host_server = $10, health_status = $11,
+          last_health_check = CASE WHEN CAST($11 AS TEXT) IS NULL THEN last_health_check ELSE $12 END,
+          deployed_at = CASE WHEN $3 = 'running' AND (status <> 'running' OR deployed_at IS NULL)
+                             THEN $12 ELSE deployed_at END,
+          updated_at = $12
+      WHERE id = $1 AND generation = $2 AND status <> 'destroyed')",
+             id, generation, to_string(seen.status), seen.phase, name_of(seen.reason),
+             name_of(seen.cause), kept_message(seen.message), seen.container_id, seen.image_digest,
+             seen.host_server, seen.health_status, tx.now());
   tx.notify(db::Topic::deployment_seen, id);
   return true;
 }
 
 void mark_removed(db::Tx& tx, const std::string& id) {
-  tx.execute(
-      "UPDATE deployments SET removed_at = $2 WHERE id = $1 AND status = 'destroyed' AND "
-      "removed_at IS NULL",
-      id, tx.now());
+  tx.execute(R"(
+      UPDATE deployments
+      SET removed_at = $2
+      WHERE id = $1 AND status = 'destroyed' AND removed_at IS NULL)",
+             id, tx.now());
 }
 
 }  // namespace berth::deployments

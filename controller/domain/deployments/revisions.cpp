@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 namespace berth::deployments {
 namespace {
@@ -9,27 +10,32 @@ namespace {
 constexpr std::array<std::string_view, 4> kind_names = {"create", "patch", "restart", "rollback"};
 static_assert(size_t(RolloutKind::rollback) + 1 == kind_names.size());
 
-const std::string select_revisions =
-    "SELECT generation, kind, initiated_by, image, port, health_path, env_keys, env_sealed, "
-    "credentials_sealed, image_digest, started_at, succeeded_at FROM deployment_revisions "
-    "WHERE deployment_id = $1 ";
+const std::string select_revisions = R"(
+    SELECT generation, kind, initiated_by, image, port, health_path, env_keys, env_sealed,
+           credentials_sealed, image_digest, started_at, succeeded_at
+    FROM deployment_revisions
+    WHERE deployment_id = $1
+)";
 
-Revision revision(const db::Query& row) {
-  return {.generation = row.integer(0),
-          .kind = row.text(1),
-          .initiated_by = row.text_or_null(2),
-          .image = row.text(3),
-          .port = int(row.integer(4)),
-          .health_path = row.text_or_null(5),
-          .env_keys = row.text(6),
-          .env_sealed = row.text(7),
-          .credentials_sealed = row.text_or_null(8),
-          .image_digest = row.text_or_null(9),
-          .started_at = row.instant(10),
-          .succeeded = !row.null(11)};
+RolloutKind parse_kind(std::string_view text) {
+  const auto found = std::ranges::find(kind_names, text);
+  if (found == kind_names.end()) throw std::invalid_argument("no kind: " + std::string(text));
+  return RolloutKind(found - kind_names.begin());
 }
 
-// Without tag and digest; a colon before the last slash belongs to the registry's port.
+Revision revision(const db::Query& row) {
+  return {.generation = row.integer("generation"),
+          .kind = parse_kind(row.text("kind")),
+          .initiated_by = row.text_or_null("initiated_by"),
+          .container = container_of(row),
+          .secrets = sealed_secrets_of(row),
+          .image_digest = row.text_or_null("image_digest"),
+          .started_at = row.instant("started_at"),
+          .succeeded = !row.null("succeeded_at")};
+}
+
+// Returns the image without tag and digest. A colon before the last slash belongs to the registry's
+// port.
 std::string repository_of(const std::string& image) {
   const std::string named = image.substr(0, image.find('@'));
   const size_t slash = named.rfind('/');
@@ -51,18 +57,22 @@ std::string_view to_string(RolloutKind kind) { return kind_names.at(size_t(kind)
 
 void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind kind,
                     const std::optional<std::string>& initiated_by) {
-  tx.execute("DELETE FROM deployment_revisions WHERE deployment_id = $1 AND succeeded_at IS NULL",
-             deployment_id);
   tx.execute(
-      "INSERT INTO deployment_revisions (deployment_id, generation, kind, initiated_by, image, "
-      "port, health_path, env_keys, env_sealed, credentials_sealed, started_at) "
-      "SELECT id, generation, $2, $3, image, port, health_path, env_keys, env_sealed, "
-      "credentials_sealed, $4 FROM deployments WHERE id = $1",
-      deployment_id, to_string(kind), initiated_by, tx.now());
+      R"(DELETE FROM deployment_revisions WHERE deployment_id = $1 AND succeeded_at IS NULL)",
+      deployment_id);
+  tx.execute(R"(
+      INSERT INTO deployment_revisions
+        (deployment_id, generation, kind, initiated_by, image, port, health_path,
+         env_keys, env_sealed, credentials_sealed, started_at)
+      SELECT id, generation, $2, $3, image, port, health_path,
+             env_keys, env_sealed, credentials_sealed, CAST($4 AS BIGINT)
+      FROM deployments
+      WHERE id = $1)",
+             deployment_id, to_string(kind), initiated_by, tx.now());
 }
 
 std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id) {
-  static const std::string sql = select_revisions + "ORDER BY generation DESC";
+  static const std::string sql = select_revisions + R"(ORDER BY generation DESC)";
   std::vector<Revision> result;
   auto rows = tx.query(sql, deployment_id);
   while (rows.next()) result.push_back(revision(rows));
@@ -71,31 +81,37 @@ std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id) {
 
 std::optional<Revision> revision_of(db::Tx& tx, const std::string& deployment_id,
                                     std::int64_t generation) {
-  static const std::string sql = select_revisions + "AND generation = $2";
+  static const std::string sql = select_revisions + R"(AND generation = $2)";
   auto rows = tx.query(sql, deployment_id, generation);
   return rows.next() ? std::optional(revision(rows)) : std::nullopt;
 }
 
 void revision_succeeded(db::Tx& tx, const std::string& deployment_id,
                         const std::optional<std::string>& image_digest) {
-  const int succeeded = tx.execute(
-      "UPDATE deployment_revisions SET succeeded_at = $2, image_digest = $3 "
-      "WHERE deployment_id = $1 AND succeeded_at IS NULL",
-      deployment_id, tx.now(), image_digest);
+  const int succeeded = tx.execute(R"(
+      UPDATE deployment_revisions
+      SET succeeded_at = $2, image_digest = $3
+      WHERE deployment_id = $1 AND succeeded_at IS NULL)",
+                                   deployment_id, tx.now(), image_digest);
   if (succeeded == 0) return;
-  tx.execute(
-      "DELETE FROM deployment_revisions WHERE deployment_id = $1 AND generation IN ("
-      "SELECT generation FROM deployment_revisions WHERE deployment_id = $1 "
-      "AND succeeded_at IS NOT NULL ORDER BY generation DESC LIMIT -1 OFFSET $2)",
-      deployment_id, max_revisions);
+  // Fewer revisions have no oldest one to keep, and then none is older than NULL.
+  tx.execute(R"(
+      DELETE FROM deployment_revisions
+      WHERE deployment_id = $1 AND succeeded_at IS NOT NULL
+        AND generation < (SELECT generation
+                          FROM deployment_revisions
+                          WHERE deployment_id = $1 AND succeeded_at IS NOT NULL
+                          ORDER BY generation DESC
+                          LIMIT 1 OFFSET $2))",
+             deployment_id, max_revisions - 1);
 }
 
 void forget_revisions(db::Tx& tx, const std::string& deployment_id) {
-  tx.execute("DELETE FROM deployment_revisions WHERE deployment_id = $1", deployment_id);
+  tx.execute(R"(DELETE FROM deployment_revisions WHERE deployment_id = $1)", deployment_id);
 }
 
 std::string pinned(const std::string& image, const std::optional<std::string>& image_digest) {
-  constexpr std::string_view docker = "docker-pullable://";  // Docker's own way to write it
+  constexpr std::string_view docker = "docker-pullable://";  // the form that Docker itself uses
   if (!image_digest || image.find('@') != std::string::npos) return image;
   const std::string pulled =
       image_digest->starts_with(docker) ? image_digest->substr(docker.size()) : *image_digest;

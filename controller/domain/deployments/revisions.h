@@ -4,51 +4,48 @@
 #include <string>
 #include <vector>
 
-#include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/deployment_rows.h"
 
-// Revisions: what each rollout was asked to run. Each begins with a generation of its deployment;
-// those that came to run are what a rollback goes back to. For the files of this folder alone.
+// Revisions: what each rollout was meant to run. Each belongs to a generation of its deployment; a
+// rollback returns to one that ran. Private to this module.
 namespace berth::deployments {
 
 enum class RolloutKind { create, patch, restart, rollback };
 std::string_view to_string(RolloutKind kind);
 
-// So many that ran are kept of a deployment: its variables are in each, up to 256 KiB.
+// How many revisions that ran are kept for each deployment. Each contains the variables, up to 256
+// KiB.
 inline constexpr int max_revisions = 10;
 
 struct Revision {
   std::int64_t generation = 0;
-  std::string kind;
+  RolloutKind kind = RolloutKind::create;
   std::optional<std::string> initiated_by;
-  std::string image;
-  int port = 0;
-  std::optional<std::string> health_path;
-  std::string env_keys;
-  std::string env_sealed;
-  std::optional<std::string> credentials_sealed;
+  ContainerSpec container;
+  SealedSecrets secrets;
   std::optional<std::string> image_digest;
   Instant started_at;
   bool succeeded = false;
 };
 
-// The row's wish, as it is now, becomes the newest revision. Those before it that never ran are
-// forgotten: their rollouts can't end any more.
+// Stores what the deployment is now meant to run as its newest revision. Earlier revisions that
+// never ran are deleted, since their rollouts can't be completed any more.
 void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind kind,
                     const std::optional<std::string>& initiated_by);
-// Newest first.
+// Returns the deployment's revisions, newest first.
 std::vector<Revision> revisions(db::Tx& tx, const std::string& deployment_id);
 std::optional<Revision> revision_of(db::Tx& tx, const std::string& deployment_id,
                                     std::int64_t generation);
-// The wish as it is now runs: its revision, the newest, has succeeded, if it hadn't before. Forgets
-// the oldest where there are more than `max_revisions`.
+// Records that the newest revision runs, if that isn't recorded yet. Deletes the oldest revisions
+// if there are more than max_revisions.
 void revision_succeeded(db::Tx& tx, const std::string& deployment_id,
                         const std::optional<std::string>& image_digest);
 void forget_revisions(db::Tx& tx, const std::string& deployment_id);
 
-// `image` with the digest that it was pulled with, as the container runtime tells it
-// (`ghcr.io/acme/web@sha256:…`): the tag stays for people, registries go by the digest
-// (kubernetes.io, "Images"). `image` itself where the digest isn't known, is of another repository,
-// or would make the reference too long.
+// Returns `image` with the digest that it was pulled with, which the container runtime reports in
+// the form `ghcr.io/acme/web@sha256:…`. The tag is kept for people; registries use the digest
+// (kubernetes.io, "Images"). Returns `image` unchanged if the digest is unknown, belongs to another
+// repository, or would make the reference too long.
 std::string pinned(const std::string& image, const std::optional<std::string>& image_digest);
 
 }  // namespace berth::deployments

@@ -11,14 +11,14 @@
 namespace berth::deployments {
 namespace {
 
-// Of a log entry: nothing where it is of no rollout.
+// Returns the generation of a log entry; nothing if the entry doesn't belong to a rollout.
 std::optional<std::int64_t> generation_of(db::Tx& tx, const std::string& id,
                                           const std::string& log_id) {
-  auto rows =
-      tx.query("SELECT details FROM deploy_logs WHERE id = $1 AND deployment_id = $2", log_id, id);
+  auto rows = tx.query(R"(SELECT details FROM deploy_logs WHERE id = $1 AND deployment_id = $2)",
+                       log_id, id);
   if (!rows.next())
     throw Error(Code::log_entry_not_found, "the deployment's log has no such entry");
-  const auto details = rows.text_or_null(0);
+  const auto details = rows.text_or_null("details");
   if (!details) return std::nullopt;
   const auto parsed = nlohmann::json::parse(*details);
   const auto found = parsed.find("generation");
@@ -31,79 +31,45 @@ Revision of_entry(db::Tx& tx, const Deployment& row, const std::string& log_id,
   const auto revision = generation ? revision_of(tx, row.id, *generation) : std::nullopt;
   if (!revision || !revision->succeeded)
     throw Error(Code::invalid_state,
-                "nothing can be gone back to here: this entry is of no rollout that came to run, "
-                "or of one that is older than the last " +
+                "a rollback to this entry isn't possible: it doesn't belong to a rollout that ran, "
+                "or is older than the last " +
                     std::to_string(max_revisions));
   if (revision->generation == newest)
-    throw Error(Code::invalid_state, "this entry is of what is deployed already");
+    throw Error(Code::invalid_state, "this log entry describes what is deployed now");
   return *revision;
 }
 
-// What of a wish makes its container, with its secrets opened.
-struct Container {
-  std::string image;
-  int port = 0;
-  std::optional<std::string> health_path;
-  nlohmann::json env;
-  nlohmann::json credentials;
-  bool operator==(const Container&) const = default;
+// What a rollout runs, with its secrets decrypted.
+struct Rollout {
+  ContainerSpec container;
+  Secrets secrets;
+  bool operator==(const Rollout&) const = default;
 };
 
-Container container_of(const Revision& revision, const std::string& id,
-                       const std::string& data_key) {
-  const auto& sealed = revision.credentials_sealed;
-  return {.image = pinned(revision.image, revision.image_digest),
-          .port = revision.port,
-          .health_path = revision.health_path,
-          .env = open_json(revision.env_sealed, data_key, env_context(id)),
-          .credentials =
-              sealed ? open_json(*sealed, data_key, credentials_context(id)) : nlohmann::json()};
+// An image goes by the digest that it was pulled with.
+Rollout rollout_of(const Revision& revision, const std::string& id, const std::string& data_key) {
+  Rollout rollout = {.container = revision.container,
+                     .secrets = open(revision.secrets, id, data_key)};
+  rollout.container.image = pinned(rollout.container.image, revision.image_digest);
+  return rollout;
 }
 
-Container container_of(const Wish& wish) {
-  const auto& credentials = wish.registry_credentials;
-  return {.image = wish.deployment.image,
-          .port = wish.deployment.port,
-          .health_path = wish.deployment.health_path,
-          .env = wish.env,
-          .credentials = credentials ? nlohmann::json{{"username", credentials->username},
-                                                      {"password", credentials->password}}
-                                     : nlohmann::json()};
-}
-
-// The last one that ran and was something else; where all were the same, the last one that ran.
+// Returns the last revision that ran and differs; if all are the same, the last one that ran.
 Revision last_good(const std::vector<Revision>& all, const std::string& id,
                    const std::string& data_key) {
-  if (all.empty()) throw Error(Code::invalid_state, "there is nothing to go back to");
-  const Container now = container_of(all.front(), id, data_key);
+  if (all.empty())
+    throw Error(Code::invalid_state, "no earlier rollout ran, so a rollback isn't possible");
+  const Rollout now = rollout_of(all.front(), id, data_key);
   const Revision* newest = nullptr;
   for (const Revision& revision : all) {
     if (&revision == &all.front() || !revision.succeeded) continue;
-    if (container_of(revision, id, data_key) != now) return revision;
+    if (rollout_of(revision, id, data_key) != now) return revision;
     if (!newest) newest = &revision;
   }
   if (!newest)
     throw Error(Code::invalid_state,
-                "nothing ran before what is deployed now: there is nothing to "
-                "go back to");
+                "no rollout ran before the present one, so a rollback isn't possible");
   return *newest;
-}
-
-// Where nothing differs, the container is replaced all the same.
-enum class Replace { by_difference, by_order };
-
-void go_back(db::Tx& tx, const Deployment& row, const Actor& actor, const Revision& to,
-             const std::string& image, Replace replace) {
-  tx.execute(
-      "UPDATE deployments SET image = $2, port = $3, health_path = $4, env_keys = $5, env_sealed "
-      "= $6, credentials_sealed = $7, request_id = $8, updated_at = $9, generation = generation + "
-      "1, rollout = rollout + $10, status = CASE WHEN status IN ('stopped', 'pending') THEN status "
-      "ELSE 'deploying' END, phase = '', reason = NULL, cause = NULL, message = NULL, "
-      "health_status = NULL WHERE id = $1",
-      row.id, image, to.port, to.health_path, to.env_keys, to.env_sealed, to.credentials_sealed,
-      actor.request_id, tx.now(), replace == Replace::by_order);
-  begin_revision(tx, row.id, RolloutKind::rollback, actor.user_id);
-  tx.notify(db::Topic::deployment, row.id);
 }
 
 }  // namespace
@@ -118,15 +84,24 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   const Revision to = to_log_id
                           ? of_entry(tx, row, *to_log_id, all.empty() ? 0 : all.front().generation)
                           : last_good(all, id, data_key);
+  const Rollout rollout = rollout_of(to, id, data_key);
   Change change;
-  change.image = pinned(to.image, to.image_digest);
+  change.image = rollout.container.image;
   check(change, {}, rules);  // the registry may not be allowed any more
-  const bool same = container_of(to, id, data_key) == container_of(*wish(tx, id, data_key));
-  go_back(tx, row, actor, to, *change.image, same ? Replace::by_order : Replace::by_difference);
+  Order order = order_of(*wish(tx, id, data_key));
+  const bool same = rollout == Rollout{.container = order.container, .secrets = order.secrets};
+  order.container = rollout.container;
+  order.secrets = rollout.secrets;
+  store(tx, id, order, data_key);
+  begin_generation(tx, id,
+                   {.status = status_with_new_container(row.status),
+                    .request_id = actor.request_id,
+                    .replace = same ? Replace::always : Replace::if_it_differs});
+  begin_revision(tx, id, RolloutKind::rollback, actor.user_id);
   nlohmann::json details = {{"kind", to_string(RolloutKind::rollback)},
                             {"generation", row.generation + 1},
                             {"to_generation", to.generation},
-                            {"image", *change.image}};
+                            {"image", rollout.container.image}};
   if (to_log_id) details["to_log_id"] = *to_log_id;
   write_log(tx, id,
             {.action = "deploy",

@@ -7,14 +7,15 @@
 
 namespace berth::deployments {
 
-// Back to what an earlier rollout ran: image (by its digest, where the cluster told it), port,
-// variables, health path and registry credentials; tier and custom domain stay as they are. Which
-// one: that of the entry `to_log_id` of the log (log_entry_not_found where there is none), else the
-// last one that ran before the current one and differs from it. A stopped deployment stays stopped,
-// a pending one pending; the current period is charged where it isn't paid (billing.h). Returns the
-// row as it is after. Refused with deployment_destroyed, deployment_suspended,
-// insufficient_balance, invalid_state where nothing ran before or the entry is of no rollout that
-// ran, unsupported_registry where the image's registry isn't allowed any more.
+// Returns a deployment to what an earlier rollout ran: image (by its digest, if that is known),
+// port, variables, health path and registry credentials. Tier and custom domain stay as they are.
+// `to_log_id` names a log entry of the rollout to return to; without it, the last rollout that ran
+// before the current one and differs from it is used. A stopped deployment stays stopped, and a
+// pending one pending; the current period is charged if it isn't paid (billing.h). Returns the
+// deployment as it is afterwards. Throws log_entry_not_found, deployment_destroyed,
+// deployment_suspended, insufficient_balance; invalid_state if nothing ran before, or the entry
+// doesn't belong to a rollout that ran; and unsupported_registry if the image's registry is no
+// longer allowed.
 Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                     const std::optional<std::string>& to_log_id, const Rules& rules,
                     const std::string& data_key);

@@ -6,6 +6,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/text.h"
+#include "controller/base/url.h"
 #include "controller/domain/deployments/custom_domains/domain_names.h"
 
 namespace berth::deployments {
@@ -25,18 +26,19 @@ void check_env(const std::map<std::string, std::string>& env, Details& wrong) {
     const std::string field = "env_vars." + cut(key, max_env_key_length);
     if (!is_env_key(key))
       wrong[field].push_back(
-          "is no variable name: letters, digits and '_', no digit first, at most 128 characters");
+          "isn't a variable name: letters, digits and '_', not beginning with a digit, at most 128 "
+          "characters");
     else if (key.starts_with(reserved_env_prefix))
-      wrong[field].push_back("is reserved: names that start with BERTH_ are the platform's own");
+      wrong[field].push_back("is reserved: names that begin with BERTH_ belong to the platform");
     if (value.find('\0') != std::string::npos)
-      wrong[field].push_back("must not hold a NUL character");
+      wrong[field].push_back("must not contain a NUL character");
   }
   if (bytes > max_env_bytes)
-    wrong["env_vars"].push_back("must have at most 256 KiB of keys and values");
+    wrong["env_vars"].push_back("must not have more than 256 KiB of keys and values");
 }
 
-// A reference of the distribution project (distribution/reference, grammar): a registry, path
-// components, then a tag, a digest, or both.
+// An image reference by the grammar of the distribution project (distribution/reference): a
+// registry, path components, and a tag, a digest, or both.
 bool is_image(const std::string& image) {
   static const std::regex grammar(
       "[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]+)?(/[a-z0-9]+((\\.|_|__|-+)[a-z0-9]+)*)+"
@@ -50,12 +52,12 @@ void check_domain(const std::string& domain, const Rules& rules, Details& wrong)
 }
 
 void check_name(const std::string& name, const Rules& rules, Details& wrong) {
-  if (!domain_names::is_label(name, max_name_length))
+  if (name.size() > max_name_length || !is_host_label(name))
     wrong["name"].push_back(
         "must have 1 to 32 lower-case letters, digits and hyphens, with a letter or digit at both "
         "ends");
   else if (rules.reserved_names.forbids_subdomain(name))
-    wrong["name"].push_back("is reserved for the platform: choose another");
+    wrong["name"].push_back("is reserved for the platform; choose another");
 }
 
 void check_port(int port, Details& wrong) {
@@ -67,7 +69,30 @@ void check_health_path(const std::string& path, Details& wrong) {
       std::ranges::all_of(path, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   if (!path.starts_with('/') || path.size() > max_health_path_length || !plain)
     wrong["health_path"].push_back(
-        "must start with '/' and have at most 256 printable ASCII characters");
+        "must begin with '/' and have at most 256 printable ASCII characters");
+}
+
+// The name of a label, or a value that isn't empty (kubernetes.io, "Labels and Selectors"). Keys
+// have no prefix: on the cluster they get one of berth's own.
+bool is_label_text(std::string_view text) {
+  const auto alphanumeric = [](unsigned char c) { return c < 0x80 && std::isalnum(c); };
+  return !text.empty() && text.size() <= max_label_length && alphanumeric(text.front()) &&
+         alphanumeric(text.back()) && std::ranges::all_of(text, [&](unsigned char c) {
+           return alphanumeric(c) || c == '-' || c == '_' || c == '.';
+         });
+}
+
+bool is_label(const std::string& key, const std::string& value) {
+  return is_label_text(key) && (value.empty() || is_label_text(value));
+}
+
+void check_labels(const Labels& labels, Details& wrong) {
+  if (labels.size() > max_labels) wrong["labels"].push_back("must have at most 20 keys");
+  for (const auto& [key, value] : labels)
+    if (!is_label(key, value))
+      wrong["labels." + cut(key, max_label_length)].push_back(
+          "must have a key and a value of at most 63 letters, digits, '-', '_' and '.', with a "
+          "letter or digit at both ends; the value may be empty");
 }
 
 bool is_allowed(const std::string& image, const Rules& rules) {
@@ -79,8 +104,8 @@ bool is_allowed(const std::string& image, const Rules& rules) {
 
 void check_image(const std::string& image, const Rules& rules, Details& wrong) {
   const bool named = !image.empty() && image.size() <= max_image_length;
-  // Whether the registry is allowed is asked first: its answer helps more than one about the
-  // grammar.
+  // Whether the registry is allowed is checked first, because that answer helps more than one about
+  // the grammar.
   if (!named || (is_allowed(image, rules) && !is_image(image)))
     wrong["image"].push_back("must be an image reference such as docker.io/library/nginx:1.27");
 }
@@ -90,8 +115,8 @@ void check_registry(const std::string& image, const Rules& rules) {
   std::string list;
   for (const std::string& prefix : rules.registries)
     list.append(list.empty() ? "" : ", ").append(prefix).append("/");
-  throw Error(Code::unsupported_registry, "the image must start with one of: " + list,
-              {{"image", {"must start with one of: " + list}}});
+  throw Error(Code::unsupported_registry, "the image must begin with one of: " + list,
+              {{"image", {"must begin with one of: " + list}}});
 }
 
 }  // namespace
@@ -99,15 +124,17 @@ void check_registry(const std::string& image, const Rules& rules) {
 void check(const Order& order, const Rules& rules) {
   Details wrong;
   check_name(order.name, rules, wrong);
-  check_port(order.port, wrong);
-  check_image(order.image, rules, wrong);
+  check_port(order.container.port, wrong);
+  check_image(order.container.image, rules, wrong);
   if (order.tier.empty()) wrong["tier"].push_back("must be the slug of a tier");
-  check_env(order.env, wrong);
+  check_env(order.secrets.env, wrong);
+  check_labels(order.labels, wrong);
   if (order.custom_domain) check_domain(*order.custom_domain, rules, wrong);
-  if (order.health_path) check_health_path(*order.health_path, wrong);
+  if (order.container.health_path) check_health_path(*order.container.health_path, wrong);
   if (!wrong.empty())
-    throw Error(Code::validation_failed, "the deployment can't be created like this", wrong);
-  check_registry(order.image, rules);
+    throw Error(Code::validation_failed, "some fields of the deployment are missing or wrong",
+                wrong);
+  check_registry(order.container.image, rules);
 }
 
 void check(const Change& change, const std::map<std::string, std::string>& env,
@@ -116,12 +143,68 @@ void check(const Change& change, const std::map<std::string, std::string>& env,
   if (change.port) check_port(*change.port, wrong);
   if (change.image) check_image(*change.image, rules, wrong);
   if (!change.env.empty()) check_env(env, wrong);
+  if (change.labels) check_labels(*change.labels, wrong);
   if (const auto& domain = change.custom_domain; domain && *domain)
     check_domain(**domain, rules, wrong);
   if (const auto& path = change.health_path; path && *path) check_health_path(**path, wrong);
   if (!wrong.empty())
-    throw Error(Code::validation_failed, "the deployment can't be changed like this", wrong);
+    throw Error(Code::validation_failed, "some fields of the change are wrong", wrong);
   if (change.image) check_registry(*change.image, rules);
+}
+
+Label parse_label(std::string_view text) {
+  const size_t equals = std::min(text.find('='), text.size());
+  const Label label = {.key = std::string(text.substr(0, equals)),
+                       .value = std::string(text.substr(std::min(equals + 1, text.size())))};
+  if (equals == text.size() || !is_label(label.key, label.value))
+    throw invalid_field("label", "must be the key and the value of a label, as in stage=test");
+  return label;
+}
+
+Order order_of(const Wish& wish) {
+  const Deployment& row = wish.deployment;
+  return {.name = row.name,
+          .tier = row.tier_slug,
+          .custom_domain = row.custom_domain,
+          .container = row.container,
+          .secrets = wish.secrets,
+          .labels = row.labels};
+}
+
+Order changed(Order order, const Change& change) {
+  if (change.image) order.container.image = *change.image;
+  if (change.port) order.container.port = *change.port;
+  if (change.health_path) order.container.health_path = *change.health_path;
+  for (const auto& [key, value] : change.env) {
+    if (value)
+      order.secrets.env[key] = *value;
+    else
+      order.secrets.env.erase(key);
+  }
+  if (change.registry_credentials)
+    order.secrets.registry_credentials = *change.registry_credentials;
+  if (change.custom_domain) order.custom_domain = *change.custom_domain;
+  if (change.labels) order.labels = *change.labels;
+  return order;
+}
+
+Differences differences(const Order& from, const Order& to) {
+  Differences found;
+  const auto replace = [&](const char* field, bool differs) {
+    if (differs) found.container.emplace_back(field);
+  };
+  const auto keep = [&](const char* field, bool differs) {
+    if (differs) found.other.emplace_back(field);
+  };
+  replace("image", from.container.image != to.container.image);
+  replace("port", from.container.port != to.container.port);
+  replace("health_path", from.container.health_path != to.container.health_path);
+  replace("env_vars", from.secrets.env != to.secrets.env);
+  replace("registry_credentials",
+          from.secrets.registry_credentials != to.secrets.registry_credentials);
+  keep("custom_domain", from.custom_domain != to.custom_domain);
+  keep("labels", from.labels != to.labels);
+  return found;
 }
 
 }  // namespace berth::deployments

@@ -7,25 +7,37 @@
 
 namespace berth::deployments {
 
-// What can be said of an order without looking at the database. Throws validation_failed with all
-// that is wrong, else unsupported_registry.
+// Checks what can be checked without the database. Throws validation_failed that names everything
+// wrong, or else unsupported_registry.
 void check(const Order& order, const Rules& rules);
-// The same for a change, of which only what is set is looked at; `env` is what the variables would
+// The same for a change; members that aren't set aren't checked. `env` is what the variables would
 // be after it.
 void check(const Change& change, const std::map<std::string, std::string>& env, const Rules& rules);
 
-// The tier of this slug. Throws unknown_tier, payment_method_unsupported.
+// Returns the order that makes the deployment as it is.
+Order order_of(const Wish& wish);
+// Returns the order with the change applied. The tier stays, because a change of it is paid for
+// separately.
+Order changed(Order order, const Change& change);
+// The names of the fields in which two orders differ, without name and tier.
+struct Differences {
+  std::vector<std::string> container;  // those for which the container has to be replaced
+  std::vector<std::string> other;      // those that leave it running
+};
+Differences differences(const Order& from, const Order& to);
+
+// Returns the tier with this slug. Throws unknown_tier or payment_method_unsupported.
 tiers::Tier payable_tier(db::Tx& tx, const std::string& slug);
-// Throws tier_not_allowed.
+// Throws tier_not_allowed if the app may not use the tier.
 void check_tier_allowed(const apps::App& app, const tiers::Tier& tier);
-// How many deployments of the tier the account has that aren't destroyed.
+// Returns how many deployments of the tier, not counting destroyed ones, the account has.
 int used_of_tier(db::Tx& tx, const std::string& owner_id, const std::string& tier_id);
-// That there is room for one more. Throws deployment_limit_reached.
+// Throws deployment_limit_reached if the account may not have one more deployment of the tier.
 void check_tier_cap(db::Tx& tx, const std::string& owner_id, const tiers::Tier& tier);
 
-// Throws deployment_suspended.
+// Throws deployment_suspended if an admin has suspended the deployment.
 void check_not_suspended(const Deployment& deployment);
-// Throws validation_failed in custom_domain where the tier has none.
+// Throws validation_failed for custom_domain if the tier doesn't allow custom domains.
 void check_has_domains(const tiers::Tier& tier);
 
 }  // namespace berth::deployments

@@ -7,32 +7,37 @@ namespace berth::stipends {
 
 Instant pay_if_due(db::Tx& tx, const std::string& owner_id) {
   const Instant now = tx.now();
-  auto last = tx.query("SELECT max(paid_at) FROM stipends WHERE owner_id = $1", owner_id);
-  if (last.next() && !last.null(0) && last.instant(0) + interval > now)
-    return last.instant(0) + interval;
-  auto best = tx.query(
-      "SELECT t.id, t.slug, t.monthly_stipend_points FROM deployments d JOIN deploy_tiers t ON "
-      "t.id "
-      "= d.tier_id WHERE d.owner_id = $1 AND d.status NOT IN ('stopped', 'destroyed') AND "
-      "t.monthly_stipend_points > 0 ORDER BY t.monthly_stipend_points DESC LIMIT 1",
-      owner_id);
+  auto last =
+      tx.query(R"(SELECT max(paid_at) AS paid_at FROM stipends WHERE owner_id = $1)", owner_id);
+  if (last.next() && !last.null("paid_at") && last.instant("paid_at") + interval > now)
+    return last.instant("paid_at") + interval;
+  auto best = tx.query(R"(
+      SELECT t.id, t.slug, t.monthly_stipend_points
+      FROM deployments d
+      JOIN deploy_tiers t ON t.id = d.tier_id
+      WHERE d.owner_id = $1 AND d.status NOT IN ('stopped', 'destroyed')
+        AND t.monthly_stipend_points > 0
+      ORDER BY t.monthly_stipend_points DESC
+      LIMIT 1)",
+                       owner_id);
   if (!best.next()) return now + interval;
+  const std::int64_t points = best.integer("monthly_stipend_points");
   ledger::open_account(tx, ledger::treasury());
   ledger::open_account(tx, ledger::user_account(owner_id));
   const auto transaction = ledger::post(tx, {.kind = "stipend",
                                              .from = ledger::treasury(),
                                              .to = ledger::user_account(owner_id),
-                                             .amount = best.integer(2),
-                                             .memo = "stipend of the tier " + best.text(1)});
+                                             .amount = points,
+                                             .memo = "stipend of the tier " + best.text("slug")});
   if (!transaction) {
-    log::warning("a stipend waits: the treasury has too few points",
-                 {{"user", owner_id}, {"points", best.integer(2)}});
+    log::warning("a stipend wasn't paid yet, because the treasury has too few points",
+                 {{"user", owner_id}, {"points", points}});
     return now + retry;
   }
-  tx.execute(
-      "INSERT INTO stipends (owner_id, paid_at, tier_id, amount, transaction_id) VALUES ($1, $2, "
-      "$3, $4, $5)",
-      owner_id, now, best.text(0), best.integer(2), *transaction);
+  tx.execute(R"(
+      INSERT INTO stipends (owner_id, paid_at, tier_id, amount, transaction_id)
+      VALUES ($1, $2, $3, $4, $5))",
+             owner_id, now, best.text("id"), points, *transaction);
   return now + interval;
 }
 

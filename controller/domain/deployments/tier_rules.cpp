@@ -1,4 +1,4 @@
-// Which tier a deployment may be on.
+// Which tiers a deployment may have.
 #include "controller/base/error.h"
 #include "controller/domain/deployments/rules.h"
 
@@ -7,10 +7,10 @@ namespace berth::deployments {
 tiers::Tier payable_tier(db::Tx& tx, const std::string& slug) {
   const auto tier = tiers::find_by_slug(tx, slug);
   if (!tier)
-    throw Error(Code::unknown_tier, "there is no tier of this slug", {{"tier", {"is unknown"}}});
-  if (tier->payment_method != "service_points")
+    throw Error(Code::unknown_tier, "there is no tier with this slug", {{"tier", {"is unknown"}}});
+  if (tier->payment_method != tiers::PaymentMethod::service_points)
     throw Error(Code::payment_method_unsupported,
-                "deployments can be paid with service points only");
+                "deployments can only be paid with service points");
   return *tier;
 }
 
@@ -21,17 +21,18 @@ void check_tier_allowed(const apps::App& app, const tiers::Tier& tier) {
 }
 
 int used_of_tier(db::Tx& tx, const std::string& owner_id, const std::string& tier_id) {
-  return int(
-      tx.number("SELECT count(*) FROM deployments WHERE owner_id = $1 AND tier_id = $2 AND status "
-                "<> 'destroyed'",
-                owner_id, tier_id));
+  return int(tx.number(R"(
+      SELECT count(*)
+      FROM deployments
+      WHERE owner_id = $1 AND tier_id = $2 AND status <> 'destroyed')",
+                       owner_id, tier_id));
 }
 
 void check_tier_cap(db::Tx& tx, const std::string& owner_id, const tiers::Tier& tier) {
   if (tier.max_deployments && used_of_tier(tx, owner_id, tier.id) >= *tier.max_deployments)
     throw Error(Code::deployment_limit_reached,
-                "the account has " + std::to_string(*tier.max_deployments) +
-                    " deployments of the tier " + tier.slug + " already, as many as it may have");
+                "the account already has " + std::to_string(*tier.max_deployments) +
+                    " deployments of the tier " + tier.slug + ", which is the limit");
 }
 
 void check_not_suspended(const Deployment& deployment) {
@@ -41,7 +42,7 @@ void check_not_suspended(const Deployment& deployment) {
 
 void check_has_domains(const tiers::Tier& tier) {
   if (!tier.custom_domain_allowed)
-    throw invalid_field("custom_domain", "isn't part of the tier " + tier.slug);
+    throw invalid_field("custom_domain", "isn't available on the tier " + tier.slug);
 }
 
 }  // namespace berth::deployments

@@ -1,5 +1,7 @@
 #include "controller/domain/deployments/tiers.h"
 
+#include <stdexcept>
+
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/ads/campaigns.h"
@@ -8,29 +10,30 @@
 namespace berth::tiers {
 namespace {
 
-constexpr const char* columns =
-    "SELECT id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats, "
-    "memory_limit_mb, "
-    "cpu_limit_millicores, max_deployments, custom_domain_allowed, auto_approve, "
-    "monthly_stipend_points, "
-    "ad_reach_multiplier FROM deploy_tiers ";
+const std::string select_tiers = R"(
+    SELECT id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats,
+           memory_limit_mb, cpu_limit_millicores, max_deployments, custom_domain_allowed,
+           auto_approve, monthly_stipend_points, ad_reach_multiplier
+    FROM deploy_tiers
+)";
 
 Tier tier_of(const db::Query& row) {
-  const auto most = row.integer_or_null(9);
-  return {.id = row.text(0),
-          .name = row.text(1),
-          .slug = row.text(2),
-          .description = row.text(3),
-          .payment_method = row.text(4),
-          .monthly_cost_points = row.integer_or_null(5),
-          .monthly_cost_sats = row.integer_or_null(6),
-          .memory_limit_mb = int(row.integer(7)),
-          .cpu_limit_millicores = int(row.integer(8)),
-          .max_deployments = most ? std::optional(int(*most)) : std::nullopt,
-          .custom_domain_allowed = row.flag(10),
-          .auto_approve = row.flag(11),
-          .monthly_stipend_points = row.integer(12),
-          .ad_reach_multiplier = row.text(13)};
+  Tier tier = {.id = row.text("id"),
+               .name = row.text("name"),
+               .slug = row.text("slug"),
+               .description = row.text("description"),
+               .payment_method = parse_payment_method(row.text("payment_method")),
+               .monthly_cost_points = row.integer_or_null("monthly_cost_points"),
+               .monthly_cost_sats = row.integer_or_null("monthly_cost_sats"),
+               .memory_limit_mb = int(row.integer("memory_limit_mb")),
+               .cpu_limit_millicores = int(row.integer("cpu_limit_millicores")),
+               .max_deployments = {},
+               .custom_domain_allowed = row.flag("custom_domain_allowed"),
+               .auto_approve = row.flag("auto_approve"),
+               .monthly_stipend_points = row.integer("monthly_stipend_points"),
+               .ad_reach_multiplier = row.text("ad_reach_multiplier")};
+  if (!row.null("max_deployments")) tier.max_deployments = int(row.integer("max_deployments"));
+  return tier;
 }
 
 std::optional<Tier> first(db::Query rows) {
@@ -38,25 +41,26 @@ std::optional<Tier> first(db::Query rows) {
 }
 
 void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
-  tx.execute(
-      "INSERT INTO deploy_tiers (id, name, slug, description, payment_method, "
-      "monthly_cost_points, monthly_cost_sats, memory_limit_mb, cpu_limit_millicores, "
-      "max_deployments, custom_domain_allowed, auto_approve, monthly_stipend_points, "
-      "ad_reach_multiplier, position) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, "
-      "$13, $14, (SELECT coalesce(max(position), 0) + 1 FROM deploy_tiers))",
-      id, tier.name, tier.slug, tier.description, tier.payment_method, tier.monthly_cost_points,
-      tier.monthly_cost_sats, tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
-      tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
-      tier.ad_reach_multiplier);
+  tx.execute(R"(
+      INSERT INTO deploy_tiers
+        (id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats,
+         memory_limit_mb, cpu_limit_millicores, max_deployments, custom_domain_allowed,
+         auto_approve, monthly_stipend_points, ad_reach_multiplier, position)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+              (SELECT coalesce(max(position), 0) + 1 FROM deploy_tiers)))",
+             id, tier.name, tier.slug, tier.description, to_string(tier.payment_method),
+             tier.monthly_cost_points, tier.monthly_cost_sats, tier.memory_limit_mb,
+             tier.cpu_limit_millicores, tier.max_deployments, tier.custom_domain_allowed,
+             tier.auto_approve, tier.monthly_stipend_points, tier.ad_reach_multiplier);
 }
 
-// Each payment method has its price and not the other's.
+// Each payment method needs its own price, and must not have the other's.
 void check_price(const Tier& tier) {
-  const bool bitcoin = tier.payment_method == "bitcoin";
+  const bool bitcoin = tier.payment_method == PaymentMethod::bitcoin;
   const auto price = [](bool wanted, bool given, const char* field) {
     if (wanted != given)
       throw invalid_field(field, wanted ? "is required for this payment method"
-                                        : "isn't the price of this payment method");
+                                        : "must not be set for this payment method");
   };
   price(!bitcoin, tier.monthly_cost_points.has_value(), "monthly_cost_points");
   price(bitcoin, tier.monthly_cost_sats.has_value(), "monthly_cost_sats");
@@ -64,8 +68,18 @@ void check_price(const Tier& tier) {
 
 }  // namespace
 
+std::string_view to_string(PaymentMethod method) {
+  return method == PaymentMethod::bitcoin ? "bitcoin" : "service_points";
+}
+
+PaymentMethod parse_payment_method(std::string_view text) {
+  for (const PaymentMethod method : {PaymentMethod::service_points, PaymentMethod::bitcoin})
+    if (to_string(method) == text) return method;
+  throw std::invalid_argument("no payment method: " + std::string(text));
+}
+
 std::vector<Tier> list(db::Tx& tx) {
-  static const std::string sql = std::string(columns) + "ORDER BY position";
+  static const std::string sql = select_tiers + R"(ORDER BY position)";
   std::vector<Tier> result;
   auto rows = tx.query(sql);
   while (rows.next()) result.push_back(tier_of(rows));
@@ -73,18 +87,18 @@ std::vector<Tier> list(db::Tx& tx) {
 }
 
 std::optional<Tier> find_by_slug(db::Tx& tx, const std::string& slug) {
-  static const std::string sql = std::string(columns) + "WHERE slug = $1";
+  static const std::string sql = select_tiers + R"(WHERE slug = $1)";
   return first(tx.query(sql, slug));
 }
 
 std::optional<Tier> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = std::string(columns) + "WHERE id = $1";
+  static const std::string sql = select_tiers + R"(WHERE id = $1)";
   return first(tx.query(sql, id));
 }
 
 Tier create(db::Tx& tx, const Tier& tier) {
   check_price(tier);
-  if (find_by_slug(tx, tier.slug)) throw invalid_field("slug", "is that of another tier");
+  if (find_by_slug(tx, tier.slug)) throw invalid_field("slug", "is already used by another tier");
   const std::string id = new_uuid(tx.now());
   insert(tx, id, tier);
   return *find(tx, id);
@@ -92,22 +106,24 @@ Tier create(db::Tx& tx, const Tier& tier) {
 
 Tier update(db::Tx& tx, const Tier& tier) {
   check_price(tier);
-  tx.execute(
-      "UPDATE deploy_tiers SET name = $2, description = $3, monthly_cost_points = $4, "
-      "monthly_cost_sats = $5, memory_limit_mb = $6, cpu_limit_millicores = $7, max_deployments = "
-      "$8, custom_domain_allowed = $9, auto_approve = $10, monthly_stipend_points = $11, "
-      "ad_reach_multiplier = $12 WHERE id = $1",
-      tier.id, tier.name, tier.description, tier.monthly_cost_points, tier.monthly_cost_sats,
-      tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
-      tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
-      tier.ad_reach_multiplier);
+  tx.execute(R"(
+      UPDATE deploy_tiers
+      SET name = $2, description = $3, monthly_cost_points = $4, monthly_cost_sats = $5,
+          memory_limit_mb = $6, cpu_limit_millicores = $7, max_deployments = $8,
+          custom_domain_allowed = $9, auto_approve = $10, monthly_stipend_points = $11,
+          ad_reach_multiplier = $12
+      WHERE id = $1)",
+             tier.id, tier.name, tier.description, tier.monthly_cost_points, tier.monthly_cost_sats,
+             tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
+             tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
+             tier.ad_reach_multiplier);
   billing::tier_changed(tx, tier.id);
   campaigns::tiers_changed(tx);
   return *find(tx, tier.id);
 }
 
 void seed(db::Tx& tx, const std::vector<Tier>& tiers) {
-  if (tx.number("SELECT count(*) FROM deploy_tiers") > 0) return;
+  if (tx.number(R"(SELECT count(*) FROM deploy_tiers)") > 0) return;
   for (const Tier& tier : tiers) insert(tx, new_uuid(tx.now()), tier);
 }
 

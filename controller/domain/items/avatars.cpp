@@ -26,7 +26,8 @@ void check_display_name(const std::string& name) {
     throw invalid_field("display_name", "must have 1 to 20 characters");
   if (has_controls(name, Lines::one))
     throw invalid_field("display_name",
-                        "must not have control characters, line ends or overrides of direction");
+                        "must not contain control characters, line ends or characters that "
+                        "override the direction of text");
 }
 
 }  // namespace
@@ -72,12 +73,12 @@ Avatar equip(db::Tx& tx, const std::string& user_id, const std::vector<std::stri
   tx.execute("DELETE FROM equipped_cosmetics WHERE user_id = $1", user_id);
   for (const std::string& id : item_ids) {
     if (!cosmetics::owns(tx, user_id, id))
-      throw invalid_field("item_ids", "must be items that you own; " + id + " isn't");
+      throw invalid_field("item_ids", "must be items that you own; you don't own " + id);
     const int added = tx.execute(
         "INSERT INTO equipped_cosmetics (user_id, category, item_id) "
         "SELECT $1, category, id FROM cosmetic_items WHERE id = $2 ON CONFLICT DO NOTHING",
         user_id, id);
-    if (added == 0) throw invalid_field("item_ids", "must have one item of each category at most");
+    if (added == 0) throw invalid_field("item_ids", "must have at most one item of each category");
   }
   touch(tx, user_id);
   return *find(tx, user_id);

@@ -10,7 +10,8 @@
 // at. The functions throw berth::Error.
 namespace berth::avatars {
 
-inline constexpr size_t max_display_name_length = 20;  // characters; specification, "Limits"
+// Characters (specification, section "Limits").
+inline constexpr size_t max_display_name_length = 20;
 // The appearance is an app's own description; this leaves room for a few hundred fields.
 inline constexpr size_t max_appearance_bytes = 8'192;
 inline constexpr int max_appearance_depth = 8;

@@ -67,11 +67,12 @@ void pay(db::Tx& tx, const Payer& payer, const Item& item, Via via) {
 Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
                     const std::string& owner_id, Via via) {
   const Item item = get(tx, item_id);
-  if (!item.available) throw Error(Code::cosmetic_unavailable, "this item can't be had right now");
+  if (!item.available)
+    throw Error(Code::cosmetic_unavailable, "this item isn't available at the moment");
   if (tx.execute("INSERT INTO user_cosmetics (id, user_id, item_id, acquired_at, acquired_via) "
                  "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id, item_id) DO NOTHING",
                  new_uuid(tx.now()), owner_id, item.id, tx.now(), words(via).stored) == 0)
-    throw Error(Code::already_owned, "the user owns this item already");
+    throw Error(Code::already_owned, "the user already owns this item");
   pay(tx, payer, item, via);
   static const std::string sql = owned_query + "WHERE o.user_id = $1 AND o.item_id = $2";
   auto rows = tx.query(sql, owner_id, item.id);
@@ -149,7 +150,8 @@ Acquisition purchase(db::Tx& tx, const Payer& payer, const std::string& item_id)
 
 Acquisition give(db::Tx& tx, const Payer& payer, const std::string& item_id,
                  const std::string& to_user_id) {
-  if (to_user_id == payer.user_id) throw invalid_field("to_user_id", "must be another user's");
+  if (to_user_id == payer.user_id)
+    throw invalid_field("to_user_id", "must be the id of another user");
   blocks::require_visible(tx, payer.user_id, to_user_id);
   return acquire(tx, payer, item_id, to_user_id, Via::gift);
 }

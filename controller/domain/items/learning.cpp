@@ -105,9 +105,8 @@ Report report(db::Tx& tx, const rewards::Rules& rules, const Learner& learner, s
     throw Error(Code::invalid_state, "the module before this one isn't completed yet");
   if (begins_round(progress, tx.now())) begin_round(tx, learner.user_id, progress);
   if (completed < progress.completed)
-    throw Error(Code::invalid_state,
-                "progress only goes up: " + std::to_string(progress.completed) +
-                    " steps are completed already");
+    throw Error(Code::invalid_state, "can't go back: " + std::to_string(progress.completed) +
+                                         " steps are already completed");
   const bool nothing_new =
       completed == progress.completed && (completed < module.total || progress.completed_at);
   if (nothing_new) return result;

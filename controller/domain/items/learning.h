@@ -36,8 +36,8 @@ Module update(db::Tx& tx, const Module& module);
 // incomplete: not begun, or in progress. completed: until the next round begins.
 enum class Status { incomplete, completed };
 
-// A user's progress in a module. A round begins with the first report, by our clock, and ends with
-// the last step. The next round may begin from repeat_eligible_at on.
+// A user's progress in a module. A round begins with the first report, by berth's clock, and ends
+// with the last step. The next round may begin from repeat_eligible_at on.
 struct Progress {
   Module module;
   // The user has completed every active module before it at least once.

@@ -12,7 +12,7 @@ constexpr std::int64_t max_number = 1'000'000;
 void check_number_is_free(db::Tx& tx, const Module& module) {
   if (tx.number("SELECT count(*) FROM learning_modules WHERE number = $1 AND id <> $2",
                 module.number, module.id) > 0)
-    throw invalid_field("module_number", "is that of another module");
+    throw invalid_field("module_number", "is already used by another module");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "controller/domain/items/learning.h"
 
-// The columns of a module, for the files that implement learning.h.
+// The columns of a module. Private to the files that implement learning.h.
 namespace berth::learning {
 
 inline const std::string module_columns =

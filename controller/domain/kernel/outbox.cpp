@@ -23,90 +23,117 @@ std::optional<nlohmann::json> opened(const std::string& data_key, const std::str
 std::string put(db::Tx& tx, const std::string& data_key, const Letter& letter) {
   const std::string id = new_uuid(tx.now());
   const nlohmann::json content = {{"token", letter.token}, {"body", letter.body}};
-  tx.execute(
-      "INSERT INTO outbox (id, to_address, subject, sealed, created_at) VALUES ($1, $2, $3, $4, "
-      "$5)",
-      id, letter.to, letter.subject, base64(seal(data_key, content.dump(), id)), tx.now());
+  tx.execute(R"(
+      INSERT INTO outbox (id, to_address, subject, sealed, created_at)
+      VALUES ($1, $2, $3, $4, $5))",
+             id, letter.to, letter.subject, base64(seal(data_key, content.dump(), id)), tx.now());
   return id;
 }
 
 std::vector<std::string> due(db::Tx& tx, int most) {
   std::vector<std::string> ids;
-  auto rows = tx.query(
-      "SELECT id FROM outbox WHERE sent_at IS NULL AND failed_at IS NULL AND next_attempt_at <= $1 "
-      "ORDER BY next_attempt_at, created_at LIMIT $2",
-      tx.now(), most);
-  while (rows.next()) ids.push_back(rows.text(0));
+  auto rows = tx.query(R"(
+      SELECT id
+      FROM outbox
+      WHERE sent_at IS NULL AND failed_at IS NULL AND next_attempt_at <= $1
+      ORDER BY next_attempt_at, created_at
+      LIMIT $2)",
+                       tx.now(), most);
+  while (rows.next()) ids.push_back(rows.text("id"));
   return ids;
 }
 
 std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, const std::string& id,
                                      Instant retry_at) {
-  const int counted = tx.execute(
-      "UPDATE outbox SET attempts = attempts + 1, next_attempt_at = $2 "
-      "WHERE id = $1 AND sent_at IS NULL AND failed_at IS NULL",
-      id, retry_at);
+  const int counted = tx.execute(R"(
+      UPDATE outbox
+      SET attempts = attempts + 1, next_attempt_at = $2
+      WHERE id = $1 AND sent_at IS NULL AND failed_at IS NULL)",
+                                 id, retry_at);
   if (counted != 1) return std::nullopt;
-  auto rows = tx.query(
-      "SELECT to_address, subject, sealed, created_at, attempts FROM outbox WHERE id = $1", id);
+  auto rows = tx.query(R"(
+      SELECT to_address, subject, sealed, created_at, attempts
+      FROM outbox
+      WHERE id = $1)",
+                       id);
   rows.next();
-  const auto content = opened(data_key, rows.text(2), id);
+  const auto content = opened(data_key, rows.text("sealed"), id);
   if (!content) {
-    failed(tx, id, "it can't be opened with this data key");
+    failed(tx, id, "the mail can't be decrypted with this data key");
     return std::nullopt;
   }
   return Attempt{.id = id,
-                 .letter = {.to = rows.text(0),
-                            .subject = rows.text(1),
+                 .letter = {.to = rows.text("to_address"),
+                            .subject = rows.text("subject"),
                             .body = content->at("body"),
                             .token = content->at("token")},
-                 .created_at = rows.instant(3),
-                 .number = int(rows.integer(4))};
+                 .created_at = rows.instant("created_at"),
+                 .number = int(rows.integer("attempts"))};
 }
 
 void sent(db::Tx& tx, const std::string& id) {
-  tx.execute("UPDATE outbox SET sent_at = $2, last_error = NULL WHERE id = $1", id, tx.now());
+  tx.execute(R"(
+      UPDATE outbox
+      SET sent_at = $2, last_error = NULL
+      WHERE id = $1)",
+             id, tx.now());
 }
 
 void failed(db::Tx& tx, const std::string& id, const std::string& reason) {
-  tx.execute("UPDATE outbox SET failed_at = $2, last_error = $3 WHERE id = $1", id, tx.now(),
-             reason.substr(0, kept_of_a_reason));
+  tx.execute(R"(
+      UPDATE outbox
+      SET failed_at = $2, last_error = $3
+      WHERE id = $1)",
+             id, tx.now(), reason.substr(0, kept_of_a_reason));
 }
 
 void postponed(db::Tx& tx, const std::string& id, const std::string& reason) {
-  tx.execute("UPDATE outbox SET last_error = $2 WHERE id = $1", id,
+  tx.execute(R"(UPDATE outbox SET last_error = $2 WHERE id = $1)", id,
              reason.substr(0, kept_of_a_reason));
 }
 
 int remove_done(db::Tx& tx, Instant sent_before, Instant failed_before, int most) {
-  return tx.execute(
-      "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE sent_at < $1 UNION ALL "
-      "SELECT id FROM outbox WHERE failed_at < $2 LIMIT $3)",
-      sent_before, failed_before, most);
+  return tx.execute(R"(
+      DELETE FROM outbox
+      WHERE id IN (
+        SELECT id
+        FROM outbox
+        WHERE sent_at < $1
+        UNION ALL
+        SELECT id
+        FROM outbox
+        WHERE failed_at < $2
+        LIMIT $3))",
+                    sent_before, failed_before, most);
 }
 
 std::int64_t waiting(db::Tx& tx) {
-  return tx.number("SELECT count(*) FROM outbox WHERE sent_at IS NULL AND failed_at IS NULL");
+  return tx.number(R"(
+      SELECT count(*)
+      FROM outbox
+      WHERE sent_at IS NULL AND failed_at IS NULL)");
 }
 
 std::vector<Mail> list(db::Tx& tx, const std::string& data_key) {
   std::vector<Mail> mails;
-  auto rows = tx.query(
-      "SELECT id, to_address, subject, sealed, created_at, sent_at, attempts, failed_at, "
-      "last_error FROM outbox ORDER BY created_at DESC, rowid DESC LIMIT $1",
-      max_listed);
+  auto rows = tx.query(R"(
+      SELECT id, to_address, subject, sealed, created_at, sent_at, attempts, failed_at, last_error
+      FROM outbox
+      ORDER BY created_at DESC, id DESC
+      LIMIT $1)",
+                       max_listed);
   while (rows.next()) {
-    const auto content = opened(data_key, rows.text(3), rows.text(0));
-    if (!content) throw std::runtime_error("a mail can't be opened with this data key");
-    mails.push_back({{.to = rows.text(1),
-                      .subject = rows.text(2),
+    const auto content = opened(data_key, rows.text("sealed"), rows.text("id"));
+    if (!content) throw std::runtime_error("a mail can't be decrypted with this data key");
+    mails.push_back({{.to = rows.text("to_address"),
+                      .subject = rows.text("subject"),
                       .body = content->at("body"),
                       .token = content->at("token")},
-                     rows.instant(4),
-                     rows.instant_or_null(5),
-                     int(rows.integer(6)),
-                     rows.instant_or_null(7),
-                     rows.text_or_null(8)});
+                     rows.instant("created_at"),
+                     rows.instant_or_null("sent_at"),
+                     int(rows.integer("attempts")),
+                     rows.instant_or_null("failed_at"),
+                     rows.text_or_null("last_error")});
   }
   return mails;
 }

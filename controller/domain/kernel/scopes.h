@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-// The nine scopes of the specification ("Scopes"): what they grant and who approves them.
+// The nine scopes of the specification (section "Scopes"): what they grant and who approves them.
 namespace berth {
 
 enum class Scope {
@@ -46,7 +46,7 @@ class ScopeSet {
     for (const Scope scope : scopes) add(scope);
   }
   static ScopeSet automatic();
-  static ScopeSet operators();  // those reserved for the app's owner
+  static ScopeSet operators();  // those that only the app's owner can grant
 
   void add(Scope scope) { bits_.set(static_cast<size_t>(scope)); }
   bool has(Scope scope) const { return bits_.test(static_cast<size_t>(scope)); }
@@ -68,7 +68,7 @@ class ScopeSet {
 // Parses names separated by spaces or pluses. Returns nothing if one is unknown or there is none.
 std::optional<ScopeSet> parse_scopes(std::string_view text);
 std::optional<ScopeSet> parse_scopes(const std::vector<std::string>& names);
-// Parses the text that our own rows contain, which may be empty.
+// Parses the text in which rows store scopes, which may be empty.
 ScopeSet stored_scopes(const std::string& text);
 
 }  // namespace berth

@@ -11,21 +11,24 @@
 
 namespace berth {
 
-// When each of many things was last used. It changes with every request, so it is kept in memory
-// and written now and then (see flush()). Thread-safe.
+// Collects when each of many things was last used. That changes with every request, so the times
+// are kept in memory and written from time to time by flush(). Thread-safe.
 class UseLog {
  public:
-  // Above it those that aren't in it yet are left out until the next flush: memory is bounded.
+  // The most things that are collected between two flushes, which bounds the memory. Further ones
+  // are ignored.
   static constexpr size_t max_noted = 100'000;
 
-  // `update`: the statement that writes one; $1 is the id, $2 the time. It must live as long.
+  // `update` is the statement that writes one time; $1 is the id, $2 the time. The text must
+  // outlive this object.
   explicit UseLog(std::string_view update) : update_(update) {}
 
   void note(const std::string& id, Instant at);
-  // The newest time that a snapshot may not have: not written yet, or by the latest flush.
+  // Returns the newest time that a snapshot of the database may lack: one that isn't written yet,
+  // or was written by the latest flush.
   std::optional<Instant> last(const std::string& id) const;
-  // Writes what was noted, in transactions of some hundred rows. Throws Error unavailable; then
-  // what isn't written is noted still.
+  // Writes the collected times, in transactions of some hundred rows. Throws Error `unavailable`;
+  // times that weren't written stay collected.
   void flush(db::Database& database);
 
  private:
@@ -34,7 +37,7 @@ class UseLog {
   const std::string_view update_;
   mutable std::mutex mutex_;
   Times noted_;
-  Times written_;  // by the latest flush
+  Times written_;  // written by the latest flush
 };
 
 }  // namespace berth

@@ -8,17 +8,18 @@
 namespace berth::holds {
 namespace {
 
-constexpr std::string_view columns =
-    "SELECT id, source_id, amount, purpose, state, created_at, expires_at FROM ledger_holds ";
+const std::string select_holds = R"(
+    SELECT id, source_id, amount, purpose, state, created_at, expires_at
+    FROM ledger_holds )";
 
 Hold hold_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .source_id = row.text(1),
-          .amount = row.integer(2),
-          .purpose = row.text(3),
-          .state = row.text(4),
-          .created_at = row.instant(5),
-          .expires_at = row.instant(6)};
+  return {.id = row.text("id"),
+          .source_id = row.text("source_id"),
+          .amount = row.integer("amount"),
+          .purpose = row.text("purpose"),
+          .state = row.text("state"),
+          .created_at = row.instant("created_at"),
+          .expires_at = row.instant("expires_at")};
 }
 
 std::vector<Hold> select(db::Query rows) {
@@ -28,26 +29,32 @@ std::vector<Hold> select(db::Query rows) {
 }
 
 ledger::Account account_of(db::Tx& tx, const std::string& id) {
-  auto rows = tx.query("SELECT kind, owner FROM ledger_accounts WHERE id = $1", id);
-  if (!rows.next()) throw std::logic_error("a hold on no account");
-  return {.kind = rows.text(0), .owner = rows.text(1)};
+  auto rows = tx.query(R"(
+      SELECT kind, owner
+      FROM ledger_accounts
+      WHERE id = $1)",
+                       id);
+  if (!rows.next()) throw std::logic_error("a hold's account doesn't exist");
+  return {.kind = rows.text("kind"), .owner = rows.text("owner")};
 }
 
 bool close(db::Tx& tx, const std::string& id, std::string_view state) {
-  return tx.execute(
-             "UPDATE ledger_holds SET state = $2, closed_at = $3 WHERE id = $1 AND state = 'open'",
-             id, state, tx.now()) == 1;
+  return tx.execute(R"(
+      UPDATE ledger_holds
+      SET state = $2, closed_at = $3
+      WHERE id = $1 AND state = 'open')",
+                    id, state, tx.now()) == 1;
 }
 
 void give_back(db::Tx& tx, const Hold& hold, std::string_view state) {
-  if (!close(tx, hold.id, state)) throw std::logic_error("a hold that isn't open");
+  if (!close(tx, hold.id, state)) throw std::logic_error("a hold isn't open any more");
   const ledger::Account source = account_of(tx, hold.source_id);
   const auto moved = ledger::post(tx, {.kind = "hold_released",
                                        .from = ledger::reservation_account(source),
                                        .to = source,
                                        .amount = hold.amount,
                                        .memo = hold.purpose});
-  if (!moved) throw std::logic_error("a hold without its points");
+  if (!moved) throw std::logic_error("a hold's points are missing");
 }
 
 }  // namespace
@@ -62,16 +69,16 @@ std::optional<Hold> place(db::Tx& tx, const Request& request) {
                                        .memo = std::string(request.purpose)});
   if (!moved) return std::nullopt;
   const std::string id = new_uuid(tx.now());
-  tx.execute(
-      "INSERT INTO ledger_holds (id, source_id, held_id, amount, purpose, created_at, expires_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7)",
-      id, request.source.id(), held.id(), request.amount, request.purpose, tx.now(),
-      tx.now() + request.life);
+  tx.execute(R"(
+      INSERT INTO ledger_holds (id, source_id, held_id, amount, purpose, created_at, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7))",
+             id, request.source.id(), held.id(), request.amount, request.purpose, tx.now(),
+             tx.now() + request.life);
   return find(tx, id);
 }
 
 std::optional<Hold> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = std::string(columns) + "WHERE id = $1";
+  static const std::string sql = select_holds + R"(WHERE id = $1)";
   auto rows = tx.query(sql, id);
   return rows.next() ? std::optional(hold_of(rows)) : std::nullopt;
 }
@@ -86,7 +93,7 @@ std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger:
                         .to = to,
                         .amount = hold->amount,
                         .memo = memo});
-  if (!moved) throw std::logic_error("a hold without its points");
+  if (!moved) throw std::logic_error("a hold's points are missing");
   return moved;
 }
 
@@ -98,8 +105,9 @@ bool void_hold(db::Tx& tx, const std::string& id) {
 }
 
 std::int64_t void_all(db::Tx& tx, const ledger::Account& source) {
-  static const std::string sql =
-      std::string(columns) + "WHERE source_id = $1 AND state = 'open' ORDER BY id";
+  static const std::string sql = select_holds + R"(
+      WHERE source_id = $1 AND state = 'open'
+      ORDER BY id)";
   std::int64_t points = 0;
   for (const Hold& hold : select(tx.query(sql, source.id()))) {
     give_back(tx, hold, "voided");
@@ -109,14 +117,19 @@ std::int64_t void_all(db::Tx& tx, const ledger::Account& source) {
 }
 
 bool is_any_due(db::Tx& tx) {
-  return tx.number("SELECT 1 FROM ledger_holds WHERE state = 'open' AND expires_at <= $1 LIMIT 1",
+  return tx.number(R"(
+      SELECT 1 AS due
+      FROM ledger_holds
+      WHERE state = 'open' AND expires_at <= $1
+      LIMIT 1)",
                    tx.now()) > 0;
 }
 
 int expire(db::Tx& tx, int limit) {
-  static const std::string sql =
-      std::string(columns) +
-      "WHERE state = 'open' AND expires_at <= $1 ORDER BY expires_at LIMIT $2";
+  static const std::string sql = select_holds + R"(
+      WHERE state = 'open' AND expires_at <= $1
+      ORDER BY expires_at
+      LIMIT $2)";
   const auto due = select(tx.query(sql, tx.now(), limit));
   for (const Hold& hold : due) give_back(tx, hold, "expired");
   return int(due.size());

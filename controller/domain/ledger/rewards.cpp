@@ -27,9 +27,11 @@ std::vector<Cap> caps(const Rules& rules, const Reward& reward) {
 
 Refusal refused_by_caps(db::Tx& tx, const std::vector<Cap>& all, std::int64_t amount) {
   for (const Cap& cap : all) {
-    const std::int64_t given =
-        tx.number("SELECT points FROM reward_days WHERE subject = $1 AND day = $2", cap.subject,
-                  utc_day(tx.now()));
+    const std::int64_t given = tx.number(R"(
+        SELECT points
+        FROM reward_days
+        WHERE subject = $1 AND day = $2)",
+                                         cap.subject, utc_day(tx.now()));
     if (amount > cap.most - given) return cap.refusal;
   }
   return Refusal::none;
@@ -37,16 +39,23 @@ Refusal refused_by_caps(db::Tx& tx, const std::vector<Cap>& all, std::int64_t am
 
 void count(db::Tx& tx, const std::vector<Cap>& all, std::int64_t amount) {
   for (const Cap& cap : all)
-    tx.execute(
-        "INSERT INTO reward_days (subject, day, points) VALUES ($1, $2, $3) "
-        "ON CONFLICT (subject, day) DO UPDATE SET points = points + excluded.points",
-        cap.subject, utc_day(tx.now()), amount);
+    tx.execute(R"(
+        INSERT INTO reward_days (subject, day, points)
+        VALUES ($1, $2, $3)
+        ON CONFLICT (subject, day) DO UPDATE SET points = reward_days.points + excluded.points)",
+               cap.subject, utc_day(tx.now()), amount);
+}
+
+// Whether the user's balance can take the amount.
+bool has_room(db::Tx& tx, const Reward& reward) {
+  return reward.amount <=
+         ledger::max_points - ledger::balance(tx, ledger::user_account(reward.user_id));
 }
 
 void note_empty(const Reward& reward) {
   ++refused_when_empty;
   if (!is_empty.exchange(true))
-    log::warning("the treasury is empty: no rewards until points are minted to it",
+    log::warning("the treasury is empty: no rewards are paid until it receives points",
                  {{"reward", to_string(reward.kind)}, {"points", reward.amount}});
 }
 
@@ -69,7 +78,7 @@ std::string_view to_string(Refusal refusal) {
 }
 
 bool give(db::Tx& tx, const Reward& reward) {
-  if (reward.amount < 1) return false;
+  if (reward.amount < 1 || !has_room(tx, reward)) return false;
   const auto paid = ledger::post(tx, {.kind = to_string(reward.kind),
                                       .from = ledger::treasury(),
                                       .to = ledger::user_account(reward.user_id),
@@ -80,17 +89,23 @@ bool give(db::Tx& tx, const Reward& reward) {
     return false;
   }
   note_paid();
-  tx.execute("UPDATE users SET free_points = min(free_points + $2, $3) WHERE id = $1",
+  tx.execute(R"(
+      UPDATE users
+      SET free_points = CASE WHEN free_points + $2 < $3 THEN free_points + $2 ELSE $3 END
+      WHERE id = $1)",
              reward.user_id, reward.amount, ledger::max_points);
   return true;
 }
 
 Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward) {
   if (reward.amount < 1) return {.refusal = Refusal::nothing_due};
-  if (tx.number("SELECT count(*) FROM users WHERE id = $1 AND email_verified_at IS NOT NULL "
-                "AND deleted_at IS NULL",
+  if (tx.number(R"(
+      SELECT count(*)
+      FROM users
+      WHERE id = $1 AND email_verified_at IS NOT NULL AND deleted_at IS NULL)",
                 reward.user_id) == 0)
     return {.refusal = Refusal::email_not_verified};
+  if (!has_room(tx, reward)) return {.refusal = Refusal::user_cap};
   const std::vector<Cap> all = caps(rules, reward);
   if (const Refusal refusal = refused_by_caps(tx, all, reward.amount); refusal != Refusal::none)
     return {.refusal = refusal};

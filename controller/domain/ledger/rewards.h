@@ -51,13 +51,14 @@ struct Outcome {
   Refusal refusal = Refusal::none;
 };
 // Pays the reward without checking caps or the email address; the caller has its own rules. Returns
-// false if the treasury has too few points or the amount is 0.
+// false if the treasury has too few points, if the amount is 0, or if it would take the user's
+// balance beyond 2^53-1.
 bool give(db::Tx& tx, const Reward& reward);
 // Pays the whole amount from the treasury to the user. Pays nothing if the user's email address
-// isn't verified, a cap leaves no room for the amount, or the treasury has too few points; these
-// cases aren't errors, because the action that earned the reward succeeds all the same. The user's
-// account must exist. The first refusal because of an empty treasury is logged, and so is the first
-// payment after it.
+// isn't verified, a cap or the largest balance leaves no room for the amount (then the refusal is
+// that of the cap), or the treasury has too few points; these cases aren't errors, because the
+// action that earned the reward succeeds all the same. The user's account must exist. The first
+// refusal because of an empty treasury is logged, and so is the first payment after it.
 Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward);
 
 // The number of rewards that an empty treasury has prevented since the start of the process.

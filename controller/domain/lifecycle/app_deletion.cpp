@@ -1,4 +1,4 @@
-// What admins do with apps, and how an app ends.
+// What admins do with apps, and deleting an app.
 #include <nlohmann/json.hpp>
 
 #include "controller/base/error.h"
@@ -34,7 +34,7 @@ void remove(db::Tx& tx, const App& app) {
                       .from = account,
                       .to = ledger::treasury(),
                       .amount = left,
-                      .memo = "of the deleted app " + app.id});
+                      .memo = "balance of the deleted app " + app.id});
   }
   tx.execute(
       "UPDATE scope_requests SET status = 'withdrawn', decided_by = $2, decided_at = $3 "

@@ -9,16 +9,17 @@
 namespace berth::erasure {
 namespace {
 
-// Each statement takes an id as $1 and how many rows it may change as $2, and doesn't find again
-// what it has changed.
+// Each statement takes an id as $1 and the number of rows that it may change as $2. It doesn't find
+// the rows again that it has changed.
 
-// By the id of the user.
+// Statements whose $1 is the user's id.
 constexpr std::array of_user = {
-    // What the apps did for them; the answers to others name them for a day at most (expiry.h).
+    // Stored answers to what apps did for the user. Answers to other users may contain the user's
+    // name, but only for a day (expiry.h).
     "DELETE FROM idempotency_keys WHERE (principal, method, path, key) IN "
     "(SELECT k.principal, k.method, k.path, k.key FROM grants g JOIN idempotency_keys k "
     "ON k.principal = 'app:' || g.app_id || ':user:' || g.user_id WHERE g.user_id = $1 LIMIT $2)",
-    // An admin's own calls are few, and their answers may show the account as it was.
+    // Stored answers to admins' calls. They are few, and may show the account as it was.
     "DELETE FROM idempotency_keys WHERE (principal, method, path, key) IN "
     "(SELECT principal, method, path, key FROM idempotency_keys WHERE principal = 'internal' "
     "AND instr(path || body, $1) > 0 LIMIT $2)",
@@ -39,21 +40,21 @@ constexpr std::array of_user = {
     "LIMIT $2)",
     "DELETE FROM audience_segments WHERE id IN (SELECT s.id FROM apps a "
     "JOIN audience_segments s ON s.app_id = a.id WHERE a.owner_id = $1 LIMIT $2)",
-    // No living app has an empty name.
+    // Apps that aren't deleted never have an empty name.
     "UPDATE apps SET app_name = '', app_description = '', logo_url = NULL, website_url = NULL, "
     "redirect_uris = '[]' WHERE id IN "
     "(SELECT id FROM apps WHERE owner_id = $1 AND app_name <> '' LIMIT $2)",
 };
 
-// A kind of rows of which a user may have any number, each with rows that hang on it.
+// A kind of rows of which a user may have any number, with other rows that belong to each.
 struct Kind {
-  std::string_view next;               // of the user $1: the id of one that can be emptied
-  std::array<std::string_view, 3> of;  // by its id
-  std::string_view empty;              // by its id, when nothing hangs on it any more
+  std::string_view next;  // finds, for the user $1, the id of a row that hasn't been emptied
+  std::array<std::string_view, 3> of;  // delete the rows that belong to the row with the id $1
+  std::string_view empty;  // empties the row with the id $1 after nothing belongs to it any more
 };
 
 constexpr std::array kinds = {
-    // The history of names (name_history.h) needs no claims.
+    // The claims can be deleted, because the history of names (name_history.h) doesn't need them.
     Kind{
         .next = "SELECT id FROM deployments WHERE owner_id = $1 AND status = 'destroyed' AND "
                 "removed_at IS NOT NULL AND image <> '' AND NOT EXISTS (SELECT 1 FROM "
@@ -99,13 +100,14 @@ int erase_kind(db::Tx& tx, const Kind& kind, const std::string& user_id, int lim
     changed += run(tx, kind.of, *id, limit - changed);
     if (changed >= limit) break;
     changed += tx.execute(kind.empty, *id);
-    // After the row: emptying it may have told of itself. There are some 200 at most.
+    // Comes after the row, since emptying that may have created an event. There are about 200
+    // events at most.
     changed += tx.execute("DELETE FROM app_events WHERE subject = $1", *id);
   }
   return changed;
 }
 
-// Counts the postings that it looked at.
+// Returns the number of postings that it examined.
 int erase_memos(db::Tx& tx, const std::string& user_id, int limit) {
   int seen = 0;
   while (seen < limit) {
@@ -150,7 +152,7 @@ bool is_on_cluster(db::Tx& tx, const std::string& user_id) {
              user_id) != 0;
 }
 
-// Fewer than `limit`: all that can be erased now is.
+// Returns fewer than `limit` if nothing is left that can be erased now.
 int erase(db::Tx& tx, const std::string& user_id, int limit) {
   int changed = run(tx, of_user, user_id, limit);
   for (const Kind& kind : kinds)

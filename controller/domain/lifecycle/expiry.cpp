@@ -17,10 +17,10 @@
 namespace berth::expiry {
 namespace {
 
-// Rows that nothing else hangs on. Each statement takes the instant before which a row is due as
-// $1 and how many rows it may take as $2; each has an index for its condition.
+// Rows that no other rows belong to. Each statement takes the time before which a row is due as $1
+// and the number of rows that it may delete as $2; there is an index for each condition.
 struct Plain {
-  Duration kept;  // after the row's own time
+  Duration kept;  // how long a row is kept after its own time
   std::string_view due;
   std::string_view remove;
 };
@@ -38,13 +38,14 @@ constexpr std::array plain_rows = {
     Plain{accounts::networks_known_for, "SELECT 1 FROM login_networks WHERE last_at <= $1 LIMIT 1",
           "DELETE FROM login_networks WHERE (user_id, network) IN "
           "(SELECT user_id, network FROM login_networks WHERE last_at <= $1 LIMIT $2)"},
-    // Without a mail server nobody else takes them away: the mail loop has tried the others.
+    // Without a mail server nobody else removes these. With one, the mail loop has tried to send
+    // them.
     Plain{unsent_mail_kept_for,
           "SELECT 1 FROM outbox WHERE sent_at IS NULL AND failed_at IS NULL AND "
           "next_attempt_at = 0 AND created_at <= $1 LIMIT 1",
           "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE sent_at IS NULL AND "
           "failed_at IS NULL AND next_attempt_at = 0 AND created_at <= $1 LIMIT $2)"},
-    // The budgets look at the last week.
+    // The limits on certificate orders consider the last week.
     Plain{certificate_orders::kept_for,
           "SELECT 1 FROM certificate_orders WHERE ordered_at <= $1 LIMIT 1",
           "DELETE FROM certificate_orders WHERE id IN "
@@ -60,14 +61,15 @@ constexpr std::array plain_rows = {
     Plain{chat::kept_for, "SELECT 1 FROM chat_entries WHERE sent_at <= $1 LIMIT 1",
           "DELETE FROM chat_entries WHERE seq IN "
           "(SELECT seq FROM chat_entries WHERE sent_at <= $1 LIMIT $2)"},
-    // The postings say what became of a hold; its row is for whoever still asks.
+    // The ledger's postings show what happened to a hold. Its row is only kept for late questions
+    // about it.
     Plain{holds_kept_for,
           "SELECT 1 FROM ledger_holds WHERE state <> 'open' AND closed_at <= $1 LIMIT 1",
           "DELETE FROM ledger_holds WHERE rowid IN "
           "(SELECT rowid FROM ledger_holds WHERE state <> 'open' AND closed_at <= $1 LIMIT $2)"},
 };
 
-// The caps look at today alone. $1 is the first day that is kept.
+// The limits consider the present day only. $1 is the first day that is kept.
 struct Daily {
   std::string_view due;
   std::string_view remove;
@@ -81,13 +83,13 @@ constexpr std::array daily_rows = {
           "(SELECT address_hash, day FROM unverified_letters WHERE day < $1 LIMIT $2)"},
 };
 
-// Tokens of a family that may live on without them. A refresh token's row is needed while the token
-// could be replayed, consumed or not: that is until its time is over.
+// Tokens of a family that may live on without them. A refresh token's row is needed as long as the
+// token could be replayed, whether or not it was consumed, which is until it expires.
 struct TokenTable {
   Duration kept;
   std::string_view due;
-  std::string_view select;  // key, family_id
-  std::string_view remove;  // by key
+  std::string_view select;  // selects key and family_id
+  std::string_view remove;  // takes the key
 };
 constexpr std::array token_tables = {
     TokenTable{told_for, "SELECT 1 FROM access_tokens WHERE expires_at <= $1 LIMIT 1",
@@ -120,7 +122,8 @@ std::vector<std::string> ids(db::Tx& tx, std::string_view sql, const Values&... 
   return found;
 }
 
-// What hangs on a family. One that is refreshed all the time has hundreds of thousands of tokens.
+// The rows that belong to a family. A family that is refreshed all the time has hundreds of
+// thousands of tokens.
 constexpr std::array family_rows = {
     "DELETE FROM authorization_codes WHERE rowid IN "
     "(SELECT rowid FROM authorization_codes WHERE family_id = $1 LIMIT $2)",
@@ -132,7 +135,7 @@ constexpr std::array family_rows = {
     "(SELECT id FROM play_sessions WHERE family_id = $1 LIMIT $2)",
 };
 
-// The family itself goes with the last of its rows.
+// The family itself is deleted after the last of its rows.
 int remove_family(db::Tx& tx, const std::string& id, int limit) {
   int removed = 0;
   for (const char* remove : family_rows)
@@ -141,7 +144,7 @@ int remove_family(db::Tx& tx, const std::string& id, int limit) {
   return removed;
 }
 
-// A family without tokens can't get new ones, long before its own end.
+// A family without tokens can't get new ones, even long before its own end.
 bool is_empty(db::Tx& tx, const std::string& family) {
   return tx.number(
              "SELECT EXISTS (SELECT 1 FROM refresh_tokens WHERE family_id = $1) "
@@ -162,7 +165,8 @@ int remove_tokens(db::Tx& tx, const TokenTable& table, int limit) {
   }
   int removed = 0;
   for (const std::string& key : keys) removed += tx.execute(table.remove, key);
-  // Whole, since nothing leads to it once its last token is gone; there is little left of it.
+  // Each family is removed as a whole, because nothing refers to it once its last token is gone,
+  // and few rows of it are left.
   for (const std::string& family : families)
     if (is_empty(tx, family)) removed += remove_family(tx, family, std::numeric_limits<int>::max());
   return removed;
@@ -177,7 +181,7 @@ int remove_families(db::Tx& tx, int limit) {
   return removed;
 }
 
-// What the consents to a deleted app gave can't be used; here it starts to go.
+// Consents to a deleted app can't be used any more. Revoking them here starts their removal.
 int revoke_grants_of_deleted_apps(db::Tx& tx, int limit) {
   const auto grants = ids(tx, grants_of_deleted_apps, limit);
   for (const std::string& id : grants) connections::end_grant(tx, id);

@@ -14,9 +14,10 @@
 namespace berth::accounts {
 namespace {
 
-// zxcvbn's lowest class, "too guessable".
+// zxcvbn's lowest score, "too guessable".
 constexpr double guesses_of_commonest = 1'000;
-// What is common is short, and zxcvbn's time grows with the square of the length (1 ms for 64).
+// Common passwords are short, and zxcvbn's time grows with the square of the length (1 ms for 64
+// bytes).
 constexpr size_t looked_at_bytes = 64;
 
 bool is_common(std::string_view password, const std::vector<std::string>& own) {
@@ -33,9 +34,9 @@ bool is_common(std::string_view password, const std::vector<std::string>& own) {
   return one_part || bits < std::log2(guesses_of_commonest);
 }
 
-// Nobody has shown so far that the address was his own: who registered it may be another than who
-// reads its mail now, and keeps no way back in (Sudhodanan and Paverd, "Pre-hijacked accounts",
-// USENIX Security 2022).
+// Nobody has proven yet that the address belongs to the user. Whoever registered it may not be the
+// person who reads its mail now, and must not keep a way in (Sudhodanan and Paverd, "Pre-hijacked
+// accounts", USENIX Security 2022).
 void forget_who_registered(db::Tx& tx, const User& user) {
   two_factor::forget(tx, user.id);
   connections::disconnect_all(tx, user.id);
@@ -49,8 +50,7 @@ void check_password(std::string_view password, const std::vector<std::string>& o
     throw invalid_field("password", "must have at least 8 characters");
   if (length > max_password_length)
     throw invalid_field("password", "must have at most 256 characters");
-  if (is_common(password, own))
-    throw invalid_field("password", "is one of those that are guessed first; choose another");
+  if (is_common(password, own)) throw invalid_field("password", "is easy to guess; choose another");
 }
 
 std::vector<std::string> own_words(const std::string& username, const std::string& email) {
@@ -77,7 +77,8 @@ void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
 
 void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
                    const std::string& base_url) {
-  if (email.size() > max_email_length) return;  // as everybody knows, nobody has it
+  // No account can have such an address, which is no secret.
+  if (email.size() > max_email_length) return;
   const auto account = credentials(tx, email);
   const std::string user_id = account ? account->user_id : std::string();
   const bool enough =
@@ -89,7 +90,8 @@ void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
     send(tx, user, keys, reset_letter(user.email, base_url, token));
     return;
   }
-  // A letter is written, sealed and stored for nobody, so that the time says nothing.
+  // A letter to nobody is written and encrypted, so that the time doesn't tell whether the account
+  // exists.
   const std::string id =
       outbox::put(tx, keys.data, reset_letter(email, base_url, std::string(46, '-')));
   tx.execute("DELETE FROM outbox WHERE id = $1", id);
@@ -97,7 +99,7 @@ void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
 
 User check_reset_token(db::Tx& tx, const std::string& token) {
   const auto user = find(tx, check_email_token(tx, token, EmailPurpose::reset_password));
-  if (!user) throw invalid_field("token", "is unknown or was used");
+  if (!user) throw invalid_field("token", "is unknown or was used before");
   return *user;
 }
 
@@ -113,7 +115,8 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
              new_hash, tx.now());
   end_sessions(tx, user.id);
   if (!user.email_verified) forget_who_registered(tx, user);
-  send(tx, user, keys, notice_letter(user, "a new password was chosen by mail", base_url));
+  send(tx, user, keys,
+       notice_letter(user, "a new password was set by means of a mailed link", base_url));
 }
 
 }  // namespace berth::accounts

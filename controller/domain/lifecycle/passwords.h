@@ -9,42 +9,46 @@
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/keys.h"
 
-// What a password may be, and how it changes. Hashing takes long, so it is done by the caller,
-// outside any transaction.
+// Rules for passwords, and changing them. Hashing takes long, so callers do it outside any
+// transaction.
 namespace berth::accounts {
 
-// NIST SP 800-63B, section 5.1.1.2: a length, what is guessed first is refused, and no rules about
-// what it is composed of. Lengths count code points.
+// Follows NIST SP 800-63B, section 5.1.1.2: a minimum length, no passwords that attackers try
+// first, and no rules about which characters to use. Lengths count code points.
 inline constexpr size_t min_password_length = 8;
 inline constexpr size_t max_password_length = 256;
 
-// Throws validation_failed where the length is wrong, or where it is one of the passwords that are
-// tried first: by zxcvbn's estimate below 1,000 guesses, or nothing but one word of its lists, one
-// row of keys, one sequence or one repetition. `own` are words that belong to the user (name,
-// address): those are tried first, too.
+// Throws validation_failed if the length is wrong, or if the password is one that attackers try
+// first: by zxcvbn's estimate it takes fewer than 1,000 guesses, or it consists only of one word of
+// zxcvbn's lists, one row of keys, one sequence or one repetition. `own` are words that belong to
+// the user (name, address), which attackers try first, too.
 void check_password(std::string_view password, const std::vector<std::string>& own = {});
-// The words that belong to this user.
+// Returns the words that belong to this user, for check_password().
 std::vector<std::string> own_words(const std::string& username, const std::string& email);
 
-// Empty where the account is gone.
+// Returns an empty text if the account was deleted.
 std::string password_hash_of(db::Tx& tx, const std::string& user_id);
-// Ends all the user's sessions but `kept_session`. Throws invalid_credentials where the password
-// isn't `old_hash` any more: of two changes at once, one wins.
+// Changes the password and ends all of the user's sessions but `kept_session`. Throws
+// invalid_credentials if the stored hash is no longer `old_hash`; so if two changes are made at the
+// same time, one succeeds.
 void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
                      const std::string& new_hash, const std::string& kept_session, const Keys& keys,
                      const std::string& base_url);
 
 inline constexpr Duration reset_lifetime = std::chrono::hours(1);
-inline constexpr int max_reset_mails_per_hour = 3;  // of one account: others can ask for them
+// For each account, because anybody can ask for them.
+inline constexpr int max_reset_mails_per_hour = 3;
 
-// Mails a token to the address if somebody has it. Does as much where nobody has it, or where he
-// has got enough of them, and never says which.
+// Mails a reset token to the address if an account has it. If no account has it, or the account has
+// reached max_reset_mails_per_hour, the function does as much work and doesn't tell the difference.
 void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
                    const std::string& base_url);
-// Whose token it is. Throws validation_failed.
+// Returns the user whom the reset token was sent to. Throws validation_failed if it doesn't work.
 User check_reset_token(db::Tx& tx, const std::string& token);
-// The token is used up, the user's others too, and all his sessions end; where his address was
-// never verified, the second factor and all connected apps go as well. Throws validation_failed.
+// Sets the new password, uses up all reset tokens of the user and ends all their sessions. If the
+// address was never verified, whoever controlled the account before may have been somebody else, so
+// the second factor and all connections to apps are removed as well. Throws validation_failed if
+// the token doesn't work.
 void reset_password(db::Tx& tx, const std::string& token, const std::string& new_hash,
                     const Keys& keys, const std::string& base_url);
 

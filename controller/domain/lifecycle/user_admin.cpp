@@ -23,7 +23,7 @@ User get(db::Tx& tx, const std::string& id) {
   return std::move(*user);
 }
 
-// Refused while one of them has deployments.
+// Throws invalid_state if one of the apps has deployments.
 void remove_apps(db::Tx& tx, const std::string& owner_id) {
   constexpr int max_apps = PageRequest::max_size;
   static_assert(max_apps >= apps::max_apps_per_account);
@@ -39,7 +39,7 @@ void empty_ledger_account(db::Tx& tx, const User& user) {
                     .from = ledger::user_account(user.id),
                     .to = ledger::treasury(),
                     .amount = user.points,
-                    .memo = "the account was deleted"});
+                    .memo = "the balance of a deleted account"});
 }
 
 }  // namespace

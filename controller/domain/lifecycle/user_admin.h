@@ -7,24 +7,26 @@
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/keys.h"
 
-// What admins do with accounts, and how an account ends.
+// What admins do with accounts, and deleting an account.
 namespace berth::accounts {
 
-struct Promotion {                  // what is left out stays as it is
+struct Promotion {                  // members that aren't set stay as they are
   std::optional<std::string> tier;  // the slug of a tier
-  std::optional<bool> is_admin;     // whether he may use the admin pages
+  std::optional<bool> is_admin;     // whether the user may use the admin pages
 };
-// All three by an admin, `actor`; each may be repeated. While an account is suspended its sessions
-// and tokens don't work; reactivated, they do again. Throw user_not_found; promote: tier_not_found.
+// Used by admins; `actor` is the admin's id. Sessions and tokens of a suspended account don't work
+// until it is reactivated. Repeating a call changes nothing. All three throw user_not_found;
+// promote() also throws tier_not_found.
 User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
              const std::string& actor);
 User suspend(db::Tx& tx, const std::string& id, const std::string& actor);
 User reactivate(db::Tx& tx, const std::string& id, const std::string& actor);
 
-// For good. What says who the user was is removed, sessions and consents end, their apps are
-// deleted, what is on their account goes to the treasury; the ledger keeps its rows without memos,
-// and the registration number its place. What there is much of goes in batches behind it
-// (erasure.h). Throws invalid_state while an app of theirs has a deployment that isn't destroyed.
+// Deletes the account for good. Personal data is removed, sessions and consents end, the user's
+// apps are deleted, and the points on the account go to the treasury. The ledger keeps its rows,
+// without memos, and the registration number isn't reused. What may be many rows is erased later in
+// batches (erasure.h). Throws invalid_state while an app of the user has a deployment that isn't
+// destroyed.
 void delete_account(db::Tx& tx, const User& user, const Keys& keys);
 
 }  // namespace berth::accounts

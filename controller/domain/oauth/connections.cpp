@@ -10,37 +10,39 @@
 namespace berth::connections {
 namespace {
 
-const std::string select_connections =
-    "SELECT g.id, g.app_id, a.app_name, a.app_description, a.logo_url, g.scopes, g.connected_at, "
-    "g.last_used_at, g.daily_spend_limit, g.spent_day, g.spent_on_day, g.session_access, "
-    "a.session_tokens "
-    "FROM grants g JOIN apps a ON a.id = g.app_id ";
-const std::string of_user =
-    "WHERE g.user_id = $1 AND g.revoked_at IS NULL AND g.scopes <> '' AND a.deleted_at IS NULL ";
+const std::string of_user = R"(
+    FROM grants g
+    JOIN apps a ON a.id = g.app_id
+    WHERE g.user_id = $1 AND g.revoked_at IS NULL AND g.scopes <> '' AND a.deleted_at IS NULL
+    )";
+const std::string select_connections = R"(
+    SELECT g.spent_day, g.id, g.app_id, a.app_name, a.app_description, a.logo_url, g.scopes,
+           g.connected_at, g.last_used_at, g.daily_spend_limit, g.spent_on_day, g.session_access,
+           a.session_tokens)" + of_user;
 
 Connection connection_of(const db::Query& row, Instant now) {
-  const bool spent_today = row.integer_or_null(9) == utc_day(now);
-  return {.grant_id = row.text(0),
-          .app_id = row.text(1),
-          .app_name = row.text(2),
-          .app_description = row.text(3),
-          .logo_url = row.text_or_null(4),
-          .scopes = stored_scopes(row.text(5)),
-          .connected_at = row.instant(6),
-          .last_used = row.instant_or_null(7),
-          .daily_spend_limit = row.integer_or_null(8),
-          .spent_today = spent_today ? row.integer(10) : 0,
-          .session_access = play::parse_session_access(row.text(11)).value(),
-          .takes_session_tokens = row.flag(12)};
+  const bool spent_today = row.integer_or_null("spent_day") == utc_day(now);
+  return {.grant_id = row.text("id"),
+          .app_id = row.text("app_id"),
+          .app_name = row.text("app_name"),
+          .app_description = row.text("app_description"),
+          .logo_url = row.text_or_null("logo_url"),
+          .scopes = stored_scopes(row.text("scopes")),
+          .connected_at = row.instant("connected_at"),
+          .last_used = row.instant_or_null("last_used_at"),
+          .daily_spend_limit = row.integer_or_null("daily_spend_limit"),
+          .spent_today = spent_today ? row.integer("spent_on_day") : 0,
+          .session_access = play::parse_session_access(row.text("session_access")).value(),
+          .takes_session_tokens = row.flag("session_tokens")};
 }
 
 }  // namespace
 
 Page<Connection> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  static const std::string count =
-      "SELECT count(*) FROM grants g JOIN apps a ON a.id = g.app_id " + of_user;
-  static const std::string sql =
-      select_connections + of_user + "ORDER BY g.connected_at DESC, g.id DESC LIMIT $2 OFFSET $3";
+  static const std::string count = R"(SELECT count(*))" + of_user;
+  static const std::string sql = select_connections + R"(
+      ORDER BY g.connected_at DESC, g.id DESC
+      LIMIT $2 OFFSET $3)";
   Page<Connection> result = {.items = {},
                              .page = page.page,
                              .page_size = page.page_size,
@@ -51,7 +53,7 @@ Page<Connection> list(db::Tx& tx, const std::string& user_id, const PageRequest&
 }
 
 Connection get(db::Tx& tx, const std::string& user_id, const std::string& app_id) {
-  static const std::string sql = select_connections + of_user + "AND g.app_id = $2";
+  static const std::string sql = select_connections + R"(AND g.app_id = $2)";
   auto rows = tx.query(sql, user_id, app_id);
   if (!rows.next()) throw Error(Code::app_not_found, "you haven't connected this app");
   return connection_of(rows, tx.now());
@@ -59,33 +61,42 @@ Connection get(db::Tx& tx, const std::string& user_id, const std::string& app_id
 
 Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const std::string& app_id,
                                  const std::optional<std::int64_t>& limit) {
-  tx.execute("UPDATE grants SET daily_spend_limit = $2 WHERE id = $1",
+  tx.execute(R"(
+      UPDATE grants
+      SET daily_spend_limit = $2
+      WHERE id = $1)",
              get(tx, user_id, app_id).grant_id, limit);
   return get(tx, user_id, app_id);
 }
 
 Connection set_session_access(db::Tx& tx, const std::string& user_id, const std::string& app_id,
                               play::SessionAccess access) {
-  tx.execute("UPDATE grants SET session_access = $2 WHERE id = $1",
+  tx.execute(R"(
+      UPDATE grants
+      SET session_access = $2
+      WHERE id = $1)",
              get(tx, user_id, app_id).grant_id, play::name(access));
   return get(tx, user_id, app_id);
 }
 
 play::SessionAccess session_access(db::Tx& tx, const std::string& user_id,
                                    const std::string& app_id) {
-  auto rows = tx.query(
-      "SELECT session_access FROM grants "
-      "WHERE user_id = $1 AND app_id = $2 AND revoked_at IS NULL",
-      user_id, app_id);
-  return rows.next() ? play::parse_session_access(rows.text(0)).value() : play::SessionAccess::full;
+  auto rows = tx.query(R"(
+      SELECT session_access
+      FROM grants
+      WHERE user_id = $1 AND app_id = $2 AND revoked_at IS NULL)",
+                       user_id, app_id);
+  return rows.next() ? play::parse_session_access(rows.text("session_access")).value()
+                     : play::SessionAccess::full;
 }
 
 void end_grant(db::Tx& tx, const std::string& grant_id) {
   oauth::revoke_contents(tx, grant_id);
-  tx.execute(
-      "UPDATE grants SET revoked_at = $2, scopes = '', daily_spend_limit = NULL, "
-      "session_access = 'full' WHERE id = $1",
-      grant_id, tx.now());
+  tx.execute(R"(
+      UPDATE grants
+      SET revoked_at = $2, scopes = '', daily_spend_limit = NULL, session_access = 'full'
+      WHERE id = $1)",
+             grant_id, tx.now());
 }
 
 void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_id) {
@@ -94,21 +105,30 @@ void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_i
 
 void disconnect_all(db::Tx& tx, const std::string& user_id) {
   std::vector<std::string> grants;
-  auto rows = tx.query("SELECT id FROM grants WHERE user_id = $1 AND revoked_at IS NULL", user_id);
-  while (rows.next()) grants.push_back(rows.text(0));
+  auto rows = tx.query(R"(
+      SELECT id
+      FROM grants
+      WHERE user_id = $1 AND revoked_at IS NULL)",
+                       user_id);
+  while (rows.next()) grants.push_back(rows.text("id"));
   for (const std::string& grant : grants) end_grant(tx, grant);
 }
 
 void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {
-  const int counted = tx.execute(
-      "UPDATE grants SET spent_day = $2, "
-      "spent_on_day = min(CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3, $4) "
-      "WHERE id = $1 AND (daily_spend_limit IS NULL OR "
-      "CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 <= daily_spend_limit)",
-      grant_id, utc_day(tx.now()), amount, ledger::max_points);
+  const int counted = tx.execute(R"(
+      UPDATE grants
+      SET spent_day = $2,
+          spent_on_day = CASE WHEN spent_day = $2 AND spent_on_day + $3 < $4 THEN spent_on_day + $3
+                              WHEN spent_day = $2 THEN $4
+                              ELSE $3 END
+      WHERE id = $1
+        AND (daily_spend_limit IS NULL
+             OR CASE WHEN spent_day = $2 THEN spent_on_day ELSE 0 END + $3 <= daily_spend_limit))",
+                                 grant_id, utc_day(tx.now()), amount, ledger::max_points);
   if (counted == 0)
-    throw Error(Code::spend_limit_reached,
-                "the user lets this app spend no more today; the day ends at midnight UTC");
+    throw Error(
+        Code::spend_limit_reached,
+        "the app has reached the user's limit of spending for today; the day ends at midnight UTC");
 }
 
 }  // namespace berth::connections

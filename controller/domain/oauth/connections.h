@@ -10,7 +10,8 @@
 #include "controller/domain/kernel/use_log.h"
 #include "controller/domain/oauth/play_sessions.h"
 
-// The apps that a user has connected: what he consented to, what it may spend, how it ends.
+// The apps that a user has connected (consented to): what each may do and spend, and how a
+// connection ends.
 namespace berth::connections {
 
 struct Connection {
@@ -19,44 +20,49 @@ struct Connection {
   std::string app_name;
   std::string app_description;
   std::optional<std::string> logo_url;
-  ScopeSet scopes;  // that the user consented to
+  ScopeSet scopes;  // what the user has consented to
   Instant connected_at;
   std::optional<Instant> last_used;
-  std::optional<std::int64_t> daily_spend_limit;  // points in a UTC day; nothing: no limit
+  std::optional<std::int64_t> daily_spend_limit;  // points in a UTC day; no limit if empty
   std::int64_t spent_today = 0;
   play::SessionAccess session_access = play::SessionAccess::full;
-  bool takes_session_tokens = true;  // the app's own setting; without them the access says nothing
+  // The app's own setting; if it is false, session_access has no effect.
+  bool takes_session_tokens = true;
 };
 
-// Newest first.
+// Returns the user's connections, newest first.
 Page<Connection> list(db::Tx& tx, const std::string& user_id, const PageRequest& page);
-// Throws app_not_found where the user hasn't connected it; so do the three below.
+// Returns one connection. This function and the three below throw app_not_found if the user hasn't
+// connected the app.
 Connection get(db::Tx& tx, const std::string& user_id, const std::string& app_id);
-// `limit`: 0 to ledger::max_points. It holds for what is spent from now on; what was spent today
-// counts.
+// Limits what the app may spend in a UTC day to `limit`, from 0 to ledger::max_points. What it has
+// already spent today counts.
 Connection set_daily_spend_limit(db::Tx& tx, const std::string& user_id, const std::string& app_id,
                                  const std::optional<std::int64_t>& limit);
-// What the app may do with its session tokens, those that it has included, from the next request
+// Sets what the app may do with its session tokens, including existing ones, from the next request
 // on.
 Connection set_session_access(db::Tx& tx, const std::string& user_id, const std::string& app_id,
                               play::SessionAccess access);
-// What it may do with them right now; full where the user hasn't connected the app.
+// Returns what the app may do with its session tokens at present; full if the user hasn't connected
+// the app.
 play::SessionAccess session_access(db::Tx& tx, const std::string& user_id,
                                    const std::string& app_id);
-// Ends the consent and every token and code that came from it, at once.
+// Ends the consent, and with it every token and code that came from it, at once.
 void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_id);
-// The same of a grant, by its id, and of all that the user has connected.
+// The same for one grant (a user's consent to one app), and for everything that the user has
+// connected.
 void end_grant(db::Tx& tx, const std::string& grant_id);
 void disconnect_all(db::Tx& tx, const std::string& user_id);
 
-// To be called in the transaction of each spending by points:spend, with the token's grant. Throws
-// spend_limit_reached where the amount doesn't fit into what the user allows for the day.
+// Counts a spend with the scope points:spend against the user's daily limit; to be called in the
+// spend's transaction, with the grant of its token. Throws spend_limit_reached if the amount
+// exceeds what is left of the limit.
 void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount);
 
-// When each grant was last used.
+// The last use of each grant, collected in memory and written in batches.
 class UseLog : public berth::UseLog {
  public:
-  UseLog() : berth::UseLog("UPDATE grants SET last_used_at = $2 WHERE id = $1") {}
+  UseLog() : berth::UseLog(R"(UPDATE grants SET last_used_at = $2 WHERE id = $1)") {}
 };
 
 }  // namespace berth::connections

@@ -1,4 +1,4 @@
-// Grants: what an app gets for a user's consent, or for its own secret.
+// Grants: what an app gets for a user's consent or for its own secret.
 #include "controller/domain/oauth/oauth.h"
 
 #include <algorithm>
@@ -26,38 +26,44 @@ bool verifies(const std::string& verifier, const std::string& challenge) {
          is_unreserved(verifier) && equal_in_constant_time(base64url(sha256(verifier)), challenge);
 }
 
-// The user's row for this app, alive. What hung on one that was revoked stays dead.
+// The user's consent to this app, if it isn't revoked. Tokens of a revoked consent stay revoked.
 struct Grant {
   std::string id;
   ScopeSet scopes;
 };
 Grant grant_of(db::Tx& tx, const std::string& app_id, const std::string& user_id) {
-  auto rows =
-      tx.query("SELECT id, scopes, revoked_at FROM grants WHERE app_id = $1 AND user_id = $2",
-               app_id, user_id);
+  auto rows = tx.query(R"(
+      SELECT id, scopes, revoked_at
+      FROM grants
+      WHERE app_id = $1 AND user_id = $2)",
+                       app_id, user_id);
   if (!rows.next()) {
     const std::string id = new_uuid(tx.now());
-    tx.execute(
-        "INSERT INTO grants (id, app_id, user_id, scopes, connected_at) "
-        "VALUES ($1, $2, $3, '', $4)",
-        id, app_id, user_id, tx.now());
+    tx.execute(R"(
+        INSERT INTO grants (id, app_id, user_id, scopes, connected_at)
+        VALUES ($1, $2, $3, '', $4))",
+               id, app_id, user_id, tx.now());
     return {id, {}};
   }
-  const Grant grant = {rows.text(0), stored_scopes(rows.text(1))};
-  if (rows.null(2)) return grant;
+  const Grant grant = {rows.text("id"), stored_scopes(rows.text("scopes"))};
+  if (rows.null("revoked_at")) return grant;
   revoke_contents(tx, grant.id);
-  tx.execute("UPDATE grants SET revoked_at = NULL, scopes = '' WHERE id = $1", grant.id);
+  tx.execute(R"(
+      UPDATE grants
+      SET revoked_at = NULL, scopes = ''
+      WHERE id = $1)",
+             grant.id);
   return {grant.id, {}};
 }
 
-// Adds the scopes to what the user consented to.
+// Adds the scopes to those that the user has consented to.
 std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id,
                     const ScopeSet& scopes) {
   const Grant grant = grant_of(tx, app_id, user_id);
   if (grant.scopes.empty())
-    tx.execute("UPDATE grants SET connected_at = $2 WHERE id = $1", grant.id, tx.now());
+    tx.execute(R"(UPDATE grants SET connected_at = $2 WHERE id = $1)", grant.id, tx.now());
   if (!scopes.within(grant.scopes))
-    tx.execute("UPDATE grants SET scopes = $2 WHERE id = $1", grant.id,
+    tx.execute(R"(UPDATE grants SET scopes = $2 WHERE id = $1)", grant.id,
                (grant.scopes | scopes).text());
   return grant.id;
 }
@@ -73,7 +79,7 @@ apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request) {
   auto app = apps::find_by_client_id(tx, request.client_id);
   if (!app) throw Error(Code::invalid_request, "client_id is unknown");
   if (!apps::is_registered(*app, request.redirect_uri))
-    throw Error(Code::invalid_request, "redirect_uri is none that the app has registered");
+    throw Error(Code::invalid_request, "redirect_uri isn't registered for the app");
   return std::move(*app);
 }
 
@@ -81,7 +87,7 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
                                             const AuthorizationRequest& request) {
   if (app.suspended) return refused(Code::unauthorized_client, "the app is suspended");
   if (!request.repeated.empty())
-    return refused(Code::invalid_request, request.repeated + " is there more than once");
+    return refused(Code::invalid_request, request.repeated + " occurs more than once");
   if (request.response_type.empty())
     return refused(Code::invalid_request, "response_type is required");
   if (request.response_type != "code")
@@ -95,13 +101,15 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
     return refused(Code::invalid_request,
                    "code_challenge must be the base64url of a SHA-256: 43 characters");
   const auto scopes = parse_scopes(request.scope);
-  if (!scopes) return refused(Code::invalid_scope, "scope must hold one or more known scopes");
+  if (!scopes) return refused(Code::invalid_scope, "scope must contain one or more known scopes");
   const ScopeSet missing = *scopes - app.approved_scopes;
   if (!missing.empty())
-    return refused(Code::invalid_scope, "not approved for this app: " + missing.text());
+    return refused(Code::invalid_scope,
+                   "these scopes aren't approved for this app: " + missing.text());
   const ScopeSet owners = *scopes & ScopeSet::operators();
   if (!owners.empty() && app.owner_id != user.id)
-    return refused(Code::invalid_scope, "only the app's owner can grant: " + owners.text());
+    return refused(Code::invalid_scope,
+                   "only the app's owner can grant these scopes: " + owners.text());
   return *scopes;
 }
 
@@ -113,14 +121,18 @@ std::expected<AuthorizationCode, Error> authorize(
   if (!scopes) return std::unexpected(scopes.error());
   const std::string grant_id = consent(tx, app.id, user.id, *scopes);
   if (session_access)
-    tx.execute("UPDATE grants SET session_access = $2 WHERE id = $1", grant_id,
-               play::name(*session_access));
+    tx.execute(R"(
+        UPDATE grants
+        SET session_access = $2
+        WHERE id = $1)",
+               grant_id, play::name(*session_access));
   const std::string code = random_token("ac_live_");
-  tx.execute(
-      "INSERT INTO authorization_codes (code_hash, grant_id, redirect_uri, scopes, code_challenge, "
-      "expires_at, with_session) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-      token_hash(code), grant_id, request.redirect_uri, scopes->text(), request.code_challenge,
-      tx.now() + code_lifetime, app.session_tokens);
+  tx.execute(R"(
+      INSERT INTO authorization_codes (code_hash, grant_id, redirect_uri, scopes, code_challenge,
+                                       expires_at, with_session)
+      VALUES ($1, $2, $3, $4, $5, $6, $7))",
+             token_hash(code), grant_id, request.redirect_uri, scopes->text(),
+             request.code_challenge, tx.now() + code_lifetime, app.session_tokens);
   return AuthorizationCode{.code = code, .redirect_uri = request.redirect_uri};
 }
 
@@ -128,34 +140,42 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
                      const std::string& redirect_uri, const std::string& code_verifier,
                      const Policy& policy) {
   const std::string hash = token_hash(code);
-  auto rows = tx.query(
-      "SELECT c.grant_id, c.redirect_uri, c.scopes, c.code_challenge, c.expires_at, c.used_at, "
-      "c.family_id, g.user_id, g.app_id, g.revoked_at, u.suspended_at, c.with_session "
-      "FROM authorization_codes c JOIN grants g ON g.id = c.grant_id "
-      "JOIN users u ON u.id = g.user_id WHERE c.code_hash = $1",
-      hash);
-  if (!rows.next() || rows.text(8) != client.id) return bad_code("the code is unknown");
-  if (!rows.null(5)) {
-    if (const auto family = rows.text_or_null(6)) revoke_family(tx, *family);
-    auto refusal = bad_code("the code was used before; what it gave is revoked");
+  auto rows = tx.query(R"(
+      SELECT c.grant_id, c.redirect_uri, c.scopes, c.code_challenge, c.expires_at, c.used_at,
+             c.family_id, g.user_id, g.app_id, g.revoked_at, u.suspended_at, c.with_session
+      FROM authorization_codes c
+      JOIN grants g ON g.id = c.grant_id
+      JOIN users u ON u.id = g.user_id
+      WHERE c.code_hash = $1)",
+                       hash);
+  if (!rows.next() || rows.text("app_id") != client.id) return bad_code("the code is unknown");
+  if (!rows.null("used_at")) {
+    if (const auto family = rows.text_or_null("family_id")) revoke_family(tx, *family);
+    auto refusal = bad_code("the code was used before; everything that it gave was revoked");
     refusal.error().event = {.kind = SecurityKind::authorization_code_reused,
                              .reason = "family_revoked",
-                             .user_id = rows.text(7)};
+                             .user_id = rows.text("user_id")};
     return refusal;
   }
-  if (rows.instant(4) <= tx.now()) return bad_code("the code has expired");
-  if (rows.text(1) != redirect_uri) return bad_code("redirect_uri differs from the one authorized");
-  if (!verifies(code_verifier, rows.text(3))) return bad_code("code_verifier doesn't match");
-  if (!rows.null(9)) return bad_code("the user has disconnected the app");
-  if (!rows.null(10) || client.suspended) return bad_code("the account or the app is suspended");
-  const std::string user_id = rows.text(7);
-  const bool with_session = rows.flag(11);
-  const ScopeSet consented = stored_scopes(rows.text(2));
+  if (rows.instant("expires_at") <= tx.now()) return bad_code("the code has expired");
+  if (rows.text("redirect_uri") != redirect_uri)
+    return bad_code("redirect_uri differs from the one authorized");
+  if (!verifies(code_verifier, rows.text("code_challenge")))
+    return bad_code("code_verifier doesn't match");
+  if (!rows.null("revoked_at")) return bad_code("the user has disconnected the app");
+  if (!rows.null("suspended_at") || client.suspended)
+    return bad_code("the account or the app is suspended");
+  const std::string user_id = rows.text("user_id");
+  const bool with_session = rows.flag("with_session");
+  const ScopeSet consented = stored_scopes(rows.text("scopes"));
   const ScopeSet scopes = usable(consented, client.approved_scopes, user_id == client.owner_id);
-  if (scopes.empty()) return bad_code("its scopes were withdrawn from the app");
+  if (scopes.empty()) return bad_code("the app has lost the scopes of this code");
 
-  const Family family = open_family(tx, rows.text(0), consented, policy.family_lifetime);
-  tx.execute("UPDATE authorization_codes SET used_at = $2, family_id = $3 WHERE code_hash = $1",
+  const Family family = open_family(tx, rows.text("grant_id"), consented, policy.family_lifetime);
+  tx.execute(R"(
+      UPDATE authorization_codes
+      SET used_at = $2, family_id = $3
+      WHERE code_hash = $1)",
              hash, tx.now(), family.id);
   const Instant expires_at = std::min(tx.now() + access_token_lifetime, family.end);
   Tokens tokens = {.access_token = add_access_token(tx, family.id, expires_at),
@@ -165,7 +185,7 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
                    .user_id = user_id,
                    .session_token = {},
                    .session_token_expires_at = {}};
-  // The user consented to a session only if the app took session tokens at that time, too.
+  // The user only consented to a session token if the app took session tokens at that time, too.
   if (with_session && client.session_tokens) {
     const play::Token session = play::start(tx, family.id, family.end);
     tokens.session_token = session.token;
@@ -180,16 +200,18 @@ Tokens client_credentials(db::Tx& tx, const apps::App& client,
   if (client.suspended || !owner || owner->suspended)
     throw Error(Code::unauthorized_client, "the account or the app is suspended");
   const Grant grant = grant_of(tx, client.id, client.owner_id);
-  // The secret speaks for the app and not for its owner's own points: whoever reads it from a
+  // The client secret stands for the app and not for its owner's points: somebody who reads it on a
   // game's server must not be able to spend them.
   static const ScopeSet moves_points = {Scope::points_spend, Scope::points_transfer,
                                         Scope::points_award};
   const ScopeSet available = client.approved_scopes - (moves_points - grant.scopes);
   const auto asked = scope ? parse_scopes(*scope) : std::optional(available);
-  if (!asked) throw Error(Code::invalid_scope, "scope must hold one or more known scopes");
+  if (!asked) throw Error(Code::invalid_scope, "scope must contain one or more known scopes");
   if (const ScopeSet missing = *asked - available; !missing.empty())
-    throw Error(Code::invalid_scope,
-                "not approved for this app, or not consented to by its owner: " + missing.text());
+    throw Error(
+        Code::invalid_scope,
+        "these scopes aren't approved for this app, or its owner hasn't consented to them: " +
+            missing.text());
   const Family family = open_family(tx, grant.id, *asked, access_token_lifetime);
   return {.access_token = add_access_token(tx, family.id, family.end),
           .access_token_expires_at = family.end,

@@ -12,8 +12,8 @@
 #include "controller/domain/kernel/scopes.h"
 #include "controller/domain/oauth/play_sessions.h"
 
-// The authorization server: codes, tokens and their rotation (RFC 6749, RFC 7636 with S256 alone,
-// RFC 7009, RFC 7662, RFC 9700). Tokens are 256 random bits behind a prefix; only their SHA-256 is
+// The authorization server: codes, tokens and their rotation (RFC 6749; RFC 7636 with S256 only;
+// RFC 7009; RFC 7662; RFC 9700). A token is a prefix and 256 random bits; only its SHA-256 is
 // stored.
 namespace berth::oauth {
 
@@ -32,22 +32,23 @@ struct AuthorizationRequest {
   std::string client_id;
   std::string redirect_uri;
   std::string response_type;
-  std::string response_mode = {};  // empty: query, which is the only one
+  std::string response_mode = {};  // empty means "query", the only one supported
   std::string scope;               // separated by spaces or pluses
   std::string code_challenge;
   std::string code_challenge_method;
-  // A parameter that is there more than once, if there is one: it can't be either of the first two,
-  // which say where a refusal may go.
+  // The name of a parameter that the request contains more than once, or empty. client_id and
+  // redirect_uri can't be named here: a request that repeats one of them is refused earlier, since
+  // nobody knows where to send the error.
   std::string repeated = {};
 };
 
-// The app that asks. Throws invalid_request where client_id is unknown or redirect_uri isn't
-// registered with it: nothing may be sent to that URI then (RFC 6749, section 4.1.2.1). Everything
-// else that is wrong with the request goes there.
+// Returns the app that asks. Throws invalid_request if client_id is unknown or redirect_uri isn't
+// registered for it; nothing may be sent to that URI then (RFC 6749, section 4.1.2.1). All other
+// errors of a request are sent to it.
 apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request);
-// What the user is asked to consent to. Refused with invalid_request, unsupported_response_type,
-// unauthorized_client, invalid_scope (also where a scope isn't approved, or is for the app's owner
-// and the user isn't).
+// Returns the scopes that the user is asked to consent to. Errors: invalid_request,
+// unsupported_response_type, unauthorized_client, and invalid_scope, which also means that a scope
+// isn't approved, or that only the app's owner may grant it and the user is somebody else.
 std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts::User& user,
                                             const AuthorizationRequest& request);
 
@@ -55,9 +56,9 @@ struct AuthorizationCode {
   std::string code;
   std::string redirect_uri;
 };
-// A code for the user's consent to what was asked; throws and refuses like the two above.
-// `session_access`: what the user chose that the app may do with its session tokens; where they
-// weren't asked, what they chose before stays.
+// Creates a code for the user's consent. Throws and returns the errors of the two functions above.
+// `session_access` is the user's choice of what the app may do with its session tokens; if it is
+// empty, their earlier choice stays.
 std::expected<AuthorizationCode, Error> authorize(
     db::Tx& tx, const accounts::User& user, const AuthorizationRequest& request,
     const std::optional<play::SessionAccess>& session_access = {});
@@ -65,68 +66,70 @@ std::expected<AuthorizationCode, Error> authorize(
 struct Tokens {
   std::string access_token;
   Instant access_token_expires_at;
-  std::string refresh_token;  // empty: there is none
-  ScopeSet scopes;            // of the access token, right now
+  std::string refresh_token;  // empty if there is none
+  ScopeSet scopes;            // what the access token may be used for at present
   std::string user_id;
-  // On authorization_code grants alone, of apps that take session tokens.
+  // Only in the answer to an authorization code, and only for apps that take session tokens.
   std::optional<std::string> session_token;
   std::optional<Instant> session_token_expires_at;
 };
 
-// What comes back instead of tokens is an answer too, and not a throw: the revocations that a
-// replay causes have to be committed with it.
+// An error is returned instead of thrown, because a replayed code or refresh token has to revoke
+// tokens, and the transaction that revokes them must be committed.
 using Answer = std::expected<Tokens, Error>;
 
-// Grant authorization_code, for a client that has authenticated. A code works once: used again it
-// revokes what it gave (RFC 6749, section 4.1.2). Errors: invalid_grant.
+// Grant authorization_code, for an authenticated client. A code works once; if it is used again,
+// everything that it gave is revoked (RFC 6749, section 4.1.2). Errors: invalid_grant.
 Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& code,
                      const std::string& redirect_uri, const std::string& code_verifier,
                      const Policy& policy);
 
-// Grant refresh_token: a new pair, and the old refresh token is consumed. One that was consumed
-// longer ago than the grace revokes its family (RFC 9700, section 4.14.2). `client` empty: by
-// /api/auth/refresh without client authentication, which an app can refuse for its tokens; then
-// nothing is consumed or revoked. `scope`: for an access token that has less (RFC 6749, section 6).
+// Grant refresh_token: returns a new pair of tokens and consumes the old refresh token. A refresh
+// token that was consumed longer ago than the policy's grace revokes its family, that is, all
+// tokens of the same authorization (RFC 9700, section 4.14.2). `client` is empty for
+// /api/auth/refresh without client authentication, which an app can refuse; a refused call consumes
+// and revokes nothing. `scope` asks for an access token with fewer scopes (RFC 6749, section 6).
 // Errors: consumed_refresh_token, invalid_scope, invalid_client.
 Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::string& refresh_token,
                const Policy& policy, const std::optional<std::string>& scope = {});
 
-// Grant client_credentials: an access token of the app's owner, for CI jobs, without a refresh
-// token. It has what the app is approved for; but what moves a user's points only where the owner
-// consented to that as a user. `scope` empty: all of it. Throws unauthorized_client, invalid_scope.
+// Grant client_credentials: returns an access token that acts as the app's owner, for CI jobs,
+// without a refresh token. It has the app's approved scopes; those that move a user's points are
+// included only if the owner has consented to them as a user. `scope` asks for some of them; empty
+// means all. Throws unauthorized_client or invalid_scope.
 Tokens client_credentials(db::Tx& tx, const apps::App& client,
                           const std::optional<std::string>& scope);
 
-// Who calls with an access token, and what he may do right now.
+// Who calls with an access token, and what they may do at present.
 struct Caller {
   std::string user_id;
   std::string app_id;
   std::string grant_id;
-  ScopeSet scopes;  // of the token, less what was withdrawn from the app since
+  ScopeSet scopes;  // the token's scopes, without those that the app has lost since
   Instant expires_at;
 };
-// Throws invalid_token, token_expired, token_revoked, account_suspended.
+// Returns the caller. Throws invalid_token, token_expired, token_revoked or account_suspended.
 Caller check_access_token(db::Tx& tx, const std::string& token);
 
 struct Introspection {
   std::optional<Caller> active;
-  std::string reason;  // where it isn't active: not_found, expired, revoked, suspended
+  std::string reason;  // if it isn't active: not_found, expired, revoked or suspended
 };
 Introspection introspect(db::Tx& tx, const std::string& token);
 
-// What a client may know of a token (RFC 7662, section 2.2).
+// What a client may learn about a token (RFC 7662, section 2.2).
 struct TokenFacts {
   enum class Kind { access, refresh, session } kind = Kind::access;
   std::string user_id;
-  ScopeSet scopes;  // of a session token: none
+  ScopeSet scopes;  // empty for a session token
   Instant expires_at;
 };
-// Nothing where the token doesn't work, or belongs to another client. Writes nothing.
+// Returns nothing if the token doesn't work or belongs to another client. Writes nothing.
 std::optional<TokenFacts> introspect_for(db::Tx& tx, const apps::App& client,
                                          const std::string& token);
-// An access token or a session ends alone; a refresh token, consumed or not, ends with its family
-// (RFC 7009, section 2.1). Does nothing where the token is unknown. Throws invalid_grant where it
-// belongs to another client.
+// Revokes a token (RFC 7009, section 2.1). An access token or a session ends alone; a refresh
+// token, consumed or not, ends with its family. Does nothing if the token is unknown. Throws
+// invalid_grant if it belongs to another client.
 void revoke(db::Tx& tx, const apps::App& client, const std::string& token);
 
 }  // namespace berth::oauth

@@ -10,42 +10,39 @@
 namespace berth::play {
 namespace {
 
-using oauth::after_holder;
-
 db::Query find_row(db::Tx& tx, const std::string& token) {
-  static const std::string sql = "SELECT " + oauth::holder_columns +
-                                 ", t.id, t.expires_at, t.last_heartbeat_at, t.ended_at, "
-                                 "t.points_earned, t.token_hash, t.started_at, "
-                                 "g.session_access, a.session_tokens FROM play_sessions t " +
-                                 oauth::holder_joins + "WHERE t.token_hash = $1";
+  static const std::string sql = oauth::select_holder + R"(
+             t.last_heartbeat_at, t.ended_at, t.started_at, t.id, t.token_hash, t.expires_at,
+             t.points_earned, g.session_access, a.session_tokens
+      FROM play_sessions t)" + oauth::of_token;
   return tx.query(sql, token_hash(token));
 }
 
-// When a session ends by itself.
+// Returns when a session ends by itself.
 Instant end_without_heartbeat(Instant started_at, std::optional<Instant> last_heartbeat_at) {
   return last_heartbeat_at.value_or(started_at) + ends_after;
 }
 
 Session session_of(const db::Query& row, Instant now) {
   const oauth::Holder holder = oauth::holder_of(row);
-  const auto last_heartbeat_at = row.instant_or_null(after_holder + 2);
-  auto ended_at = row.instant_or_null(after_holder + 3);
-  const Instant end = end_without_heartbeat(row.instant(after_holder + 6), last_heartbeat_at);
+  const auto last_heartbeat_at = row.instant_or_null("last_heartbeat_at");
+  auto ended_at = row.instant_or_null("ended_at");
+  const Instant end = end_without_heartbeat(row.instant("started_at"), last_heartbeat_at);
   if (!ended_at && end <= now) ended_at = end;
-  return {.id = row.text(after_holder),
-          .token_hash = row.text(after_holder + 5),
+  return {.id = row.text("id"),
+          .token_hash = row.text("token_hash"),
           .user_id = holder.user_id,
           .app_id = holder.app_id,
           .grant_id = holder.grant_id,
           .family_end = holder.family_end,
-          .expires_at = row.instant(after_holder + 1),
+          .expires_at = row.instant("expires_at"),
           .last_heartbeat_at = last_heartbeat_at,
           .ended_at = ended_at,
-          .points_earned = row.integer(after_holder + 4),
-          .access = parse_session_access(row.text(after_holder + 7)).value()};
+          .points_earned = row.integer("points_earned"),
+          .access = parse_session_access(row.text("session_access")).value()};
 }
 
-bool is_wanted_by_app(const db::Query& row) { return row.flag(after_holder + 8); }
+bool is_wanted_by_app(const db::Query& row) { return row.flag("session_tokens"); }
 
 Token new_token(Instant now, Instant family_end) {
   return {.token = random_token("st_live_"),
@@ -60,40 +57,45 @@ struct LiveTime {
   std::int64_t points_earned = 0;
 };
 
-// As it is in this transaction: `session` was read before it, and another heartbeat may have come.
+// Reads the state in this transaction, because `session` was read before it and another heartbeat
+// may have arrived since.
 LiveTime live_time(db::Tx& tx, const Session& session) {
-  auto rows = tx.query(
-      "SELECT last_heartbeat_at, unpaid_ms, points_earned, started_at FROM play_sessions "
-      "WHERE id = $1 AND ended_at IS NULL",
-      session.id);
+  auto rows = tx.query(R"(
+      SELECT last_heartbeat_at, unpaid_ms, points_earned, started_at
+      FROM play_sessions
+      WHERE id = $1 AND ended_at IS NULL)",
+                       session.id);
   if (!rows.next()) throw Error(Code::invalid_state, "the session has ended");
-  const auto last_heartbeat_at = rows.instant_or_null(0);
-  if (end_without_heartbeat(rows.instant(3), last_heartbeat_at) <= tx.now())
-    throw Error(Code::invalid_state, "the session has ended for want of a heartbeat");
+  const auto last_heartbeat_at = rows.instant_or_null("last_heartbeat_at");
+  if (end_without_heartbeat(rows.instant("started_at"), last_heartbeat_at) <= tx.now())
+    throw Error(Code::invalid_state, "the session has ended because it had no heartbeat");
   return {.last_heartbeat_at = last_heartbeat_at,
-          .unpaid = Duration(rows.integer(1)),
-          .points_earned = rows.integer(2)};
+          .unpaid = Duration(rows.integer("unpaid_ms")),
+          .points_earned = rows.integer("points_earned")};
 }
 
-// The time that this heartbeat proves and that hasn't counted yet, in whichever app.
+// Returns the time that this heartbeat proves and that no heartbeat in any app has counted yet.
 Duration lived(db::Tx& tx, const Session& session, const LiveTime& before) {
   const Instant now = tx.now();
   Instant since = before.last_heartbeat_at.value_or(now);
   if (now - since >= alive_for) return Duration(0);
-  since = std::max(since,
-                   from_millis(tx.number("SELECT counted_until FROM play_time WHERE user_id = $1",
-                                         session.user_id)));
+  since = std::max(since, from_millis(tx.number(R"(
+      SELECT counted_until
+      FROM play_time
+      WHERE user_id = $1)",
+                                                session.user_id)));
   if (since >= now) return Duration(0);
-  tx.execute(
-      "INSERT INTO play_time (user_id, counted_until) VALUES ($1, $2) "
-      "ON CONFLICT (user_id) DO UPDATE SET counted_until = excluded.counted_until",
-      session.user_id, now);
+  tx.execute(R"(
+      INSERT INTO play_time (user_id, counted_until)
+      VALUES ($1, $2)
+      ON CONFLICT (user_id) DO UPDATE SET counted_until = excluded.counted_until)",
+             session.user_id, now);
   return now - since;
 }
 
 std::string owner_of(db::Tx& tx, const std::string& app_id) {
-  auto rows = tx.query("SELECT owner_id FROM apps WHERE id = $1", app_id);
-  return rows.next() ? rows.text(0) : std::string();
+  auto rows = tx.query(R"(SELECT owner_id FROM apps WHERE id = $1)", app_id);
+  return rows.next() ? rows.text("owner_id") : std::string();
 }
 
 }  // namespace
@@ -110,10 +112,10 @@ std::optional<SessionAccess> parse_session_access(std::string_view text) {
 
 Token start(db::Tx& tx, const std::string& family_id, Instant family_end) {
   const Token token = new_token(tx.now(), family_end);
-  tx.execute(
-      "INSERT INTO play_sessions (id, family_id, token_hash, started_at, expires_at) "
-      "VALUES ($1, $2, $3, $4, $5)",
-      new_uuid(tx.now()), family_id, token_hash(token.token), tx.now(), token.expires_at);
+  tx.execute(R"(
+      INSERT INTO play_sessions (id, family_id, token_hash, started_at, expires_at)
+      VALUES ($1, $2, $3, $4, $5))",
+             new_uuid(tx.now()), family_id, token_hash(token.token), tx.now(), token.expires_at);
   return token;
 }
 
@@ -123,7 +125,7 @@ Session check(db::Tx& tx, const std::string& token) {
   Session session = session_of(rows, tx.now());
   oauth::check_holder(rows, session.expires_at, tx.now());
   if (!is_wanted_by_app(rows))
-    throw Error(Code::token_revoked, "the app takes no session tokens any more");
+    throw Error(Code::token_revoked, "the app doesn't take session tokens any more");
   return session;
 }
 
@@ -145,10 +147,11 @@ Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rule
                            .amount = minutes * rules.session,
                            .memo = "live minutes in app " + session.app_id})
                  .points;
-  tx.execute(
-      "UPDATE play_sessions SET last_heartbeat_at = $2, unpaid_ms = $3, "
-      "points_earned = points_earned + $4 WHERE id = $1",
-      session.id, tx.now(), (live % minute).count(), earned);
+  tx.execute(R"(
+      UPDATE play_sessions
+      SET last_heartbeat_at = $2, unpaid_ms = $3, points_earned = points_earned + $4
+      WHERE id = $1)",
+             session.id, tx.now(), (live % minute).count(), earned);
   Session seen = session;
   seen.last_heartbeat_at = tx.now();
   seen.points_earned = before.points_earned + earned;
@@ -158,16 +161,21 @@ Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rule
 Token refresh(db::Tx& tx, const Session& session) {
   Token token = new_token(tx.now(), session.family_end);
   if (session.ended_at ||
-      tx.execute("UPDATE play_sessions SET token_hash = $2, expires_at = $3 "
-                 "WHERE id = $1 AND token_hash = $4 AND ended_at IS NULL",
+      tx.execute(R"(
+          UPDATE play_sessions
+          SET token_hash = $2, expires_at = $3
+          WHERE id = $1 AND token_hash = $4 AND ended_at IS NULL)",
                  session.id, token_hash(token.token), token.expires_at, session.token_hash) == 0)
-    throw Error(Code::invalid_state, "the session has ended, or its token was refreshed already");
+    throw Error(Code::invalid_state, "the session has ended, or its token was already refreshed");
   return token;
 }
 
 void end(db::Tx& tx, const Session& session) {
-  tx.execute("UPDATE play_sessions SET ended_at = coalesce(ended_at, $2) WHERE id = $1", session.id,
-             session.ended_at.value_or(tx.now()));
+  tx.execute(R"(
+      UPDATE play_sessions
+      SET ended_at = coalesce(ended_at, $2)
+      WHERE id = $1)",
+             session.id, session.ended_at.value_or(tx.now()));
 }
 
 }  // namespace berth::play

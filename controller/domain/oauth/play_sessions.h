@@ -8,27 +8,28 @@
 #include "controller/db/database.h"
 #include "controller/domain/ledger/rewards.h"
 
-// A user's time in an app, by the session token (st_live_) that the app got with the user's code.
-// It shows that the user is there; it has no scopes. Functions throw berth::Error.
+// Sessions of users in apps. An app gets a session token (st_live_) together with the tokens for a
+// user's code. The token proves that the user is present; it has no scopes. Functions throw
+// berth::Error if they refuse.
 namespace berth::play {
 
-// What the user lets an app do with its session tokens beside the session's own routes: act as the
-// user (chat, friends, avatar, presence, learning), or only read what those routes show.
+// What the user allows an app to do with its session tokens besides the session's own routes: act
+// as the user (chat, friends, avatar, presence, learning), or only read what those routes show.
 enum class SessionAccess { full, read };
 std::string_view name(SessionAccess access);
-// By its name; nothing where `text` is none.
+// Returns nothing if `text` isn't the name of one.
 std::optional<SessionAccess> parse_session_access(std::string_view text);
 
 inline constexpr Duration token_lifetime = std::chrono::hours(24);
-// Like presence: nobody is there who wasn't heard of for so long.
+// A session counts as alive for this long after its last heartbeat, as in presence.
 inline constexpr Duration alive_for = std::chrono::seconds(60);
-// A session without a heartbeat for so long ends by itself: longer than a telephone stays in a
-// pocket between two looks at a game.
+// A session ends by itself this long after its last heartbeat: long enough for a player who puts
+// the phone away between two looks at a game.
 inline constexpr Duration ends_after = std::chrono::minutes(30);
 
 struct Token {
   std::string token;
-  Instant expires_at;  // in token_lifetime, or with the family
+  Instant expires_at;  // after token_lifetime, or when the family ends
 };
 
 struct Session {
@@ -40,33 +41,34 @@ struct Session {
   Instant family_end;
   Instant expires_at;
   std::optional<Instant> last_heartbeat_at;
-  std::optional<Instant> ended_at;  // by itself, too
+  std::optional<Instant> ended_at;  // also set if the session ended by itself
   std::int64_t points_earned = 0;
-  SessionAccess access = SessionAccess::full;  // as the user allows it right now
+  SessionAccess access = SessionAccess::full;  // as the user allows it at present
 };
 inline bool is_alive(const Session& session, Instant now) {
   return !session.ended_at && session.last_heartbeat_at &&
          now - *session.last_heartbeat_at < alive_for;
 }
 
-// A session of the family, whose absolute end it doesn't outlive.
+// Starts a session in a token family. It ends no later than `family_end`.
 Token start(db::Tx& tx, const std::string& family_id, Instant family_end);
 
-// The session of the token, ended or not. Throws invalid_token, token_expired, token_revoked (with
-// its family or consent, or where the app takes no session tokens any more), account_suspended.
+// Returns the token's session, whether or not it has ended. Throws invalid_token, token_expired,
+// account_suspended, or token_revoked if its family or consent was revoked or the app takes no
+// session tokens any more.
 Session check(db::Tx& tx, const std::string& token);
-// The session of the token in whatever state.
+// Returns the token's session in whatever state it is; nothing if the token is unknown.
 std::optional<Session> find(db::Tx& tx, const std::string& token);
 
-// The user is still there. The time since the heartbeat before counts as live where that was less
-// than alive_for ago, by our clock, and as far as it hasn't counted in another app; each whole
-// minute of it earns the session's reward from the treasury. A minute that isn't paid (rewards.h)
-// is gone. Throws invalid_state where the session has ended.
+// Records that the user is present. The time since the last heartbeat counts as live time if it is
+// shorter than alive_for by berth's clock, except for time that was already counted in another app.
+// Each whole minute of live time earns the session's reward from the treasury; a minute that can't
+// be paid (ledger/rewards.h) is lost. Throws invalid_state if the session has ended.
 Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rules);
-// A new token for the session; the one before works no more. Throws invalid_state where the session
-// has ended, or another call has replaced its token since it was checked.
+// Replaces the session's token; the old one stops working. Throws invalid_state if the session has
+// ended, or another call has replaced the token since it was checked.
 Token refresh(db::Tx& tx, const Session& session);
-// May be repeated.
+// Ends the session. Ending it again changes nothing.
 void end(db::Tx& tx, const Session& session);
 
 }  // namespace berth::play

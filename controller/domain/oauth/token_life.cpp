@@ -1,4 +1,4 @@
-// Tokens after they were given: refreshed, checked, revoked.
+// Refreshing, checking and revoking tokens.
 #include <algorithm>
 
 #include "controller/base/crypto.h"
@@ -16,31 +16,26 @@ std::unexpected<Error> bad_refresh(const char* why, std::string_view reason,
       {.kind = kind, .reason = reason, .user_id = user_id, .token_kind = "refresh_token"}));
 }
 
-// Where a refresh token stands, and whose it is. Columns behind the holder's: family_id,
-// expires_at, consumed_at, refresh_requires_client.
 db::Query find_refresh_token(db::Tx& tx, const std::string& hash) {
-  static const std::string sql =
-      "SELECT " + holder_columns +
-      ", t.family_id, t.expires_at, t.consumed_at, a.refresh_requires_client "
-      "FROM refresh_tokens t " +
-      holder_joins + "WHERE t.token_hash = $1";
+  static const std::string sql = select_holder + R"(
+             t.family_id, t.expires_at, t.consumed_at, a.refresh_requires_client
+      FROM refresh_tokens t)" + of_token;
   return tx.query(sql, hash);
 }
 
-// Columns behind the holder's: expires_at, scopes, revoked_at.
 db::Query find_access_token(db::Tx& tx, const std::string& hash) {
-  static const std::string sql = "SELECT " + holder_columns +
-                                 ", t.expires_at, t.scopes, t.revoked_at FROM access_tokens t " +
-                                 holder_joins + "WHERE t.token_hash = $1";
+  static const std::string sql = select_holder + R"(
+             t.scopes, t.expires_at, t.revoked_at
+      FROM access_tokens t)" + of_token;
   return tx.query(sql, hash);
 }
 
 Caller caller_of(const db::Query& row, Instant now) {
-  const Instant expires_at = row.instant(after_holder);
-  if (!row.null(after_holder + 2)) throw Error(Code::token_revoked, "the token was revoked");
+  const Instant expires_at = row.instant("expires_at");
+  if (!row.null("revoked_at")) throw Error(Code::token_revoked, "the token was revoked");
   check_holder(row, expires_at, now);
   const Holder holder = holder_of(row);
-  const auto narrowed = row.text_or_null(after_holder + 1);
+  const auto narrowed = row.text_or_null("scopes");
   return {.user_id = holder.user_id,
           .app_id = holder.app_id,
           .grant_id = holder.grant_id,
@@ -48,7 +43,7 @@ Caller caller_of(const db::Query& row, Instant now) {
           .expires_at = std::min(expires_at, holder.family_end)};
 }
 
-// A refusal that a token deserves is nothing to its inspector.
+// Introspection reports a refused token as inactive: returns nothing if `look` throws an Error.
 template <typename Look>
 std::optional<TokenFacts> unless_refused(Look&& look) {
   try {
@@ -74,11 +69,11 @@ std::optional<TokenFacts> access_facts(db::Tx& tx, const apps::App& client,
 std::optional<TokenFacts> refresh_facts(db::Tx& tx, const apps::App& client,
                                         const std::string& hash) {
   auto rows = find_refresh_token(tx, hash);
-  const bool is_usable = rows.next() && rows.null(after_holder + 2);  // it wasn't consumed
+  const bool is_usable = rows.next() && rows.null("consumed_at");
   if (!is_usable || !is_held_by(rows, client.id)) return std::nullopt;
   const Holder holder = holder_of(rows);
   return unless_refused([&] {
-    const Instant expires_at = rows.instant(after_holder + 1);
+    const Instant expires_at = rows.instant("expires_at");
     check_holder(rows, expires_at, tx.now());
     return std::optional(TokenFacts{.kind = TokenFacts::Kind::refresh,
                                     .user_id = holder.user_id,
@@ -113,14 +108,14 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
   const Holder holder = holder_of(rows);
   if (client && holder.app_id != client->id)
     return bad_refresh("the refresh token is unknown", "of_another_client", holder.user_id);
-  // Before anything else: whoever tries this without the client's secret changes nothing.
-  if (!client && rows.flag(after_holder + 3))
+  // This is checked first, so that a caller without the client's secret can't change anything.
+  if (!client && rows.flag("refresh_requires_client"))
     return std::unexpected(
-        Error(Code::invalid_client, "this app refreshes with its client_id and client_secret"));
-  const Family family = {.id = rows.text(after_holder), .end = holder.family_end};
-  if (const auto consumed = rows.instant_or_null(after_holder + 2)) {
-    // A client that lost the answer tries again within the grace; anybody later is a thief or was
-    // robbed, and both lose the family.
+        Error(Code::invalid_client, "this app must refresh with its client_id and client_secret"));
+  const Family family = {.id = rows.text("family_id"), .end = holder.family_end};
+  if (const auto consumed = rows.instant_or_null("consumed_at")) {
+    // A client that lost the answer tries again within the grace. After that, either the caller or
+    // the earlier one is a thief, so all tokens of the family are revoked.
     const bool is_replay = tx.now() - *consumed >= policy.refresh_reuse_grace;
     if (is_replay) revoke_family(tx, family.id);
     return bad_refresh("the refresh token was used before",
@@ -128,9 +123,9 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
                        SecurityKind::refresh_token_reused);
   }
   try {
-    check_holder(rows, rows.instant(after_holder + 1), tx.now());
+    check_holder(rows, rows.instant("expires_at"), tx.now());
   } catch (const Error& refusal) {
-    // What the others are told, to refresh, is what failed here.
+    // Callers who get this error elsewhere are told to refresh, which is what failed here.
     return bad_refresh(refusal.code == Code::token_expired
                            ? "the refresh token has expired; ask the user again"
                            : refusal.what(),
@@ -141,13 +136,17 @@ Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::st
     const auto asked = parse_scopes(*scope);
     if (!asked || !asked->within(holder.scopes))
       return std::unexpected(
-          Error(Code::invalid_scope, "scope must hold some of: " + holder.scopes.text()));
+          Error(Code::invalid_scope, "scope must contain some of: " + holder.scopes.text()));
     scopes = *asked;
   }
   if (scopes.empty())
-    return bad_refresh("its scopes were withdrawn from the app", "scopes_withdrawn",
+    return bad_refresh("the app has lost the scopes of this token", "scopes_withdrawn",
                        holder.user_id);
-  tx.execute("UPDATE refresh_tokens SET consumed_at = $2 WHERE token_hash = $1", hash, tx.now());
+  tx.execute(R"(
+      UPDATE refresh_tokens
+      SET consumed_at = $2
+      WHERE token_hash = $1)",
+             hash, tx.now());
   const Instant expires_at = std::min(tx.now() + access_token_lifetime, family.end);
   return Tokens{.access_token = add_access_token(tx, family.id, expires_at,
                                                  scope ? std::optional(scopes) : std::nullopt),
@@ -201,13 +200,14 @@ void revoke(db::Tx& tx, const apps::App& client, const std::string& token) {
   const std::string hash = token_hash(token);
   if (auto access = find_access_token(tx, hash); access.next()) {
     refuse_unless(is_held_by(access, client.id));
-    tx.execute(
-        "UPDATE access_tokens SET revoked_at = coalesce(revoked_at, $2) "
-        "WHERE token_hash = $1",
-        hash, tx.now());
+    tx.execute(R"(
+        UPDATE access_tokens
+        SET revoked_at = coalesce(revoked_at, $2)
+        WHERE token_hash = $1)",
+               hash, tx.now());
   } else if (auto refresh_token = find_refresh_token(tx, hash); refresh_token.next()) {
     refuse_unless(is_held_by(refresh_token, client.id));
-    revoke_family(tx, refresh_token.text(after_holder));
+    revoke_family(tx, refresh_token.text("family_id"));
   } else if (const auto session = play::find(tx, token)) {
     refuse_unless(session->app_id == client.id);
     play::end(tx, *session);

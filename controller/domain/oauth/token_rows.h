@@ -6,22 +6,23 @@
 #include "controller/db/database.h"
 #include "controller/domain/kernel/scopes.h"
 
-// How consents, families and tokens are stored; for the files of this folder alone.
+// How consents, token families and tokens are stored. Private to this module.
 namespace berth::oauth {
 
-// A family: everything that one authorization gave. Its end is absolute.
+// A family is all tokens that come from one authorization. They stop working at its end, however
+// often they are refreshed.
 struct Family {
   std::string id;
   Instant end;
 };
-// The grant's oldest families end where there are more than so many: each login into an app opens
-// one, and one that nobody uses stays for as long as its refresh token lives.
+// Each login into an app opens a family, and an unused one stays until its refresh token expires.
+// If a grant has more than this many, its oldest ones end.
 inline constexpr int max_families_per_grant = 1'000;
 Family open_family(db::Tx& tx, const std::string& grant_id, const ScopeSet& scopes,
                    Duration lifetime);
 void revoke_family(db::Tx& tx, const std::string& family_id);
 
-// `narrowed`: where the token has less than its family.
+// `narrowed` is given if the token has fewer scopes than its family.
 std::string add_access_token(db::Tx& tx, const std::string& family_id, Instant expires_at,
                              const std::optional<ScopeSet>& narrowed = {});
 std::string add_refresh_token(db::Tx& tx, const Family& family);
@@ -29,27 +30,27 @@ std::string add_refresh_token(db::Tx& tx, const Family& family);
 // Ends every family and every unused code of the grant.
 void revoke_contents(db::Tx& tx, const std::string& grant_id);
 
-// What of the granted scopes may be had right now: those that the app is approved for, and the
-// operators' ones only where the user owns the app.
+// Returns which of the granted scopes can be used at present: those that the app is approved for;
+// and operators' scopes only if the user owns the app.
 ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool user_owns_app);
 
-// The family, grant, user and app that a token `t` hangs on: what to select first, and what to
-// join. Columns of one's own come behind them, from `after_holder` on.
-extern const std::string holder_columns;
-extern const std::string holder_joins;
-inline constexpr int after_holder = 12;
+// The two parts of a query for a token `t` by its hash ($1), with its family, grant, user and app.
+// `select_holder` is "SELECT …, ", with the columns that the functions below read. The query's own
+// columns and FROM with the token's table stand between it and `of_token`.
+extern const std::string select_holder;
+extern const std::string of_token;
 
 struct Holder {
   std::string grant_id;
   std::string user_id;
   std::string app_id;
-  ScopeSet scopes;  // of the family, as far as they are usable
+  ScopeSet scopes;  // the family's scopes that can be used at present
   Instant family_end;
 };
 Holder holder_of(const db::Query& row);
 bool is_held_by(const db::Query& row, const std::string& app_id);
-// Throws token_revoked, token_expired and account_suspended, in this order. `expires_at` is the
-// token's own.
+// Throws token_revoked, token_expired or account_suspended, in this order of precedence.
+// `expires_at` is the token's own.
 void check_holder(const db::Query& row, Instant expires_at, Instant now);
 
 }  // namespace berth::oauth

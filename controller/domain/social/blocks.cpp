@@ -19,7 +19,7 @@ Block get(db::Tx& tx, const std::string& user_id, const std::string& blocked_id)
 }  // namespace
 
 Block add(db::Tx& tx, const std::string& user_id, const std::string& blocked_id) {
-  if (user_id == blocked_id) throw invalid_field("user_id", "must be another user's");
+  if (user_id == blocked_id) throw invalid_field("user_id", "must be the id of another user");
   if (!accounts::find(tx, blocked_id)) throw Error(Code::user_not_found, "there is no such user");
   const int added = tx.execute(
       "INSERT INTO blocks (blocker_id, blocked_id, created_at) SELECT $1, $2, $3 "
@@ -30,8 +30,8 @@ Block add(db::Tx& tx, const std::string& user_id, const std::string& blocked_id)
                                           "blocked_id = $2",
                                           user_id, blocked_id) == 1;
   if (!is_there)
-    throw invalid_field("user_id", "is one too many: at most " +
-                                       std::to_string(max_blocks_per_user) + " can be blocked");
+    throw invalid_field("user_id", "can't be blocked: you may block at most " +
+                                       std::to_string(max_blocks_per_user) + " users");
   friends::end_between(tx, user_id, blocked_id);
   return get(tx, user_id, blocked_id);
 }

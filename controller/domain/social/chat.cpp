@@ -19,7 +19,9 @@ void check_body(const std::string& body) {
     throw invalid_field("body",
                         "must have at most " + std::to_string(max_body_characters) + " characters");
   if (has_controls(body, Lines::several))
-    throw invalid_field("body", "must not have control characters or overrides of direction");
+    throw invalid_field(
+        "body",
+        "must not contain control characters or characters that override the direction of text");
 }
 
 void check_rate(db::Tx& tx, const std::string& user_id) {
@@ -28,8 +30,9 @@ void check_rate(db::Tx& tx, const std::string& user_id) {
       "AND kind <> 'deletion'",
       user_id, tx.now() - sender_window);
   if (sent < max_messages_in_window) return;
-  Error refusal(Code::rate_limited,
-                "at most " + std::to_string(max_messages_in_window) + " messages in 10 s");
+  Error refusal(
+      Code::rate_limited,
+      "you may send at most " + std::to_string(max_messages_in_window) + " messages in 10 s");
   refusal.retry_after = std::chrono::duration_cast<std::chrono::seconds>(sender_window);
   throw refusal;
 }
@@ -55,7 +58,7 @@ Message message_of(const db::Query& row, const Texts& texts) {
   if (row.integer(7) == texts.words.number) return message;
   const auto sealed = parse_base64(row.text(5));
   const auto body = sealed ? open_sealed(texts.data_key, *sealed, message.id) : std::nullopt;
-  if (!body) throw std::runtime_error("a message can't be opened with this data key");
+  if (!body) throw std::runtime_error("a message can't be decrypted with this data key");
   message.filtered_body = texts.words.filter.filter(*body);
   return message;
 }

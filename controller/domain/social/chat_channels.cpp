@@ -28,7 +28,7 @@ void require_room(db::Tx& tx, const std::string& user_id, const std::string& cha
   if (tx.number("SELECT count(*) FROM chat_members WHERE user_id = $1", user_id) >=
       max_channels_of_user)
     throw Error(Code::invalid_state, "you have joined " + std::to_string(max_channels_of_user) +
-                                         " channels, the most; leave one");
+                                         " channels, which is the limit; leave one first");
   if (tx.number("SELECT count(*) FROM chat_members WHERE channel_id = $1", channel_id) >=
       max_members)
     throw Error(Code::invalid_state, "the channel is full");
@@ -52,7 +52,7 @@ Channel open(db::Tx& tx, const std::string& user_id, ChannelType type,
     return join(tx, user_id, id);
   auto rows = tx.query("SELECT id FROM chat_channels WHERE type = $1 AND coalesce(ref_id, '') = $2",
                        to_string(type), ref_id.value_or(""));
-  if (!rows.next()) throw std::logic_error("a channel is there and isn't");
+  if (!rows.next()) throw std::logic_error("a channel exists and yet can't be found");
   return get(tx, user_id, rows.text(0));
 }
 

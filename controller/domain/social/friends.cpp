@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 4> names = {"pending", "accepted", "rejec
 Status status_of(const std::string& name) {
   for (size_t i = 0; i < names.size(); ++i)
     if (names.at(i) == name) return static_cast<Status>(i);
-  throw std::logic_error("no status of a friendship: " + name);
+  throw std::logic_error("not a status of a friendship: " + name);
 }
 
 // The two users in the order in which they are stored in a row.
@@ -73,9 +73,9 @@ Friendship decide(db::Tx& tx, const std::string& user_id, const std::string& fri
                   Status to) {
   const Row row = get(tx, user_id, friendship_id);
   if ((by == By::requester) != (row.requester_id == user_id))
-    throw Error(Code::forbidden, by == By::requester
-                                     ? "only who asked can withdraw the request"
-                                     : "only who was asked can decide about the request");
+    throw Error(Code::forbidden,
+                by == By::requester ? "only the user who sent the request can withdraw it"
+                                    : "only the user who received the request can decide about it");
   if (!change(tx, row.id, Status::pending, to))
     throw Error(Code::invalid_state, "the request was " + std::string(to_string(row.status)));
   return {.id = row.id, .status = to};
@@ -102,8 +102,8 @@ std::int64_t count_requests(db::Tx& tx, const std::string& user_id, Direction di
 
 void require_room_for_friend(db::Tx& tx, const std::string& user_id) {
   if (count_friends(tx, user_id) >= max_friends)
-    throw Error(Code::invalid_state,
-                "one of the two has " + std::to_string(max_friends) + " friends, the most");
+    throw Error(Code::invalid_state, "one of the two has " + std::to_string(max_friends) +
+                                         " friends, which is the limit");
 }
 
 Friendship make_friends(db::Tx& tx, const Row& row) {
@@ -117,7 +117,7 @@ Friendship make_friends(db::Tx& tx, const Row& row) {
 Friendship open(db::Tx& tx, const std::string& user_id, const Pair& pair) {
   if (count_requests(tx, user_id, Direction::outgoing) >= max_open_requests)
     throw Error(Code::invalid_state, "you have " + std::to_string(max_open_requests) +
-                                         " requests that nobody has answered, the most");
+                                         " unanswered requests, which is the limit");
   const std::string id = new_uuid(tx.now());
   tx.execute(
       "INSERT INTO friendships (id, low_id, high_id, requester_id, status, asked_at, changed_at) "
@@ -134,22 +134,23 @@ Friendship open(db::Tx& tx, const std::string& user_id, const Pair& pair) {
 std::string_view to_string(Status status) { return names.at(static_cast<size_t>(status)); }
 
 Friendship ask(db::Tx& tx, const std::string& user_id, const std::string& other_id) {
-  if (user_id == other_id) throw invalid_field("user_id", "must be another user's");
+  if (user_id == other_id) throw invalid_field("user_id", "must be the id of another user");
   blocks::require_visible(tx, user_id, other_id);
   const Pair pair(user_id, other_id);
   const auto row = find(tx, pair);
   if (!row || row->status == Status::rejected || row->status == Status::removed)
     return open(tx, user_id, pair);
-  if (row->status == Status::accepted) throw Error(Code::invalid_state, "you are friends already");
+  if (row->status == Status::accepted) throw Error(Code::invalid_state, "you are already friends");
   if (row->requester_id == user_id)
-    throw Error(Code::invalid_state, "you have asked already; the answer is the other one's");
+    throw Error(Code::invalid_state,
+                "you have already sent a request, which the other user has to answer");
   return make_friends(tx, *row);
 }
 
 Friendship accept(db::Tx& tx, const std::string& user_id, const std::string& friendship_id) {
   const Row row = get(tx, user_id, friendship_id);
   if (row.requester_id == user_id)
-    throw Error(Code::forbidden, "only who was asked can decide about the request");
+    throw Error(Code::forbidden, "only the user who received the request can decide about it");
   return make_friends(tx, row);
 }
 
@@ -164,7 +165,7 @@ Friendship withdraw(db::Tx& tx, const std::string& user_id, const std::string& f
 Friendship end(db::Tx& tx, const std::string& user_id, const std::string& other_id) {
   const auto row = find(tx, Pair(user_id, other_id));
   if (!row || !change(tx, row->id, Status::accepted, Status::removed))
-    throw Error(Code::friendship_not_found, "you aren't friends");
+    throw Error(Code::friendship_not_found, "you and this user aren't friends");
   return {.id = row->id, .status = Status::removed};
 }
 

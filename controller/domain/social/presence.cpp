@@ -74,7 +74,7 @@ AtTable Board::sit(const std::string& table_id, const std::string& user_id, Goin
   }
   if (leaves) return {.user_id = user_id, .online = false, .last_seen = now};
   if (seats_ >= max_seats || (table != tables_.end() && table->second.size() >= max_at_table))
-    refuse_full("there is no seat left; try again in some minutes");
+    refuse_full("there is no seat left; try again in a few minutes");
   tables_[table_id].push_back({.user_id = user_id, .last_seen = now});
   ++seats_;
   return {.user_id = user_id, .online = true, .last_seen = now};

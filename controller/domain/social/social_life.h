@@ -6,8 +6,8 @@
 
 namespace berth::social {
 
-// The end of an account: its friendships, blocks, presence and memberships go. In the transaction
-// that deletes it.
+// Deletes the friendships, blocks, presence and channel memberships of an account. Called in the
+// transaction that deletes the account.
 void forget(db::Tx& tx, const std::string& user_id);
 
 }  // namespace berth::social

@@ -10,8 +10,8 @@
 // Finds users by part of their username.
 namespace berth::user_search {
 
-inline constexpr size_t min_query_length = 2;  // in characters (specification, "Limits")
-inline constexpr size_t max_results = 20;      // specification, "Limits"
+inline constexpr size_t min_query_length = 2;  // in characters (specification, section "Limits")
+inline constexpr size_t max_results = 20;      // specification, section "Limits"
 
 struct Found {
   std::string id;

@@ -4,35 +4,48 @@ namespace berth::app_events {
 namespace {
 
 // The newest event of a deployment is kept whatever its age, because a stream begins with it.
-constexpr std::string_view select_old =
-    "SELECT e.id FROM app_events e WHERE e.at <= $1 AND NOT EXISTS "
-    "(SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id) AND (e.type NOT IN "
-    "('deployment.status', 'deployment.progress') OR EXISTS "
-    "(SELECT 1 FROM app_events n WHERE n.subject = e.subject AND n.id > e.id AND n.type IN "
-    "('deployment.status', 'deployment.progress'))) ORDER BY e.at LIMIT $2";
+constexpr std::string_view select_old = R"(
+    SELECT e.id
+    FROM app_events e
+    WHERE e.at <= $1
+      AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.id)
+      AND (e.type NOT IN ('deployment.status', 'deployment.progress')
+           OR EXISTS (
+             SELECT 1
+             FROM app_events n
+             WHERE n.subject = e.subject AND n.id > e.id
+               AND n.type IN ('deployment.status', 'deployment.progress')))
+    ORDER BY e.at
+    LIMIT $2)";
 
 }  // namespace
 
 std::vector<Event> status_changes(db::Tx& tx, const std::string& deployment_id, std::int64_t after,
                                   int most) {
   std::vector<Event> events;
-  auto rows = tx.query(
-      "SELECT id, data, at FROM app_events WHERE subject = $1 AND id > $2 AND type IN "
-      "('deployment.status', 'deployment.progress') ORDER BY id LIMIT $3",
-      deployment_id, after, most);
+  auto rows = tx.query(R"(
+      SELECT id, data, at
+      FROM app_events
+      WHERE subject = $1 AND id > $2 AND type IN ('deployment.status', 'deployment.progress')
+      ORDER BY id
+      LIMIT $3)",
+                       deployment_id, after, most);
   while (rows.next())
-    events.push_back({.id = rows.integer(0),
-                      .data = nlohmann::json::parse(rows.text(1)),
-                      .at = rows.instant(2)});
+    events.push_back({.id = rows.integer("id"),
+                      .data = nlohmann::json::parse(rows.text("data")),
+                      .at = rows.instant("at")});
   return events;
 }
 
 std::optional<std::int64_t> newest_status_change(db::Tx& tx, const std::string& deployment_id) {
-  auto rows = tx.query(
-      "SELECT id FROM app_events WHERE subject = $1 AND type IN "
-      "('deployment.status', 'deployment.progress') ORDER BY id DESC LIMIT 1",
-      deployment_id);
-  return rows.next() ? std::optional(rows.integer(0)) : std::nullopt;
+  auto rows = tx.query(R"(
+      SELECT id
+      FROM app_events
+      WHERE subject = $1 AND type IN ('deployment.status', 'deployment.progress')
+      ORDER BY id DESC
+      LIMIT 1)",
+                       deployment_id);
+  return rows.next() ? std::optional(rows.integer("id")) : std::nullopt;
 }
 
 bool is_any_old(db::Tx& tx) { return tx.query(select_old, tx.now() - kept_for, 1).next(); }
@@ -41,9 +54,9 @@ int remove_old(db::Tx& tx, int most) {
   std::vector<std::int64_t> ids;
   {
     auto rows = tx.query(select_old, tx.now() - kept_for, most);
-    while (rows.next()) ids.push_back(rows.integer(0));
+    while (rows.next()) ids.push_back(rows.integer("id"));
   }
-  for (const std::int64_t id : ids) tx.execute("DELETE FROM app_events WHERE id = $1", id);
+  for (const std::int64_t id : ids) tx.execute(R"(DELETE FROM app_events WHERE id = $1)", id);
   return int(ids.size());
 }
 

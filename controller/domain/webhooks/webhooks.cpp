@@ -11,16 +11,17 @@
 namespace berth::webhooks {
 namespace {
 
-constexpr const char* columns =
-    "SELECT id, app_id, url, events, created_at, updated_at FROM webhooks ";
+const std::string select_webhooks = R"(
+    SELECT id, app_id, url, events, created_at, updated_at
+    FROM webhooks )";
 
 Webhook webhook_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .app_id = row.text(1),
-          .url = row.text(2),
-          .events = nlohmann::json::parse(row.text(3)).get<std::vector<std::string>>(),
-          .created_at = row.instant(4),
-          .updated_at = row.instant(5)};
+  return {.id = row.text("id"),
+          .app_id = row.text("app_id"),
+          .url = row.text("url"),
+          .events = nlohmann::json::parse(row.text("events")).get<std::vector<std::string>>(),
+          .created_at = row.instant("created_at"),
+          .updated_at = row.instant("updated_at")};
 }
 
 std::string new_secret() { return random_token("whsec_"); }
@@ -50,15 +51,16 @@ std::optional<std::string> refuse_url(const std::string& url, Schemes schemes) {
     return "must have at most " + std::to_string(max_url_length) + " characters";
   const bool printable =
       std::ranges::all_of(url, [](unsigned char c) { return c > 0x20 && c < 0x7f && c != '\\'; });
-  if (!printable) return "must be ASCII, without blanks";
+  if (!printable) return "must be ASCII without blanks";
   const bool https = url.starts_with("https://");
   if (!https && !(schemes == Schemes::http_too && url.starts_with("http://")))
     return schemes == Schemes::http_too ? "must begin with https:// or http://"
                                         : "must begin with https://";
   if (url.find('#') != std::string::npos) return "must not have a fragment";
   const auto read = parse_url(url);
-  if (!read) return "must have a host (a name or an address), and no port or one from 1 to 65535";
-  if (read->has_user()) return "must not have a user";
+  if (!read)
+    return "must have a host (a name or an address); a port, if any, must be from 1 to 65535";
+  if (read->has_user()) return "must not contain a user name";
   return std::nullopt;
 }
 
@@ -67,30 +69,33 @@ WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::strin
                          const std::string& data_key) {
   check_url(url, schemes);
   check_events(events);
-  if (tx.number("SELECT count(*) FROM webhooks WHERE app_id = $1", app_id) >= max_per_app)
+  if (tx.number(R"(SELECT count(*) FROM webhooks WHERE app_id = $1)", app_id) >= max_per_app)
     throw Error(Code::invalid_state,
-                "an app has at most " + std::to_string(max_per_app) + " webhooks");
+                "an app may have at most " + std::to_string(max_per_app) + " webhooks");
   const std::string id = new_uuid(tx.now());
   const std::string secret = new_secret();
-  tx.execute(
-      "INSERT INTO webhooks (id, app_id, url, secret_sealed, events, created_at, updated_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $6)",
-      id, app_id, url, sealed(secret, id, data_key), nlohmann::json(events).dump(), tx.now());
+  tx.execute(R"(
+      INSERT INTO webhooks (id, app_id, url, secret_sealed, events, created_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $6))",
+             id, app_id, url, sealed(secret, id, data_key), nlohmann::json(events).dump(),
+             tx.now());
   return {.webhook = get(tx, app_id, id), .secret = secret};
 }
 
 Webhook get(db::Tx& tx, const std::string& app_id, const std::string& id) {
-  static const std::string sql = std::string(columns) + "WHERE id = $1 AND app_id = $2";
+  static const std::string sql = select_webhooks + R"(WHERE id = $1 AND app_id = $2)";
   auto rows = tx.query(sql, id, app_id);
   if (!rows.next()) throw Error(Code::webhook_not_found, "the app has no such webhook");
   return webhook_of(rows);
 }
 
 Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
-  static const std::string sql =
-      std::string(columns) + "WHERE app_id = $1 ORDER BY created_at, id LIMIT $2 OFFSET $3";
+  static const std::string sql = select_webhooks + R"(
+      WHERE app_id = $1
+      ORDER BY created_at, id
+      LIMIT $2 OFFSET $3)";
   Page<Webhook> result = {.items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  result.total = tx.number("SELECT count(*) FROM webhooks WHERE app_id = $1", app_id);
+  result.total = tx.number(R"(SELECT count(*) FROM webhooks WHERE app_id = $1)", app_id);
   auto rows = tx.query(sql, app_id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(webhook_of(rows));
   return result;
@@ -99,27 +104,35 @@ Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& pag
 Webhook change(db::Tx& tx, const Webhook& webhook, const Change& change, Schemes schemes) {
   if (change.url) check_url(*change.url, schemes);
   if (change.events) check_events(*change.events);
-  tx.execute("UPDATE webhooks SET url = $2, events = $3, updated_at = $4 WHERE id = $1", webhook.id,
-             change.url.value_or(webhook.url),
+  tx.execute(R"(
+      UPDATE webhooks
+      SET url = $2, events = $3, updated_at = $4
+      WHERE id = $1)",
+             webhook.id, change.url.value_or(webhook.url),
              nlohmann::json(change.events.value_or(webhook.events)).dump(), tx.now());
   return get(tx, webhook.app_id, webhook.id);
 }
 
 WebhookWithSecret rotate_secret(db::Tx& tx, const Webhook& webhook, const std::string& data_key) {
   const std::string secret = new_secret();
-  tx.execute("UPDATE webhooks SET secret_sealed = $2, updated_at = $3 WHERE id = $1", webhook.id,
-             sealed(secret, webhook.id, data_key), tx.now());
+  tx.execute(R"(
+      UPDATE webhooks
+      SET secret_sealed = $2, updated_at = $3
+      WHERE id = $1)",
+             webhook.id, sealed(secret, webhook.id, data_key), tx.now());
   return {.webhook = get(tx, webhook.app_id, webhook.id), .secret = secret};
 }
 
 void remove(db::Tx& tx, const Webhook& webhook) {
-  tx.execute("DELETE FROM webhook_deliveries WHERE webhook_id = $1", webhook.id);
-  tx.execute("DELETE FROM webhooks WHERE id = $1", webhook.id);
+  tx.execute(R"(DELETE FROM webhook_deliveries WHERE webhook_id = $1)", webhook.id);
+  tx.execute(R"(DELETE FROM webhooks WHERE id = $1)", webhook.id);
 }
 
 void emit(db::Tx& tx, const std::string& app_id, std::string_view type, const std::string& subject,
           const nlohmann::json& data) {
-  tx.execute("INSERT INTO app_events (app_id, type, subject, data, at) VALUES ($1, $2, $3, $4, $5)",
+  tx.execute(R"(
+      INSERT INTO app_events (app_id, type, subject, data, at)
+      VALUES ($1, $2, $3, $4, $5))",
              app_id, type, subject,
              data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), tx.now());
   tx.notify(db::Topic::webhook, app_id);

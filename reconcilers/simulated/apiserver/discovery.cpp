@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "controller/base/lower_case.h"
 #include "reconcilers/simulated/apiserver/conditions.h"
 
 namespace berth::simulated {
@@ -24,12 +25,9 @@ Json resources_of(const std::string& group, const std::string& version) {
   Json resources = Json::array();
   for (const Type& type : all_types()) {
     if (type.group != group || type.version != version) continue;
-    std::string singular(type.kind);
-    std::transform(singular.begin(), singular.end(), singular.begin(),
-                   [](unsigned char c) { return std::tolower(c); });
     resources.push_back(
         {{"name", type.plural},
-         {"singularName", singular},
+         {"singularName", lower_case(type.kind)},
          {"namespaced", type.namespaced()},
          {"kind", type.kind},
          {"verbs",

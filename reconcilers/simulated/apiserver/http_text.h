@@ -10,13 +10,13 @@ namespace berth::simulated {
 // The API group under which the metrics of pods are served.
 inline constexpr const char* metrics_prefix = "/apis/metrics.k8s.io/v1beta1/";
 
-// The segments of a path between its slashes.
+// Returns the segments of a path between its slashes.
 std::vector<std::string> segments(const std::string& path);
-// A JSON answer.
+// Gives a JSON answer.
 void answer(api::Response& response, int status, const std::string& text);
-// An answer of any media type.
+// Gives an answer of any media type.
 void answer(api::Response& response, int status, const std::string& type, const std::string& text);
-// The value of a parameter of the query, and "" where there is none.
+// Returns the value of a parameter of the query, and "" if there is none.
 std::string parameter(const api::Request& request, std::string_view name);
 // Whether a parameter of the query is `true` or `1`.
 bool flag(const api::Request& request, const char* name);

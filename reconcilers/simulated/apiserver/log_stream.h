@@ -11,7 +11,7 @@ class LogStream {
  public:
   // The caller must hold the store's mutex. Throws Refusal.
   LogStream(Store& store, const Kubelet& kubelet, Key pod, const LogRequest& request);
-  // Writes what there is, waiting for it a moment.
+  // Writes what there is, after waiting a moment for it.
   api::Next write(const api::Sink& sink);
 
  private:

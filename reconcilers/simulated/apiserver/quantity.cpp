@@ -1,36 +1,12 @@
 #include "reconcilers/simulated/apiserver/quantity.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+
+#include "controller/base/quantity.h"
 
 namespace berth::simulated {
 namespace {
-
-struct Suffix {
-  std::string_view text;
-  Quantity::Format format;
-  int power;  // of 10, or of 2 for binary suffixes
-};
-
-constexpr auto decimal = Quantity::Format::decimal;
-constexpr auto binary = Quantity::Format::binary;
-constexpr std::array<Suffix, 16> suffixes{{{"n", decimal, -9},
-                                           {"u", decimal, -6},
-                                           {"m", decimal, -3},
-                                           {"", decimal, 0},
-                                           {"k", decimal, 3},
-                                           {"M", decimal, 6},
-                                           {"G", decimal, 9},
-                                           {"T", decimal, 12},
-                                           {"P", decimal, 15},
-                                           {"E", decimal, 18},
-                                           {"Ki", binary, 10},
-                                           {"Mi", binary, 20},
-                                           {"Gi", binary, 30},
-                                           {"Ti", binary, 40},
-                                           {"Pi", binary, 50},
-                                           {"Ei", binary, 60}}};
 
 constexpr long double most = 4.6e18L;  // a little below 2^62, so that the sum of two still fits
 
@@ -44,36 +20,22 @@ std::string with_largest(std::int64_t whole, std::int64_t step,
   return std::to_string(whole) + std::string(names[name]);
 }
 
+// Of a text that is a quantity.
+Quantity::Format format_of(std::string_view text) {
+  if (text.ends_with('i')) return Quantity::Format::binary;
+  const size_t exponent = text.find_first_of("eE");
+  const bool is_exa = exponent + 1 == text.size();
+  return exponent == std::string_view::npos || is_exa ? Quantity::Format::decimal
+                                                      : Quantity::Format::exponent;
+}
+
 }  // namespace
 
 std::optional<Quantity> Quantity::parse(std::string_view text) {
-  const size_t end_of_number = std::min(text.find_first_not_of("+-0123456789."), text.size());
-  const std::string number(text.substr(0, end_of_number));
-  const std::string_view suffix = text.substr(end_of_number);
-  if (number.find_first_of("0123456789") == std::string::npos) return std::nullopt;
-  if (number.find_first_of("+-", 1) != std::string::npos ||
-      std::count(number.begin(), number.end(), '.') > 1)
-    return std::nullopt;
-  long double value = std::stold(number);
-  Format format = decimal;
-  const auto known = std::find_if(suffixes.begin(), suffixes.end(),
-                                  [&](const Suffix& one) { return one.text == suffix; });
-  if (known != suffixes.end()) {
-    format = known->format;
-    value *= std::pow(format == binary ? 2.0L : 10.0L, static_cast<long double>(known->power));
-  } else if (suffix.size() > 1 && (suffix[0] == 'e' || suffix[0] == 'E')) {
-    const std::string power(suffix.substr(1));
-    if (power.find_first_not_of("0123456789", power[0] == '-' || power[0] == '+' ? 1 : 0) !=
-            std::string::npos ||
-        power.size() > 3 || power == "-" || power == "+")
-      return std::nullopt;
-    format = Format::exponent;
-    value *= std::pow(10.0L, std::stold(power));
-  } else {
-    return std::nullopt;
-  }
-  const long double milli = std::clamp(std::ceil(value * 1000.0L - 1e-9L), -most, most);
-  return Quantity(static_cast<std::int64_t>(milli), format);
+  const auto value = parse_quantity(text);
+  if (!value) return std::nullopt;
+  const long double milli = std::clamp(std::ceil(*value * 1000.0L - 1e-9L), -most, most);
+  return Quantity(static_cast<std::int64_t>(milli), format_of(text));
 }
 
 std::string Quantity::text() const {

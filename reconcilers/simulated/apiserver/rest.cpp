@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/base/log.h"
+#include "controller/base/url.h"
 #include "reconcilers/simulated/apiserver/discovery.h"
 #include "reconcilers/simulated/apiserver/http_text.h"
 #include "reconcilers/simulated/apiserver/request_body.h"
@@ -80,8 +81,7 @@ std::string Rest::verb_of(const api::Request& request, const Target& target) {
 
 void Rest::handle(const api::Request& request, api::Response& response) {
   const std::string path(request.path);
-  Call call{request, response,
-            target_of(api::percent_decode(path, api::Plus::is_plus).value_or(path)), ""};
+  Call call{request, response, target_of(percent_decode(path, Plus::is_plus).value_or(path)), ""};
   call.verb = verb_of(request, call.target);
   faults_.delay();
   response.status = 200;

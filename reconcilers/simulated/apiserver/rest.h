@@ -23,7 +23,8 @@ class Rest {
         bookmark_interval_(bookmark_interval) {}
 
   void handle(const api::Request& request, api::Response& response);
-  // Lists that were begun can't be continued any more. Needs the store's mutex.
+  // Forgets the lists that clients are reading in pages, so that they can't be continued. The
+  // caller must hold the store's mutex.
   void forget_pages() { pages_.clear(); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/base/lower_case.h"
 #include "reconcilers/simulated/apiserver/conditions.h"
 #include "reconcilers/simulated/apiserver/selectors.h"
 
@@ -55,10 +56,7 @@ std::string row(const char* name, const std::string& value) {
 }
 
 std::string host_name(const std::string& host) {
-  std::string name = host.substr(0, host.find(':'));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
+  return lower_case(std::string_view(host).substr(0, host.find(':')));
 }
 
 // `*.example.com` stands for exactly one more label (Ingress, "Hostname wildcards").

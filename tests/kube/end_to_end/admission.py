@@ -9,7 +9,7 @@ from .world import World
 
 DEPLOYMENTS = ("apps", "v1", "deployments")
 PODS = ("", "v1", "pods")
-LIMIT = 30   # seconds from the order to the reason
+LIMIT = 30  # seconds from the creation to the reason
 AGAIN = 120  # seconds; what was refused is tried again after 30, a ReplicaSet's controller backs off by itself
 ALREADY, CONFLICT = (409, "AlreadyExists"), (409, "Conflict")
 
@@ -22,12 +22,12 @@ class Admission(World):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.neighbour = cls.ada.deploy("neighbour")  # so that the namespace is there
+        cls.neighbour = cls.ada.deploy("neighbour")  # creates the namespace
         cls.ada.wait(cls.neighbour, "running")
 
     def webhook(self, kind, answer, **more):
         webhook = self.enterContext(Webhook(self.cluster, self.berthd.instance(), kind, answer, **more))
-        # What comes of the dry run is no matter: PodSecurity refuses this pod after the webhook was asked.
+        # The result of the dry run doesn't matter: PodSecurity refuses this pod after the webhook was asked.
         probe = ["create", "deployment", "probe"] if kind == DEPLOYMENTS else ["run", "probe"]
         eventually(lambda: (self.dry_run(*probe, "hello:1"), webhook.probed)[1], "the API server asks the webhook", 30,
                    pause=0.2)
@@ -47,7 +47,7 @@ class Admission(World):
             self.assertIn(word, seen["message"])
 
     def test_a_first_apply_that_is_answered_with_409(self):
-        # One that the API server hands on at once, and more of those that it tries again itself than it does.
+        # One error that the API server passes on at once, and more of those that it retries than it retries.
         answers = [ALREADY] + 8 * [CONFLICT]
 
         def answer(request):

@@ -42,7 +42,7 @@ class Backup(World):
         self.assertEqual(self.berthd.terminate(), 0)
         shutil.rmtree(self.berthd.data)
         self.run_berthd("restore", self.archive)
-        time.sleep(5)  # for what still follows from the deletion
+        time.sleep(5)  # for the consequences of the deletion
         untouched = self.objects_of(younger)
         self.berthd.start()
 

@@ -17,8 +17,8 @@ from .waiting import eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = os.environ.get("BERTHD") or str(ROOT / "build/release/berthd")
-PATIENCE = 60  # seconds: generous, for a loaded machine
-# Small, so that many fit on a machine, and that one which wants more memory finds its end soon.
+PATIENCE = 60  # seconds, which is generous even on a loaded machine
+# Small tiers, so that many deployments fit on a machine, and one that wants more memory is killed soon.
 TIERS = ("[{slug: free, name: Free, memory-mb: 64, cpu-millicores: 200, monthly-cost-points: 0, "
          "max-deployments: 1000, custom-domain: true, auto-approve: true}]")
 

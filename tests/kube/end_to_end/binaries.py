@@ -24,7 +24,7 @@ class Binaries(unittest.TestCase):
         self.run_tests("test_kube_client", "[real]")
 
     def test_reconcilers(self):
-        # Their images don't exist: a node that only says that it runs them is all they need.
+        # Their images don't exist, because a node that only claims to run them suffices.
         self.cluster.start_part("kwok")
         self.addCleanup(self.cluster.stop_part, "kwok")
         self.run_tests("test_reconcilers", "--filenames-as-tags",

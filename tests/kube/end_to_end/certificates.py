@@ -23,7 +23,7 @@ def set_dns(what, **record):
 
 def roots():
     """The certificates that the ACME server's own begin with: made anew at each start of it."""
-    unverified = ssl._create_unverified_context()  # of its management interface, on loopback
+    unverified = ssl._create_unverified_context()  # for its management interface on loopback
     with urllib.request.urlopen("https://127.0.0.1:15000/roots/0", timeout=10, context=unverified) as answer:
         return answer.read().decode()
 
@@ -97,7 +97,7 @@ class Certificates(World):
                    seen=lambda: self.ada.status(shop))
         self.assertIn("a CNAME record late.shop.test that leads to late.apps.localhost is missing", self.ada.status(shop)["message"])
         print(f"      {self.ada.status(shop)['message']}", flush=True)
-        # Through some looks at the DNS.
+        # Waits for several checks of the DNS.
         until = time.monotonic() + 20
         while time.monotonic() < until:
             self.assertFalse([order for order in self.orders() if "late.shop.test" in order[1]])

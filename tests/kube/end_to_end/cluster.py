@@ -14,9 +14,9 @@ from .waiting import eventually
 HERE = pathlib.Path(__file__).resolve().parent.parent
 SCRIPT = HERE / "cluster"
 REGISTRY = "127.0.0.1:5000"
-SCRIPT_LIMIT = 300  # seconds; a part gets ready in 90 at most
+SCRIPT_LIMIT = 300  # seconds; a part may take 90 to become ready
 
-# Everything that berth makes, or that is made for it.
+# All kinds of objects that berth creates or that are created for it.
 KINDS = ("deployments.apps,replicasets.apps,pods,services,endpointslices.discovery.k8s.io,ingresses.networking.k8s.io,"
          "secrets,certificates.cert-manager.io,resourcequotas,limitranges,networkpolicies.networking.k8s.io,serviceaccounts")
 
@@ -104,7 +104,7 @@ class Cluster:
         with open(self.state / "logs/audit.log") as log:
             for line in log:
                 if not line.endswith("\n"):
-                    break  # still being written
+                    break  # it is still being written
                 entry = json.loads(line)
                 about = entry.get("objectRef", {})
                 if about.get("resource") != "leases":

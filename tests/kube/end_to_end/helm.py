@@ -18,9 +18,9 @@ RELEASE = "berth"
 NAMESPACE = "berth-e2e-chart"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
 IMAGE = "berth:e2e"
-LIMIT = "120s"  # of a helm command
+LIMIT = "120s"  # time limit of a helm command
 INSTALLED = "statefulset/" + RELEASE
-BETWEEN = 2.5  # seconds between two looks at a deployment: 30 are allowed in a minute
+BETWEEN = 2.5  # seconds between two reads of a deployment; 30 per minute are allowed
 
 VALUES = {
     "image": {"repository": f"{REGISTRY}/berth", "tag": "e2e", "pullPolicy": "Always"},
@@ -32,7 +32,7 @@ VALUES = {
                    "max-deployments": 1000, "auto-approve": True}],
     },
     "persistence": {"storageClass": NAMESPACE, "size": "1Gi"},
-    "nodeSelector": {"kubernetes.io/hostname": "node1"},  # the one that runs containers
+    "nodeSelector": {"kubernetes.io/hostname": "node1"},  # the node that runs containers
     "test": {"image": f"{REGISTRY}/probe:2"},
 }
 
@@ -53,7 +53,7 @@ class Installed(Berthd):
         self.url = f"http://{spec['clusterIP']}:{spec['ports'][0]['port']}"
         pod = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")
         self.metrics_url = f"http://{pod['status']['podIP']}:9090"
-        eventually(self.answers, "the Service leads to the pod", PATIENCE)  # kube-proxy takes its time
+        eventually(self.answers, "the Service leads to the pod", PATIENCE)  # kube-proxy needs some time
 
     def answers(self):
         try:
@@ -79,7 +79,7 @@ class Installed(Berthd):
     def ask(self, method, path, body=None, headers=None):
         answer = super().ask(method, path, body, headers)
         if path == "/api/auth/register":
-            # Production mails a link for it, and there is no mail server here.
+            # Production would mail a link for this, and there is no mail server here.
             self.rows("UPDATE users SET email_verified_at = created_at WHERE username_key = ?", body["username"])
         return answer
 
@@ -191,7 +191,7 @@ class Helm(unittest.TestCase):
         for name in ("test", "everything"):
             values = CHART / f"ci/{name}-values.yaml"
             self.helm("lint", CHART, "--strict", "-f", values)
-            # The Prometheus operator's kind isn't known here.
+            # This cluster doesn't know the Prometheus operator's kind.
             rendered = self.helm("template", "another", CHART, "-f", values,
                                  "--set", "metrics.serviceMonitor.enabled=false")
             answer = self.kubectl("apply", "--dry-run=server", "-f", "-", input=rendered)
@@ -274,7 +274,7 @@ class Helm(unittest.TestCase):
                                                     "WHERE details LIKE ?", f"%{load.mark}%")]
         self.assertEqual(sorted(stored), sorted(load.reasons))
         self.assertEqual([app["id"] for app in self.ada.ask("GET")["deployments"]], [self.shop])
-        # The new pod leads as soon as it is there, and has nothing to do.
+        # The new pod leads as soon as it runs, and has nothing to do.
         eventually(lambda: "[+]leader ok" in self.berth.ready()[1], "it leads", 5, seen=self.berth.ready)
         self.assertEqual(self.cluster.pods(self.shop), untouched)
         self.assertEqual(self.berth.write_requests(), 0)

@@ -22,7 +22,7 @@ class Instances(World):
             ben = Operator(other, "ben")
             theirs = ben.deploy("theirs")
             ben.wait(theirs, "running")
-            time.sleep(5)  # for what still follows from the start
+            time.sleep(5)  # for the consequences of the start
             untouched = self.versions(ours)
             other.kill()
             other.start()
@@ -40,7 +40,7 @@ class Instances(World):
     def test_a_second_one_on_the_same_data_is_turned_away(self):
         shop = self.ada.deploy("guarded")
         self.ada.wait(shop, "running")
-        time.sleep(5)  # for what still follows from the start
+        time.sleep(5)  # for the consequences of the start
         untouched = self.versions(shop)
         second = subprocess.run(self.berthd.command(), capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(second.returncode, 3)

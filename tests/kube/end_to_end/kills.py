@@ -10,7 +10,7 @@ from .waiting import eventually
 from .world import World
 
 ROUNDS = 5
-LONGEST = 12.0  # seconds until the kill
+LONGEST = 12.0  # the longest time until the kill, in seconds
 STEPS = (("create", "running"), ("stop", "stopped"), ("restart", "running"), ("destroy", "destroyed"))
 
 

@@ -9,9 +9,9 @@ import urllib.request
 
 from .waiting import eventually
 
-PACE = 0.25      # seconds between two requests of a thread: below the limit of 600 a minute
+PACE = 0.25  # seconds between two requests of a thread, which keeps it below the limit of 600 per minute
 THREADS = 2
-PATIENCE = 60    # seconds that a request is tried for
+PATIENCE = 60  # seconds for which a request is repeated
 
 
 class Load:

@@ -14,10 +14,10 @@ from .cluster import Cluster
 from .waiting import eventually
 
 IMAGE = "docker.io/library/pretended:1"
-CONNECTIONS = 8  # as berthd has workers
-LIMIT = 900      # seconds for any of the steps
-SETTLE = 5       # seconds without a write: nothing more is on the way
-WRITES_GOAL = 8  # to the API server, for each deployment
+CONNECTIONS = 8  # as many as berthd has workers
+LIMIT = 900  # seconds for each step
+SETTLE = 5  # seconds without a write, after which nothing more is expected
+WRITES_GOAL = 8  # writes to the API server for each deployment
 MEMORY_GOAL_MB = 120
 
 
@@ -138,7 +138,7 @@ class Many(unittest.TestCase):
             try:
                 figures = measure(berthd, cluster, self.DEPLOYMENTS, self.OPERATORS)
             finally:
-                berthd.kill()  # it would put back what is removed
+                berthd.kill()  # it would restore what is removed
                 remove(cluster, berthd.instance())
         print(f"      {self.DEPLOYMENTS} deployments run after {figures['running_s']:.1f} s, {figures['writes']} writes, "
               f"{figures['peak_mb']:.0f} MB", flush=True)

@@ -9,7 +9,7 @@ from .world import World
 
 OUTAGE = 30   # seconds
 SHORT = 8     # seconds; longer than berthd's pauses get meanwhile
-RETURN = 60   # seconds until a cluster whose parts were started again runs a new pod
+RETURN = 60  # seconds until a cluster with restarted parts runs a new pod
 
 
 class Outages(World):
@@ -41,13 +41,13 @@ class Outages(World):
     def wake_the_others(self):
         """By themselves they take up to two minutes to ask an API server again that was down."""
         for part in ("controller-manager", "scheduler", "kubelet", "traefik"):
-            self.addCleanup(self.cluster.start_part, part)  # whatever happens here, others come after
+            self.addCleanup(self.cluster.start_part, part)  # whatever happens here, other tests follow
             self.cluster.stop_part(part)
             self.cluster.start_part(part)
 
     def check_that_it_serves(self):
         status, body = self.berthd.ready()
-        self.assertEqual(status, 200)  # the database takes writes
+        self.assertEqual(status, 200)  # the database accepts writes
         self.assertIn("[+]database ok", body)
         self.assertIn("[-]kubernetes failed", body)
         health = self.berthd.health()
@@ -73,7 +73,7 @@ class Lost(World):
     def test_1_history_that_is_compacted_away(self):
         shop = self.ada.deploy("forgotten")
         self.ada.wait(shop, "running")
-        # While berthd sleeps, more happens than anybody remembers afterwards.
+        # While berthd sleeps, more changes happen than the API server remembers afterwards.
         self.berthd.send(signal.SIGSTOP)
         try:
             self.proxy.cut()

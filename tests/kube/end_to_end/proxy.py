@@ -9,7 +9,7 @@ import threading
 
 API_SERVER = ("127.0.0.1", 6443)
 CHUNK = 1 << 16
-TICK = 0.2  # seconds until a thread sees that it should end
+TICK = 0.2  # seconds until a thread notices that it should end
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() sends a reset (socket(7))
 
 
@@ -78,7 +78,7 @@ class Proxy:
         threading.Thread(target=self.carry, args=(pair,), daemon=True).start()
 
     def carry(self, pair):
-        with contextlib.suppress(OSError, ValueError):  # either was closed
+        with contextlib.suppress(OSError, ValueError):  # one of the two was closed
             while self.pass_on(pair):
                 pass
         with self.lock:

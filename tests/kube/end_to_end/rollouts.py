@@ -8,7 +8,7 @@ from .world import World
 
 FIRST, SECOND = "hello from a real container", "hello from the second version"
 DRAINED = 8        # seconds: preStop's, and some more, until the old container's end would be noticed
-MEASURED = 120     # seconds: metrics-server looks every 15, and needs two looks at a new pod
+MEASURED = 120  # seconds; metrics-server measures every 15, and needs two measurements of a new pod
 
 
 class Rollouts(World):

@@ -6,8 +6,8 @@ from .waiting import eventually
 from .world import World
 
 REPAIR = 2   # seconds
-QUIET = 60   # seconds that are watched
-SETTLE = 10  # seconds for what still follows from a change
+QUIET = 60  # seconds of watching
+SETTLE = 10  # seconds for the consequences of a change
 
 
 class Steady(World):
@@ -26,7 +26,7 @@ class Steady(World):
         path = self.path("/apis/apps/v1", "deployments.apps")
         before = self.cluster.get(path)["metadata"]["generation"]
         self.cluster.kubectl("scale", "deployment", path.split("/")[-1], "--replicas=3", "-n", self.ada.namespace)
-        # There and back are two generations.
+        # The change and its repair are two generations.
         eventually(lambda: self.cluster.get(path)["metadata"]["generation"] >= before + 2, "somebody repairs", REPAIR)
         self.assertEqual(self.cluster.get(path)["spec"]["replicas"], 1)
         eventually(lambda: len(self.cluster.pods(self.shop)) == 1, "one pod is left", 30)

@@ -3,7 +3,7 @@ from .cluster import REGISTRY
 from .waiting import eventually
 from .world import World
 
-LIMIT = 15  # seconds from the order to the reason
+LIMIT = 15  # seconds from the creation to the reason
 
 
 class Trouble(World):

@@ -4,10 +4,10 @@ import http.client
 import threading
 import time
 
-RATE = 200         # requests a second, of all together
+RATE = 200  # requests per second of all visitors together
 THREADS = 20
 LIMIT = 10         # seconds for an answer
-MOST_KEPT = 10     # failures that are shown
+MOST_KEPT = 10  # the number of failures that are shown
 
 
 class Visitors:

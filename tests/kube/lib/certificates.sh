@@ -39,7 +39,7 @@ prepare_certificates() {
   certificate front-proxy /CN=front-proxy
   certificate pebble /CN=localhost
   kubeconfig admin /O=system:masters/CN=admin
-  # A name of its own, which the audit log knows: who wrote what.
+  # A separate name lets the audit log tell who wrote what.
   kubeconfig berth /O=system:masters/CN=berth
   kubeconfig controller-manager /CN=system:kube-controller-manager
   kubeconfig scheduler /CN=system:kube-scheduler
@@ -49,6 +49,6 @@ prepare_certificates() {
   kubeconfig metrics-server /O=system:masters/CN=metrics-server
   kubeconfig kwok /O=system:masters/CN=kwok
   kubeconfig node /O=system:nodes/CN=system:node:node1
-  # What whoever called sudo needs to talk to the cluster.
+  # What the user who called sudo needs to use the cluster.
   if [ -n "${SUDO_UID:-}" ]; then chown "$SUDO_UID" "$state"/{admin,berth}.kubeconfig "$pki"/{admin,berth}.key; fi
 }

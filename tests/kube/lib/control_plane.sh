@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # etcd, API server, controllers and scheduler.
 
-# Without fsync: a test's cluster has nothing that a power cut could spoil for good.
+# There is no fsync, because a power cut can't destroy anything valuable in a test's cluster.
 launch_etcd() {
   start etcd "2379 2380" etcd --data-dir "$state/etcd" --listen-client-urls http://127.0.0.1:2379 \
     --advertise-client-urls http://127.0.0.1:2379 --listen-peer-urls http://127.0.0.1:2380 --unsafe-no-fsync
@@ -16,7 +16,7 @@ prepare_bridge() { # NAME
 prepare_apiserver() {
   prepare_bridge "$node_bridge"
   ip address replace "$node_address/32" dev "$node_bridge"
-  # Each write of berth's is a line: the tests count them where they arrive.
+  # Each write of berth's is a line, so that the tests can count writes where they arrive.
   cat >"$config/audit-policy.yaml" <<'YAML'
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -27,9 +27,9 @@ rules:
 YAML
 }
 
-# Debian's etcd 3.4 can't tell how far a watch is, which lists as streams depend on: clients that find such a list
-# offered, and then refused in its midst, take half a minute to come back. What its watch cache remembers can't be
-# compacted away: one kind goes without, so that a test can make a watch's history go.
+# Debian's etcd 3.4 can't report how far a watch is, which lists as streams depend on. Clients that find such lists
+# offered, and then refused in the middle, need half a minute to recover. The contents of its watch cache can't be
+# compacted away; one kind has no cache, so that a test can make a watch's history disappear.
 launch_apiserver() {
   start apiserver 6443 "$(program kube-apiserver)" --etcd-servers=http://127.0.0.1:2379 --secure-port=6443 \
     --bind-address=0.0.0.0 --advertise-address="$node_address" --service-cluster-ip-range="$service_network" \
@@ -49,7 +49,7 @@ launch_apiserver() {
 }
 ready_apiserver() { kubectl get --raw /readyz; }
 
-# With the default limit of 20 requests a second the controllers would be all that a test of many objects measures.
+# With the default limit of 20 requests per second, a test of many objects would only measure the controllers.
 unlimited=(--kube-api-qps=1000 --kube-api-burst=2000)
 
 launch_controller_manager() {

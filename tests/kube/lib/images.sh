@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Container images, made from scratch, and the registry's first ones.
+# Container images that are made from scratch, and the first ones in the registry.
 
 image() { # NAME DIR COMMAND…
   local name=$1 folder=$2 container entrypoint argument
   shift 2
-  # A storage of its own: the machine's stays as it is.
+  # Has its own storage, so that the machine's stays as it is.
   local storage=(--root "$state/buildah" --runroot "$run/buildah" --storage-driver vfs)
   export BUILDAH_ISOLATION=chroot
   for argument; do entrypoint+=${entrypoint:+, }\"${argument//\"/\\\"}\"; done
@@ -16,17 +16,18 @@ image() { # NAME DIR COMMAND…
   buildah "${storage[@]}" rm "$container" >/dev/null
 }
 
-busybox_folder() { # DIR PAGE: busybox, and a page for its httpd
+busybox_folder() {  # DIR PAGE: copies busybox, and a page for its httpd
   mkdir -p "$1/bin" "$1/www"
   cp /bin/busybox "$1/bin/busybox"
   echo "$2" >"$1/www/index.html"
 }
 
-# What berth's owners learn of images that don't run is tested with these. They are asked for port 3000.
+# Images that fail in different ways, for the tests of what their owners are told. They are expected to listen on port
+# 3000.
 push_test_images() { # FOLDER
   # shellcheck disable=SC2016  # the container's shell knows $0, the port
   local shell=(/bin/busybox sh -c) httpd='/bin/busybox httpd -f -h /www -p "$0"'
-  # The first process of a container has to ask for SIGTERM, or it is killed after its grace period.
+  # The first process of a container has to handle SIGTERM, or it is killed after its grace period.
   local serve=("${shell[@]}" "trap 'exit 0' TERM; $httpd & wait")
   busybox_folder "$1/one" "hello from a real container"
   busybox_folder "$1/two" "hello from the second version"
@@ -39,7 +40,7 @@ push_test_images() { # FOLDER
   image slow-start:1 "$1/one" "${shell[@]}" "sleep 5; exec $httpd" 3000
 }
 
-# Once for each version of this file and of the programs in the images.
+# Pushes the images once for each version of this file and of the programs in the images.
 push_base_images() {
   local stamp folder
   stamp=$state/images-$(cat "$lib/images.sh" "$(program acmesolver)" | sha256sum | cut -c 1-12).done

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# A second node that only says that it runs its pods, whatever their image: for tests of many pods, and of objects
-# rather than containers. The real node takes no new pods meanwhile.
+# A second node that only claims to run its pods, whatever their image, for tests with many pods, and of objects rather
+# than containers. The real node accepts no new pods meanwhile.
 
 launch_kwok() {
   start kwok 10247 "$(program kwok)" --kubeconfig="$state/kwok.kubeconfig" --node-ip="$node_address" \

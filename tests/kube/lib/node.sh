@@ -14,7 +14,7 @@ settle_registry() { push_base_images; }
 
 masquerade=(POSTROUTING -s "$pod_network" ! -d "$pod_network" -j MASQUERADE)
 
-# One rule for all pods: rules of their own would have to be taken away with each of them.
+# One rule covers all pods; rules for single pods would have to be removed with them.
 prepare_pod_network() {
   mkdir -p "$config/cni"
   cat >"$config/cni/10-pods.conflist" <<JSON
@@ -29,7 +29,8 @@ JSON
 
 prepare_containerd() {
   prepare_pod_network
-  # restrict_oom_score_adj: a machine that is a container itself may not lower it (no CAP_SYS_RESOURCE).
+  # restrict_oom_score_adj is needed because a machine that is itself a container may not lower the value (no
+  # CAP_SYS_RESOURCE).
   cat >"$config/containerd.toml" <<TOML
 version = 2
 root = "$state/containerd"
@@ -46,7 +47,7 @@ TOML
 }
 launch_containerd() { start containerd "" containerd --config "$config/containerd.toml"; }
 runtime() { ctr --address "$run/containerd.sock" --timeout 20s --namespace k8s.io "$@"; }
-# It answers before its Kubernetes part does, whose last words while it starts are these.
+# containerd answers before its Kubernetes part does, which writes this line last when it starts.
 ready_containerd() { runtime version && grep -q "Start streaming server" "$logs/containerd.log"; }
 
 launch_kubelet() {
@@ -65,7 +66,7 @@ YAML
     --root-dir "$state/kubelet" --hostname-override node1 --node-ip "$node_address"
 }
 
-# What a kubelet that has ended said of the node stands there until the next one speaks.
+# A kubelet that has ended leaves its last status of the node until the next one reports.
 ready_kubelet() {
   local ready since
   answers http://127.0.0.1:10248/healthz || return 1
@@ -81,21 +82,21 @@ launch_kube_proxy() {
 }
 ready_kube_proxy() { answers http://127.0.0.1:10256/healthz; }
 
-# Ends all containers. Their pods are still in etcd: the next kubelet makes new containers for them.
+# Ends all containers. Their pods are still in etcd, so the next kubelet creates new containers for them.
 remove_containers() {
   is_running containerd || return 0
   local id deadline=$((SECONDS + stop_limit))
   for id in $(runtime tasks ls -q 2>/dev/null); do runtime tasks kill -s SIGKILL "$id" >/dev/null 2>&1 || true; done
   while runtime tasks ls 2>/dev/null | grep -q RUNNING && ((SECONDS < deadline)); do sleep 0.2; done
   for id in $(runtime tasks ls -q 2>/dev/null); do runtime tasks rm -f "$id" >/dev/null 2>&1 || true; done
-  # Without its sandboxes' names the network namespaces would stay.
+  # Without the names of the sandboxes, the network namespaces would stay.
   runtime containers ls -q 2>/dev/null | while read -r id; do
     runtime containers info "$id" 2>/dev/null | grep -o '/run/netns/cni-[0-9a-f-]*' || true
   done | sort -u >"$run/network-namespaces"
   for id in $(runtime containers ls -q 2>/dev/null); do runtime containers rm "$id" >/dev/null 2>&1 || true; done
 }
 
-# kube-proxy cleans up after itself, the kubelet doesn't.
+# kube-proxy removes its own rules; the kubelet doesn't.
 remove_kubelet_chains() {
   local table chain
   for chain in INPUT OUTPUT; do iptables -D "$chain" -j KUBE-FIREWALL 2>/dev/null || true; done
@@ -107,7 +108,7 @@ remove_kubelet_chains() {
   done
 }
 
-# Takes back what the node's parts have changed on this machine.
+# Reverts what the node's parts have changed on this machine.
 clean_node() {
   local path
   if [ -e "$run/network-namespaces" ]; then

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The Debian packages that the cluster is made of.
+# The Debian packages that the cluster needs.
 
 packages=(ca-certificates etcd-server containerd runc containernetworking-plugins docker-registry buildah busybox-static
   iptables conntrack iproute2 openssl curl gcc libc6-dev python3 python3-venv)
@@ -19,8 +19,7 @@ install_packages() {
   disable_services "${missing[@]}"
 }
 
-# A package that was just installed may have started a service of the machine's own, on the ports that the cluster's
-# parts use.
+# A package that was just installed may have started a system service on ports that the cluster's parts use.
 disable_services() { # PACKAGE…
   [ -d /run/systemd/system ] || return 0
   local package

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Parts as processes. A file in run/ has a process's id together with the moment at which it was started, so that
-# another process that got the same id, also after a boot, is never taken for it.
+# Parts as processes. A file in run/ has the id and the start time of a process, so that another process with the same
+# id, even after a reboot, is never mistaken for it.
 
 started_at() { # PID: clock ticks since the boot (proc(5), stat, field 22)
   local stat fields
@@ -19,7 +19,7 @@ process_of() { # NAME: the id of the part's process; fails where it doesn't run
 
 is_running() { process_of "$1" >/dev/null; }
 
-# A process whose first thread has ended counts as ended; its sockets go with the last one, a moment later.
+# A process whose first thread has ended counts as ended. Its sockets are closed with its last thread, a moment later.
 check_ports_are_free() { # NAME PORT…
   local name=$1 port taken deadline=$((SECONDS + stop_limit))
   shift
@@ -38,7 +38,7 @@ start() { # NAME "PORT…" COMMAND…: out of this terminal's reach, with its lo
   check_ports_are_free "$name" "${ports[@]}"
   if [ -e "$logs/$name.log" ]; then mv "$logs/$name.log" "$logs/$name.previous.log"; fi
   (
-    # Locks and pipes of those who called would stay open as long as the part runs.
+    # The caller's locks and pipes would stay open as long as the part runs.
     for fd in /proc/self/fd/*; do
       fd=${fd##*/}
       if ((fd > 2)); then exec {fd}>&-; fi
@@ -49,14 +49,14 @@ start() { # NAME "PORT…" COMMAND…: out of this terminal's reach, with its lo
   echo "$pid $(started_at "$pid" || true)" >"$run/$name.pid"
 }
 
-explain() { # NAME WHAT: and ends
+explain() {  # NAME WHAT: prints it with the end of the log, and exits
   echo "cluster: $1 $2. Its log, $logs/$1.log, ends with:" >&2
   tail -n 15 "$logs/$1.log" >&2 || true
   echo "cluster: 'cluster down' ends the parts that were started" >&2
   exit 1
 }
 
-await() { # NAME CHECK…: until the check succeeds
+await() {  # NAME CHECK…: waits until the check succeeds
   local name=$1 deadline=$((SECONDS + ready_limit))
   shift
   until "$@" >/dev/null 2>&1; do
@@ -75,7 +75,7 @@ await_end() { # NAME SECONDS
   done
 }
 
-stop() { # NAME: asks, and insists after a while
+stop() {  # NAME: asks the part to end, and kills it after a while
   local pid limit=${stop_limit_of[$1]:-$stop_limit}
   if pid=$(process_of "$1"); then
     kill "$pid" 2>/dev/null || true
@@ -88,7 +88,7 @@ stop() { # NAME: asks, and insists after a while
   rm -f "$run/$1.pid"
 }
 
-# What belongs to an earlier boot is gone with it.
+# Everything from before a reboot has ended.
 prepare_run_folder() {
   local boot
   boot=$(</proc/sys/kernel/random/boot_id)

@@ -9,7 +9,7 @@ import time
 from . import driver
 
 
-def totp(secret, now):  # RFC 6238, with the defaults
+def totp(secret, now):  # RFC 6238 with the default parameters
     key = base64.b32decode(secret + "=" * (-len(secret) % 8))
     digest = hmac.new(key, struct.pack(">Q", int(now) // 30), hashlib.sha1).digest()
     at = digest[-1] & 15

@@ -21,6 +21,7 @@ def create_deployment(scene):
 
 @driver("listDeployments")
 def list_deployments(scene):
+    scene.owner_api.get("/api/deploy/apps?label=stage=test").expect(200)
     return scene.owner_api.get("/api/deploy/apps")
 
 
@@ -31,7 +32,7 @@ def get_deployment(scene):
 
 @driver("changeDeployment")
 def change_deployment(scene):
-    return scene.owner_api.patch(of(scene), {"env_vars": {"COLOR": "green"}})
+    return scene.owner_api.patch(of(scene), {"env_vars": {"COLOR": "green"}, "labels": {"stage": "test"}})
 
 
 @driver("deploymentDomain")

@@ -35,7 +35,7 @@ def external_transfer_points(scene):
     return scene.player_api.post("/api/external/points/transfer", body)
 
 
-@driver("awardPoints", status=403)  # deprecated: awarding is for admins
+@driver("awardPoints", status=403)  # deprecated, because only admins can award points
 def award_points(scene):
     return scene.owner_api.post("/api/external/points/award")
 

@@ -1,4 +1,4 @@
-// What the loop does: each look brings one deployment to where it has to be now.
+// What the billing loop does: each look brings one deployment to the state that it should have now.
 #include "controller/domain/deployments/billing/billing.h"
 
 #include <algorithm>
@@ -18,16 +18,20 @@ std::int64_t balance_of(db::Tx& tx, const Account& account) {
   return ledger::balance(tx, ledger::app_account(account.app_id));
 }
 
-// Whether the balance, as it is now, is left over for this renewal by those that the app has before
-// it. total(), because a sum of prices may exceed 64 bits.
+// Whether the balance covers this renewal after those of the app's that come before it. A sum of
+// prices may exceed 64 bits, so it is a floating-point number, which is exact up to the largest
+// balance.
 bool is_covered(db::Tx& tx, const Account& account) {
-  const std::int64_t before = tx.number(
-      "SELECT total(t.monthly_cost_points) FROM deployment_billing b JOIN deployments d ON d.id = "
-      "b.deployment_id JOIN deploy_tiers t ON t.id = d.tier_id WHERE b.app_id = $1 AND b.due_at IS "
-      "NOT NULL AND d.status NOT IN ('stopped', 'destroyed') AND d.billing_status IN ('current', "
-      "'warning') AND b.deployment_id <> $2 AND (b.paid_until < $3 OR (b.paid_until = $3 AND "
-      "b.deployment_id < $2))",
-      account.app_id, account.id, account.paid_until);
+  const std::int64_t before = tx.number(R"(
+      SELECT coalesce(sum(CAST(t.monthly_cost_points AS DOUBLE PRECISION)), 0)
+      FROM deployment_billing b
+      JOIN deployments d ON d.id = b.deployment_id
+      JOIN deploy_tiers t ON t.id = d.tier_id
+      WHERE b.app_id = $1 AND b.deployment_id <> $2 AND b.due_at IS NOT NULL
+        AND d.status NOT IN ('stopped', 'destroyed')
+        AND d.billing_status IN ('current', 'warning')
+        AND (b.paid_until < $3 OR (b.paid_until = $3 AND b.deployment_id < $2)))",
+                                        account.app_id, account.id, account.paid_until);
   const std::int64_t balance = balance_of(tx, account);
   return before <= balance && account.price <= balance - before;
 }
@@ -72,20 +76,18 @@ void suspend(db::Tx& tx, Account& account, const std::string& data_key) {
   write_money_log(tx, account, "billing_failed", "failed",
                   {{"warned_at", to_iso8601(*account.warned_at)}});
   write_money_log(tx, account, "suspend", "succeeded", nlohmann::json::object());
-  tx.execute(
-      "UPDATE deployments SET status = 'stopped', generation = generation + 1, phase = '', reason "
-      "= NULL, cause = NULL, message = $2, health_status = NULL, stopped_at = $3, request_id = $4, "
-      "updated_at = $3 WHERE id = $1",
-      account.id, points_missing, tx.now(), request_of_loop);
+  deployments::begin_generation(tx, account.id,
+                                {.status = deployments::Status::stopped,
+                                 .request_id = request_of_loop,
+                                 .message = points_missing});
   account.wish = deployments::Status::stopped;
   account.status = Status::suspended;
   account.warned_at.reset();
-  tx.notify(db::Topic::deployment, account.id);
   tell_webhooks(tx, account, "billing.failed", nlohmann::json::object());
   tell_failure(tx, account, data_key);
 }
 
-// It is paid for; the end of that may be near.
+// The period is paid. Warns if the next one can't be.
 void announce(db::Tx& tx, Account& account, const std::string& data_key) {
   account.due_at = account.paid_until;
   if (tx.now() < account.paid_until - notice) {
@@ -98,7 +100,7 @@ void announce(db::Tx& tx, Account& account, const std::string& data_key) {
   }
 }
 
-// It isn't paid for, and can't be now.
+// The period isn't paid, and can't be paid now.
 void overdue(db::Tx& tx, Account& account, const std::string& data_key) {
   warn(tx, account, data_key);
   if (tx.now() >= stop_time(account))
@@ -136,7 +138,7 @@ void do_what_is_due(db::Tx& tx, Account& account, const std::string& data_key) {
 
 std::vector<std::string> ids(db::Query rows) {
   std::vector<std::string> found;
-  while (rows.next()) found.push_back(rows.text(0));
+  while (rows.next()) found.push_back(rows.text("id"));
   return found;
 }
 
@@ -151,32 +153,40 @@ void look(db::Tx& tx, const std::string& deployment_id, const std::string& data_
 }
 
 void postpone(db::Tx& tx, const std::string& deployment_id, Instant until) {
-  tx.execute("UPDATE deployment_billing SET due_at = $2 WHERE deployment_id = $1", deployment_id,
+  tx.execute(R"(UPDATE deployment_billing SET due_at = $2 WHERE deployment_id = $1)", deployment_id,
              until);
 }
 
 std::vector<std::string> due(db::Tx& tx, int most) {
   return ids(tx.query(
-      "SELECT deployment_id FROM deployment_billing WHERE due_at IS NOT NULL AND due_at <= "
-      "$1 ORDER BY due_at LIMIT $2",
+      R"(
+      SELECT deployment_id AS id
+      FROM deployment_billing
+      WHERE due_at IS NOT NULL AND due_at <= $1
+      ORDER BY due_at
+      LIMIT $2)",
       tx.now(), most));
 }
 
 std::optional<Instant> next_due(db::Tx& tx) {
-  auto row = tx.query("SELECT min(due_at) FROM deployment_billing WHERE due_at IS NOT NULL");
-  return row.next() ? row.instant_or_null(0) : std::nullopt;
+  auto row =
+      tx.query(R"(SELECT min(due_at) AS due_at FROM deployment_billing WHERE due_at IS NOT NULL)");
+  return row.next() ? row.instant_or_null("due_at") : std::nullopt;
 }
 
 std::vector<std::string> in_debt(db::Tx& tx, const std::string& app_id, const std::string& after,
                                  int most) {
-  static const std::string debts =
-      "SELECT d.id FROM deployments d JOIN deploy_tiers t ON t.id = d.tier_id "
-      "JOIN ledger_accounts a ON a.id = 'app:' || d.app_id "
-      "WHERE d.billing_status IN ('warning', 'suspended') AND d.status <> 'destroyed' "
-      "AND d.suspended_at IS NULL AND a.balance >= coalesce(t.monthly_cost_points, 0) "
-      "AND d.id > $1 ";
-  static const std::string of_all = debts + "ORDER BY d.id LIMIT $2";
-  static const std::string of_app = debts + "AND d.app_id = $3 ORDER BY d.id LIMIT $2";
+  static const std::string debts = R"(
+      SELECT d.id
+      FROM deployments d
+      JOIN deploy_tiers t ON t.id = d.tier_id
+      JOIN ledger_accounts a ON a.id = 'app:' || d.app_id
+      WHERE d.billing_status IN ('warning', 'suspended') AND d.status <> 'destroyed'
+        AND d.suspended_at IS NULL AND a.balance >= coalesce(t.monthly_cost_points, 0)
+        AND d.id > $1
+  )";
+  static const std::string of_all = debts + R"(ORDER BY d.id LIMIT $2)";
+  static const std::string of_app = debts + R"(AND d.app_id = $3 ORDER BY d.id LIMIT $2)";
   return app_id.empty() ? ids(tx.query(of_all, after, most))
                         : ids(tx.query(of_app, after, most, app_id));
 }

@@ -18,13 +18,14 @@ constexpr std::array<std::string_view, 4> status_names = {"current", "warning", 
 static_assert(size_t(Status::exempt) + 1 == status_names.size());
 
 bool is_charged(db::Tx& tx, const Account& account, const Period& period) {
-  return tx.number(
-             "SELECT count(*) FROM deployment_charges WHERE deployment_id = $1 AND period_start = "
-             "$2",
-             account.id, period.start) > 0;
+  return tx.number(R"(
+      SELECT count(*)
+      FROM deployment_charges
+      WHERE deployment_id = $1 AND period_start = $2)",
+                   account.id, period.start) > 0;
 }
 
-// False, and no change, where the app has too little.
+// Returns false, and changes nothing, if the app has too few points.
 bool charge(db::Tx& tx, const Account& account, const Period& period) {
   ledger::open_account(tx, ledger::treasury());
   const auto transaction =
@@ -34,10 +35,10 @@ bool charge(db::Tx& tx, const Account& account, const Period& period) {
                         .amount = account.price,
                         .memo = "deployment " + account.name + ", tier " + account.tier_slug});
   if (!transaction) return false;
-  tx.execute(
-      "INSERT INTO deployment_charges (deployment_id, period_start, transaction_id, amount, "
-      "tier_id) VALUES ($1, $2, $3, $4, $5)",
-      account.id, period.start, *transaction, account.price, account.tier_id);
+  tx.execute(R"(
+      INSERT INTO deployment_charges (deployment_id, period_start, transaction_id, amount, tier_id)
+      VALUES ($1, $2, $3, $4, $5))",
+             account.id, period.start, *transaction, account.price, account.tier_id);
   return true;
 }
 
@@ -48,35 +49,38 @@ std::string_view to_string(Status status) { return status_names.at(size_t(status
 Status parse_status(std::string_view text) {
   for (size_t i = 0; i < status_names.size(); ++i)
     if (status_names[i] == text) return static_cast<Status>(i);
-  throw std::invalid_argument("no billing status: " + std::string(text));
+  throw std::invalid_argument("not a billing status: " + std::string(text));
 }
 
 std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id) {
-  auto row = tx.query(
-      "SELECT d.id, d.app_id, d.owner_id, d.name, d.status, d.suspended_at, d.inserted_at, "
-      "d.tier_id, t.slug, coalesce(t.monthly_cost_points, 0), t.monthly_stipend_points, "
-      "d.billing_status, b.paid_until, b.rate, b.due_at, b.warned_at, b.resumes "
-      "FROM deployment_billing b JOIN deployments d ON d.id = b.deployment_id "
-      "JOIN deploy_tiers t ON t.id = d.tier_id WHERE b.deployment_id = $1",
-      deployment_id);
+  auto row = tx.query(R"(
+      SELECT d.id, d.app_id, d.owner_id, d.name, d.status, d.suspended_at, d.inserted_at, d.tier_id,
+             t.slug, coalesce(t.monthly_cost_points, 0) AS price, t.monthly_stipend_points,
+             d.billing_status, b.paid_until, b.rate, b.due_at, b.warned_at, b.resumes
+      FROM deployment_billing b
+      JOIN deployments d ON d.id = b.deployment_id
+      JOIN deploy_tiers t ON t.id = d.tier_id
+      WHERE b.deployment_id = $1)",
+                      deployment_id);
   if (!row.next()) return std::nullopt;
-  return Account{.id = row.text(0),
-                 .app_id = row.text(1),
-                 .owner_id = row.text(2),
-                 .name = row.text(3),
-                 .wish = deployments::parse_status(row.text(4)),
-                 .suspended_by_admin = !row.null(5),
-                 .created_at = row.instant(6),
-                 .tier_id = row.text(7),
-                 .tier_slug = row.text(8),
-                 .price = row.integer(9),
-                 .stipend = row.integer(10),
-                 .status = row.null(11) ? Status::exempt : parse_status(row.text(11)),
-                 .paid_until = row.instant(12),
-                 .rate = row.integer(13),
-                 .due_at = row.instant_or_null(14),
-                 .warned_at = row.instant_or_null(15),
-                 .resumes = row.flag(16)};
+  const auto status = row.text_or_null("billing_status");
+  return Account{.id = row.text("id"),
+                 .app_id = row.text("app_id"),
+                 .owner_id = row.text("owner_id"),
+                 .name = row.text("name"),
+                 .wish = deployments::parse_status(row.text("status")),
+                 .suspended_by_admin = !row.null("suspended_at"),
+                 .created_at = row.instant("inserted_at"),
+                 .tier_id = row.text("tier_id"),
+                 .tier_slug = row.text("slug"),
+                 .price = row.integer("price"),
+                 .stipend = row.integer("monthly_stipend_points"),
+                 .status = status ? parse_status(*status) : Status::exempt,
+                 .paid_until = row.instant("paid_until"),
+                 .rate = row.integer("rate"),
+                 .due_at = row.instant_or_null("due_at"),
+                 .warned_at = row.instant_or_null("warned_at"),
+                 .resumes = row.flag("resumes")};
 }
 
 Account get_account(db::Tx& tx, const std::string& deployment_id) {
@@ -86,15 +90,17 @@ Account get_account(db::Tx& tx, const std::string& deployment_id) {
 }
 
 void store(db::Tx& tx, const Account& account) {
-  tx.execute(
-      "UPDATE deployment_billing SET paid_until = $2, rate = $3, due_at = $4, warned_at = $5, "
-      "resumes = $6 WHERE deployment_id = $1",
-      account.id, account.paid_until, account.rate, account.due_at, account.warned_at,
-      account.resumes);
-  const int changed = tx.execute(
-      "UPDATE deployments SET billing_status = $2, updated_at = $3 WHERE id = $1 AND "
-      "billing_status IS NOT $2",
-      account.id, to_string(account.status), tx.now());
+  tx.execute(R"(
+      UPDATE deployment_billing
+      SET paid_until = $2, rate = $3, due_at = $4, warned_at = $5, resumes = $6
+      WHERE deployment_id = $1)",
+             account.id, account.paid_until, account.rate, account.due_at, account.warned_at,
+             account.resumes);
+  const int changed = tx.execute(R"(
+      UPDATE deployments
+      SET billing_status = $2, updated_at = $3
+      WHERE id = $1 AND billing_status IS DISTINCT FROM $2)",
+                                 account.id, to_string(account.status), tx.now());
   if (changed > 0) tx.notify(db::Topic::deployment_seen, account.id);
 }
 
@@ -111,7 +117,8 @@ bool rests(const Account& account) {
 
 void follow_price(Account& account, Instant now) {
   if (account.price == 0) {
-    if (account.status == Status::suspended) return;  // pay() ends that, by nothing
+    // pay() ends the suspension, and charges nothing.
+    if (account.status == Status::suspended) return;
     account.status = Status::exempt;
     account.warned_at.reset();
   } else if (account.status == Status::exempt) {
@@ -138,11 +145,9 @@ bool pay(db::Tx& tx, Account& account) {
 }
 
 void reactivate(db::Tx& tx, Account& account, const std::optional<deployments::Actor>& actor) {
-  tx.execute(
-      "UPDATE deployments SET status = 'deploying', generation = generation + 1, phase = '', "
-      "reason = NULL, cause = NULL, message = NULL, health_status = NULL, stopped_at = NULL, "
-      "request_id = $2, updated_at = $3 WHERE id = $1",
-      account.id, actor ? actor->request_id : request_of_loop, tx.now());
+  deployments::begin_generation(tx, account.id,
+                                {.status = deployments::Status::deploying,
+                                 .request_id = actor ? actor->request_id : request_of_loop});
   account.wish = deployments::Status::deploying;
   deployments::write_log(tx, account.id,
                          {.action = "reactivate",
@@ -157,7 +162,6 @@ void reactivate(db::Tx& tx, Account& account, const std::optional<deployments::A
                   {"name", account.name},
                   {"amount", account.price},
                   {"paid_until", to_iso8601(account.paid_until)}});
-  tx.notify(db::Topic::deployment, account.id);
 }
 
 }  // namespace berth::billing

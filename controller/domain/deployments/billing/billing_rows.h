@@ -5,11 +5,11 @@
 
 #include "controller/domain/deployments/billing/billing.h"
 
-// How a deployment's billing is stored; for the files of billing alone.
+// How a deployment's billing is stored. Private to billing.
 namespace berth::billing {
 
 struct Account {
-  std::string id;  // of the deployment
+  std::string id;  // the deployment's id
   std::string app_id;
   std::string owner_id;
   std::string name;
@@ -18,7 +18,7 @@ struct Account {
   Instant created_at;
   std::string tier_id;
   std::string tier_slug;
-  std::int64_t price = 0;  // of the tier, for a period, now
+  std::int64_t price = 0;  // points for a period at the tier's present price
   std::int64_t stipend = 0;
 
   Status status = Status::exempt;
@@ -34,27 +34,27 @@ struct Account {
 std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id);
 // Throws deployment_not_found.
 Account get_account(db::Tx& tx, const std::string& deployment_id);
-// Stores what billing may change of it: from `status` on.
+// Stores what billing may change: the fields from `status` on.
 void store(db::Tx& tx, const Account& account);
 
-// Whether it runs, or is meant to: then it is renewed.
+// Whether the deployment runs or is meant to run, and so is renewed.
 bool runs(const Account& account);
-// Whether nobody but its owner may start it.
+// Whether only its owner may start the deployment.
 bool rests(const Account& account);
 
-// Follows a price that has become 0, or has ceased to be. What was paid for stays paid; a tier that
-// was free costs from the next period on.
+// Updates the account after its tier's price has become 0 or has ceased to be 0. What was paid for
+// stays paid; a tier that was free is charged from the next period on.
 void follow_price(Account& account, Instant now);
 
-// Charges the period of now where that isn't paid yet; it is paid until its end afterwards, and no
-// warning is left. False, and no change, where the app's balance is too low.
+// Charges the current period if it isn't paid yet. Afterwards it is paid until the period's end,
+// and a warning is withdrawn. Returns false, and changes nothing, if the app's balance is too low.
 bool pay(db::Tx& tx, Account& account);
 
-// Ends a suspension for want of points: deploying again, with a log entry. `actor` is nobody where
-// the loop does it.
+// Ends a suspension for lack of points: the deployment is deploying again, with a log entry.
+// `actor` is empty if the billing loop does it.
 void reactivate(db::Tx& tx, Account& account, const std::optional<deployments::Actor>& actor);
 
-// What is written where the loop changes a deployment, instead of an HTTP request's id.
+// What is recorded in place of an HTTP request's id if the billing loop changes a deployment.
 inline constexpr const char* request_of_loop = "billing";
 
 }  // namespace berth::billing

@@ -1,4 +1,4 @@
-// What owners and admins do, as far as it touches what a deployment has paid for.
+// What owners and admins do, as far as it concerns what a deployment has paid for.
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
@@ -10,19 +10,20 @@ namespace {
 [[noreturn]] void refuse_payment(const Account& account) {
   throw Error(Code::insufficient_balance,
               "the app's balance is lower than the price of " + std::to_string(account.price) +
-                  " points for 30 days of the tier " + account.tier_slug);
+                  " points for 30 days on the tier " + account.tier_slug);
 }
 
-// The loop looks at it at once: it knows what is due when.
+// Makes the deployment due at once, so that the billing loop determines what is due when.
 void have_looked_at(Account& account, Instant now) {
   if (account.price > 0 || account.stipend > 0) account.due_at = now;
 }
 
 void put_on(db::Tx& tx, Account& account, const tiers::Tier& tier) {
-  tx.execute(
-      "UPDATE deployments SET tier_id = $2, memory_limit_mb = $3, cpu_limit_millicores = $4 WHERE "
-      "id = $1",
-      account.id, tier.id, tier.memory_limit_mb, tier.cpu_limit_millicores);
+  tx.execute(R"(
+      UPDATE deployments
+      SET tier_id = $2, memory_limit_mb = $3, cpu_limit_millicores = $4
+      WHERE id = $1)",
+             account.id, tier.id, tier.memory_limit_mb, tier.cpu_limit_millicores);
   account.tier_id = tier.id;
   account.tier_slug = tier.slug;
   account.price = tier.monthly_cost_points.value_or(0);
@@ -44,26 +45,27 @@ std::optional<std::string> move(db::Tx& tx, const Account& account, std::int64_t
     throw Error(Code::insufficient_balance,
                 "the app's balance is lower than the " + std::to_string(amount) +
                     " points that the tier costs for the rest of the period");
-  throw Error(Code::unavailable, "the treasury can't pay the credit right now");
+  throw Error(Code::unavailable, "the treasury can't pay the credit at the moment");
 }
 
-// The rest of a period that is paid for, or free, at another price.
+// Settles the rest of a paid or free period at another price.
 std::int64_t settle_rest(db::Tx& tx, Account& account, const std::string& from_tier) {
   const Period period = period_at(account.created_at, tx.now());
   const std::int64_t amount = price_of_change(account.rate, account.price, period.end - tx.now());
   const auto transaction = amount == 0 ? std::optional<std::string>() : move(tx, account, amount);
-  tx.execute(
-      "INSERT INTO deployment_tier_changes (id, deployment_id, period_start, from_tier_id, "
-      "to_tier_id, amount, transaction_id, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-      new_uuid(tx.now()), account.id, period.start, from_tier, account.tier_id, amount, transaction,
-      tx.now());
+  tx.execute(R"(
+      INSERT INTO deployment_tier_changes
+        (id, deployment_id, period_start, from_tier_id, to_tier_id, amount, transaction_id, at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8))",
+             new_uuid(tx.now()), account.id, period.start, from_tier, account.tier_id, amount,
+             transaction, tx.now());
   account.paid_until = period.end;
   account.rate = account.price;
   account.warned_at.reset();
   return amount;
 }
 
-// Pays and ends a suspension for want of points.
+// Pays, and ends a suspension for lack of points.
 void pay_and_go_on(db::Tx& tx, Account& account, const deployments::Actor& actor) {
   const bool was_suspended = account.status == Status::suspended;
   if (!pay(tx, account)) refuse_payment(account);
@@ -74,11 +76,10 @@ void pay_and_go_on(db::Tx& tx, Account& account, const deployments::Actor& actor
 }  // namespace
 
 void open(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Tier& tier) {
-  tx.execute(
-      "INSERT INTO deployment_billing (deployment_id, app_id, paid_until, rate) VALUES ($1, $2, "
-      "$3, "
-      "0)",
-      deployment.id, deployment.app_id, deployment.inserted_at);
+  tx.execute(R"(
+      INSERT INTO deployment_billing (deployment_id, app_id, paid_until, rate)
+      VALUES ($1, $2, $3, 0))",
+             deployment.id, deployment.app_id, deployment.inserted_at);
   Account account = get_account(tx, deployment.id);
   account.price = tier.monthly_cost_points.value_or(0);
   if (!pay(tx, account)) refuse_payment(account);
@@ -97,11 +98,12 @@ bool rest(db::Tx& tx, const std::string& deployment_id) {
   Account account = get_account(tx, deployment_id);
   const bool would_start = !runs(account) && !rests(account);
   if (account.status == Status::suspended)
-    tx.execute("UPDATE deployments SET message = NULL WHERE id = $1 AND suspended_at IS NULL",
+    tx.execute(R"(UPDATE deployments SET message = NULL WHERE id = $1 AND suspended_at IS NULL)",
                account.id);
   account.resumes = false;
   account.due_at.reset();
-  // Nothing is due while it rests. What it was warned of counts when it runs again.
+  // Nothing is due while only the owner can start the deployment. The warning is decided anew when
+  // it runs again.
   if (account.status != Status::exempt) account.status = Status::current;
   store(tx, account);
   return would_start;
@@ -144,11 +146,12 @@ bool released_by_admin(db::Tx& tx, const std::string& deployment_id) {
 }
 
 void tier_changed(db::Tx& tx, const std::string& tier_id) {
-  tx.execute(
-      "UPDATE deployment_billing SET due_at = $2 WHERE deployment_id IN (SELECT id FROM "
-      "deployments "
-      "WHERE tier_id = $1 AND status <> 'destroyed')",
-      tier_id, tx.now());
+  tx.execute(R"(
+      UPDATE deployment_billing
+      SET due_at = $2
+      WHERE deployment_id IN
+        (SELECT id FROM deployments WHERE tier_id = $1 AND status <> 'destroyed'))",
+             tier_id, tx.now());
 }
 
 }  // namespace berth::billing

@@ -8,7 +8,7 @@
 namespace berth::billing {
 namespace {
 
-// "2026-01-31 12:00 UTC"
+// Returns the time in the form "2026-01-31 12:00 UTC".
 std::string for_people(Instant at) {
   std::string text = to_iso8601(at).substr(0, 16);
   text[10] = ' ';
@@ -26,7 +26,7 @@ void tell(db::Tx& tx, const Account& account, const std::string& subject,
        .subject = subject,
        .body = "Hello " + owner->username + ",\n\n" + sentences + "\n\nThe app \"" + app->app_name +
                "\" has " + std::to_string(ledger::balance(tx, ledger::app_account(app->id))) +
-               " points; 30 days of the tier " + account.tier_slug + " cost " +
+               " points; 30 days on the tier " + account.tier_slug + " cost " +
                std::to_string(account.price) + ".\n"});
 }
 
@@ -36,18 +36,17 @@ void tell_warning(db::Tx& tx, const Account& account, Instant stops_at,
                   const std::string& data_key) {
   tell(tx, account, "Your deployment " + account.name + " will be stopped",
        "the points for the next 30 days of your deployment \"" + account.name +
-           "\" are missing. If they are still missing then, it is stopped at " +
+           "\" are missing. If they haven't arrived by then, it will be stopped at " +
            for_people(stops_at) + ".",
        data_key);
 }
 
 void tell_failure(db::Tx& tx, const Account& account, const std::string& data_key) {
-  tell(
-      tx, account, "Your deployment " + account.name + " was stopped",
-      "your deployment \"" + account.name +
-          "\" was stopped, because the points for its next 30 days are missing. It starts again by "
-          "itself as soon as they are there.",
-      data_key);
+  tell(tx, account, "Your deployment " + account.name + " was stopped",
+       "your deployment \"" + account.name +
+           "\" was stopped, because the points for its next 30 days are missing. It will start "
+           "again by itself as soon as they arrive.",
+       data_key);
 }
 
 void tell_reactivation(db::Tx& tx, const Account& account, const std::string& data_key) {

@@ -2,7 +2,8 @@
 
 #include "controller/domain/deployments/billing/billing_rows.h"
 
-// What billing writes to the owner of a deployment. Nothing where the account is deleted.
+// The letters that billing writes to a deployment's owner. Nothing is written if the account was
+// deleted.
 namespace berth::billing {
 
 void tell_warning(db::Tx& tx, const Account& account, Instant stops_at,

@@ -9,7 +9,8 @@ constexpr std::int64_t whole = period_length.count();
 
 std::int64_t share(std::int64_t points, Duration left, std::int64_t round) {
   const std::int64_t part = std::clamp(left, Duration(0), period_length).count();
-  // In two steps, because points · part has up to 84 bits; here neither product has more than 63.
+  // Computed in two steps, because points · part may have 84 bits; here no product has more than
+  // 63.
   return points / whole * part + (points % whole * part + round) / whole;
 }
 

@@ -1,4 +1,4 @@
-// What an operator is shown of a deployment's billing.
+// The billing of a deployment as its operator sees it.
 #include <algorithm>
 
 #include "controller/domain/deployments/billing/billing_rows.h"
@@ -9,27 +9,39 @@ namespace {
 
 std::vector<Entry> history(db::Tx& tx, const std::string& deployment_id) {
   std::vector<Entry> entries;
-  auto row = tx.query(
-      "SELECT 'charge', t.slug, NULL, c.period_start, c.amount, c.transaction_id, l.at AS at, l.id "
-      "AS id FROM deployment_charges c JOIN ledger_transactions l ON l.id = c.transaction_id "
-      "LEFT JOIN deploy_tiers t ON t.id = c.tier_id WHERE c.deployment_id = $1 "
-      "UNION ALL SELECT 'tier_change', n.slug, o.slug, x.period_start, x.amount, x.transaction_id, "
-      "x.at, x.id FROM deployment_tier_changes x JOIN deploy_tiers n ON n.id = x.to_tier_id "
-      "JOIN deploy_tiers o ON o.id = x.from_tier_id WHERE x.deployment_id = $1 "
-      "ORDER BY at DESC, id DESC LIMIT $2",
-      deployment_id, max_entries);
+  auto row = tx.query(R"(
+      SELECT 0 AS is_tier_change, t.slug AS tier, NULL AS from_tier, c.period_start, c.amount,
+             c.transaction_id, l.at AS at, l.id AS id
+      FROM deployment_charges c
+      JOIN ledger_transactions l ON l.id = c.transaction_id
+      LEFT JOIN deploy_tiers t ON t.id = c.tier_id
+      WHERE c.deployment_id = $1
+      UNION ALL
+      SELECT 1, n.slug, o.slug, x.period_start, x.amount, x.transaction_id, x.at, x.id
+      FROM deployment_tier_changes x
+      JOIN deploy_tiers n ON n.id = x.to_tier_id
+      JOIN deploy_tiers o ON o.id = x.from_tier_id
+      WHERE x.deployment_id = $1
+      ORDER BY at DESC, id DESC
+      LIMIT $2)",
+                      deployment_id, max_entries);
   while (row.next())
-    entries.push_back({.kind = row.text(0),
-                       .tier = row.text(1),
-                       .from_tier = row.text_or_null(2),
-                       .period_start = row.instant(3),
-                       .amount = row.integer(4),
-                       .transaction_id = row.text_or_null(5),
-                       .at = row.instant(6)});
+    entries.push_back(
+        {.kind = row.flag("is_tier_change") ? EntryKind::tier_change : EntryKind::charge,
+         .tier = row.text("tier"),
+         .from_tier = row.text_or_null("from_tier"),
+         .period_start = row.instant("period_start"),
+         .amount = row.integer("amount"),
+         .transaction_id = row.text_or_null("transaction_id"),
+         .at = row.instant("at")});
   return entries;
 }
 
 }  // namespace
+
+std::string_view to_string(EntryKind kind) {
+  return kind == EntryKind::charge ? "charge" : "tier_change";
+}
 
 View view(db::Tx& tx, const std::string& deployment_id) {
   Account account = get_account(tx, deployment_id);

@@ -6,69 +6,94 @@
 namespace berth::certificate_orders {
 namespace {
 
-// Each query gives the instants of the orders that count, the newest first, and skips $3 of them:
-// the row that is left, if any, has to leave the window before there is an order again.
+std::string_view to_string(Result result) { return result == Result::issued ? "issued" : "failed"; }
+
+// Each query returns the times `at` of the orders that count, newest first, and skips all but one
+// of the orders that the budget allows. If a row is left, its order has to leave the window before
+// another order is possible.
 std::optional<Refusal> spent(db::Query rows, Duration window, const std::string& what) {
   if (!rows.next()) return std::nullopt;
-  return Refusal{.message = what, .again_at = rows.instant(0) + window};
+  return Refusal{.message = what, .again_at = rows.instant("at") + window};
 }
 
 std::optional<Refusal> owner_spent(db::Tx& tx, const Purchase& purchase) {
-  return spent(tx.query("SELECT ordered_at FROM certificate_orders WHERE owner_id = $1 AND "
-                        "ordered_at > $2 AND kind = 'first' ORDER BY ordered_at DESC LIMIT 1 "
-                        "OFFSET $3",
+  return spent(tx.query(R"(
+      SELECT ordered_at AS at
+      FROM certificate_orders
+      WHERE owner_id = $1 AND ordered_at > $2 AND kind = 'first'
+      ORDER BY ordered_at DESC
+      LIMIT 1 OFFSET $3)",
                         purchase.owner_id, tx.now() - week, per_owner_and_week - 1),
                week,
                "the account has ordered " + std::to_string(per_owner_and_week) +
-                   " certificates within a week, as many as it may");
+                   " certificates within a week, which is the limit");
 }
 
 std::optional<Refusal> platform_spent(db::Tx& tx) {
-  return spent(tx.query("SELECT ordered_at FROM certificate_orders WHERE ordered_at > $1 "
-                        "ORDER BY ordered_at DESC LIMIT 1 OFFSET $2",
+  return spent(tx.query(R"(
+      SELECT ordered_at AS at
+      FROM certificate_orders
+      WHERE ordered_at > $1
+      ORDER BY ordered_at DESC
+      LIMIT 1 OFFSET $2)",
                         tx.now() - on_platform_window, on_platform - 1),
                on_platform_window,
-               "the platform has ordered as many certificates as it may within 3 hours");
+               "the platform has ordered as many certificates within 3 hours as it may");
 }
 
 std::optional<Refusal> registered_domain_spent(db::Tx& tx, const std::string& registered) {
-  return spent(tx.query("SELECT ordered_at FROM certificate_orders WHERE registered_domain = $1 "
-                        "AND ordered_at > $2 ORDER BY ordered_at DESC LIMIT 1 OFFSET $3",
+  return spent(tx.query(R"(
+      SELECT ordered_at AS at
+      FROM certificate_orders
+      WHERE registered_domain = $1 AND ordered_at > $2
+      ORDER BY ordered_at DESC
+      LIMIT 1 OFFSET $3)",
                         registered, tx.now() - week, per_registered_domain_and_week - 1),
                week,
                std::to_string(per_registered_domain_and_week) +
                    " certificates were ordered below " + registered +
-                   " within a week, as many as may be");
+                   " within a week, which is the limit");
 }
 
 std::optional<Refusal> domain_spent(db::Tx& tx, const std::string& domain) {
-  return spent(tx.query("SELECT ordered_at FROM certificate_orders WHERE domain = $1 AND "
-                        "ordered_at > $2 ORDER BY ordered_at DESC LIMIT 1 OFFSET $3",
+  return spent(tx.query(R"(
+      SELECT ordered_at AS at
+      FROM certificate_orders
+      WHERE domain = $1 AND ordered_at > $2
+      ORDER BY ordered_at DESC
+      LIMIT 1 OFFSET $3)",
                         domain, tx.now() - week, per_domain_and_week - 1),
                week,
                std::to_string(per_domain_and_week) + " certificates were ordered for " + domain +
-                   " within a week, as many as may be");
+                   " within a week, which is the limit");
 }
 
 std::optional<Refusal> failed_too_often(db::Tx& tx, const std::string& domain) {
   constexpr Duration hour = std::chrono::hours(1);
-  return spent(tx.query("SELECT ended_at FROM certificate_orders WHERE domain = $1 AND outcome = "
-                        "'failed' AND ended_at > $2 ORDER BY ended_at DESC LIMIT 1 OFFSET $3",
+  return spent(tx.query(R"(
+      SELECT ended_at AS at
+      FROM certificate_orders
+      WHERE domain = $1 AND outcome = 'failed' AND ended_at > $2
+      ORDER BY ended_at DESC
+      LIMIT 1 OFFSET $3)",
                         domain, tx.now() - hour, failures_per_domain_and_hour - 1),
                hour,
                std::to_string(failures_per_domain_and_hour) + " certificates were refused for " +
                    domain + " within an hour");
 }
 
-void write(db::Tx& tx, const Purchase& purchase, const char* kind, const char* outcome) {
-  const bool ended = outcome != nullptr;
-  tx.execute(
-      "INSERT INTO certificate_orders (id, owner_id, app_id, domain, registered_domain, kind, "
-      "outcome, ordered_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-      new_uuid(tx.now()), purchase.owner_id, purchase.app_id, purchase.domain,
-      domain_names::registered(purchase.domain), kind,
-      ended ? std::optional(std::string(outcome)) : std::nullopt, tx.now(),
-      ended ? std::optional(tx.now()) : std::nullopt);
+enum class Kind { first, renewal };
+
+// An order whose `result` isn't known yet still runs.
+void write(db::Tx& tx, const Purchase& purchase, Kind kind, std::optional<Result> result) {
+  tx.execute(R"(
+      INSERT INTO certificate_orders
+        (id, owner_id, app_id, domain, registered_domain, kind, outcome, ordered_at, ended_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))",
+             new_uuid(tx.now()), purchase.owner_id, purchase.app_id, purchase.domain,
+             domain_names::registered(purchase.domain), kind == Kind::first ? "first" : "renewal",
+             result ? std::optional(to_string(*result)) : std::nullopt, tx.now(),
+             result ? std::optional(tx.now()) : std::nullopt);
 }
 
 }  // namespace
@@ -80,19 +105,24 @@ std::optional<Refusal> take(db::Tx& tx, const Purchase& purchase) {
     return refusal;
   if (auto refusal = owner_spent(tx, purchase)) return refusal;
   if (auto refusal = platform_spent(tx)) return refusal;
-  write(tx, purchase, "first", nullptr);
+  write(tx, purchase, Kind::first, std::nullopt);
   return std::nullopt;
 }
 
 void note_renewal(db::Tx& tx, const Purchase& purchase) {
-  write(tx, purchase, "renewal", "issued");
+  write(tx, purchase, Kind::renewal, Result::issued);
 }
 
 void note_result(db::Tx& tx, const std::string& domain, Result result) {
-  tx.execute(
-      "UPDATE certificate_orders SET outcome = $2, ended_at = $3 WHERE id = (SELECT id FROM "
-      "certificate_orders WHERE domain = $1 AND outcome IS NULL ORDER BY ordered_at DESC LIMIT 1)",
-      domain, result == Result::issued ? "issued" : "failed", tx.now());
+  tx.execute(R"(
+      UPDATE certificate_orders
+      SET outcome = $2, ended_at = $3
+      WHERE id = (SELECT id
+                  FROM certificate_orders
+                  WHERE domain = $1 AND outcome IS NULL
+                  ORDER BY ordered_at DESC
+                  LIMIT 1))",
+             domain, to_string(result), tx.now());
 }
 
 }  // namespace berth::certificate_orders

@@ -1,4 +1,4 @@
-// What the loop records of a claim.
+// What the custom domain loop records about a claim.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -8,7 +8,7 @@
 namespace berth::custom_domains {
 namespace {
 
-// The claim of this id, where what was seen is still about it.
+// Returns the claim if it still has the generation that was acted on.
 std::optional<Claim> current(db::Tx& tx, const std::string& id, std::int64_t generation) {
   auto claim = find(tx, id);
   if (!claim || claim->released_at || claim->generation != generation) return std::nullopt;
@@ -19,16 +19,19 @@ bool says_the_same(const Claim& a, const Claim& b) {
   return a.state == b.state && a.reason == b.reason && a.message == b.message;
 }
 
-// Writes what the loop may change. The deployment's log hears of another state or reason.
+// Writes what the loop may change, and an entry to the deployment's log if state or reason changed.
 Claim store(db::Tx& tx, const Claim& before, Claim claim) {
   if (claim.message) claim.message = cut(*claim.message, max_message_length);
-  tx.execute(
-      "UPDATE custom_domains SET state = $2, reason = $3, message = $4, addresses = $5, failures = "
-      "$6, checked_at = $7, next_check_at = $8, proven_at = $9, refuted_since = $10, expires_at = "
-      "$11, renews_at = $12 WHERE id = $1",
-      claim.id, to_string(claim.state), name_of(claim.reason), claim.message,
-      nlohmann::json(claim.addresses).dump(), claim.failures, claim.checked_at, claim.next_check_at,
-      claim.proven_at, claim.refuted_since, claim.expires_at, claim.renews_at);
+  tx.execute(R"(
+      UPDATE custom_domains
+      SET state = $2, reason = $3, message = $4, addresses = $5, failures = $6,
+          checked_at = $7, next_check_at = $8, proven_at = $9, refuted_since = $10,
+          expires_at = $11, renews_at = $12
+      WHERE id = $1)",
+             claim.id, to_string(claim.state), name_of(claim.reason), claim.message,
+             nlohmann::json(claim.addresses).dump(), claim.failures, claim.checked_at,
+             claim.next_check_at, claim.proven_at, claim.refuted_since, claim.expires_at,
+             claim.renews_at);
   if (claim.state != before.state || (claim.reason && claim.reason != before.reason))
     log_state(tx, claim);
   return claim;
@@ -51,7 +54,7 @@ Duration retry_interval(int failures) {
   return std::min(interval, slowest_retry);
 }
 
-// An active one is looked at once a day, and when its renewal comes near.
+// An active claim is checked once a day, and shortly before its renewal.
 Instant next_look_at_active(const Claim& claim, Instant now) {
   Instant next = now + (claim.reason ? doubtful_pace : active_pace);
   if (!claim.renews_at) return next;
@@ -89,7 +92,7 @@ bool is_of_dns(std::optional<Reason> reason) {
          reason == Reason::dns_unreachable;
 }
 
-// Whether the claim has to wait for the DNS (again) after this check.
+// Whether, after this check, the claim has to wait for the DNS.
 bool has_to_wait(const Claim& claim, const Check& check, Instant now) {
   if (check.outcome == Outcome::proven) return false;
   switch (claim.state) {
@@ -115,17 +118,21 @@ Instant renewal_of(const Certificate& certificate, Instant now) {
 }  // namespace
 
 std::vector<Claim> due(db::Tx& tx, int limit) {
-  static const std::string sql = select_claims +
-                                 "WHERE c.released_at IS NULL AND c.next_check_at <= $1 ORDER BY "
-                                 "c.next_check_at LIMIT $2";
+  static const std::string sql = select_claims + R"(
+      WHERE c.released_at IS NULL AND c.next_check_at <= $1
+      ORDER BY c.next_check_at
+      LIMIT $2)";
   return all(tx.query(sql, tx.now(), limit));
 }
 
 std::optional<Instant> next_due(db::Tx& tx) {
-  auto rows = tx.query(
-      "SELECT next_check_at FROM custom_domains WHERE released_at IS NULL ORDER BY next_check_at "
-      "LIMIT 1");
-  return rows.next() ? std::optional(rows.instant(0)) : std::nullopt;
+  auto rows = tx.query(R"(
+      SELECT next_check_at
+      FROM custom_domains
+      WHERE released_at IS NULL
+      ORDER BY next_check_at
+      LIMIT 1)");
+  return rows.next() ? std::optional(rows.instant("next_check_at")) : std::nullopt;
 }
 
 std::optional<Claim> record_check(db::Tx& tx, const std::string& id, std::int64_t generation,

@@ -28,29 +28,31 @@ TxtReason parse_txt_reason(const std::string& text) {
 }
 
 Claim claim_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .deployment_id = row.text(1),
-          .app_id = row.text(2),
-          .owner_id = row.text(3),
-          .domain = row.text(4),
-          .name = row.text(5),
-          .is_apex = row.flag(6),
-          .txt_reason = row.null(7) ? std::nullopt : std::optional(parse_txt_reason(row.text(7))),
-          .generation = row.integer(8),
-          .state = parse_state(row.text(9)),
-          .reason = row.null(10) ? std::nullopt : parse_reason(row.text(10)),
-          .message = row.text_or_null(11),
-          .addresses = nlohmann::json::parse(row.text(12)).get<std::vector<std::string>>(),
-          .failures = int(row.integer(13)),
-          .claimed_at = row.instant(14),
-          .asked_at = row.instant(15),
-          .checked_at = row.instant_or_null(16),
-          .next_check_at = row.instant(17),
-          .proven_at = row.instant_or_null(18),
-          .refuted_since = row.instant_or_null(19),
-          .expires_at = row.instant_or_null(20),
-          .renews_at = row.instant_or_null(21),
-          .released_at = row.instant_or_null(22)};
+  const auto txt_reason = row.text_or_null("txt_reason");
+  const auto reason = row.text_or_null("reason");
+  return {.id = row.text("id"),
+          .deployment_id = row.text("deployment_id"),
+          .app_id = row.text("app_id"),
+          .owner_id = row.text("owner_id"),
+          .domain = row.text("domain"),
+          .name = row.text("name"),
+          .is_apex = row.flag("is_apex"),
+          .txt_reason = txt_reason ? std::optional(parse_txt_reason(*txt_reason)) : std::nullopt,
+          .generation = row.integer("generation"),
+          .state = parse_state(row.text("state")),
+          .reason = reason ? parse_reason(*reason) : std::nullopt,
+          .message = row.text_or_null("message"),
+          .addresses = nlohmann::json::parse(row.text("addresses")).get<std::vector<std::string>>(),
+          .failures = int(row.integer("failures")),
+          .claimed_at = row.instant("claimed_at"),
+          .asked_at = row.instant("asked_at"),
+          .checked_at = row.instant_or_null("checked_at"),
+          .next_check_at = row.instant("next_check_at"),
+          .proven_at = row.instant_or_null("proven_at"),
+          .refuted_since = row.instant_or_null("refuted_since"),
+          .expires_at = row.instant_or_null("expires_at"),
+          .renews_at = row.instant_or_null("renews_at"),
+          .released_at = row.instant_or_null("released_at")};
 }
 
 const char* log_status_of(State state) {
@@ -67,7 +69,7 @@ std::string_view to_string(Reason reason) { return reason_names.at(size_t(reason
 State parse_state(std::string_view text) {
   for (size_t i = 0; i < state_names.size(); ++i)
     if (state_names[i] == text) return static_cast<State>(i);
-  throw std::invalid_argument("no state of a domain: " + std::string(text));
+  throw std::invalid_argument("not a state of a domain: " + std::string(text));
 }
 
 std::optional<Reason> parse_reason(std::string_view text) {
@@ -76,12 +78,14 @@ std::optional<Reason> parse_reason(std::string_view text) {
   return std::nullopt;
 }
 
-const std::string select_claims =
-    "SELECT c.id, c.deployment_id, c.app_id, c.owner_id, c.domain, d.name, c.is_apex, "
-    "c.txt_reason, c.generation, c.state, c.reason, c.message, c.addresses, c.failures, "
-    "c.claimed_at, c.asked_at, c.checked_at, c.next_check_at, c.proven_at, c.refuted_since, "
-    "c.expires_at, c.renews_at, c.released_at "
-    "FROM custom_domains c JOIN deployments d ON d.id = c.deployment_id ";
+const std::string select_claims = R"(
+    SELECT c.id, c.deployment_id, c.app_id, c.owner_id, c.domain, d.name, c.is_apex, c.txt_reason,
+           c.generation, c.state, c.reason, c.message, c.addresses, c.failures,
+           c.claimed_at, c.asked_at, c.checked_at, c.next_check_at, c.proven_at, c.refuted_since,
+           c.expires_at, c.renews_at, c.released_at
+    FROM custom_domains c
+    JOIN deployments d ON d.id = c.deployment_id
+)";
 
 std::optional<Claim> first(db::Query rows) {
   return rows.next() ? std::optional(claim_of(rows)) : std::nullopt;

@@ -5,17 +5,17 @@
 
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
 
-// How claims are stored; for the files of this folder alone.
+// How claims are stored. Private to this module.
 namespace berth::custom_domains {
 
-// "SELECT … FROM custom_domains c JOIN deployments d …", to be continued with a WHERE clause on
-// `c` (or `d`).
+// "SELECT … FROM custom_domains c JOIN deployments d …", to be continued with a WHERE clause on `c`
+// or `d`.
 extern const std::string select_claims;
 std::optional<Claim> first(db::Query rows);
 std::vector<Claim> all(db::Query rows);
 std::optional<std::string> name_of(std::optional<Reason> reason);
 
-// An entry of the deployment's log: that its domain is in another state, or has another reason.
+// Writes an entry to the deployment's log that its domain has changed its state or reason.
 void log_state(db::Tx& tx, const Claim& claim);
 
 }  // namespace berth::custom_domains

@@ -14,7 +14,7 @@ namespace berth::custom_domains {
 namespace {
 
 std::optional<Claim> holder_of(db::Tx& tx, const std::string& domain) {
-  static const std::string sql = select_claims + "WHERE c.domain = $1 AND c.released_at IS NULL";
+  static const std::string sql = select_claims + R"(WHERE c.domain = $1 AND c.released_at IS NULL)";
   return first(tx.query(sql, domain));
 }
 
@@ -48,10 +48,12 @@ void note(db::Tx& tx, const std::string& actor, std::string_view action, const C
 
 void displace(db::Tx& tx, const Claim& old, const Claimant& by) {
   tx.execute(
-      "UPDATE custom_domains SET released_at = $2, state = 'failed', reason = 'domain_taken', "
-      "message = $3 WHERE id = $1",
+      R"(
+      UPDATE custom_domains
+      SET released_at = $2, state = 'failed', reason = 'domain_taken', message = $3
+      WHERE id = $1)",
       old.id, tx.now(),
-      "the DNS didn't point to us for a week, and another operator claimed the domain");
+      "the DNS didn't point to the platform for a week, and another operator claimed the domain");
   log_state(tx, *find(tx, old.id));
   note(tx, by.owner_id, "domain.displace", old);
   tx.notify(db::Topic::custom_domain, old.deployment_id);
@@ -62,9 +64,11 @@ Claim insert(db::Tx& tx, const Claimant& claimant, const std::string& domain,
   const std::string id = new_uuid(tx.now());
   const auto reason = txt_reason(tx, claimant, domain, data_key);
   tx.execute(
-      "INSERT INTO custom_domains (id, deployment_id, app_id, owner_id, domain, is_apex, "
-      "txt_reason, claimed_at, asked_at, next_check_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, "
-      "$8, $8)",
+      R"(
+      INSERT INTO custom_domains
+        (id, deployment_id, app_id, owner_id, domain, is_apex, txt_reason,
+         claimed_at, asked_at, next_check_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $8))",
       id, claimant.deployment_id, claimant.app_id, claimant.owner_id, domain,
       domain_names::is_apex(domain),
       reason ? std::optional(std::string(to_string(*reason))) : std::nullopt, tx.now());
@@ -75,10 +79,11 @@ Claim insert(db::Tx& tx, const Claimant& claimant, const std::string& domain,
 }
 
 Claim ask_again(db::Tx& tx, const Claim& claim) {
-  tx.execute(
-      "UPDATE custom_domains SET generation = generation + 1, asked_at = $2, next_check_at = $2 "
-      "WHERE id = $1",
-      claim.id, tx.now());
+  tx.execute(R"(
+      UPDATE custom_domains
+      SET generation = generation + 1, asked_at = $2, next_check_at = $2
+      WHERE id = $1)",
+             claim.id, tx.now());
   return *find(tx, claim.id);
 }
 
@@ -128,52 +133,56 @@ Claim claim(db::Tx& tx, const Claimant& claimant, const std::string& domain,
 void release(db::Tx& tx, const std::string& deployment_id) {
   const auto own = living(tx, deployment_id);
   if (!own) return;
-  tx.execute("UPDATE custom_domains SET released_at = $2 WHERE id = $1", own->id, tx.now());
+  tx.execute(R"(UPDATE custom_domains SET released_at = $2 WHERE id = $1)", own->id, tx.now());
   note(tx, own->owner_id, "domain.release", *own);
   tx.notify(db::Topic::custom_domain, deployment_id);
 }
 
 std::optional<Claim> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql = select_claims + "WHERE c.id = $1";
+  static const std::string sql = select_claims + R"(WHERE c.id = $1)";
   return first(tx.query(sql, id));
 }
 
 std::optional<Claim> living(db::Tx& tx, const std::string& deployment_id) {
   static const std::string sql =
-      select_claims + "WHERE c.deployment_id = $1 AND c.released_at IS NULL";
+      select_claims + R"(WHERE c.deployment_id = $1 AND c.released_at IS NULL)";
   return first(tx.query(sql, deployment_id));
 }
 
 std::optional<Claim> newest(db::Tx& tx, const std::string& deployment_id) {
-  static const std::string displaced =
-      select_claims +
-      "WHERE c.deployment_id = $1 AND c.reason = 'domain_taken' AND c.domain = d.custom_domain AND "
-      "d.status <> 'destroyed' ORDER BY c.claimed_at DESC, c.rowid DESC LIMIT 1";
+  static const std::string displaced = select_claims + R"(
+      WHERE c.deployment_id = $1 AND c.reason = 'domain_taken'
+        AND c.domain = d.custom_domain AND d.status <> 'destroyed'
+      ORDER BY c.claimed_at DESC, c.released_at DESC, c.id DESC
+      LIMIT 1)";
   if (auto own = living(tx, deployment_id)) return own;
   return first(tx.query(displaced, deployment_id));
 }
 
 std::vector<Claim> leaving(db::Tx& tx, const std::string& deployment_id) {
-  static const std::string sql = select_claims +
-                                 "WHERE c.deployment_id = $1 AND c.released_at IS NOT NULL AND "
-                                 "c.removed_at IS NULL ORDER BY c.released_at";
+  static const std::string sql = select_claims + R"(
+      WHERE c.deployment_id = $1 AND c.released_at IS NOT NULL AND c.removed_at IS NULL
+      ORDER BY c.released_at)";
   return all(tx.query(sql, deployment_id));
 }
 
 std::vector<std::string> deployments_with_claims(db::Tx& tx) {
   std::vector<std::string> ids;
-  auto rows = tx.query(
-      "SELECT DISTINCT deployment_id FROM custom_domains WHERE released_at IS NULL OR removed_at "
-      "IS NULL ORDER BY deployment_id");
-  while (rows.next()) ids.push_back(rows.text(0));
+  auto rows = tx.query(R"(
+      SELECT DISTINCT deployment_id
+      FROM custom_domains
+      WHERE released_at IS NULL OR removed_at IS NULL
+      ORDER BY deployment_id)");
+  while (rows.next()) ids.push_back(rows.text("deployment_id"));
   return ids;
 }
 
 void mark_removed(db::Tx& tx, const std::string& id) {
-  const int changed = tx.execute(
-      "UPDATE custom_domains SET removed_at = $2 WHERE id = $1 AND released_at IS NOT NULL AND "
-      "removed_at IS NULL",
-      id, tx.now());
+  const int changed = tx.execute(R"(
+      UPDATE custom_domains
+      SET removed_at = $2
+      WHERE id = $1 AND released_at IS NOT NULL AND removed_at IS NULL)",
+                                 id, tx.now());
   if (changed == 0) return;
   const auto gone = find(tx, id);
   if (const auto next = holder_of(tx, gone->domain))
@@ -181,10 +190,12 @@ void mark_removed(db::Tx& tx, const std::string& id) {
 }
 
 bool domain_is_held(db::Tx& tx, const Claim& claim) {
-  return tx.number(
-             "SELECT EXISTS (SELECT 1 FROM custom_domains WHERE domain = $1 AND id <> $2 AND "
-             "released_at IS NOT NULL AND removed_at IS NULL)",
-             claim.domain, claim.id) != 0;
+  return tx.number(R"(
+      SELECT 1
+      FROM custom_domains
+      WHERE domain = $1 AND id <> $2 AND released_at IS NOT NULL AND removed_at IS NULL
+      LIMIT 1)",
+                   claim.domain, claim.id) != 0;
 }
 
 }  // namespace berth::custom_domains

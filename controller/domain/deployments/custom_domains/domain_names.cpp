@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "controller/base/lower_case.h"
 #include "controller/base/url.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
 
@@ -19,27 +20,21 @@ bool is_at_or_below(std::string_view host, std::string_view domain) {
 
 }  // namespace
 
-bool is_label(std::string_view text, size_t most) {
-  return text.size() <= most && is_host_label(text);
-}
-
 std::string normalised(std::string_view domain) {
-  std::string name(domain);
-  if (name.ends_with('.')) name.pop_back();
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
-  return name;
+  if (domain.ends_with('.')) domain.remove_suffix(1);
+  return lower_case(domain);
 }
 
 std::string refusal(std::string_view domain, std::string_view apps_domain,
                     std::string_view base_host) {
   if (!std::ranges::all_of(domain, is_ascii)) return "must be in its xn-- form (punycode)";
   if (!domain.contains('.') || !is_host_name(domain))
-    return "must be a host name such as shop.example.com: no wildcard, no address, no port";
+    return "must be a host name such as shop.example.com, without a wildcard or port, and not an "
+           "address";
   if (is_at_or_below(domain, apps_domain) || is_at_or_below(domain, base_host))
-    return "must not be a name of this platform";
+    return "must not be a name of the platform";
   if (psl_is_public_suffix(suffix_list::list(), std::string(domain).c_str()) == 1)
-    return "is a public suffix, under which others register their names";
+    return "is a public suffix, below which others register their names";
   return "";
 }
 

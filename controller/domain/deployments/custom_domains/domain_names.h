@@ -3,27 +3,21 @@
 #include <string>
 #include <string_view>
 
-// Host names that people bring along. What is registered and what is a public suffix is known from
-// the public suffix list (domain/deployments/custom_domains/suffix_list.h).
+// Rules for host names that operators bring along. The public suffix list (suffix_list.h) says
+// which part of a name was registered.
 namespace berth::domain_names {
 
-inline constexpr size_t max_length = 253;       // RFC 1035, section 2.3.4, without the last dot
-inline constexpr size_t max_label_length = 63;  // the same
-
-// Lower-case letters, digits and hyphens, with a letter or digit at both ends (RFC 1123, 2.1).
-bool is_label(std::string_view text, size_t most);
-
-// In lower case and without a dot at the end: one spelling for each name.
+// Returns the name in lower case and without a dot at the end, so that each name has one spelling.
 std::string normalised(std::string_view domain);
 
-// Why nobody may bring this (normalised) name along, as the end of a sentence; empty where he may.
-// Names with letters beyond ASCII have to come in their xn-- form (RFC 5891): what people see and
-// what is asked for then is the same.
+// Returns why nobody may use this normalised name, as the end of a sentence; empty if they may.
+// Names with letters beyond ASCII must be given in their xn-- form (RFC 5891), so that the name
+// that people see is the one that is looked up.
 std::string refusal(std::string_view domain, std::string_view apps_domain,
                     std::string_view base_host);
 
-// The part that its owner registered: example.co.uk of shop.example.co.uk. The name itself where
-// there is none (a single label, a public suffix).
+// Returns the part that was registered, such as example.co.uk for shop.example.co.uk. Returns the
+// name itself if it is a single label or a public suffix.
 std::string registered(const std::string& domain);
 inline bool is_apex(const std::string& domain) { return registered(domain) == domain; }
 

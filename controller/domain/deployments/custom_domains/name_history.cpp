@@ -20,7 +20,7 @@ void remember_rows(db::Tx& tx, Kind kind, std::string_view select, const std::st
   std::vector<std::pair<std::string, std::string>> rows;
   {
     auto found = tx.query(select);
-    while (found.next()) rows.emplace_back(found.text(0), found.text(1));
+    while (found.next()) rows.emplace_back(found.text("name"), found.text("owner_id"));
   }
   for (const auto& [name, owner_id] : rows) remember(tx, kind, name, owner_id, data_key);
 }
@@ -29,26 +29,32 @@ void remember_rows(db::Tx& tx, Kind kind, std::string_view select, const std::st
 
 void remember(db::Tx& tx, Kind kind, const std::string& name, const std::string& owner_id,
               const std::string& data_key) {
-  tx.execute(
-      "INSERT INTO used_names (name_hash, owner_id) VALUES ($1, $2) ON CONFLICT (name_hash) "
-      "DO UPDATE SET owner_id = NULL WHERE used_names.owner_id <> excluded.owner_id",
-      hash_of(kind, name, data_key), owner_id);
+  tx.execute(R"(
+      INSERT INTO used_names (name_hash, owner_id)
+      VALUES ($1, $2)
+      ON CONFLICT (name_hash) DO UPDATE
+        SET owner_id = NULL
+        WHERE used_names.owner_id <> excluded.owner_id)",
+             hash_of(kind, name, data_key), owner_id);
 }
 
 bool was_anothers(db::Tx& tx, Kind kind, const std::string& name, const std::string& owner_id,
                   const std::string& data_key) {
-  return tx.number(
-             "SELECT count(*) FROM used_names WHERE name_hash = $1 AND (owner_id IS NULL OR "
-             "owner_id <> $2)",
-             hash_of(kind, name, data_key), owner_id) > 0;
+  return tx.number(R"(
+      SELECT count(*)
+      FROM used_names
+      WHERE name_hash = $1 AND (owner_id IS NULL OR owner_id <> $2))",
+                   hash_of(kind, name, data_key), owner_id) > 0;
 }
 
 void remember_older(db::Tx& tx, const std::string& data_key) {
-  if (tx.execute("INSERT INTO meta (key, value) VALUES ($1, 'yes') ON CONFLICT (key) DO NOTHING",
+  if (tx.execute(R"(INSERT INTO meta (key, value) VALUES ($1, 'yes') ON CONFLICT (key) DO NOTHING)",
                  done_key) == 0)
     return;
-  remember_rows(tx, Kind::subdomain, "SELECT DISTINCT name, owner_id FROM deployments", data_key);
-  remember_rows(tx, Kind::domain, "SELECT DISTINCT domain, owner_id FROM custom_domains", data_key);
+  remember_rows(tx, Kind::subdomain, R"(SELECT DISTINCT name, owner_id FROM deployments)",
+                data_key);
+  remember_rows(tx, Kind::domain, R"(SELECT DISTINCT domain AS name, owner_id FROM custom_domains)",
+                data_key);
 }
 
 }  // namespace berth::name_history

@@ -4,25 +4,25 @@
 
 #include "controller/db/database.h"
 
-// Who ever had a sub-domain's name or a custom domain, for ever. A CNAME record that its owner
-// forgot may lead to a name long after that name is somebody else's; without this memory it would
-// give the owner's domain to whoever takes the name. Names are kept as an HMAC with the data key.
+// Remembers for ever who had the name of a deployment or a custom domain. A CNAME record that its
+// owner forgot may point to a name long after the name went to somebody else; without this memory
+// the new owner would get the domain. Names are stored as an HMAC with the data key.
 namespace berth::name_history {
 
 enum class Kind {
-  subdomain,  // the name of a deployment, below apps-domain
-  domain,     // a custom domain, as domain_names::normalised gives it
+  subdomain,  // a deployment's name, below apps-domain
+  domain,     // a custom domain, in the form of domain_names::normalised
 };
 
-// In the transaction in which the user gets the name.
+// To be called in the transaction in which the user gets the name.
 void remember(db::Tx& tx, Kind kind, const std::string& name, const std::string& owner_id,
               const std::string& data_key);
-// Whether another user than this one ever had it.
+// Whether a user other than `owner_id` ever had the name.
 bool was_anothers(db::Tx& tx, Kind kind, const std::string& name, const std::string& owner_id,
                   const std::string& data_key);
 
-// Remembers the names of deployments and claims that were written before there was this history.
-// Does so once for a database, later calls change nothing.
+// Remembers the names of deployments and claims that were written by versions of berth without this
+// history. It does so once for a database; later calls change nothing.
 void remember_older(db::Tx& tx, const std::string& data_key);
 
 }  // namespace berth::name_history

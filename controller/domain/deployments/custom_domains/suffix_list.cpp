@@ -47,9 +47,9 @@ const Source& source() { return chosen().source; }
 void announce(Instant now) {
   const std::string name = source().file.empty() ? "libpsl" : source().file.string();
   const std::string as_of = to_iso8601(source().as_of);
-  log::info("public suffix list", {{"source", name}, {"as_of", as_of}});
+  log::info("public suffix list loaded", {{"source", name}, {"as_of", as_of}});
   if (is_old(source(), now))
-    log::warning("the public suffix list is older than a year: update it, and libpsl",
+    log::warning("the public suffix list is older than a year; update it and libpsl",
                  {{"source", name}, {"as_of", as_of}});
 }
 

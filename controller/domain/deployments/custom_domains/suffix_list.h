@@ -8,30 +8,31 @@
 
 struct psl_ctx_st;
 
-// The public suffix list (publicsuffix.org), by which is known what somebody can register: the
-// machine's copy where it is newer than the one inside of libpsl. It is read once, so that another
-// one counts from the next start.
+// The public suffix list (publicsuffix.org), which says under which names anybody can register
+// domains. It is read once: from the machine's file, or from libpsl's built-in copy if that is
+// newer. A newer file takes effect at berthd's next start.
 namespace berth::suffix_list {
 
 struct Source {
-  std::filesystem::path file;  // empty: the one inside of libpsl
+  std::filesystem::path file;  // empty for libpsl's built-in copy
   Instant as_of;               // when the list was made
 };
 
-// A registry that opened later isn't in it: its customers would count as one owner.
+// A list of this age may lack newer registries, all of whose customers would then count as one
+// owner.
 inline constexpr Duration old_age = std::chrono::days(365);
 inline bool is_old(const Source& source, Instant now) { return now - source.as_of > old_age; }
 
-// When the list in `file` was made: what stands in `file`.date, in ISO 8601, or else when the file
-// was last modified, as Debian's package keeps it. In an image all files have the image's time, so
-// that it has the first. Nothing where there is no such file.
+// Returns when the list in `file` was made: the ISO 8601 time in the file `file`.date, or else the
+// file's modification time, which Debian's package preserves. Container images give all files the
+// image's own time, so they need the first. Returns nothing if there is no such file.
 std::optional<Instant> date_of(const std::filesystem::path& file);
 
-// The list in use. Thread-safe.
+// Return the list in use and where it comes from. Thread-safe.
 const psl_ctx_st* list();
 const Source& source();
 
-// Says in the log which list is in use, with a warning where it is old.
+// Logs which list is in use, with a warning if it is old.
 void announce(Instant now);
 
 }  // namespace berth::suffix_list

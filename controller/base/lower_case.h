@@ -1,0 +1,23 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace berth {
+
+// Lower case for the letters of ASCII alone, whatever the locale: host names, names of headers and
+// the like. All other bytes stay as they are.
+constexpr char lower_case(char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; }
+
+inline std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = lower_case(c);
+  return result;
+}
+
+inline bool equal_in_lower_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return lower_case(x) == lower_case(y); });
+}
+
+}  // namespace berth

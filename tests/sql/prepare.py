@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Has PostgreSQL prepare every SQL statement of the program.
+
+Finds the statements in the sources (statements.py), starts a PostgreSQL of its own on a Unix socket in a temporary
+folder, makes the tables of controller/db/migrations there (schema.py), and prepares each statement. Prints each one
+that PostgreSQL refuses or that would behave in another way there than on SQLite, and ends with 1 if there is one.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+import schema
+from statements import Problem, Sources
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests/bench"))
+from postgresql import PostgreSQL  # noqa: E402
+
+FOLDERS = ("controller", "api", "reconcilers")
+# What is specific to a SQLite file: statements that other engines don't need.
+SQLITE_ALONE = ("controller/db/migrate.cpp", "controller/db/copy.cpp", "controller/berthd/backup/verify.cpp")
+# Folders and files whose statements aren't in the common language yet. Their errors are printed, but don't fail the
+# test.
+NOT_YET = tuple(f"controller/domain/{module}/" for module in (
+    "accounts", "deployments", "social", "items",
+    "lifecycle")) + ("controller/berthd/", "controller/db/", "api/", "reconcilers/")
+MARK = "@@"
+
+
+def sources():
+    for folder in FOLDERS:
+        for file in sorted((ROOT / folder).rglob("*")):
+            name = str(file.relative_to(ROOT))
+            if file.suffix in (".h", ".cpp") and name not in SQLITE_ALONE:
+                yield name, file.read_text()
+
+
+def script(statements):
+    """For psql: prepares each statement, and asks for the types of its parameters and its columns."""
+    yield from schema.translated(ROOT / "controller/db/migrations")
+    for number, statement in enumerate(statements):
+        yield f"\\echo {MARK} {number}\n\\warn {MARK} {number}"
+        yield f"PREPARE one AS {statement.text};"
+        yield "SELECT 'parameter', unnest(parameter_types) FROM pg_prepared_statements;"
+        yield f"{statement.text} \\gdesc"
+        yield "DEALLOCATE ALL;"
+    yield f"\\echo {MARK} end\n\\warn {MARK} end"
+
+
+def parts(output):
+    """What stands between the marks; the first part stands before all of them."""
+    return re.split(rf"^.*{MARK} \w+$", output, flags=re.MULTILINE)
+
+
+def prepared(statements):
+    """For each statement what psql wrote to its output and what it complained of."""
+    server = PostgreSQL(listen="")
+    try:
+        server.database("statements")
+        done = subprocess.run(
+            ["psql", "-X", "-q", "-t", "-A", "-F", "\t", "-h", server.directory, "-p", str(server.port), "-U", "bench",
+             "statements"],
+            input="\n".join(script(statements)), capture_output=True, text=True)
+    finally:
+        server.stop()
+    output, complaints = parts(done.stdout), parts(done.stderr)
+    if complaints[0].strip() or len(output) != len(statements) + 2 or len(output) != len(complaints):
+        sys.exit("the schema isn't there, or psql didn't come to its end:\n" + complaints[0] + done.stderr[-500:])
+    return list(zip(output[1:-1], complaints[1:-1]))
+
+
+def faults(statement, output, complaint):
+    if not statement.is_raw:
+        yield "isn't a raw string literal, R\"(…)\""
+    errors = re.findall(r"ERROR:\s*(.*)", complaint)
+    if errors:
+        yield errors[0]  # of PREPARE; \gdesc has the same one
+        return
+    rows = [line.split("\t") for line in output.strip().split("\n") if "\t" in line]
+    columns = [name for name, _ in rows if name != "parameter"]
+    for name, kind in rows:
+        if kind == "boolean":
+            what = "a parameter is" if name == "parameter" else f"the column {name} is"
+            yield f"{what} a boolean, and flags are integers: write `$1 = 1`, or CASE WHEN … THEN 1 ELSE 0 END"
+    for name in sorted({name for name in columns if columns.count(name) > 1}):
+        yield f"returns more than one column with the name {name}"
+
+
+def main():
+    found = list(Sources(sources()).statements())
+    problems = [one for one in found if isinstance(one, Problem)]
+    statements = [one for one in found if not isinstance(one, Problem)]
+    for statement, (output, complaint) in zip(statements, prepared(statements)):
+        problems += [Problem(statement.file, statement.line, fault) for fault in faults(statement, output, complaint)]
+    wrong = [one for one in problems if not one.file.startswith(NOT_YET)]
+    for one in sorted(problems):
+        print(f"{one.file}:{one.line}: {one.text}" + ("" if one in wrong else " (not yet)"))
+    print(f"{len(statements)} statements, {len(wrong)} faults, {len(problems) - len(wrong)} in files that aren't done yet")
+    return 1 if wrong or not statements else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
