@@ -2,6 +2,7 @@
 #include "api/resources/scope_requests/handlers.h"
 
 #include "api/resources/apps/encode.h"
+#include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/app_mail.h"
 #include "controller/domain/apps/apps.h"
 
@@ -16,6 +17,16 @@ json encode_request(const apps::ScopeRequest& request) {
           {"reason", or_null(request.reason)},
           {"inserted_at", to_iso8601(request.inserted_at)},
           {"decided_at", or_null(request.decided_at)}};
+}
+
+// For admins, who have to know whom they give something to.
+json encode_request_for_admin(db::Tx& tx, const apps::ScopeRequest& request) {
+  json encoded = encode_request(request);
+  const auto app = apps::find(tx, request.app_id);
+  const auto owner = app ? accounts::find(tx, app->owner_id) : std::nullopt;
+  encoded["app_name"] = app ? json(app->app_name) : json();
+  encoded["owner"] = owner ? json(owner->username) : json();
+  return encoded;
 }
 
 std::optional<std::string> status_filter(const Call& call) {
@@ -55,7 +66,9 @@ Reply internal_scope_requests(db::Tx& tx, const Call& call, const Services&) {
   return {.body =
               encode_page("scope_requests",
                           apps::list_requests(tx, std::nullopt, status_filter(call), call.page()),
-                          encode_request)};
+                          [&](const apps::ScopeRequest& request) {
+                            return encode_request_for_admin(tx, request);
+                          })};
 }
 
 Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& services) {

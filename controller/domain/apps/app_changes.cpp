@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "controller/domain/apps/app_rows.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/eraser.h"
 #include "controller/domain/webhooks/app_events.h"
