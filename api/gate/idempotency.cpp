@@ -6,9 +6,11 @@ namespace berth::api::idempotency {
 namespace {
 
 std::string principal_of(const Call& call) {
-  if (call.caller) return "app:" + call.caller->app_id + ":user:" + call.caller->user_id;
-  if (call.play) return "app:" + call.play->app_id + ":user:" + call.play->user_id;
-  return call.user ? "user:" + call.user->id : "internal";
+  if (call.caller)
+    return idempotency_keys::app_principal(call.caller->app_id, call.caller->user_id);
+  if (call.play) return idempotency_keys::app_principal(call.play->app_id, call.play->user_id);
+  return call.user ? idempotency_keys::user_principal(call.user->id)
+                   : idempotency_keys::internal_principal;
 }
 
 // As it is, or its hash where somebody made it longer than any of ours.
@@ -30,24 +32,15 @@ Slot slot(const Call& call, const Route& route, std::string_view key) {
 }
 
 std::optional<Reply> find(db::Tx& tx, const Slot& slot) {
-  auto rows = tx.query(
-      "SELECT request_hash, status, body FROM idempotency_keys "
-      "WHERE principal = $1 AND method = $2 AND path = $3 AND key = $4 AND created_at > $5",
-      slot.principal, slot.method, slot.path, slot.key, tx.now() - kept_for);
-  if (!rows.next()) return std::nullopt;
-  if (rows.text(0) != slot.request_hash)
+  const auto answer = idempotency_keys::find(tx, slot);
+  if (!answer) return std::nullopt;
+  if (answer->request_hash != slot.request_hash)
     throw Error(Code::idempotency_conflict, "this Idempotency-Key was used with another body");
-  return Reply{.status = int(rows.integer(1)), .body = json::parse(rows.text(2))};
+  return Reply{.status = answer->status, .body = json::parse(answer->body)};
 }
 
-// Replaces an answer that is too old but hasn't been removed by the expiry loop yet.
 void keep(db::Tx& tx, const Slot& slot, const Reply& reply) {
-  tx.execute(
-      "INSERT OR REPLACE INTO idempotency_keys (principal, method, path, key, request_hash, "
-      "status, body, created_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-      slot.principal, slot.method, slot.path, slot.key, slot.request_hash, reply.status,
-      reply.body.dump(), tx.now());
+  idempotency_keys::keep(tx, slot, reply.status, reply.body.dump());
 }
 
 }  // namespace berth::api::idempotency

@@ -5,22 +5,16 @@
 #include <string_view>
 
 #include "api/gate/route.h"
-#include "controller/domain/lifecycle/expiry.h"
+#include "controller/domain/kernel/idempotency_keys.h"
 
-// Implements the header Idempotency-Key: for 24 hours the first answer is repeated byte for byte
-// (after draft-ietf-httpapi-idempotency-key-header). A key belongs to its caller, method and path.
+// Implements the header Idempotency-Key: for 24 hours (idempotency_keys::kept_for) the first answer
+// is repeated byte for byte (after draft-ietf-httpapi-idempotency-key-header). A key belongs to its
+// caller, method and path.
 namespace berth::api::idempotency {
 
 inline constexpr size_t max_key_length = 255;
-inline constexpr Duration kept_for = expiry::answers_kept_for;
 
-struct Slot {
-  std::string principal;
-  std::string method;
-  std::string path;
-  std::string key;
-  std::string request_hash;  // the hash of the body; bodies themselves aren't stored
-};
+using idempotency_keys::Slot;
 // Throws malformed_request if the key is too long.
 Slot slot(const Call& call, const Route& route, std::string_view key);
 

@@ -43,16 +43,16 @@ constexpr std::chrono::seconds summaries_interval{10};
 
 // Returns the id of this database on every cluster that it uses, which is created once.
 std::string instance_of(db::Tx& tx) {
-  auto rows = tx.query("SELECT value FROM meta WHERE key = 'instance'");
-  if (rows.next()) return rows.text(0);
+  auto rows = tx.query(R"(SELECT value FROM meta WHERE key = 'instance')");
+  if (rows.next()) return rows.text("value");
   const std::string id = new_uuid(tx.now());
-  tx.execute("INSERT INTO meta (key, value) VALUES ('instance', $1)", id);
+  tx.execute(R"(INSERT INTO meta (key, value) VALUES ('instance', $1))", id);
   return id;
 }
 
 void first_start(db::Tx& tx, const Config& config) {
   tiers::seed(tx, config.tiers);
-  if (tx.number("SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury'") > 0) return;
+  if (tx.number(R"(SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury')") > 0) return;
   ledger::open_account(tx, ledger::treasury());
   ledger::open_account(tx, ledger::issuance());
   if (config.treasury_genesis > 0)

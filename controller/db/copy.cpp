@@ -67,9 +67,9 @@ std::vector<std::string> foreign_key_problems(SQLite::Database& database) {
   std::vector<std::string> problems;
   SQLite::Statement rows(database, "PRAGMA foreign_key_check");
   while (int(problems.size()) < max_problems && rows.executeStep())
-    problems.push_back("row " + rows.getColumn(1).getString() + " of " +
-                       rows.getColumn(0).getString() + " refers to a row of " +
-                       rows.getColumn(2).getString() + " that doesn't exist");
+    problems.push_back("row " + rows.getColumn("rowid").getString() + " of " +
+                       rows.getColumn("table").getString() + " refers to a row of " +
+                       rows.getColumn("parent").getString() + " that doesn't exist");
   return problems;
 }
 
@@ -84,7 +84,7 @@ void copy(const std::filesystem::path& source, const std::filesystem::path& targ
     // Only the writer checkpoints; see Database.
     from.exec("PRAGMA wal_autocheckpoint = 0");
     from.exec("BEGIN");
-    SQLite::Statement(from, "SELECT count(*) FROM sqlite_schema").executeStep();
+    SQLite::Statement(from, R"(SELECT count(*) FROM sqlite_schema)").executeStep();
     SQLite::Database to(target.string(), SQLite::OPEN_READWRITE, busy_timeout_ms);
     to.exec("PRAGMA synchronous = OFF");  // a copy that a crash leaves behind is discarded
     copy_pages(from, to, go_on);

@@ -54,9 +54,10 @@ std::exception_ptr unavailable() {
       Code::unavailable, "the database accepts no writes at the moment; nothing was changed"));
 }
 
-constexpr const char* probe =
-    "INSERT INTO meta (key, value) VALUES ('write_probe', $1) "
-    "ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+constexpr const char* probe = R"(
+    INSERT INTO meta (key, value)
+    VALUES ('write_probe', $1)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value)";
 
 // If a sync fails, all pages of the commit may be in the WAL, and only our memory knows that the
 // commit doesn't count: after a crash, recovery would consider it committed. The next write starts

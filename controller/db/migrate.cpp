@@ -11,8 +11,9 @@ namespace {
 
 std::map<std::string, std::string> applied(SQLite::Database& database) {
   std::map<std::string, std::string> hashes;
-  SQLite::Statement rows(database, "SELECT name, sha256 FROM schema_migrations");
-  while (rows.executeStep()) hashes[rows.getColumn(0).getString()] = rows.getColumn(1).getString();
+  SQLite::Statement rows(database, R"(SELECT name, sha256 FROM schema_migrations)");
+  while (rows.executeStep())
+    hashes[rows.getColumn("name").getString()] = rows.getColumn("sha256").getString();
   return hashes;
 }
 
@@ -21,7 +22,7 @@ void apply(SQLite::Database& database, const EmbeddedFile& file, const std::stri
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   database.exec(std::string(file.text));
   SQLite::Statement record(
-      database, "INSERT INTO schema_migrations (name, sha256, applied_at) VALUES (?, ?, ?)");
+      database, R"(INSERT INTO schema_migrations (name, sha256, applied_at) VALUES ($1, $2, $3))");
   record.bind(1, std::string(file.name));
   record.bind(2, hash);
   record.bind(3, to_millis(now));
@@ -48,8 +49,12 @@ void check_migrations(SQLite::Database& database, const std::vector<EmbeddedFile
 
 void migrate(SQLite::Database& database, Instant now, const std::vector<EmbeddedFile>& files) {
   database.exec(
-      "CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT PRIMARY KEY, "
-      "sha256 TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT");
+      R"(
+      CREATE TABLE IF NOT EXISTS schema_migrations (
+        name       TEXT PRIMARY KEY,
+        sha256     TEXT NOT NULL,
+        applied_at INTEGER NOT NULL
+      ) STRICT)");
   check_migrations(database, files);
   const auto known = applied(database);
   for (const EmbeddedFile& file : files) {

@@ -79,8 +79,8 @@ MailLoop::ServerState MailLoop::send_due(const std::stop_token& stop) {
 
 MailLoop::ServerState MailLoop::send(const std::string& id) {
   const auto attempt = parts_.database.write([&](db::Tx& tx) {
-    const int before = int(tx.number("SELECT attempts FROM outbox WHERE id = $1", id));
-    return outbox::begin_attempt(tx, parts_.data_key, id, tx.now() + delay_before(before + 1));
+    const int next = outbox::attempts(tx, id) + 1;
+    return outbox::begin_attempt(tx, parts_.data_key, id, tx.now() + delay_before(next));
   });
   if (!attempt) return ServerState::well;
   const std::string to = with_ascii_domain(attempt->letter.to);
@@ -124,10 +124,7 @@ MailLoop::ServerState MailLoop::settle(const outbox::Attempt& attempt, const Mai
 void MailLoop::clean_up() {
   const Instant now = parts_.clock.now();
   const bool any = parts_.database.read([&](db::Tx& tx) {
-    return tx.number(
-               "SELECT EXISTS (SELECT 1 FROM outbox WHERE sent_at < $1) OR EXISTS (SELECT 1 "
-               "FROM outbox WHERE failed_at < $2)",
-               now - options_.keep_sent, now - options_.keep_failed) != 0;
+    return outbox::is_any_done(tx, now - options_.keep_sent, now - options_.keep_failed);
   });
   if (!any) return;
   parts_.database.write([&](db::Tx& tx) {

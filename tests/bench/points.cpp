@@ -33,7 +33,11 @@ struct Who {
 };
 
 Who who(db::Tx& tx) {
-  auto rows = tx.query("SELECT user_id, app_id, id FROM grants WHERE scopes <> '' LIMIT 1");
+  auto rows = tx.query(R"(
+      SELECT user_id, app_id, id
+      FROM grants
+      WHERE scopes <> ''
+      LIMIT 1)");
   if (!rows.next()) throw std::runtime_error("nobody has connected an app");
   return {.user = rows.text("user_id"), .app = rows.text("app_id"), .grant = rows.text("id")};
 }

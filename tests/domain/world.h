@@ -264,7 +264,7 @@ inline deployments::Order order(const std::string& name = "shop",
   return {.name = name,
           .tier = tier,
           .custom_domain = {},
-          .container = {.image = "ghcr.io/acme/web:1"},
+          .container = {.image = "ghcr.io/acme/web:1", .health_path = {}},
           .secrets = {}};
 }
 

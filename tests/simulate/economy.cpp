@@ -1,5 +1,4 @@
-// What surrounds the requests: the process, its disk and its death, and the comparison with the
-// model.
+// What surrounds the requests: the process, its disk and its death, and the look at everything.
 #include "tests/simulate/economy.h"
 
 #include <sqlite3.h>
@@ -105,8 +104,8 @@ std::vector<std::string> Economy::living_apps() const {
   return ids;
 }
 
-// Compares what two possible states may share except for ids: the number of holds, campaigns and
-// impressions with the same amounts, and spending limits.
+// With what two doubts may have alike but for its name: as many holds, campaigns and impressions of
+// the same amounts; and limits of spending.
 bool Economy::fits(db::Tx& tx, const Model& model) const {
   const auto is_there = [&](std::string_view sql, const std::string& name) {
     return tx.number(sql, name) == 1;
@@ -142,7 +141,7 @@ void Economy::settle_doubts() {
   doubts_.clear();
 }
 
-// Leaves the files as a process does that ends without warning.
+// What a process that ends without notice leaves: the files as they are.
 void Economy::kill() {
   doing_ = "kill";
   const auto file = directory_ / ("berth" + std::to_string(incarnation_++) + ".db");
@@ -178,7 +177,7 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
   }
   if (tx.number("SELECT count(*) FROM ledger_accounts WHERE balance <> 0") != known)
     return "an account has points that the model doesn't know";
-  // Each name is different, so that no other user or app has it.
+  // Each by its name: as many others would do for a number.
   std::string users, apps;
   for (const auto& [id, user] : model.users)
     if (!user.deleted) users += id + (user.verified ? " verified, " : ", ");
@@ -192,15 +191,22 @@ std::string Economy::difference(db::Tx& tx, const Model& model) const {
     for (auto rows = tx.query(sql); rows.next();) all += rows.text("line") + ", ";
     return all;
   };
-  if (const auto there =
-          lines("SELECT id || iif(email_verified_at IS NULL, '', ' verified') AS line FROM users "
-                "WHERE deleted_at IS NULL ORDER BY id");
+  if (const auto there = lines(R"(
+      SELECT id || CASE WHEN email_verified_at IS NULL THEN '' ELSE ' verified' END AS line
+      FROM users
+      WHERE deleted_at IS NULL
+      ORDER BY id)");
       there != users)
     return "the users are " + there + "and by the model " + users;
-  if (const auto there =
-          lines("SELECT id AS line FROM apps WHERE deleted_at IS NULL UNION ALL "
-                "SELECT app_id || ' ' || id FROM deployments WHERE status <> 'destroyed' "
-                "ORDER BY 1");
+  if (const auto there = lines(R"(
+      SELECT id AS line
+      FROM apps
+      WHERE deleted_at IS NULL
+      UNION ALL
+      SELECT app_id || ' ' || id
+      FROM deployments
+      WHERE status <> 'destroyed'
+      ORDER BY 1)");
       there != apps)
     return "the apps and deployments are " + there + "and by the model " + apps;
   return "";
@@ -247,7 +253,7 @@ void Economy::step() {
     }
     drawn -= choice.weight;
   }
-  // A full disk stays full for a while.
+  // A disk that is full stays so for a while.
   if (disk_.failures() > 0 && one_in(2)) {
     disk_.heal();
     if (!database_->takes_writes()) fail("the disk is well, and no write is taken");

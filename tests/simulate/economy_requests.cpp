@@ -293,7 +293,7 @@ void Economy::deploy() {
   const deployments::Order order = {.name = "app" + std::to_string(++named_),
                                     .tier = "paid",
                                     .custom_domain = {},
-                                    .container = {.image = "ghcr.io/acme/web:1"},
+                                    .container = {.image = "ghcr.io/acme/web:1", .health_path = {}},
                                     .secrets = {}};
   Model after = model_;
   const Ending expected = after.deploy(app);

@@ -37,7 +37,7 @@ class Report {
 void report_schema(SQLite::Database& database, Report& report) {
   try {
     db::check_migrations(database);
-    const int count = database.execAndGet("SELECT count(*) FROM schema_migrations").getInt();
+    const int count = database.execAndGet(R"(SELECT count(*) FROM schema_migrations)").getInt();
     report.line(true, "schema", std::to_string(count) + " migrations");
   } catch (const std::exception& failure) {
     report.line(false, "schema", failure.what());

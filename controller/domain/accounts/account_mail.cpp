@@ -36,52 +36,85 @@ std::string new_email_token(db::Tx& tx, const std::string& user_id, EmailPurpose
                             Duration lifetime) {
   const std::string token = random_token(about(purpose).prefix);
   tx.execute(
-      "INSERT INTO email_tokens (token_hash, user_id, purpose, expires_at, created_at) "
-      "VALUES ($1, $2, $3, $4, $5)",
+      R"(
+      INSERT INTO email_tokens (token_hash, user_id, purpose, expires_at, created_at)
+      VALUES ($1, $2, $3, $4, $5))",
       token_hash(token), user_id, about(purpose).name, tx.now() + lifetime, tx.now());
   return token;
 }
 
 std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose) {
   auto rows = tx.query(
-      "SELECT user_id, expires_at, used_at FROM email_tokens WHERE token_hash = $1 AND purpose = "
-      "$2",
+      R"(
+      SELECT used_at, expires_at, user_id
+      FROM email_tokens
+      WHERE token_hash = $1 AND purpose = $2)",
       token_hash(token), about(purpose).name);
-  if (!rows.next() || !rows.null(2))
+  if (!rows.next() || !rows.null("used_at"))
     throw refused_token("is unknown or was used before", "unknown");
-  if (rows.instant(1) <= tx.now()) throw refused_token("has expired", "token_expired");
-  return rows.text(0);
+  if (rows.instant("expires_at") <= tx.now()) throw refused_token("has expired", "token_expired");
+  return rows.text("user_id");
 }
 
 std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose) {
   const std::string user_id = check_email_token(tx, token, purpose);
-  if (tx.execute("UPDATE email_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL",
-                 token_hash(token), tx.now()) != 1)
+  if (tx.execute(
+          R"(
+      UPDATE email_tokens
+      SET used_at = $2
+      WHERE token_hash = $1 AND used_at IS NULL)",
+          token_hash(token), tx.now()) != 1)
     throw invalid_field("token", "is unknown or was used before");
   return user_id;
+}
+
+void use_up_email_tokens(db::Tx& tx, const std::string& user_id, EmailPurpose purpose) {
+  tx.execute(
+      R"(
+      UPDATE email_tokens
+      SET used_at = $3
+      WHERE user_id = $1 AND purpose = $2 AND used_at IS NULL)",
+      user_id, about(purpose).name, tx.now());
+}
+
+void remove_email_tokens(db::Tx& tx, const std::string& user_id, EmailPurpose purpose) {
+  tx.execute(R"(DELETE FROM email_tokens WHERE user_id = $1 AND purpose = $2)", user_id,
+             about(purpose).name);
 }
 
 std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
                                          EmailPurpose purpose) {
   auto rows = tx.query(
-      "SELECT created_at FROM email_tokens WHERE user_id = $1 AND purpose = $2 AND created_at > $3 "
-      "ORDER BY created_at LIMIT 1",
+      R"(
+      SELECT created_at
+      FROM email_tokens
+      WHERE user_id = $1 AND purpose = $2 AND created_at > $3
+      ORDER BY created_at
+      LIMIT 1)",
       user_id, about(purpose).name, tx.now() - counted_time);
   if (!rows.next()) return std::chrono::seconds(0);
-  return std::chrono::ceil<std::chrono::seconds>(rows.instant(0) + counted_time - tx.now());
+  return std::chrono::ceil<std::chrono::seconds>(rows.instant("created_at") + counted_time -
+                                                 tx.now());
 }
 
 int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purpose) {
   return int(tx.number(
-      "SELECT count(*) FROM email_tokens WHERE user_id = $1 AND purpose = $2 AND created_at > $3",
+      R"(
+      SELECT count(*)
+      FROM email_tokens
+      WHERE user_id = $1 AND purpose = $2 AND created_at > $3)",
       user_id, about(purpose).name, tx.now() - counted_time));
 }
 
 bool send(db::Tx& tx, const User& user, const Keys& keys, const outbox::Letter& letter) {
   if (!user.email_verified) {
     const int counted = tx.execute(
-        "INSERT INTO unverified_letters (address_hash, day, letters) VALUES ($1, $2, 1) "
-        "ON CONFLICT (address_hash, day) DO UPDATE SET letters = letters + 1 WHERE letters < $3",
+        R"(
+        INSERT INTO unverified_letters (address_hash, day, letters)
+        VALUES ($1, $2, 1)
+        ON CONFLICT (address_hash, day) DO UPDATE
+          SET letters = unverified_letters.letters + 1
+          WHERE unverified_letters.letters < $3)",
         hex(sha256(without_tag(email_key(letter.to)))), utc_day(tx.now()),
         max_letters_to_unverified);
     if (counted == 0) return false;

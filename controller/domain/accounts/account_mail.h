@@ -21,6 +21,11 @@ std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose
 // The same, and uses the token up. If two requests present it at the same time, one of them
 // succeeds.
 std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose);
+// The user's unused tokens for the purpose work no more. They still count as mails of the last
+// hour.
+void use_up_email_tokens(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
+// Removes the user's tokens for the purpose, used ones too.
+void remove_email_tokens(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
 int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
 // Returns how long it takes until mails_of_last_hour() becomes one less; 0 if it is 0.
 std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,

@@ -9,13 +9,13 @@
 // How users are read from the database. Private to this module.
 namespace berth::accounts {
 
-// The columns that user_of() reads, of `users u` and `ledger_accounts a`.
-inline const std::string user_columns =
-    "u.id, u.email, u.username, u.tier, u.is_admin, u.email_verified_at, u.totp_enabled_at, "
-    "u.suspended_at, coalesce(a.balance, 0), u.referral_code, u.registration_number, "
-    "u.signup_multiplier, u.created_at";
-inline const std::string user_joins =
-    " FROM users u LEFT JOIN ledger_accounts a ON a.kind = 'user' AND a.owner = u.id";
+// The beginning of a statement whose rows user_of() reads, about `users u` and `ledger_accounts a`.
+inline const std::string select_users = R"(
+      SELECT u.id, u.email, u.username, u.tier, u.is_admin, u.email_verified_at, u.totp_enabled_at,
+             u.suspended_at, coalesce(a.balance, 0) AS points, u.referral_code,
+             u.registration_number, u.signup_multiplier, u.created_at
+      FROM users u
+      LEFT JOIN ledger_accounts a ON a.kind = 'user' AND a.owner = u.id)";
 User user_of(const db::Query& row);
 
 }  // namespace berth::accounts

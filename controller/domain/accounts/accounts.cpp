@@ -50,17 +50,22 @@ std::string typed_code(const std::string& code) {
 std::optional<std::string> referrer(db::Tx& tx, const std::optional<std::string>& code) {
   const std::string typed = typed_code(code.value_or(""));
   if (typed.empty()) return std::nullopt;
-  auto rows =
-      tx.query("SELECT id FROM users WHERE referral_code = $1 AND deleted_at IS NULL", typed);
+  auto rows = tx.query(
+      R"(
+      SELECT id
+      FROM users
+      WHERE referral_code = $1 AND deleted_at IS NULL)",
+      typed);
   if (!rows.next()) throw invalid_field("referral_code", "is unknown");
-  return rows.text(0);
+  return rows.text("id");
 }
 
 void refuse_taken(db::Tx& tx, const Registration& registration) {
   Details taken;
-  if (tx.number("SELECT count(*) FROM users WHERE email_key = $1", folded(registration.email)) > 0)
+  if (tx.number(R"(SELECT count(*) FROM users WHERE email_key = $1)", folded(registration.email)) >
+      0)
     taken["email"] = {"has already been taken"};
-  if (tx.number("SELECT count(*) FROM users WHERE username_key = $1",
+  if (tx.number(R"(SELECT count(*) FROM users WHERE username_key = $1)",
                 folded(registration.username)) > 0)
     taken["username"] = {"has already been taken"};
   if (taken.size() > 1)
@@ -85,10 +90,13 @@ Instant day_of(Instant now) { return std::chrono::floor<std::chrono::days>(now);
 void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
   const std::int64_t amount = bonus.points * user.signup_multiplier;
   if (amount < 1) return;
-  if (tx.number("SELECT is_returning FROM users WHERE id = $1", user.id) != 0) return;
-  const std::int64_t paid_today =
-      tx.number("SELECT coalesce(sum(signup_bonus), 0) FROM users WHERE signup_bonus_at >= $1",
-                day_of(tx.now()));
+  if (tx.number(R"(SELECT is_returning FROM users WHERE id = $1)", user.id) != 0) return;
+  const std::int64_t paid_today = tx.number(
+      R"(
+      SELECT coalesce(sum(signup_bonus), 0)
+      FROM users
+      WHERE signup_bonus_at >= $1)",
+      day_of(tx.now()));
   if (paid_today + amount > bonus.daily_points) {
     log::warning("no sign-up bonus was paid: the limit of the day is reached", {{"user", user.id}});
     return;
@@ -99,8 +107,12 @@ void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
                           .amount = amount,
                           .memo = "sign-up bonus"}))
     return;
-  tx.execute("UPDATE users SET signup_bonus = $2, signup_bonus_at = $3 WHERE id = $1", user.id,
-             amount, tx.now());
+  tx.execute(
+      R"(
+      UPDATE users
+      SET signup_bonus = $2, signup_bonus_at = $3
+      WHERE id = $1)",
+      user.id, amount, tx.now());
 }
 
 }  // namespace
@@ -111,19 +123,19 @@ std::string folded(std::string_view text) { return lower_case(text); }
 std::string email_key(std::string_view email) { return folded(email); }
 
 User user_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .email = row.text(1),
-          .username = row.text(2),
-          .tier = row.text(3),
-          .is_admin = row.flag(4),
-          .email_verified = !row.null(5),
-          .totp_enabled = !row.null(6),
-          .suspended = !row.null(7),
-          .points = row.integer(8),
-          .referral_code = row.text(9),
-          .registration_number = row.integer(10),
-          .signup_multiplier = row.integer(11),
-          .created_at = row.instant(12)};
+  return {.id = row.text("id"),
+          .email = row.text("email"),
+          .username = row.text("username"),
+          .tier = row.text("tier"),
+          .is_admin = row.flag("is_admin"),
+          .email_verified = !row.null("email_verified_at"),
+          .totp_enabled = !row.null("totp_enabled_at"),
+          .suspended = !row.null("suspended_at"),
+          .points = row.integer("points"),
+          .referral_code = row.text("referral_code"),
+          .registration_number = row.integer("registration_number"),
+          .signup_multiplier = row.integer("signup_multiplier"),
+          .created_at = row.instant("created_at")};
 }
 
 void check_email(std::string_view email) {
@@ -165,13 +177,14 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
   refuse_taken(tx, registration);
   const auto referred_by = referrer(tx, registration.referral_code);
   const std::int64_t number =
-      tx.number("SELECT coalesce(max(registration_number), 0) + 1 FROM users");
+      tx.number(R"(SELECT coalesce(max(registration_number), 0) + 1 FROM users)");
   const std::string id = new_uuid(tx.now());
   tx.execute(
-      "INSERT INTO users (id, email, email_key, username, username_key, password_hash, "
-      "referral_code, referred_by, "
-      "registration_number, signup_multiplier, is_returning, created_at, updated_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)",
+      R"(
+      INSERT INTO users (id, email, email_key, username, username_key, password_hash,
+                         referral_code, referred_by, registration_number, signup_multiplier,
+                         is_returning, created_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12))",
       id, registration.email, folded(registration.email), registration.username,
       folded(registration.username), registration.password_hash, new_referral_code(), referred_by,
       number, multiplier(number, bonus), is_returning(tx, registration.email, keys.data), tx.now());
@@ -182,8 +195,8 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
 }
 
 std::optional<User> find(db::Tx& tx, const std::string& id) {
-  static const std::string sql =
-      "SELECT " + user_columns + user_joins + " WHERE u.id = $1 AND u.deleted_at IS NULL";
+  static const std::string sql = select_users + R"(
+      WHERE u.id = $1 AND u.deleted_at IS NULL)";
   auto rows = tx.query(sql, id);
   return rows.next() ? std::optional(user_of(rows)) : std::nullopt;
 }
@@ -194,27 +207,39 @@ User rename(db::Tx& tx, const std::string& id, const std::string& username,
   const auto user = find(tx, id);
   if (!user) throw Error(Code::user_not_found, "there is no such user");
   if (folded(username) != folded(user->username)) check_not_reserved(username, reserved);
-  if (tx.number("SELECT count(*) FROM users WHERE username_key = $1 AND id <> $2", folded(username),
-                id) > 0)
+  if (tx.number(R"(SELECT count(*) FROM users WHERE username_key = $1 AND id <> $2)",
+                folded(username), id) > 0)
     throw invalid_field("username", "has already been taken");
-  tx.execute("UPDATE users SET username = $2, username_key = $3, updated_at = $4 WHERE id = $1", id,
-             username, folded(username), tx.now());
+  tx.execute(
+      R"(
+      UPDATE users
+      SET username = $2, username_key = $3, updated_at = $4
+      WHERE id = $1)",
+      id, username, folded(username), tx.now());
   return *find(tx, id);
 }
 
 Stats stats(db::Tx& tx, const std::string& id) {
   const std::string account = ledger::user_account(id).id();
-  return {
-      .direct_referrals = tx.number("SELECT count(*) FROM users WHERE referred_by = $1", id),
-      .connected_apps = tx.number(
-          "SELECT count(*) FROM grants WHERE user_id = $1 AND revoked_at IS NULL AND scopes <> ''",
-          id),
-      .total_earned = tx.number("SELECT coalesce(sum(amount), 0) FROM ledger_postings WHERE "
-                                "account_id = $1 AND amount > 0",
-                                account),
-      .total_spent = tx.number("SELECT coalesce(-sum(amount), 0) FROM ledger_postings WHERE "
-                               "account_id = $1 AND amount < 0",
-                               account)};
+  return {.direct_referrals = tx.number(R"(SELECT count(*) FROM users WHERE referred_by = $1)", id),
+          .connected_apps = tx.number(
+              R"(
+      SELECT count(*)
+      FROM grants
+      WHERE user_id = $1 AND revoked_at IS NULL AND scopes <> '')",
+              id),
+          .total_earned = tx.number(
+              R"(
+      SELECT coalesce(sum(amount), 0)
+      FROM ledger_postings
+      WHERE account_id = $1 AND amount > 0)",
+              account),
+          .total_spent = tx.number(
+              R"(
+      SELECT coalesce(-sum(amount), 0)
+      FROM ledger_postings
+      WHERE account_id = $1 AND amount < 0)",
+              account)};
 }
 
 void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus) {
@@ -224,8 +249,10 @@ void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus
 
 void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bonus) {
   const int changed = tx.execute(
-      "UPDATE users SET email_verified_at = $2, updated_at = $2 WHERE id = $1 AND "
-      "email_verified_at IS NULL AND deleted_at IS NULL",
+      R"(
+      UPDATE users
+      SET email_verified_at = $2, updated_at = $2
+      WHERE id = $1 AND email_verified_at IS NULL AND deleted_at IS NULL)",
       user_id, tx.now());
   if (changed == 1) pay_signup_bonus(tx, *find(tx, user_id), bonus);
 }
@@ -244,11 +271,14 @@ void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
 
 std::optional<Credentials> credentials(db::Tx& tx, std::string_view email) {
   // A deleted account's email_key is made from its id, which others may know.
-  auto rows =
-      tx.query("SELECT id, password_hash FROM users WHERE email_key = $1 AND deleted_at IS NULL",
-               folded(email));
+  auto rows = tx.query(
+      R"(
+      SELECT id, password_hash
+      FROM users
+      WHERE email_key = $1 AND deleted_at IS NULL)",
+      folded(email));
   if (!rows.next()) return std::nullopt;
-  return Credentials{.user_id = rows.text(0), .password_hash = rows.text(1)};
+  return Credentials{.user_id = rows.text("id"), .password_hash = rows.text("password_hash")};
 }
 
 }  // namespace berth::accounts

@@ -27,14 +27,16 @@ std::string mailbox_of(std::string_view email) {
 
 void remember_address(db::Tx& tx, std::string_view email, const std::string& data_key) {
   tx.execute(
-      "INSERT INTO deleted_addresses (address_hash, deleted_at) VALUES ($1, $2) "
-      "ON CONFLICT (address_hash) DO UPDATE SET deleted_at = excluded.deleted_at",
+      R"(
+      INSERT INTO deleted_addresses (address_hash, deleted_at)
+      VALUES ($1, $2)
+      ON CONFLICT (address_hash) DO UPDATE SET deleted_at = excluded.deleted_at)",
       hash_of(email, data_key), tx.now());
 }
 
 bool is_returning(db::Tx& tx, std::string_view email, const std::string& data_key) {
   return tx.number(
-             "SELECT count(*) FROM deleted_addresses WHERE address_hash = $1 AND deleted_at > $2",
+             R"(SELECT count(*) FROM deleted_addresses WHERE address_hash = $1 AND deleted_at > $2)",
              hash_of(email, data_key), tx.now() - address_remembered_for) > 0;
 }
 

@@ -69,10 +69,13 @@ SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys,
                          const UseLog* uses) {
   const Jwt jwt = verified(text, keys);
   auto rows = tx.query(
-      "SELECT user_id, expires_at, revoked_at, idle_timeout, coalesce(last_used_at, created_at) "
-      "FROM sessions WHERE id = $1",
+      R"(
+      SELECT user_id, revoked_at, expires_at, idle_timeout,
+             coalesce(last_used_at, created_at) AS used_at
+      FROM sessions
+      WHERE id = $1)",
       grant(jwt, "sid"));
-  const bool known = rows.next() && rows.text(0) == grant(jwt, "sub");
+  const bool known = rows.next() && rows.text("user_id") == grant(jwt, "sub");
   const auto refuse = [&](Code code, const char* why) {
     return with_event(
         Error(code, why),
@@ -82,18 +85,19 @@ SignedIn check_signed_in(db::Tx& tx, const std::string& text, const Keys& keys,
   if (jwt_get_grant_int(jwt.get(), "exp") <= seconds(tx.now()))
     throw refuse(Code::token_expired, "the session has expired; log in again");
   if (!known) throw refuse(Code::token_revoked, "the session was ended");
-  if (!rows.null(2)) throw refuse(Code::token_revoked, "the session was ended");
-  if (rows.instant(1) <= tx.now())
+  if (!rows.null("revoked_at")) throw refuse(Code::token_revoked, "the session was ended");
+  if (rows.instant("expires_at") <= tx.now())
     throw refuse(Code::token_expired, "the session has expired; log in again");
   const std::string session_id = grant(jwt, "sid");
-  const bool ends_idle = !rows.null(3);
+  const bool ends_idle = !rows.null("idle_timeout");
   if (ends_idle) {
     const auto noted = uses == nullptr ? std::nullopt : uses->last(session_id);
-    const Instant last = std::max(rows.instant(4), noted.value_or(rows.instant(4)));
-    if (tx.now() - last >= Duration(rows.integer(3)))
+    const Instant stored = rows.instant("used_at");
+    const Instant last = std::max(stored, noted.value_or(stored));
+    if (tx.now() - last >= Duration(rows.integer("idle_timeout")))
       throw refuse(Code::token_expired, "the session was idle for too long; log in again");
   }
-  auto user = find(tx, rows.text(0));
+  auto user = find(tx, rows.text("user_id"));
   if (!user) throw refuse(Code::token_revoked, "the account was deleted");
   if (user->suspended) throw refuse(Code::account_suspended, "the account is suspended");
   return {.user = std::move(*user), .session_id = session_id, .ends_idle = ends_idle};

@@ -32,68 +32,93 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
       session.created_at, session.expires_at,
       idle_timeout ? std::optional<std::int64_t>(idle_timeout->count()) : std::nullopt);
   tx.execute(
-      "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_id = $1 "
-      "ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET $2)",
+      R"(
+      DELETE FROM sessions
+      WHERE user_id = $1
+        AND id NOT IN (SELECT id
+                       FROM sessions
+                       WHERE user_id = $1
+                       ORDER BY created_at DESC, id DESC
+                       LIMIT $2))",
       user_id, max_sessions_per_user);
   return session;
 }
 
 bool has_fresh_proof(db::Tx& tx, const std::string& session_id) {
-  return tx.number("SELECT count(*) FROM sessions WHERE id = $1 AND authenticated_at > $2",
+  return tx.number(R"(SELECT count(*) FROM sessions WHERE id = $1 AND authenticated_at > $2)",
                    session_id, tx.now() - proof_fresh_for) > 0;
 }
 
 void note_proof(db::Tx& tx, const std::string& session_id) {
-  tx.execute("UPDATE sessions SET authenticated_at = $2 WHERE id = $1", session_id, tx.now());
+  tx.execute(R"(UPDATE sessions SET authenticated_at = $2 WHERE id = $1)", session_id, tx.now());
 }
 
 Page<SessionInfo> list_sessions(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
   Page<SessionInfo> result = {
       .items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  static const std::string alive =
-      "FROM sessions WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2 AND "
-      "(idle_timeout IS NULL OR coalesce(last_used_at, created_at) + idle_timeout > $2) ";
-  static const std::string count = "SELECT count(*) " + alive;
-  static const std::string sql = "SELECT id, address, user_agent, created_at, expires_at " + alive +
-                                 "ORDER BY created_at DESC, rowid DESC LIMIT $3 OFFSET $4";
+  static const std::string alive = R"(
+      FROM sessions
+      WHERE user_id = $1
+        AND revoked_at IS NULL
+        AND expires_at > $2
+        AND (idle_timeout IS NULL OR coalesce(last_used_at, created_at) + idle_timeout > $2))";
+  static const std::string count = R"(
+      SELECT count(*))" + alive;
+  static const std::string sql = R"(
+      SELECT id, address, user_agent, created_at, expires_at)" +
+                                 alive + R"(
+      ORDER BY created_at DESC, id DESC
+      LIMIT $3 OFFSET $4)";
   result.total = tx.number(count, user_id, tx.now());
   auto rows = tx.query(sql, user_id, tx.now(), page.page_size, page.offset());
   while (rows.next())
-    result.items.push_back({.id = rows.text(0),
-                            .address = rows.text(1),
-                            .user_agent = rows.text(2),
-                            .created_at = rows.instant(3),
-                            .expires_at = rows.instant(4)});
+    result.items.push_back({.id = rows.text("id"),
+                            .address = rows.text("address"),
+                            .user_agent = rows.text("user_agent"),
+                            .created_at = rows.instant("created_at"),
+                            .expires_at = rows.instant("expires_at")});
   return result;
 }
 
 void end_session(db::Tx& tx, const std::string& user_id, const std::string& session_id) {
-  if (tx.execute("DELETE FROM sessions WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL AND "
-                 "expires_at > $3",
-                 session_id, user_id, tx.now()) != 1)
+  if (tx.execute(
+          R"(
+      DELETE FROM sessions
+      WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL AND expires_at > $3)",
+          session_id, user_id, tx.now()) != 1)
     throw Error(Code::session_not_found, "there is no such session");
 }
 
 void end_sessions(db::Tx& tx, const std::string& user_id, const std::string& kept) {
-  tx.execute("DELETE FROM sessions WHERE user_id = $1 AND id <> $2", user_id, kept);
+  tx.execute(R"(DELETE FROM sessions WHERE user_id = $1 AND id <> $2)", user_id, kept);
 }
 
 bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& network) {
   return tx.number(
-             "SELECT count(*) FROM login_networks WHERE user_id = $1 AND network = $2 AND "
-             "last_at > $3",
+             R"(
+      SELECT count(*)
+      FROM login_networks
+      WHERE user_id = $1 AND network = $2 AND last_at > $3)",
              user_id, network, tx.now() - networks_known_for) > 0;
 }
 
 void remember_network(db::Tx& tx, const std::string& user_id, const std::string& network) {
   tx.execute(
-      "INSERT INTO login_networks (user_id, network, last_at) VALUES ($1, $2, $3) "
-      "ON CONFLICT (user_id, network) DO UPDATE SET last_at = excluded.last_at",
+      R"(
+      INSERT INTO login_networks (user_id, network, last_at)
+      VALUES ($1, $2, $3)
+      ON CONFLICT (user_id, network) DO UPDATE SET last_at = excluded.last_at)",
       user_id, network, tx.now());
   tx.execute(
-      "DELETE FROM login_networks WHERE user_id = $1 AND (last_at <= $2 OR network IN "
-      "(SELECT network FROM login_networks WHERE user_id = $1 ORDER BY last_at DESC "
-      "LIMIT -1 OFFSET $3))",
+      R"(
+      DELETE FROM login_networks
+      WHERE user_id = $1
+        AND (last_at <= $2
+             OR network NOT IN (SELECT network
+                                FROM login_networks
+                                WHERE user_id = $1
+                                ORDER BY last_at DESC
+                                LIMIT $3)))",
       user_id, tx.now() - networks_known_for, max_known_networks);
 }
 

@@ -20,7 +20,7 @@ inline constexpr int max_sessions_per_user = 100;  // a further login ends the o
 // batches.
 class SessionUses : public UseLog {
  public:
-  SessionUses() : UseLog("UPDATE sessions SET last_used_at = $2 WHERE id = $1") {}
+  SessionUses() : UseLog(R"(UPDATE sessions SET last_used_at = $2 WHERE id = $1)") {}
 };
 
 struct SessionInfo {

@@ -58,13 +58,17 @@ struct Stored {
   std::int64_t last_step = 0;
 };
 std::optional<Stored> stored(db::Tx& tx, const std::string& user_id, const Keys& keys) {
-  auto rows =
-      tx.query("SELECT sealed_secret, last_step FROM totp_secrets WHERE user_id = $1", user_id);
+  auto rows = tx.query(
+      R"(
+      SELECT sealed_secret, last_step
+      FROM totp_secrets
+      WHERE user_id = $1)",
+      user_id);
   if (!rows.next()) return std::nullopt;
-  const auto sealed = parse_base64(rows.text(0));
+  const auto sealed = parse_base64(rows.text("sealed_secret"));
   auto secret = sealed ? open_sealed(keys.data, *sealed, context_of(user_id)) : std::nullopt;
   if (!secret) throw std::runtime_error("a TOTP secret can't be decrypted with this data key");
-  return Stored{.secret = std::move(*secret), .last_step = rows.integer(1)};
+  return Stored{.secret = std::move(*secret), .last_step = rows.integer("last_step")};
 }
 
 std::string typed(const std::string& code) {
@@ -87,9 +91,13 @@ bool take_totp(db::Tx& tx, const std::string& user_id, const std::string& code, 
       OATH_TOTP_DEFAULT_START_TIME, window_steps, nullptr, &step, code.c_str());
   if (result == OATH_INVALID_OTP) return false;
   check(result, "oath_totp_validate3");
-  // A code works once, and so does no code older than it (RFC 6238, section 5.2).
-  return tx.execute("UPDATE totp_secrets SET last_step = $2 WHERE user_id = $1 AND last_step < $2",
-                    user_id, std::int64_t(step)) == 1;
+  // A code works once, and no code works that is older than one that did (RFC 6238, section 5.2).
+  return tx.execute(
+             R"(
+      UPDATE totp_secrets
+      SET last_step = $2
+      WHERE user_id = $1 AND last_step < $2)",
+             user_id, std::int64_t(step)) == 1;
 }
 
 std::string recovery_hash(const std::string& user_id, const std::string& code, const Keys& keys) {
@@ -98,13 +106,13 @@ std::string recovery_hash(const std::string& user_id, const std::string& code, c
 
 std::vector<std::string> replace_recovery_codes(db::Tx& tx, const std::string& user_id,
                                                 const Keys& keys) {
-  tx.execute("DELETE FROM recovery_codes WHERE user_id = $1", user_id);
+  tx.execute(R"(DELETE FROM recovery_codes WHERE user_id = $1)", user_id);
   std::vector<std::string> codes;
   for (int i = 0; i < recovery_code_count; ++i) {
     std::string code = random_bytes(recovery_code_length);
     for (char& c : code)
       c = recovery_alphabet[static_cast<unsigned char>(c) % recovery_alphabet.size()];
-    tx.execute("INSERT INTO recovery_codes (user_id, code_hash) VALUES ($1, $2)", user_id,
+    tx.execute(R"(INSERT INTO recovery_codes (user_id, code_hash) VALUES ($1, $2))", user_id,
                recovery_hash(user_id, code, keys));
     codes.push_back(code.insert(recovery_code_length / 2, "-"));
   }
@@ -113,7 +121,8 @@ std::vector<std::string> replace_recovery_codes(db::Tx& tx, const std::string& u
 
 // Reads the state in this transaction, because the caller's User may be out of date.
 bool is_enabled(db::Tx& tx, const std::string& user_id) {
-  return tx.number("SELECT totp_enabled_at IS NOT NULL FROM users WHERE id = $1", user_id) != 0;
+  return tx.number(R"(SELECT count(*) FROM users WHERE id = $1 AND totp_enabled_at IS NOT NULL)",
+                   user_id) != 0;
 }
 void require_enabled(db::Tx& tx, const accounts::User& user) {
   if (!is_enabled(tx, user.id)) throw Error(Code::invalid_state, "TOTP isn't enabled");
@@ -131,9 +140,13 @@ Setup set_up(db::Tx& tx, const accounts::User& user, const Keys& keys) {
   initialize();
   const std::string secret = random_bytes(secret_bytes);
   tx.execute(
-      "INSERT INTO totp_secrets (user_id, sealed_secret, created_at) VALUES ($1, $2, $3) "
-      "ON CONFLICT (user_id) DO UPDATE SET sealed_secret = excluded.sealed_secret, last_step = 0, "
-      "created_at = excluded.created_at",
+      R"(
+      INSERT INTO totp_secrets (user_id, sealed_secret, created_at)
+      VALUES ($1, $2, $3)
+      ON CONFLICT (user_id) DO UPDATE
+        SET sealed_secret = excluded.sealed_secret,
+            last_step = 0,
+            created_at = excluded.created_at)",
       user.id, base64(seal(keys.data, secret, context_of(user.id))), tx.now());
   return describe(user, secret);
 }
@@ -151,8 +164,12 @@ std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const st
   if (!stored(tx, user.id, keys))
     throw Error(Code::invalid_state, "TOTP setup hasn't been started");
   if (!take_totp(tx, user.id, typed(code), keys)) throw wrong_code();
-  tx.execute("UPDATE users SET totp_enabled_at = $2, updated_at = $2 WHERE id = $1", user.id,
-             tx.now());
+  tx.execute(
+      R"(
+      UPDATE users
+      SET totp_enabled_at = $2, updated_at = $2
+      WHERE id = $1)",
+      user.id, tx.now());
   accounts::send(
       tx, user, keys,
       accounts::notice_letter(user, "logging in now requires a second factor", base_url));
@@ -180,22 +197,26 @@ std::vector<std::string> new_recovery_codes(db::Tx& tx, const accounts::User& us
 }
 
 int recovery_codes_left(db::Tx& tx, const std::string& user_id) {
-  return int(tx.number("SELECT count(*) FROM recovery_codes WHERE user_id = $1", user_id));
+  return int(tx.number(R"(SELECT count(*) FROM recovery_codes WHERE user_id = $1)", user_id));
 }
 
 bool take_code(db::Tx& tx, const std::string& user_id, const std::string& code, const Keys& keys) {
   const std::string plain = typed(code);
   if (take_totp(tx, user_id, plain, keys)) return true;
   return plain.size() == recovery_code_length &&
-         tx.execute("DELETE FROM recovery_codes WHERE user_id = $1 AND code_hash = $2", user_id,
+         tx.execute(R"(DELETE FROM recovery_codes WHERE user_id = $1 AND code_hash = $2)", user_id,
                     recovery_hash(user_id, plain, keys)) == 1;
 }
 
 void forget(db::Tx& tx, const std::string& user_id) {
-  tx.execute("DELETE FROM totp_secrets WHERE user_id = $1", user_id);
-  tx.execute("DELETE FROM recovery_codes WHERE user_id = $1", user_id);
-  tx.execute("UPDATE users SET totp_enabled_at = NULL, updated_at = $2 WHERE id = $1", user_id,
-             tx.now());
+  tx.execute(R"(DELETE FROM totp_secrets WHERE user_id = $1)", user_id);
+  tx.execute(R"(DELETE FROM recovery_codes WHERE user_id = $1)", user_id);
+  tx.execute(
+      R"(
+      UPDATE users
+      SET totp_enabled_at = NULL, updated_at = $2
+      WHERE id = $1)",
+      user_id, tx.now());
 }
 
 }  // namespace berth::two_factor

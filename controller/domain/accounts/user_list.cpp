@@ -19,12 +19,15 @@ std::string part(const std::optional<std::string>& search) {
 
 Page<User> list_users(db::Tx& tx, const std::optional<std::string>& search,
                       const PageRequest& page) {
-  static const std::string matching =
-      " WHERE u.deleted_at IS NULL AND (u.email_key LIKE $1 ESCAPE '\\' OR "
-      "u.username_key LIKE $1 ESCAPE '\\')";
-  static const std::string count_sql = "SELECT count(*) FROM users u" + matching;
-  static const std::string list_sql = "SELECT " + user_columns + user_joins + matching +
-                                      " ORDER BY u.registration_number DESC LIMIT $2 OFFSET $3";
+  static const std::string matching = R"(
+      WHERE u.deleted_at IS NULL
+        AND (u.email_key LIKE $1 ESCAPE '\' OR u.username_key LIKE $1 ESCAPE '\'))";
+  static const std::string count_sql = R"(
+      SELECT count(*)
+      FROM users u)" + matching;
+  static const std::string list_sql = select_users + matching + R"(
+      ORDER BY u.registration_number DESC
+      LIMIT $2 OFFSET $3)";
   Page<User> result = {.items = {},
                        .page = page.page,
                        .page_size = page.page_size,

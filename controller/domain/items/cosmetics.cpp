@@ -9,35 +9,45 @@
 namespace berth::cosmetics {
 namespace {
 
-const std::string item_columns =
-    "i.id, i.name, i.description, i.category, i.rarity, i.asset_url, i.price_points, i.available ";
-constexpr int after_item = 8;
+// The columns that item_of() reads, of cosmetic_items i.
+const std::string item_columns = R"(
+             i.id, i.name, i.description, i.category, i.rarity, i.asset_url, i.price_points,
+             i.available)";
 
 Item item_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .name = row.text(1),
-          .description = row.text_or_null(2),
-          .category = row.text(3),
-          .rarity = row.text(4),
-          .asset_url = row.text_or_null(5),
-          .price_points = row.integer(6),
-          .available = row.flag(7)};
+  return {.id = row.text("id"),
+          .name = row.text("name"),
+          .description = row.text_or_null("description"),
+          .category = row.text("category"),
+          .rarity = row.text("rarity"),
+          .asset_url = row.text_or_null("asset_url"),
+          .price_points = row.integer("price_points"),
+          .available = row.flag("available")};
 }
 
-const std::string owned_query = "SELECT " + item_columns +
-                                ", o.id, o.acquired_at, o.acquired_via FROM user_cosmetics o "
-                                "JOIN cosmetic_items i ON i.id = o.item_id ";
+const std::string select_items = R"(
+      SELECT)" + item_columns + R"(
+      FROM cosmetic_items i)";
+
+const std::string select_owned = R"(
+      SELECT o.id AS owned_id,)" +
+                                 item_columns + R"(,
+             o.acquired_at, o.acquired_via
+      FROM user_cosmetics o
+      JOIN cosmetic_items i ON i.id = o.item_id)";
 
 Owned owned_of(const db::Query& row) {
-  return {.id = row.text(after_item),
+  return {.id = row.text("owned_id"),
           .item = item_of(row),
-          .acquired_at = row.instant(after_item + 1),
-          .acquired_via = row.text(after_item + 2)};
+          .acquired_at = row.instant("acquired_at"),
+          .acquired_via = row.text("acquired_via")};
 }
 
-const std::string fits_filter =
-    "($1 IS NULL OR i.category = $1) AND ($2 IS NULL OR i.rarity = $2) AND "
-    "($3 IS NULL OR i.available = $3) ";
+// $1, $2 and $3 are the category, the rarity and the availability; NULL lets all pass.
+const std::string fits_filter = R"(
+      WHERE (CAST($1 AS text) IS NULL OR i.category = $1)
+        AND (CAST($2 AS text) IS NULL OR i.rarity = $2)
+        AND (CAST($3 AS bigint) IS NULL OR i.available = $3))";
 
 enum class Via { purchase, gift };
 
@@ -69,12 +79,16 @@ Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
   const Item item = get(tx, item_id);
   if (!item.available)
     throw Error(Code::cosmetic_unavailable, "this item isn't available at the moment");
-  if (tx.execute("INSERT INTO user_cosmetics (id, user_id, item_id, acquired_at, acquired_via) "
-                 "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (user_id, item_id) DO NOTHING",
-                 new_uuid(tx.now()), owner_id, item.id, tx.now(), words(via).stored) == 0)
+  if (tx.execute(
+          R"(
+      INSERT INTO user_cosmetics (id, user_id, item_id, acquired_at, acquired_via)
+      VALUES ($1, $2, $3, $4, $5)
+      ON CONFLICT (user_id, item_id) DO NOTHING)",
+          new_uuid(tx.now()), owner_id, item.id, tx.now(), words(via).stored) == 0)
     throw Error(Code::already_owned, "the user already owns this item");
   pay(tx, payer, item, via);
-  static const std::string sql = owned_query + "WHERE o.user_id = $1 AND o.item_id = $2";
+  static const std::string sql = select_owned + R"(
+      WHERE o.user_id = $1 AND o.item_id = $2)";
   auto rows = tx.query(sql, owner_id, item.id);
   rows.next();
   return {.owned = owned_of(rows),
@@ -85,9 +99,12 @@ Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
 }  // namespace
 
 Page<Item> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {
-  static const std::string count = "SELECT count(*) FROM cosmetic_items i WHERE " + fits_filter;
-  static const std::string sql = "SELECT " + item_columns + "FROM cosmetic_items i WHERE " +
-                                 fits_filter + "ORDER BY i.inserted_at, i.rowid LIMIT $4 OFFSET $5";
+  static const std::string count = R"(
+      SELECT count(*)
+      FROM cosmetic_items i)" + fits_filter;
+  static const std::string sql = select_items + fits_filter + R"(
+      ORDER BY i.inserted_at, i.id
+      LIMIT $4 OFFSET $5)";
   Page<Item> result = {.items = {},
                        .page = page.page,
                        .page_size = page.page_size,
@@ -99,7 +116,8 @@ Page<Item> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {
 }
 
 Item get(db::Tx& tx, const std::string& id) {
-  static const std::string sql = "SELECT " + item_columns + "FROM cosmetic_items i WHERE i.id = $1";
+  static const std::string sql = select_items + R"(
+      WHERE i.id = $1)";
   auto rows = tx.query(sql, id);
   if (!rows.next()) throw Error(Code::cosmetic_not_found, "there is no such cosmetic item");
   return item_of(rows);
@@ -108,9 +126,10 @@ Item get(db::Tx& tx, const std::string& id) {
 Item create(db::Tx& tx, const Item& item) {
   const std::string id = new_uuid(tx.now());
   tx.execute(
-      "INSERT INTO cosmetic_items (id, name, description, category, rarity, asset_url, "
-      "price_points, available, inserted_at, updated_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)",
+      R"(
+      INSERT INTO cosmetic_items (id, name, description, category, rarity, asset_url, price_points,
+                                  available, inserted_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9))",
       id, item.name, item.description, item.category, item.rarity, item.asset_url,
       item.price_points, item.available, tx.now());
   return get(tx, id);
@@ -118,29 +137,33 @@ Item create(db::Tx& tx, const Item& item) {
 
 Item update(db::Tx& tx, const Item& item) {
   tx.execute(
-      "UPDATE cosmetic_items SET name = $2, description = $3, rarity = $4, asset_url = $5, "
-      "price_points = $6, available = $7, updated_at = $8 WHERE id = $1",
+      R"(
+      UPDATE cosmetic_items
+      SET name = $2, description = $3, rarity = $4, asset_url = $5, price_points = $6,
+          available = $7, updated_at = $8
+      WHERE id = $1)",
       item.id, item.name, item.description, item.rarity, item.asset_url, item.price_points,
       item.available, tx.now());
   return get(tx, item.id);
 }
 
 Page<Owned> owned_by(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  static const std::string sql =
-      owned_query +
-      "WHERE o.user_id = $1 ORDER BY o.acquired_at DESC, o.id DESC LIMIT $2 OFFSET $3";
+  static const std::string sql = select_owned + R"(
+      WHERE o.user_id = $1
+      ORDER BY o.acquired_at DESC, o.id DESC
+      LIMIT $2 OFFSET $3)";
   Page<Owned> result = {
       .items = {},
       .page = page.page,
       .page_size = page.page_size,
-      .total = tx.number("SELECT count(*) FROM user_cosmetics WHERE user_id = $1", user_id)};
+      .total = tx.number(R"(SELECT count(*) FROM user_cosmetics WHERE user_id = $1)", user_id)};
   auto rows = tx.query(sql, user_id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(owned_of(rows));
   return result;
 }
 
 bool owns(db::Tx& tx, const std::string& user_id, const std::string& item_id) {
-  return tx.number("SELECT count(*) FROM user_cosmetics WHERE user_id = $1 AND item_id = $2",
+  return tx.number(R"(SELECT count(*) FROM user_cosmetics WHERE user_id = $1 AND item_id = $2)",
                    user_id, item_id) == 1;
 }
 

@@ -10,24 +10,30 @@ namespace berth::learning {
 namespace {
 
 // $1 is the user's id.
-const std::string progress_query =
-    "SELECT " + module_columns +
-    ", p.started_at, p.completed, p.completed_at, p.repeat_eligible_at, NOT EXISTS "
-    "(SELECT 1 FROM learning_modules b LEFT JOIN learning_progress q "
-    "ON q.module_id = b.id AND q.user_id = $1 "
-    "WHERE b.number < m.number AND b.active = 1 AND q.first_completed_at IS NULL) "
-    "FROM learning_modules m LEFT JOIN learning_progress p "
-    "ON p.module_id = m.id AND p.user_id = $1 WHERE m.active = 1 ";
+const std::string select_progress = R"(
+      SELECT)" + module_columns + R"(,
+             CASE WHEN EXISTS (SELECT 1
+                               FROM learning_modules b
+                               LEFT JOIN learning_progress q
+                                 ON q.module_id = b.id AND q.user_id = $1
+                               WHERE b.number < m.number
+                                 AND b.active = 1
+                                 AND q.first_completed_at IS NULL)
+                  THEN 0 ELSE 1 END AS is_open,
+             p.started_at, p.completed, p.completed_at, p.repeat_eligible_at
+      FROM learning_modules m
+      LEFT JOIN learning_progress p ON p.module_id = m.id AND p.user_id = $1
+      WHERE m.active = 1)";
 
 Progress progress_of(const db::Query& row) {
   const Module module = module_of(row);
   return {.module = module,
-          .open = row.flag(after_module + 4),
-          .started_at = row.instant_or_null(after_module),
+          .open = row.flag("is_open"),
+          .started_at = row.instant_or_null("started_at"),
           // An administrator may have reduced the number of steps since.
-          .completed = std::min(row.integer_or_null(after_module + 1).value_or(0), module.total),
-          .completed_at = row.instant_or_null(after_module + 2),
-          .repeat_eligible_at = row.instant_or_null(after_module + 3)};
+          .completed = std::min(row.integer("completed"), module.total),
+          .completed_at = row.instant_or_null("completed_at"),
+          .repeat_eligible_at = row.instant_or_null("repeat_eligible_at")};
 }
 
 bool begins_round(const Progress& progress, Instant now) {
@@ -38,9 +44,14 @@ bool begins_round(const Progress& progress, Instant now) {
 
 void begin_round(db::Tx& tx, const std::string& user_id, Progress& progress) {
   tx.execute(
-      "INSERT INTO learning_progress (user_id, module_id, started_at) VALUES ($1, $2, $3) "
-      "ON CONFLICT (user_id, module_id) DO UPDATE SET started_at = excluded.started_at, "
-      "completed = 0, completed_at = NULL, repeat_eligible_at = NULL",
+      R"(
+      INSERT INTO learning_progress (user_id, module_id, started_at)
+      VALUES ($1, $2, $3)
+      ON CONFLICT (user_id, module_id) DO UPDATE
+        SET started_at = excluded.started_at,
+            completed = 0,
+            completed_at = NULL,
+            repeat_eligible_at = NULL)",
       user_id, progress.module.id, tx.now());
   progress.started_at = tx.now();
   progress.completed = 0;
@@ -61,8 +72,13 @@ rewards::Outcome pay(db::Tx& tx, const rewards::Rules& rules, const Learner& lea
 
 void store(db::Tx& tx, const std::string& user_id, const Progress& progress) {
   tx.execute(
-      "UPDATE learning_progress SET completed = $3, completed_at = $4, repeat_eligible_at = $5, "
-      "first_completed_at = coalesce(first_completed_at, $4) WHERE user_id = $1 AND module_id = $2",
+      R"(
+      UPDATE learning_progress
+      SET completed = $3,
+          completed_at = $4,
+          repeat_eligible_at = $5,
+          first_completed_at = coalesce(first_completed_at, $4)
+      WHERE user_id = $1 AND module_id = $2)",
       user_id, progress.module.id, progress.completed, progress.completed_at,
       progress.repeat_eligible_at);
 }
@@ -75,19 +91,22 @@ std::optional<Instant> Progress::counts_from() const {
 }
 
 Page<Progress> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  static const std::string sql = progress_query + "ORDER BY m.number LIMIT $2 OFFSET $3";
+  static const std::string sql = select_progress + R"(
+      ORDER BY m.number
+      LIMIT $2 OFFSET $3)";
   Page<Progress> result = {
       .items = {},
       .page = page.page,
       .page_size = page.page_size,
-      .total = tx.number("SELECT count(*) FROM learning_modules WHERE active = 1")};
+      .total = tx.number(R"(SELECT count(*) FROM learning_modules WHERE active = 1)")};
   auto rows = tx.query(sql, user_id, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(progress_of(rows));
   return result;
 }
 
 Progress find(db::Tx& tx, const std::string& user_id, std::int64_t number) {
-  static const std::string sql = progress_query + "AND m.number = $2";
+  static const std::string sql = select_progress + R"(
+        AND m.number = $2)";
   auto rows = tx.query(sql, user_id, number);
   if (!rows.next()) throw Error(Code::module_not_found, "there is no such module");
   return progress_of(rows);
@@ -127,31 +146,37 @@ Report report(db::Tx& tx, const rewards::Rules& rules, const Learner& learner, s
 
 Path path(db::Tx& tx, const std::string& user_id) {
   Path result;
-  auto chosen = tx.query("SELECT path FROM learning_paths WHERE user_id = $1", user_id);
-  if (chosen.next()) result.name = chosen.text(0);
+  auto chosen = tx.query(R"(SELECT path FROM learning_paths WHERE user_id = $1)", user_id);
+  if (chosen.next()) result.name = chosen.text("path");
   auto rows = tx.query(
-      "SELECT count(*), count(p.user_id), count(p.first_completed_at) FROM learning_modules m "
-      "LEFT JOIN learning_progress p ON p.module_id = m.id AND p.user_id = $1 WHERE m.active = 1",
+      R"(
+      SELECT count(*) AS modules,
+             count(p.user_id) AS begun,
+             count(p.first_completed_at) AS completed
+      FROM learning_modules m
+      LEFT JOIN learning_progress p ON p.module_id = m.id AND p.user_id = $1
+      WHERE m.active = 1)",
       user_id);
   rows.next();
-  const std::int64_t all = rows.integer(0);
-  if (rows.integer(1) > 0) result.status = PathStatus::in_progress;
-  if (all > 0 && rows.integer(2) == all) result.status = PathStatus::completed;
+  const std::int64_t all = rows.integer("modules");
+  if (rows.integer("begun") > 0) result.status = PathStatus::in_progress;
+  if (all > 0 && rows.integer("completed") == all) result.status = PathStatus::completed;
   return result;
 }
 
 Path choose_path(db::Tx& tx, const std::string& user_id, const std::string& name) {
   tx.execute(
-      "INSERT INTO learning_paths (user_id, path) VALUES ($1, $2) "
-      "ON CONFLICT (user_id) DO UPDATE SET path = excluded.path",
+      R"(
+      INSERT INTO learning_paths (user_id, path)
+      VALUES ($1, $2)
+      ON CONFLICT (user_id) DO UPDATE SET path = excluded.path)",
       user_id, name);
   return path(tx, user_id);
 }
 
 void forget(db::Tx& tx, const std::string& user_id) {
-  for (const char* sql : {"DELETE FROM learning_progress WHERE user_id = $1",
-                          "DELETE FROM learning_paths WHERE user_id = $1"})
-    tx.execute(sql, user_id);
+  tx.execute(R"(DELETE FROM learning_progress WHERE user_id = $1)", user_id);
+  tx.execute(R"(DELETE FROM learning_paths WHERE user_id = $1)", user_id);
 }
 
 }  // namespace berth::learning

@@ -9,8 +9,12 @@ namespace {
 
 constexpr std::int64_t max_number = 1'000'000;
 
+const std::string select_modules = R"(
+      SELECT)" + module_columns + R"(
+      FROM learning_modules m)";
+
 void check_number_is_free(db::Tx& tx, const Module& module) {
-  if (tx.number("SELECT count(*) FROM learning_modules WHERE number = $1 AND id <> $2",
+  if (tx.number(R"(SELECT count(*) FROM learning_modules WHERE number = $1 AND id <> $2)",
                 module.number, module.id) > 0)
     throw invalid_field("module_number", "is already used by another module");
 }
@@ -18,32 +22,33 @@ void check_number_is_free(db::Tx& tx, const Module& module) {
 }  // namespace
 
 Module module_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .number = row.integer(1),
-          .title = row.text(2),
-          .description = row.text(3),
-          .total = row.integer(4),
-          .min_seconds = row.integer(5),
-          .points = row.integer(6),
-          .repeat_after_seconds = row.integer_or_null(7),
-          .active = row.flag(8)};
+  return {.id = row.text("id"),
+          .number = row.integer("number"),
+          .title = row.text("title"),
+          .description = row.text("description"),
+          .total = row.integer("total"),
+          .min_seconds = row.integer("min_seconds"),
+          .points = row.integer("points"),
+          .repeat_after_seconds = row.integer_or_null("repeat_after_seconds"),
+          .active = row.flag("active")};
 }
 
 Page<Module> list_all(db::Tx& tx, const PageRequest& page) {
-  static const std::string sql =
-      "SELECT " + module_columns + "FROM learning_modules m ORDER BY m.number LIMIT $1 OFFSET $2";
+  static const std::string sql = select_modules + R"(
+      ORDER BY m.number
+      LIMIT $1 OFFSET $2)";
   Page<Module> result = {.items = {},
                          .page = page.page,
                          .page_size = page.page_size,
-                         .total = tx.number("SELECT count(*) FROM learning_modules")};
+                         .total = tx.number(R"(SELECT count(*) FROM learning_modules)")};
   auto rows = tx.query(sql, page.page_size, page.offset());
   while (rows.next()) result.items.push_back(module_of(rows));
   return result;
 }
 
 Module get(db::Tx& tx, const std::string& id) {
-  static const std::string sql =
-      "SELECT " + module_columns + "FROM learning_modules m WHERE m.id = $1";
+  static const std::string sql = select_modules + R"(
+      WHERE m.id = $1)";
   auto rows = tx.query(sql, id);
   if (!rows.next()) throw Error(Code::module_not_found, "there is no such module");
   return module_of(rows);
@@ -53,13 +58,14 @@ Module create(db::Tx& tx, const Module& wanted) {
   Module module = wanted;
   module.id = new_uuid(tx.now());
   if (module.number == 0)
-    module.number = tx.number("SELECT coalesce(max(number), 0) + 1 FROM learning_modules");
+    module.number = tx.number(R"(SELECT coalesce(max(number), 0) + 1 FROM learning_modules)");
   if (module.number > max_number) throw invalid_field("module_number", "must be at most 1000000");
   check_number_is_free(tx, module);
   tx.execute(
-      "INSERT INTO learning_modules (id, number, title, description, total, min_seconds, points, "
-      "repeat_after_seconds, active, inserted_at, updated_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)",
+      R"(
+      INSERT INTO learning_modules (id, number, title, description, total, min_seconds, points,
+                                    repeat_after_seconds, active, inserted_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10))",
       module.id, module.number, module.title, module.description, module.total, module.min_seconds,
       module.points, module.repeat_after_seconds, module.active, tx.now());
   return get(tx, module.id);
@@ -68,9 +74,11 @@ Module create(db::Tx& tx, const Module& wanted) {
 Module update(db::Tx& tx, const Module& module) {
   check_number_is_free(tx, module);
   tx.execute(
-      "UPDATE learning_modules SET number = $2, title = $3, description = $4, total = $5, "
-      "min_seconds = $6, points = $7, repeat_after_seconds = $8, active = $9, updated_at = $10 "
-      "WHERE id = $1",
+      R"(
+      UPDATE learning_modules
+      SET number = $2, title = $3, description = $4, total = $5, min_seconds = $6, points = $7,
+          repeat_after_seconds = $8, active = $9, updated_at = $10
+      WHERE id = $1)",
       module.id, module.number, module.title, module.description, module.total, module.min_seconds,
       module.points, module.repeat_after_seconds, module.active, tx.now());
   return get(tx, module.id);

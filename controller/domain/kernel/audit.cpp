@@ -33,4 +33,17 @@ Page<Entry> list(db::Tx& tx, const PageRequest& page) {
   return result;
 }
 
+int erase_details(db::Tx& tx, std::initializer_list<std::string> targets, int limit) {
+  int erased = 0;
+  for (const std::string& target : targets)
+    if (erased < limit)
+      erased += tx.execute(
+          R"(
+          UPDATE audit_log
+          SET details = '{}'
+          WHERE id IN (SELECT id FROM audit_log WHERE target = $1 AND details <> '{}' LIMIT $2))",
+          target, limit - erased);
+  return erased;
+}
+
 }  // namespace berth::audit

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -23,5 +24,9 @@ struct Entry {
 };
 // The entries of the audit log, newest first.
 Page<Entry> list(db::Tx& tx, const PageRequest& page);
+
+// Empties the details of at most `limit` entries about one of the targets. Returns the number of
+// entries that had details.
+int erase_details(db::Tx& tx, std::initializer_list<std::string> targets, int limit);
 
 }  // namespace berth::audit

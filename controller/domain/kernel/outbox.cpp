@@ -20,6 +20,10 @@ std::optional<nlohmann::json> opened(const std::string& data_key, const std::str
 
 }  // namespace
 
+int attempts(db::Tx& tx, const std::string& id) {
+  return int(tx.number(R"(SELECT attempts FROM outbox WHERE id = $1)", id));
+}
+
 std::string put(db::Tx& tx, const std::string& data_key, const Letter& letter) {
   const std::string id = new_uuid(tx.now());
   const nlohmann::json content = {{"token", letter.token}, {"body", letter.body}};
@@ -136,6 +140,43 @@ std::vector<Mail> list(db::Tx& tx, const std::string& data_key) {
                      rows.text_or_null("last_error")});
   }
   return mails;
+}
+
+bool is_any_done(db::Tx& tx, Instant sent_before, Instant failed_before) {
+  return tx.number(R"(SELECT 1 FROM outbox WHERE sent_at < $1 LIMIT 1)", sent_before) > 0 ||
+         tx.number(R"(SELECT 1 FROM outbox WHERE failed_at < $1 LIMIT 1)", failed_before) > 0;
+}
+
+bool is_any_unsent(db::Tx& tx) {
+  return tx.number(
+             R"(
+      SELECT 1
+      FROM outbox
+      WHERE sent_at IS NULL AND failed_at IS NULL AND next_attempt_at = 0 AND created_at <= $1
+      LIMIT 1)",
+             tx.now() - unsent_kept_for) > 0;
+}
+
+int remove_unsent(db::Tx& tx, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM outbox
+      WHERE id IN (SELECT id
+                   FROM outbox
+                   WHERE sent_at IS NULL
+                     AND failed_at IS NULL
+                     AND next_attempt_at = 0
+                     AND created_at <= $1
+                   LIMIT $2))",
+      tx.now() - unsent_kept_for, limit);
+}
+
+void remove(db::Tx& tx, const std::string& id) {
+  tx.execute(R"(DELETE FROM outbox WHERE id = $1)", id);
+}
+
+void forget(db::Tx& tx, const std::string& address) {
+  tx.execute(R"(DELETE FROM outbox WHERE to_address = $1)", address);
 }
 
 }  // namespace berth::outbox

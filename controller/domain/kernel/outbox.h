@@ -28,6 +28,8 @@ struct Attempt {
   Instant created_at;
   int number = 0;  // from 1
 };
+// How many attempts the mail has had; 0 if there is no such mail.
+int attempts(db::Tx& tx, const std::string& id);
 // Counts an attempt and postpones the next one until `retry_at`, before the mail is sent, so that
 // an attempt counts even if berthd crashes. Returns nothing if the mail no longer waits, or can't
 // be decrypted with this key; in the second case it is marked as failed.
@@ -39,9 +41,22 @@ void sent(db::Tx& tx, const std::string& id);
 void failed(db::Tx& tx, const std::string& id, const std::string& reason);
 void postponed(db::Tx& tx, const std::string& id, const std::string& reason);
 
+// Whether remove_done() would find a row.
+bool is_any_done(db::Tx& tx, Instant sent_before, Instant failed_before);
 // Deletes at most `most` rows that were sent, or have failed, before these times. Returns their
 // number.
 int remove_done(db::Tx& tx, Instant sent_before, Instant failed_before, int most);
+
+// How long mail stays that nobody tried to send: in development, people read it there.
+inline constexpr Duration unsent_kept_for = std::chrono::days(90);
+// Whether remove_unsent() would find a row.
+bool is_any_unsent(db::Tx& tx);
+// Deletes at most `limit` rows that nobody tried to send for that long. Returns their number.
+int remove_unsent(db::Tx& tx, int limit);
+
+// Delete a mail, and all mail to an address, whatever has become of it.
+void remove(db::Tx& tx, const std::string& id);
+void forget(db::Tx& tx, const std::string& address);
 
 // The number of mails that wait to be sent.
 std::int64_t waiting(db::Tx& tx);

@@ -135,4 +135,25 @@ int expire(db::Tx& tx, int limit) {
   return int(due.size());
 }
 
+bool is_any_old(db::Tx& tx) {
+  return tx.number(
+             R"(
+      SELECT 1
+      FROM ledger_holds
+      WHERE state <> 'open' AND closed_at <= $1
+      LIMIT 1)",
+             tx.now() - closed_kept_for) > 0;
+}
+
+int remove_old(db::Tx& tx, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM ledger_holds
+      WHERE id IN (SELECT id
+                   FROM ledger_holds
+                   WHERE state <> 'open' AND closed_at <= $1
+                   LIMIT $2))",
+      tx.now() - closed_kept_for, limit);
+}
+
 }  // namespace berth::holds

@@ -48,4 +48,12 @@ bool is_any_due(db::Tx& tx);
 // loop hasn't processed it yet.
 int expire(db::Tx& tx, int limit);
 
+// How long a hold's row is kept after it was closed, for those who still ask. The postings say what
+// became of its points.
+inline constexpr Duration closed_kept_for = std::chrono::hours(24);
+// Whether remove_old() would find a row.
+bool is_any_old(db::Tx& tx);
+// Deletes at most `limit` holds that were closed that long ago. Returns their number.
+int remove_old(db::Tx& tx, int limit);
+
 }  // namespace berth::holds

@@ -116,4 +116,17 @@ Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward) {
 
 std::uint64_t refused_for_empty_treasury() { return refused_when_empty; }
 
+bool is_any_old(db::Tx& tx) {
+  return tx.number(R"(SELECT 1 FROM reward_days WHERE day < $1 LIMIT 1)", utc_day(tx.now()) - 1) >
+         0;
+}
+
+int remove_old(db::Tx& tx, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM reward_days
+      WHERE (subject, day) IN (SELECT subject, day FROM reward_days WHERE day < $1 LIMIT $2))",
+      utc_day(tx.now()) - 1, limit);
+}
+
 }  // namespace berth::rewards

@@ -65,4 +65,10 @@ Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward);
 // Thread-safe.
 std::uint64_t refused_for_empty_treasury();
 
+// The caps look at today alone. Whether remove_old() would find what counted on an earlier day; a
+// day is kept for another one.
+bool is_any_old(db::Tx& tx);
+// Deletes at most `limit` such counts. Returns their number.
+int remove_old(db::Tx& tx, int limit);
+
 }  // namespace berth::rewards

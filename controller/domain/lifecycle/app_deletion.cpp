@@ -3,7 +3,8 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/ads/campaigns.h"
-#include "controller/domain/apps/apps.h"
+#include "controller/domain/apps/app_changes.h"
+#include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/ledger/holds.h"
@@ -12,8 +13,9 @@
 namespace berth::apps {
 namespace {
 
-App changed(db::Tx& tx, const std::string& app_id, int rows) {
-  auto app = rows == 0 ? std::nullopt : find(tx, app_id);
+// The app after a change that says whether there is such an app.
+App changed(db::Tx& tx, const std::string& app_id, bool is_there) {
+  auto app = is_there ? find(tx, app_id) : std::nullopt;
   if (!app) throw Error(Code::app_not_found, "there is no such app");
   return *app;
 }
@@ -21,8 +23,7 @@ App changed(db::Tx& tx, const std::string& app_id, int rows) {
 }  // namespace
 
 void remove(db::Tx& tx, const App& app) {
-  if (tx.number("SELECT count(*) FROM deployments WHERE app_id = $1 AND status <> 'destroyed'",
-                app.id) > 0)
+  if (deployments::list(tx, app.id, {.page = 1, .page_size = 1}).total > 0)
     throw Error(Code::invalid_state, "the app has deployments; delete them first");
   if (campaigns::has_live(tx, app.id))
     throw Error(Code::invalid_state, "the app has campaigns; cancel them first");
@@ -36,32 +37,18 @@ void remove(db::Tx& tx, const App& app) {
                       .amount = left,
                       .memo = "balance of the deleted app " + app.id});
   }
-  tx.execute(
-      "UPDATE scope_requests SET status = 'withdrawn', decided_by = $2, decided_at = $3 "
-      "WHERE app_id = $1 AND status = 'pending'",
-      app.id, app.owner_id, tx.now());
-  tx.execute(
-      "UPDATE apps SET deleted_at = $2, updated_at = $2, listed = 0, client_secret_hash = '', "
-      "previous_secret_hash = NULL WHERE id = $1",
-      app.id, tx.now());
+  mark_deleted(tx, app);
 }
 
 App suspend(db::Tx& tx, const std::string& app_id, const std::string& actor) {
-  const int rows = tx.execute(
-      "UPDATE apps SET suspended_at = coalesce(suspended_at, $2), updated_at = $2 WHERE id = $1 "
-      "AND deleted_at IS NULL",
-      app_id, tx.now());
-  App app = changed(tx, app_id, rows);
+  App app = changed(tx, app_id, set_suspended(tx, app_id, true));
   campaigns::app_changed(tx, app_id);
   audit::record(tx, actor, "app.suspend", app_id);
   return app;
 }
 
 App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor) {
-  const int rows = tx.execute(
-      "UPDATE apps SET suspended_at = NULL, updated_at = $2 WHERE id = $1 AND deleted_at IS NULL",
-      app_id, tx.now());
-  App app = changed(tx, app_id, rows);
+  App app = changed(tx, app_id, set_suspended(tx, app_id, false));
   campaigns::app_changed(tx, app_id);
   audit::record(tx, actor, "app.reactivate", app_id);
   return app;
@@ -70,10 +57,7 @@ App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor) 
 App promote(db::Tx& tx, const std::string& app_id, const std::string& tier,
             const std::string& actor) {
   if (!tiers::find_by_slug(tx, tier)) throw Error(Code::tier_not_found, "there is no tier " + tier);
-  const int rows = tx.execute(
-      "UPDATE apps SET promoted_tier = $2, updated_at = $3 WHERE id = $1 AND deleted_at IS NULL",
-      app_id, tier, tx.now());
-  App app = changed(tx, app_id, rows);
+  App app = changed(tx, app_id, set_promoted_tier(tx, app_id, tier));
   campaigns::app_changed(tx, app_id);
   audit::record(tx, actor, "app.promote", app_id, nlohmann::json{{"tier", tier}}.dump());
   return app;

@@ -57,21 +57,13 @@ std::vector<std::string> own_words(const std::string& username, const std::strin
   return {username, email, email.substr(0, email.find('@'))};
 }
 
-std::string password_hash_of(db::Tx& tx, const std::string& user_id) {
-  auto rows =
-      tx.query("SELECT password_hash FROM users WHERE id = $1 AND deleted_at IS NULL", user_id);
-  return rows.next() ? rows.text(0) : std::string();
-}
-
 void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
                      const std::string& new_hash, const std::string& kept_session, const Keys& keys,
                      const std::string& base_url) {
-  if (tx.execute("UPDATE users SET password_hash = $3, updated_at = $4 "
-                 "WHERE id = $1 AND password_hash = $2 AND deleted_at IS NULL",
-                 user.id, old_hash, new_hash, tx.now()) != 1)
+  if (!replace_password_hash(tx, user.id, old_hash, new_hash))
     throw Error(Code::invalid_credentials, "the password is wrong");
   end_sessions(tx, user.id, kept_session);
-  tx.execute("DELETE FROM email_tokens WHERE user_id = $1 AND purpose = 'reset_password'", user.id);
+  remove_email_tokens(tx, user.id, EmailPurpose::reset_password);
   send(tx, user, keys, notice_letter(user, "the password was changed", base_url));
 }
 
@@ -94,7 +86,7 @@ void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
   // exists.
   const std::string id =
       outbox::put(tx, keys.data, reset_letter(email, base_url, std::string(46, '-')));
-  tx.execute("DELETE FROM outbox WHERE id = $1", id);
+  outbox::remove(tx, id);
 }
 
 User check_reset_token(db::Tx& tx, const std::string& token) {
@@ -107,12 +99,8 @@ void reset_password(db::Tx& tx, const std::string& token, const std::string& new
                     const Keys& keys, const std::string& base_url) {
   const User user = check_reset_token(tx, token);
   take_email_token(tx, token, EmailPurpose::reset_password);
-  tx.execute(
-      "UPDATE email_tokens SET used_at = $2 WHERE user_id = $1 AND purpose = 'reset_password' AND "
-      "used_at IS NULL",
-      user.id, tx.now());
-  tx.execute("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", user.id,
-             new_hash, tx.now());
+  use_up_email_tokens(tx, user.id, EmailPurpose::reset_password);
+  set_password_hash(tx, user.id, new_hash);
   end_sessions(tx, user.id);
   if (!user.email_verified) forget_who_registered(tx, user);
   send(tx, user, keys,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controller/db/database.h"
+#include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/kernel/keys.h"
 
@@ -26,8 +27,6 @@ void check_password(std::string_view password, const std::vector<std::string>& o
 // Returns the words that belong to this user, for check_password().
 std::vector<std::string> own_words(const std::string& username, const std::string& email);
 
-// Returns an empty text if the account was deleted.
-std::string password_hash_of(db::Tx& tx, const std::string& user_id);
 // Changes the password and ends all of the user's sessions but `kept_session`. Throws
 // invalid_credentials if the stored hash is no longer `old_hash`; so if two changes are made at the
 // same time, one succeeds.

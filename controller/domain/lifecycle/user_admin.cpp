@@ -1,6 +1,10 @@
 #include "controller/domain/lifecycle/user_admin.h"
 
+#include <array>
+#include <limits>
+
 #include "controller/base/error.h"
+#include "controller/domain/accounts/account_changes.h"
 #include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/accounts/two_factor.h"
 #include "controller/domain/ads/campaigns.h"
@@ -9,13 +13,28 @@
 #include "controller/domain/items/avatars.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/kernel/audit.h"
+#include "controller/domain/kernel/idempotency_keys.h"
+#include "controller/domain/kernel/outbox.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/lifecycle/erasure.h"
 #include "controller/domain/oauth/connections.h"
+#include "controller/domain/oauth/play_sessions.h"
 #include "controller/domain/social/social_life.h"
 
 namespace berth::accounts {
 namespace {
+
+void forget_answers(db::Tx& tx, const std::string& user_id) {
+  idempotency_keys::forget(tx, idempotency_keys::user_principal(user_id),
+                           std::numeric_limits<int>::max());
+}
+
+// A module that has rows of a user which go at once when the account is deleted registers here.
+// What there may be much of goes in batches (erasure.cpp).
+constexpr std::array forget_user = {two_factor::forget, connections::disconnect_all,
+                                    play::forget,       social::forget,
+                                    avatars::forget,    learning::forget,
+                                    forget_answers};
 
 User get(db::Tx& tx, const std::string& id) {
   auto user = find(tx, id);
@@ -50,13 +69,11 @@ User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
   if (promotion.tier) {
     if (!tiers::find_by_slug(tx, *promotion.tier))
       throw Error(Code::tier_not_found, "there is no such tier");
-    tx.execute("UPDATE users SET tier = $2, updated_at = $3 WHERE id = $1", id, *promotion.tier,
-               tx.now());
+    set_tier(tx, id, *promotion.tier);
     audit::record(tx, actor, "user.promote", id, "{\"tier\":\"" + *promotion.tier + "\"}");
   }
   if (promotion.is_admin) {
-    tx.execute("UPDATE users SET is_admin = $2, updated_at = $3 WHERE id = $1", id,
-               *promotion.is_admin, tx.now());
+    set_admin(tx, id, *promotion.is_admin);
     audit::record(tx, actor, *promotion.is_admin ? "user.make_admin" : "user.unmake_admin", id);
   }
   return get(tx, id);
@@ -64,7 +81,7 @@ User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
 
 User suspend(db::Tx& tx, const std::string& id, const std::string& actor) {
   if (!get(tx, id).suspended) {
-    tx.execute("UPDATE users SET suspended_at = $2, updated_at = $2 WHERE id = $1", id, tx.now());
+    set_suspended(tx, id, true);
     campaigns::owner_changed(tx, id);
     audit::record(tx, actor, "user.suspend", id);
   }
@@ -73,7 +90,7 @@ User suspend(db::Tx& tx, const std::string& id, const std::string& actor) {
 
 User reactivate(db::Tx& tx, const std::string& id, const std::string& actor) {
   if (get(tx, id).suspended) {
-    tx.execute("UPDATE users SET suspended_at = NULL, updated_at = $2 WHERE id = $1", id, tx.now());
+    set_suspended(tx, id, false);
     campaigns::owner_changed(tx, id);
     audit::record(tx, actor, "user.reactivate", id);
   }
@@ -83,24 +100,10 @@ User reactivate(db::Tx& tx, const std::string& id, const std::string& actor) {
 void delete_account(db::Tx& tx, const User& user, const Keys& keys) {
   remove_apps(tx, user.id);
   empty_ledger_account(tx, user);
-  two_factor::forget(tx, user.id);
-  connections::disconnect_all(tx, user.id);
-  social::forget(tx, user.id);
-  avatars::forget(tx, user.id);
-  learning::forget(tx, user.id);
-  for (const char* sql :
-       {"DELETE FROM email_tokens WHERE user_id = $1",
-        "DELETE FROM login_networks WHERE user_id = $1", "DELETE FROM sessions WHERE user_id = $1",
-        "DELETE FROM idempotency_keys WHERE principal = 'user:' || $1"})
-    tx.execute(sql, user.id);
-  tx.execute("DELETE FROM outbox WHERE to_address = $1", user.email);
+  for (const auto forget : forget_user) forget(tx, user.id);
+  outbox::forget(tx, user.email);
   if (user.email_verified) remember_address(tx, user.email, keys.data);
-  tx.execute(
-      "UPDATE users SET email = '', email_key = 'deleted:' || id, username = 'deleted', "
-      "username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id, "
-      "referred_by = NULL, email_verified_at = NULL, is_admin = 0, suspended_at = $2, "
-      "deleted_at = $2, updated_at = $2 WHERE id = $1",
-      user.id, tx.now());
+  mark_deleted(tx, user.id);
   erasure::begin(tx, user.id);
 }
 

@@ -114,6 +114,13 @@ void disconnect_all(db::Tx& tx, const std::string& user_id) {
   for (const std::string& grant : grants) end_grant(tx, grant);
 }
 
+std::vector<std::string> app_ids(db::Tx& tx, const std::string& user_id) {
+  std::vector<std::string> ids;
+  auto rows = tx.query(R"(SELECT app_id FROM grants WHERE user_id = $1)", user_id);
+  while (rows.next()) ids.push_back(rows.text("app_id"));
+  return ids;
+}
+
 void count_spending(db::Tx& tx, const std::string& grant_id, std::int64_t amount) {
   const int counted = tx.execute(R"(
       UPDATE grants

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/base/clock.h"
 #include "controller/db/database.h"
@@ -53,6 +54,8 @@ void disconnect(db::Tx& tx, const std::string& user_id, const std::string& app_i
 // connected.
 void end_grant(db::Tx& tx, const std::string& grant_id);
 void disconnect_all(db::Tx& tx, const std::string& user_id);
+// The apps of the user's grants, those that have ended and aren't removed yet included.
+std::vector<std::string> app_ids(db::Tx& tx, const std::string& user_id);
 
 // Counts a spend with the scope points:spend against the user's daily limit; to be called in the
 // spend's transaction, with the grant of its token. Throws spend_limit_reached if the amount

@@ -178,4 +178,8 @@ void end(db::Tx& tx, const Session& session) {
              session.id, session.ended_at.value_or(tx.now()));
 }
 
+void forget(db::Tx& tx, const std::string& user_id) {
+  tx.execute(R"(DELETE FROM play_time WHERE user_id = $1)", user_id);
+}
+
 }  // namespace berth::play

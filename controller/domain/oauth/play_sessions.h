@@ -71,4 +71,7 @@ Token refresh(db::Tx& tx, const Session& session);
 // Ends the session. Ending it again changes nothing.
 void end(db::Tx& tx, const Session& session);
 
+// For accounts that are deleted: removes up to when the user's time has counted.
+void forget(db::Tx& tx, const std::string& user_id);
+
 }  // namespace berth::play

@@ -7,13 +7,34 @@
 namespace berth::blocks {
 namespace {
 
+// $1 is the user who blocks.
+const std::string select_blocks = R"(
+      SELECT b.blocked_id, u.username, b.created_at
+      FROM blocks b
+      JOIN users u ON u.id = b.blocked_id
+      WHERE b.blocker_id = $1)";
+
+Block block_of(const db::Query& row) {
+  return {.user_id = row.text("blocked_id"),
+          .username = row.text("username"),
+          .blocked_at = row.instant("created_at")};
+}
+
 Block get(db::Tx& tx, const std::string& user_id, const std::string& blocked_id) {
-  auto rows = tx.query(
-      "SELECT b.blocked_id, u.username, b.created_at FROM blocks b JOIN users u "
-      "ON u.id = b.blocked_id WHERE b.blocker_id = $1 AND b.blocked_id = $2",
-      user_id, blocked_id);
+  static const std::string sql = select_blocks + R"(
+        AND b.blocked_id = $2)";
+  auto rows = tx.query(sql, user_id, blocked_id);
   if (!rows.next()) throw Error(Code::user_not_found, "you haven't blocked this user");
-  return {.user_id = rows.text(0), .username = rows.text(1), .blocked_at = rows.instant(2)};
+  return block_of(rows);
+}
+
+bool is_blocked_by(db::Tx& tx, const std::string& user_id, const std::string& blocked_id) {
+  return tx.number(
+             R"(
+      SELECT count(*)
+      FROM blocks
+      WHERE blocker_id = $1 AND blocked_id = $2)",
+             user_id, blocked_id) == 1;
 }
 
 }  // namespace
@@ -22,14 +43,13 @@ Block add(db::Tx& tx, const std::string& user_id, const std::string& blocked_id)
   if (user_id == blocked_id) throw invalid_field("user_id", "must be the id of another user");
   if (!accounts::find(tx, blocked_id)) throw Error(Code::user_not_found, "there is no such user");
   const int added = tx.execute(
-      "INSERT INTO blocks (blocker_id, blocked_id, created_at) SELECT $1, $2, $3 "
-      "WHERE (SELECT count(*) FROM blocks WHERE blocker_id = $1) < $4 ON CONFLICT DO NOTHING",
+      R"(
+      INSERT INTO blocks (blocker_id, blocked_id, created_at)
+      SELECT $1, $2, CAST($3 AS bigint)
+      WHERE (SELECT count(*) FROM blocks WHERE blocker_id = $1) < $4
+      ON CONFLICT DO NOTHING)",
       user_id, blocked_id, tx.now(), max_blocks_per_user);
-  const bool is_there = added == 1 || tx.number(
-                                          "SELECT count(*) FROM blocks WHERE blocker_id = $1 AND "
-                                          "blocked_id = $2",
-                                          user_id, blocked_id) == 1;
-  if (!is_there)
+  if (added == 0 && !is_blocked_by(tx, user_id, blocked_id))
     throw invalid_field("user_id", "can't be blocked: you may block at most " +
                                        std::to_string(max_blocks_per_user) + " users");
   friends::end_between(tx, user_id, blocked_id);
@@ -37,7 +57,7 @@ Block add(db::Tx& tx, const std::string& user_id, const std::string& blocked_id)
 }
 
 void remove(db::Tx& tx, const std::string& user_id, const std::string& blocked_id) {
-  if (tx.execute("DELETE FROM blocks WHERE blocker_id = $1 AND blocked_id = $2", user_id,
+  if (tx.execute(R"(DELETE FROM blocks WHERE blocker_id = $1 AND blocked_id = $2)", user_id,
                  blocked_id) == 0)
     throw Error(Code::user_not_found, "you haven't blocked this user");
 }
@@ -47,32 +67,32 @@ Page<Block> list(db::Tx& tx, const std::string& user_id, const PageRequest& page
       .items = {},
       .page = page.page,
       .page_size = page.page_size,
-      .total = tx.number("SELECT count(*) FROM blocks WHERE blocker_id = $1", user_id)};
-  auto rows = tx.query(
-      "SELECT b.blocked_id, u.username, b.created_at FROM blocks b JOIN users u "
-      "ON u.id = b.blocked_id WHERE b.blocker_id = $1 "
-      "ORDER BY b.created_at DESC, b.blocked_id DESC LIMIT $2 OFFSET $3",
-      user_id, page.page_size, page.offset());
-  while (rows.next())
-    result.items.push_back(
-        {.user_id = rows.text(0), .username = rows.text(1), .blocked_at = rows.instant(2)});
+      .total = tx.number(R"(SELECT count(*) FROM blocks WHERE blocker_id = $1)", user_id)};
+  static const std::string sql = select_blocks + R"(
+      ORDER BY b.created_at DESC, b.blocked_id DESC
+      LIMIT $2 OFFSET $3)";
+  auto rows = tx.query(sql, user_id, page.page_size, page.offset());
+  while (rows.next()) result.items.push_back(block_of(rows));
   return result;
 }
 
 bool between(db::Tx& tx, const std::string& one, const std::string& other) {
-  return tx.number(
-             "SELECT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $1 AND blocked_id = $2) "
-             "OR EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $2 AND blocked_id = $1)",
-             one, other) != 0;
+  return is_blocked_by(tx, one, other) || is_blocked_by(tx, other, one);
 }
 
 std::unordered_set<std::string> around(db::Tx& tx, const std::string& user_id) {
   std::unordered_set<std::string> all;
   auto rows = tx.query(
-      "SELECT blocked_id FROM blocks WHERE blocker_id = $1 "
-      "UNION ALL SELECT blocker_id FROM blocks WHERE blocked_id = $1",
+      R"(
+      SELECT blocked_id AS other_id
+      FROM blocks
+      WHERE blocker_id = $1
+      UNION ALL
+      SELECT blocker_id
+      FROM blocks
+      WHERE blocked_id = $1)",
       user_id);
-  while (rows.next()) all.insert(rows.text(0));
+  while (rows.next()) all.insert(rows.text("other_id"));
   return all;
 }
 

@@ -26,8 +26,10 @@ void check_body(const std::string& body) {
 
 void check_rate(db::Tx& tx, const std::string& user_id) {
   const std::int64_t sent = tx.number(
-      "SELECT count(*) FROM chat_entries WHERE sender_id = $1 AND sent_at > $2 "
-      "AND kind <> 'deletion'",
+      R"(
+      SELECT count(*)
+      FROM chat_entries
+      WHERE sender_id = $1 AND sent_at > $2 AND kind <> 'deletion')",
       user_id, tx.now() - sender_window);
   if (sent < max_messages_in_window) return;
   Error refusal(
@@ -42,21 +44,26 @@ std::string seal_body(const std::string& body, const std::string& message_id,
   return base64(seal(data_key, body, message_id));
 }
 
-constexpr std::string_view message_columns =
-    "e.seq, e.message_id, e.channel_id, e.sender_id, u.username, e.sealed_body, e.filtered_body, "
-    "e.words_version, e.sent_at";
+// The beginning of a statement about entries e of the channel $1. The LEFT JOIN, which finds a
+// sender for every entry, has SQLite read the entries first, in their order.
+const std::string select_entries = R"(
+      SELECT e.seq, e.kind, e.message_id, e.channel_id, e.sender_id, u.username, e.filtered_body,
+             e.sent_at, e.words_version, e.sealed_body
+      FROM chat_entries e
+      LEFT JOIN users u ON u.id = e.sender_id
+      WHERE e.channel_id = $1)";
 
-// Makes a message from a row with message_columns. If the stored filtered text was made with
+// Makes a message from a row of select_entries. If the stored filtered text was made with
 // another version of the word list, the original is filtered again.
 Message message_of(const db::Query& row, const Texts& texts) {
-  Message message = {.id = row.text(1),
-                     .channel_id = row.text(2),
-                     .sender_id = row.text(3),
-                     .sender_username = row.text(4),
-                     .filtered_body = row.text(6),
-                     .sent_at = row.instant(8)};
-  if (row.integer(7) == texts.words.number) return message;
-  const auto sealed = parse_base64(row.text(5));
+  Message message = {.id = row.text("message_id"),
+                     .channel_id = row.text("channel_id"),
+                     .sender_id = row.text("sender_id"),
+                     .sender_username = row.text("username"),
+                     .filtered_body = row.text("filtered_body"),
+                     .sent_at = row.instant("sent_at")};
+  if (row.integer("words_version") == texts.words.number) return message;
+  const auto sealed = parse_base64(row.text("sealed_body"));
   const auto body = sealed ? open_sealed(texts.data_key, *sealed, message.id) : std::nullopt;
   if (!body) throw std::runtime_error("a message can't be decrypted with this data key");
   message.filtered_body = texts.words.filter.filter(*body);
@@ -65,8 +72,10 @@ Message message_of(const db::Query& row, const Texts& texts) {
 
 std::int64_t seq_of(db::Tx& tx, const std::string& channel_id, const std::string& message_id) {
   const std::int64_t seq = tx.number(
-      "SELECT seq FROM chat_entries WHERE message_id = $1 AND channel_id = $2 "
-      "AND kind <> 'deletion'",
+      R"(
+      SELECT seq
+      FROM chat_entries
+      WHERE message_id = $1 AND channel_id = $2 AND kind <> 'deletion')",
       message_id, channel_id);
   if (seq == 0) throw invalid_field("before", "must be the id of a message of this channel");
   return seq;
@@ -85,11 +94,13 @@ Message send(db::Tx& tx, const std::string& user_id, const std::string& channel_
                      .sender_username = {},
                      .filtered_body = texts.words.filter.filter(body),
                      .sent_at = tx.now()};
-  auto sender = tx.query("SELECT username FROM users WHERE id = $1", user_id);
-  if (sender.next()) message.sender_username = sender.text(0);
+  auto sender = tx.query(R"(SELECT username FROM users WHERE id = $1)", user_id);
+  if (sender.next()) message.sender_username = sender.text("username");
   tx.execute(
-      "INSERT INTO chat_entries (channel_id, kind, message_id, sender_id, sealed_body, "
-      "filtered_body, words_version, sent_at) VALUES ($1, 'message', $2, $3, $4, $5, $6, $7)",
+      R"(
+      INSERT INTO chat_entries (channel_id, kind, message_id, sender_id, sealed_body, filtered_body,
+                                words_version, sent_at)
+      VALUES ($1, 'message', $2, $3, $4, $5, $6, $7))",
       channel_id, message.id, user_id, seal_body(body, message.id, texts.data_key),
       message.filtered_body, texts.words.number, message.sent_at);
   tx.notify(db::Topic::chat, channel_id);
@@ -99,13 +110,13 @@ Message send(db::Tx& tx, const std::string& user_id, const std::string& channel_
 History history(db::Tx& tx, const std::string& user_id, const std::string& channel_id,
                 const HistoryRequest& request, const Texts& texts) {
   require_member(tx, user_id, channel_id);
-  static const std::string sql =
-      "SELECT " + std::string(message_columns) +
-      " FROM chat_entries e CROSS JOIN users u ON u.id = e.sender_id "
-      "WHERE e.channel_id = $1 AND e.seq < $2 AND e.kind = 'message' "
-      "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $3 AND blocked_id = e.sender_id) "
-      "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = e.sender_id AND blocked_id = $3) "
-      "ORDER BY e.seq DESC LIMIT $4";
+  static const std::string sql = select_entries + R"(
+        AND e.seq < $2
+        AND e.kind = 'message'
+        AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $3 AND blocked_id = e.sender_id)
+        AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = e.sender_id AND blocked_id = $3)
+      ORDER BY e.seq DESC
+      LIMIT $4)";
   const std::int64_t before = request.before ? seq_of(tx, channel_id, *request.before) : INT64_MAX;
   History result;
   auto rows = tx.query(sql, channel_id, before, user_id, request.limit + 1);
@@ -121,32 +132,36 @@ History history(db::Tx& tx, const std::string& user_id, const std::string& chann
 }
 
 std::int64_t newest_seq(db::Tx& tx, const std::string& channel_id) {
-  return tx.number("SELECT max(seq) FROM chat_entries WHERE channel_id = $1", channel_id);
+  return tx.number(R"(SELECT max(seq) FROM chat_entries WHERE channel_id = $1)", channel_id);
 }
 
 bool may_read(db::Tx& tx, const std::string& user_id, const std::string& sender_id) {
   return tx.number(
-             "SELECT EXISTS (SELECT 1 FROM users WHERE id = $2 AND deleted_at IS NULL) "
-             "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $1 AND blocked_id = $2) "
-             "AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $2 AND blocked_id = $1)",
+             R"(
+      SELECT count(*)
+      FROM users
+      WHERE id = $2
+        AND deleted_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $1 AND blocked_id = $2)
+        AND NOT EXISTS (SELECT 1 FROM blocks WHERE blocker_id = $2 AND blocked_id = $1))",
              user_id, sender_id) != 0;
 }
 
 std::vector<Entry> entries_after(db::Tx& tx, const std::string& channel_id, std::int64_t after,
                                  int limit, const Texts& texts) {
-  static const std::string sql =
-      "SELECT " + std::string(message_columns) +
-      ", e.kind FROM chat_entries e CROSS JOIN users u ON u.id = e.sender_id "
-      "WHERE e.channel_id = $1 AND e.seq > $2 AND e.kind IN ('message', 'deletion') "
-      "ORDER BY e.seq LIMIT $3";
+  static const std::string sql = select_entries + R"(
+        AND e.seq > $2
+        AND e.kind IN ('message', 'deletion')
+      ORDER BY e.seq
+      LIMIT $3)";
   std::vector<Entry> entries;
   auto rows = tx.query(sql, channel_id, after, limit);
   while (rows.next()) {
-    Entry entry = {.seq = rows.integer(0),
-                   .sender_id = rows.text(3),
-                   .message_id = rows.text(1),
+    Entry entry = {.seq = rows.integer("seq"),
+                   .sender_id = rows.text("sender_id"),
+                   .message_id = rows.text("message_id"),
                    .message = {}};
-    if (rows.text(9) == "message") entry.message = message_of(rows, texts);
+    if (rows.text("kind") == "message") entry.message = message_of(rows, texts);
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -155,29 +170,56 @@ std::vector<Entry> entries_after(db::Tx& tx, const std::string& channel_id, std:
 void delete_message(db::Tx& tx, const std::string& message_id, const std::string& actor) {
   std::string channel_id;
   std::string sender_id;
+  // The second condition on the kind is that of the index on message_id.
   {
     auto rows = tx.query(
-        "SELECT channel_id, sender_id FROM chat_entries WHERE message_id = $1 "
-        "AND kind = 'message'",
+        R"(
+        SELECT channel_id, sender_id
+        FROM chat_entries
+        WHERE message_id = $1 AND kind = 'message' AND kind <> 'deletion')",
         message_id);
     if (!rows.next()) throw Error(Code::message_not_found, "there is no such message");
-    channel_id = rows.text(0);
-    sender_id = rows.text(1);
+    channel_id = rows.text("channel_id");
+    sender_id = rows.text("sender_id");
   }
   tx.execute(
-      "UPDATE chat_entries SET kind = 'deleted', sealed_body = NULL, filtered_body = NULL, "
-      "words_version = NULL WHERE message_id = $1 AND kind = 'message'",
+      R"(
+      UPDATE chat_entries
+      SET kind = 'deleted', sealed_body = NULL, filtered_body = NULL, words_version = NULL
+      WHERE message_id = $1 AND kind = 'message' AND kind <> 'deletion')",
       message_id);
   tx.execute(
-      "INSERT INTO chat_entries (channel_id, kind, message_id, sender_id, sent_at) "
-      "VALUES ($1, 'deletion', $2, $3, $4)",
+      R"(
+      INSERT INTO chat_entries (channel_id, kind, message_id, sender_id, sent_at)
+      VALUES ($1, 'deletion', $2, $3, $4))",
       channel_id, message_id, sender_id, tx.now());
   audit::record(tx, actor, "chat.delete_message", message_id);
   tx.notify(db::Topic::chat, channel_id);
 }
 
+bool is_any_old(db::Tx& tx) {
+  return tx.number(R"(SELECT 1 FROM chat_entries WHERE sent_at <= $1 LIMIT 1)",
+                   tx.now() - kept_for) > 0;
+}
+
+int remove_old(db::Tx& tx, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM chat_entries
+      WHERE seq IN (SELECT seq FROM chat_entries WHERE sent_at <= $1 LIMIT $2))",
+      tx.now() - kept_for, limit);
+}
+
+int erase(db::Tx& tx, const std::string& user_id, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM chat_entries
+      WHERE seq IN (SELECT seq FROM chat_entries WHERE sender_id = $1 LIMIT $2))",
+      user_id, limit);
+}
+
 void forget(db::Tx& tx, const std::string& user_id) {
-  tx.execute("DELETE FROM chat_members WHERE user_id = $1", user_id);
+  tx.execute(R"(DELETE FROM chat_members WHERE user_id = $1)", user_id);
 }
 
 }  // namespace berth::chat

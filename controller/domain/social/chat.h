@@ -25,7 +25,7 @@ inline constexpr int max_channels_of_user = 200;  // that a user may be a member
 inline constexpr int max_members = 20'000;
 inline constexpr int max_history = 100;  // messages on one page
 inline constexpr int default_history = 50;
-// Messages are deleted after this time (expiry.h).
+// Messages are deleted after this time.
 inline constexpr Duration kept_for = std::chrono::hours(24) * 90;
 
 enum class ChannelType { lobby, table };
@@ -112,7 +112,15 @@ std::vector<Entry> entries_after(db::Tx& tx, const std::string& channel_id, std:
 // message_not_found.
 void delete_message(db::Tx& tx, const std::string& message_id, const std::string& actor);
 
-// The user's memberships; for accounts that are deleted. Their messages go by erasure.h.
+// Whether remove_old() would find an entry.
+bool is_any_old(db::Tx& tx);
+// Deletes at most `limit` entries that are older than kept_for. Returns their number.
+int remove_old(db::Tx& tx, int limit);
+
+// For accounts that are deleted: removes the user's memberships.
 void forget(db::Tx& tx, const std::string& user_id);
+// For accounts that are deleted: deletes at most `limit` of the user's messages. Returns their
+// number.
+int erase(db::Tx& tx, const std::string& user_id, int limit);
 
 }  // namespace berth::chat

@@ -13,23 +13,23 @@ ChannelType type_of(const std::string& name) {
 }
 
 Channel channel_of(const db::Query& row) {
-  return {.id = row.text(0),
-          .type = type_of(row.text(1)),
-          .ref_id = row.text_or_null(2),
-          .joined = row.flag(3)};
+  return {.id = row.text("id"),
+          .type = type_of(row.text("type")),
+          .ref_id = row.text_or_null("ref_id"),
+          .joined = row.flag("joined")};
 }
 
 bool is_member(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
-  return tx.number("SELECT count(*) FROM chat_members WHERE channel_id = $1 AND user_id = $2",
+  return tx.number(R"(SELECT count(*) FROM chat_members WHERE channel_id = $1 AND user_id = $2)",
                    channel_id, user_id) == 1;
 }
 
 void require_room(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
-  if (tx.number("SELECT count(*) FROM chat_members WHERE user_id = $1", user_id) >=
+  if (tx.number(R"(SELECT count(*) FROM chat_members WHERE user_id = $1)", user_id) >=
       max_channels_of_user)
     throw Error(Code::invalid_state, "you have joined " + std::to_string(max_channels_of_user) +
                                          " channels, which is the limit; leave one first");
-  if (tx.number("SELECT count(*) FROM chat_members WHERE channel_id = $1", channel_id) >=
+  if (tx.number(R"(SELECT count(*) FROM chat_members WHERE channel_id = $1)", channel_id) >=
       max_members)
     throw Error(Code::invalid_state, "the channel is full");
 }
@@ -46,20 +46,32 @@ Channel open(db::Tx& tx, const std::string& user_id, ChannelType type,
     throw invalid_field("ref_id", "must have 1 to " + std::to_string(max_ref_id_bytes) + " bytes");
   if (type == ChannelType::table && !ref_id) throw invalid_field("ref_id", "must name the table");
   const std::string id = new_uuid(tx.now());
-  if (tx.execute("INSERT INTO chat_channels (id, type, ref_id, created_at) "
-                 "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-                 id, to_string(type), ref_id, tx.now()) == 1)
+  if (tx.execute(
+          R"(
+      INSERT INTO chat_channels (id, type, ref_id, created_at)
+      VALUES ($1, $2, $3, $4)
+      ON CONFLICT DO NOTHING)",
+          id, to_string(type), ref_id, tx.now()) == 1)
     return join(tx, user_id, id);
-  auto rows = tx.query("SELECT id FROM chat_channels WHERE type = $1 AND coalesce(ref_id, '') = $2",
-                       to_string(type), ref_id.value_or(""));
+  auto rows = tx.query(
+      R"(
+      SELECT id
+      FROM chat_channels
+      WHERE type = $1 AND coalesce(ref_id, '') = $2)",
+      to_string(type), ref_id.value_or(""));
   if (!rows.next()) throw std::logic_error("a channel exists and yet can't be found");
-  return get(tx, user_id, rows.text(0));
+  return get(tx, user_id, rows.text("id"));
 }
 
 Channel get(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
   auto rows = tx.query(
-      "SELECT c.id, c.type, c.ref_id, EXISTS (SELECT 1 FROM chat_members m "
-      "WHERE m.channel_id = c.id AND m.user_id = $2) FROM chat_channels c WHERE c.id = $1",
+      R"(
+      SELECT c.id, c.type, c.ref_id,
+             (SELECT count(*)
+              FROM chat_members m
+              WHERE m.channel_id = c.id AND m.user_id = $2) AS joined
+      FROM chat_channels c
+      WHERE c.id = $1)",
       channel_id, user_id);
   if (!rows.next()) throw Error(Code::channel_not_found, "there is no such channel");
   return channel_of(rows);
@@ -68,12 +80,19 @@ Channel get(db::Tx& tx, const std::string& user_id, const std::string& channel_i
 Page<Channel> list(db::Tx& tx, const std::string& user_id, const ChannelQuery& query,
                    const PageRequest& page) {
   // $2 = NULL and $3 = 0 let all channels pass.
-  static const std::string matching =
-      " FROM chat_channels c LEFT JOIN chat_members m ON m.channel_id = c.id AND m.user_id = $1 "
-      "WHERE ($2 IS NULL OR c.type = $2) AND ($3 = 0 OR m.user_id IS NOT NULL)";
-  static const std::string count_sql = "SELECT count(*)" + matching;
-  static const std::string list_sql = "SELECT c.id, c.type, c.ref_id, m.user_id IS NOT NULL" +
-                                      matching + " ORDER BY c.id DESC LIMIT $4 OFFSET $5";
+  static const std::string matching = R"(
+      FROM chat_channels c
+      LEFT JOIN chat_members m ON m.channel_id = c.id AND m.user_id = $1
+      WHERE (CAST($2 AS text) IS NULL OR c.type = $2)
+        AND ($3 = 0 OR m.user_id IS NOT NULL))";
+  static const std::string count_sql = R"(
+      SELECT count(*))" + matching;
+  static const std::string list_sql = R"(
+      SELECT c.id, c.type, c.ref_id,
+             CASE WHEN m.user_id IS NULL THEN 0 ELSE 1 END AS joined)" +
+                                      matching + R"(
+      ORDER BY c.id DESC
+      LIMIT $4 OFFSET $5)";
   const auto type = query.type ? std::optional(to_string(*query.type)) : std::nullopt;
   Page<Channel> result = {.items = {},
                           .page = page.page,
@@ -88,15 +107,18 @@ Channel join(db::Tx& tx, const std::string& user_id, const std::string& channel_
   Channel channel = get(tx, user_id, channel_id);
   if (channel.joined) return channel;
   require_room(tx, user_id, channel_id);
-  tx.execute("INSERT INTO chat_members (channel_id, user_id, joined_at) VALUES ($1, $2, $3)",
-             channel_id, user_id, tx.now());
+  tx.execute(
+      R"(
+      INSERT INTO chat_members (channel_id, user_id, joined_at)
+      VALUES ($1, $2, $3))",
+      channel_id, user_id, tx.now());
   channel.joined = true;
   return channel;
 }
 
 Channel leave(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
   Channel channel = get(tx, user_id, channel_id);
-  tx.execute("DELETE FROM chat_members WHERE channel_id = $1 AND user_id = $2", channel_id,
+  tx.execute(R"(DELETE FROM chat_members WHERE channel_id = $1 AND user_id = $2)", channel_id,
              user_id);
   // Wakes the user's streams, which notice that the user may no longer follow the channel.
   if (channel.joined) tx.notify(db::Topic::chat, channel_id);

@@ -21,24 +21,24 @@ void check(const std::set<std::string>& list) {
 
 std::vector<std::string> words(db::Tx& tx) {
   std::vector<std::string> list;
-  auto rows = tx.query("SELECT word FROM chat_words ORDER BY word");
-  while (rows.next()) list.push_back(rows.text(0));
+  auto rows = tx.query(R"(SELECT word FROM chat_words ORDER BY word)");
+  while (rows.next()) list.push_back(rows.text("word"));
   return list;
 }
 
 void set_words(db::Tx& tx, const std::vector<std::string>& list, const std::string& actor) {
   const std::set<std::string> unique(list.begin(), list.end());
   check(unique);
-  tx.execute("DELETE FROM chat_words");
+  tx.execute(R"(DELETE FROM chat_words)");
   for (const std::string& word : unique)
-    tx.execute("INSERT INTO chat_words (word) VALUES ($1)", word);
-  tx.execute("UPDATE chat_words_version SET version = version + 1");
+    tx.execute(R"(INSERT INTO chat_words (word) VALUES ($1))", word);
+  tx.execute(R"(UPDATE chat_words_version SET version = version + 1)");
   audit::record(tx, actor, "chat.set_words", "chat",
                 "{\"words\":" + std::to_string(unique.size()) + "}");
 }
 
 std::shared_ptr<const Filter::Version> Filter::at(db::Tx& tx) {
-  const std::int64_t number = tx.number("SELECT version FROM chat_words_version");
+  const std::int64_t number = tx.number(R"(SELECT version FROM chat_words_version)");
   {
     const std::lock_guard lock(mutex_);
     if (newest_ && newest_->number == number) return newest_;

@@ -33,28 +33,31 @@ struct Row {
   Status status = Status::pending;
 };
 
+const std::string select_rows = R"(
+      SELECT id, low_id, high_id, requester_id, status
+      FROM friendships)";
+
 std::optional<Row> row_of(db::Query& rows) {
   if (!rows.next()) return std::nullopt;
-  return Row{.id = rows.text(0),
-             .low_id = rows.text(1),
-             .high_id = rows.text(2),
-             .requester_id = rows.text(3),
-             .status = status_of(rows.text(4))};
+  return Row{.id = rows.text("id"),
+             .low_id = rows.text("low_id"),
+             .high_id = rows.text("high_id"),
+             .requester_id = rows.text("requester_id"),
+             .status = status_of(rows.text("status"))};
 }
 
 std::optional<Row> find(db::Tx& tx, const Pair& pair) {
-  auto rows = tx.query(
-      "SELECT id, low_id, high_id, requester_id, status FROM friendships "
-      "WHERE low_id = $1 AND high_id = $2",
-      pair.low, pair.high);
+  static const std::string sql = select_rows + R"(
+      WHERE low_id = $1 AND high_id = $2)";
+  auto rows = tx.query(sql, pair.low, pair.high);
   return row_of(rows);
 }
 
 // Returns the friendship if the user is one of the two; for anybody else it doesn't exist.
 Row get(db::Tx& tx, const std::string& user_id, const std::string& friendship_id) {
-  auto rows =
-      tx.query("SELECT id, low_id, high_id, requester_id, status FROM friendships WHERE id = $1",
-               friendship_id);
+  static const std::string sql = select_rows + R"(
+      WHERE id = $1)";
+  auto rows = tx.query(sql, friendship_id);
   auto row = row_of(rows);
   if (!row || (row->low_id != user_id && row->high_id != user_id))
     throw Error(Code::friendship_not_found, "there is no such friendship");
@@ -63,7 +66,10 @@ Row get(db::Tx& tx, const std::string& user_id, const std::string& friendship_id
 
 bool change(db::Tx& tx, const std::string& id, Status from, Status to) {
   return tx.execute(
-             "UPDATE friendships SET status = $3, changed_at = $4 WHERE id = $1 AND status = $2",
+             R"(
+      UPDATE friendships
+      SET status = $3, changed_at = $4
+      WHERE id = $1 AND status = $2)",
              id, to_string(from), to_string(to), tx.now()) == 1;
 }
 
@@ -83,20 +89,27 @@ Friendship decide(db::Tx& tx, const std::string& user_id, const std::string& fri
 
 std::int64_t count_friends(db::Tx& tx, const std::string& user_id) {
   return tx.number(
-      "SELECT (SELECT count(*) FROM friendships WHERE low_id = $1 AND status = 'accepted') "
-      "+ (SELECT count(*) FROM friendships WHERE high_id = $1 AND status = 'accepted')",
+      R"(
+      SELECT (SELECT count(*) FROM friendships WHERE low_id = $1 AND status = 'accepted')
+           + (SELECT count(*) FROM friendships WHERE high_id = $1 AND status = 'accepted'))",
       user_id);
 }
 
 std::int64_t count_requests(db::Tx& tx, const std::string& user_id, Direction direction) {
-  static constexpr std::string_view outgoing =
-      "SELECT (SELECT count(*) FROM friendships WHERE low_id = $1 AND status = 'pending' "
-      "AND requester_id = $1) + (SELECT count(*) FROM friendships WHERE high_id = $1 "
-      "AND status = 'pending' AND requester_id = $1)";
-  static constexpr std::string_view incoming =
-      "SELECT (SELECT count(*) FROM friendships WHERE low_id = $1 AND status = 'pending' "
-      "AND requester_id <> $1) + (SELECT count(*) FROM friendships WHERE high_id = $1 "
-      "AND status = 'pending' AND requester_id <> $1)";
+  static constexpr std::string_view outgoing = R"(
+      SELECT (SELECT count(*)
+              FROM friendships
+              WHERE low_id = $1 AND status = 'pending' AND requester_id = $1)
+           + (SELECT count(*)
+              FROM friendships
+              WHERE high_id = $1 AND status = 'pending' AND requester_id = $1))";
+  static constexpr std::string_view incoming = R"(
+      SELECT (SELECT count(*)
+              FROM friendships
+              WHERE low_id = $1 AND status = 'pending' AND requester_id <> $1)
+           + (SELECT count(*)
+              FROM friendships
+              WHERE high_id = $1 AND status = 'pending' AND requester_id <> $1))";
   return tx.number(direction == Direction::outgoing ? outgoing : incoming, user_id);
 }
 
@@ -120,11 +133,16 @@ Friendship open(db::Tx& tx, const std::string& user_id, const Pair& pair) {
                                          " unanswered requests, which is the limit");
   const std::string id = new_uuid(tx.now());
   tx.execute(
-      "INSERT INTO friendships (id, low_id, high_id, requester_id, status, asked_at, changed_at) "
-      "VALUES ($1, $2, $3, $4, 'pending', $5, $5) "
-      "ON CONFLICT (low_id, high_id) DO UPDATE SET id = excluded.id, "
-      "requester_id = excluded.requester_id, status = 'pending', asked_at = excluded.asked_at, "
-      "changed_at = excluded.changed_at WHERE status IN ('rejected', 'removed')",
+      R"(
+      INSERT INTO friendships (id, low_id, high_id, requester_id, status, asked_at, changed_at)
+      VALUES ($1, $2, $3, $4, 'pending', $5, $5)
+      ON CONFLICT (low_id, high_id) DO UPDATE
+        SET id = excluded.id,
+            requester_id = excluded.requester_id,
+            status = 'pending',
+            asked_at = excluded.asked_at,
+            changed_at = excluded.changed_at
+        WHERE friendships.status IN ('rejected', 'removed'))",
       id, pair.low, pair.high, user_id, tx.now());
   return {.id = id, .status = Status::pending};
 }
@@ -172,8 +190,10 @@ Friendship end(db::Tx& tx, const std::string& user_id, const std::string& other_
 void end_between(db::Tx& tx, const std::string& one, const std::string& other) {
   const Pair pair(one, other);
   tx.execute(
-      "UPDATE friendships SET status = 'removed', changed_at = $3 "
-      "WHERE low_id = $1 AND high_id = $2 AND status IN ('pending', 'accepted')",
+      R"(
+      UPDATE friendships
+      SET status = 'removed', changed_at = $3
+      WHERE low_id = $1 AND high_id = $2 AND status IN ('pending', 'accepted'))",
       pair.low, pair.high, tx.now());
 }
 
@@ -188,28 +208,45 @@ Page<Friend> list(db::Tx& tx, const std::string& user_id, const PageRequest& pag
                          .page_size = page.page_size,
                          .total = count_friends(tx, user_id)};
   auto rows = tx.query(
-      "SELECT u.id, u.username, u.email FROM users u WHERE u.id IN "
-      "(SELECT high_id FROM friendships WHERE low_id = $1 AND status = 'accepted' "
-      "UNION ALL SELECT low_id FROM friendships WHERE high_id = $1 AND status = 'accepted') "
-      "ORDER BY u.username_key LIMIT $2 OFFSET $3",
+      R"(
+      SELECT u.id, u.username, u.email
+      FROM users u
+      WHERE u.id IN (SELECT high_id
+                     FROM friendships
+                     WHERE low_id = $1 AND status = 'accepted'
+                     UNION ALL
+                     SELECT low_id
+                     FROM friendships
+                     WHERE high_id = $1 AND status = 'accepted')
+      ORDER BY u.username_key
+      LIMIT $2 OFFSET $3)",
       user_id, page.page_size, page.offset());
   while (rows.next())
-    result.items.push_back(
-        {.user_id = rows.text(0), .username = rows.text(1), .email = rows.text(2)});
+    result.items.push_back({.user_id = rows.text("id"),
+                            .username = rows.text("username"),
+                            .email = rows.text("email")});
   return result;
 }
 
 Page<Request> list_requests(db::Tx& tx, const std::string& user_id, Direction direction,
                             const PageRequest& page) {
-  // One statement for both directions: $2 tells whether the user has to be the requester.
-  static constexpr std::string_view sql =
-      "SELECT f.id, u.id, u.username, f.asked_at FROM "
-      "(SELECT id, high_id AS other_id, asked_at FROM friendships "
-      "WHERE low_id = $1 AND status = 'pending' AND (requester_id = $1) = $2 "
-      "UNION ALL SELECT id, low_id, asked_at FROM friendships "
-      "WHERE high_id = $1 AND status = 'pending' AND (requester_id = $1) = $2) f "
-      "JOIN users u ON u.id = f.other_id "
-      "ORDER BY f.asked_at DESC, f.id DESC LIMIT $3 OFFSET $4";
+  // One statement for both directions: $2 is 1 if the user has to be the requester, else 0.
+  static constexpr std::string_view sql = R"(
+      SELECT f.id, f.other_id, u.username, f.asked_at
+      FROM (SELECT id, high_id AS other_id, asked_at
+            FROM friendships
+            WHERE low_id = $1
+              AND status = 'pending'
+              AND CASE WHEN requester_id = $1 THEN 1 ELSE 0 END = $2
+            UNION ALL
+            SELECT id, low_id, asked_at
+            FROM friendships
+            WHERE high_id = $1
+              AND status = 'pending'
+              AND CASE WHEN requester_id = $1 THEN 1 ELSE 0 END = $2) f
+      JOIN users u ON u.id = f.other_id
+      ORDER BY f.asked_at DESC, f.id DESC
+      LIMIT $3 OFFSET $4)";
   Page<Request> result = {.items = {},
                           .page = page.page,
                           .page_size = page.page_size,
@@ -217,10 +254,10 @@ Page<Request> list_requests(db::Tx& tx, const std::string& user_id, Direction di
   auto rows =
       tx.query(sql, user_id, direction == Direction::outgoing, page.page_size, page.offset());
   while (rows.next())
-    result.items.push_back({.friendship_id = rows.text(0),
-                            .user_id = rows.text(1),
-                            .username = rows.text(2),
-                            .sent_at = rows.instant(3)});
+    result.items.push_back({.friendship_id = rows.text("id"),
+                            .user_id = rows.text("other_id"),
+                            .username = rows.text("username"),
+                            .sent_at = rows.instant("asked_at")});
   return result;
 }
 

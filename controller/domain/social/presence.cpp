@@ -52,11 +52,14 @@ Entry Board::of(db::Tx& tx, const std::string& user_id) const {
     }
   }
   auto rows = tx.query(
-      "SELECT coalesce(p.last_seen, u.created_at) FROM users u "
-      "LEFT JOIN presence p ON p.user_id = u.id WHERE u.id = $1",
+      R"(
+      SELECT coalesce(p.last_seen, u.created_at) AS last_seen
+      FROM users u
+      LEFT JOIN presence p ON p.user_id = u.id
+      WHERE u.id = $1)",
       user_id);
   if (!rows.next()) throw Error(Code::user_not_found, "there is no such user");
-  return {.online = false, .last_seen = rows.instant(0), .place = {}};
+  return {.online = false, .last_seen = rows.instant("last_seen"), .place = {}};
 }
 
 AtTable Board::sit(const std::string& table_id, const std::string& user_id, Going going,
@@ -135,9 +138,12 @@ void Board::flush(db::Database& database) {
     database.write([&](db::Tx& tx) {
       for (const Seen& seen : some)
         tx.execute(
-            "INSERT INTO presence (user_id, last_seen) SELECT id, $2 FROM users "
-            "WHERE id = $1 AND deleted_at IS NULL "
-            "ON CONFLICT (user_id) DO UPDATE SET last_seen = excluded.last_seen",
+            R"(
+            INSERT INTO presence (user_id, last_seen)
+            SELECT id, CAST($2 AS bigint)
+            FROM users
+            WHERE id = $1 AND deleted_at IS NULL
+            ON CONFLICT (user_id) DO UPDATE SET last_seen = excluded.last_seen)",
             seen.user_id, seen.at);
     });
     mark_written(some);

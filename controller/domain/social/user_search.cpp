@@ -24,7 +24,7 @@ class Results {
   // Takes results from rows of id and username.
   void take(db::Query rows) {
     while (!full() && rows.next()) {
-      Found found = {.id = rows.text(0), .username = rows.text(1)};
+      Found found = {.id = rows.text("id"), .username = rows.text("username")};
       if (found.id == user_id_ || hidden_.contains(found.id)) continue;
       // A name may contain the query more than once.
       if (std::ranges::find(found_, found.id, &Found::id) == found_.end())
@@ -48,25 +48,38 @@ std::vector<Found> search(db::Tx& tx, const std::string& user_id, std::string_vi
   if (query.size() > accounts::max_username_length) return {};
   const std::string part = accounts::folded(query);
   Results results(tx, user_id);
-  results.take(
-      tx.query("SELECT id, username FROM users INDEXED BY users_searchable "
-               "WHERE username_key >= $1 AND username_key < $2 "
-               "AND deleted_at IS NULL AND suspended_at IS NULL ORDER BY username_key LIMIT $3",
-               part, after_all(part), max_looked_at));
+  results.take(tx.query(
+      R"(
+      SELECT id, username
+      FROM users
+      WHERE username_key >= $1
+        AND username_key < $2
+        AND deleted_at IS NULL
+        AND suspended_at IS NULL
+      ORDER BY username_key
+      LIMIT $3)",
+      part, after_all(part), max_looked_at));
   if (!results.full())
     results.take(tx.query(
-        "SELECT user_id, username FROM username_suffixes WHERE suffix >= $1 AND suffix < $2 "
-        "ORDER BY suffix, user_id LIMIT $3",
+        R"(
+      SELECT user_id AS id, username
+      FROM username_suffixes
+      WHERE suffix >= $1 AND suffix < $2
+      ORDER BY suffix, user_id
+      LIMIT $3)",
         part, after_all(part), max_looked_at));
   return std::move(results).get();
 }
 
 std::optional<Found> find(db::Tx& tx, std::string_view username) {
-  auto rows =
-      tx.query("SELECT id, username FROM users WHERE username_key = $1 AND deleted_at IS NULL",
-               accounts::folded(username));
+  auto rows = tx.query(
+      R"(
+      SELECT id, username
+      FROM users
+      WHERE username_key = $1 AND deleted_at IS NULL)",
+      accounts::folded(username));
   if (!rows.next()) return std::nullopt;
-  return Found{.id = rows.text(0), .username = rows.text(1)};
+  return Found{.id = rows.text("id"), .username = rows.text("username")};
 }
 
 }  // namespace berth::user_search

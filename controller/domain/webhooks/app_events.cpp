@@ -60,4 +60,8 @@ int remove_old(db::Tx& tx, int most) {
   return int(ids.size());
 }
 
+int forget(db::Tx& tx, const std::string& subject) {
+  return tx.execute(R"(DELETE FROM app_events WHERE subject = $1)", subject);
+}
+
 }  // namespace berth::app_events

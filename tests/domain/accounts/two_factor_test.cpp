@@ -183,7 +183,7 @@ TEST_CASE("neither the secret nor a recovery code can be read from the database"
   Phone phone;
   const auto codes = phone.enabled();
   phone.world.read([&](db::Tx& tx) {
-    auto rows = tx.query("SELECT sealed_secret FROM totp_secrets");
+    auto rows = tx.query(R"(SELECT sealed_secret FROM totp_secrets)");
     REQUIRE(rows.next());
     CHECK(rows.text("sealed_secret").find(base64(base32_decoded(phone.secret)).substr(0, 20)) ==
           std::string::npos);

@@ -125,4 +125,17 @@ void note_result(db::Tx& tx, const std::string& domain, Result result) {
              domain, to_string(result), tx.now());
 }
 
+bool is_any_old(db::Tx& tx) {
+  return tx.number(R"(SELECT 1 FROM certificate_orders WHERE ordered_at <= $1 LIMIT 1)",
+                   tx.now() - kept_for) > 0;
+}
+
+int remove_old(db::Tx& tx, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM certificate_orders
+      WHERE id IN (SELECT id FROM certificate_orders WHERE ordered_at <= $1 LIMIT $2))",
+      tx.now() - kept_for, limit);
+}
+
 }  // namespace berth::certificate_orders

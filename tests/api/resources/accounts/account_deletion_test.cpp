@@ -404,7 +404,7 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
   CHECK(places_of(life.g.world, word) == expected);
 
   life.leave_cluster(leaving);
-  life.g.world.clock.advance(expiry::unsent_mail_kept_for + 24h);
+  life.g.world.clock.advance(outbox::unsent_kept_for + 24h);
   life.run_loops();
   CHECK(places_of(life.g.world, word) == for_good);
   CHECK(life.g.world.read([](db::Tx& tx) {

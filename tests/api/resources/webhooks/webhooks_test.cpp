@@ -41,7 +41,7 @@ TEST_CASE("a webhook's secret is shown once, and never stored as it is") {
   CHECK(changed.body["webhook"]["events"] == json({"billing.failed", "campaign.ended"}));
   CHECK(changed.text.find("secret") == std::string::npos);
   const auto stored = f.op.g.world.read([](db::Tx& tx) {
-    auto rows = tx.query("SELECT secret_sealed FROM webhooks");
+    auto rows = tx.query(R"(SELECT secret_sealed FROM webhooks)");
     rows.next();
     return rows.text("secret_sealed");
   });

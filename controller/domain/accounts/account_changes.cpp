@@ -1,0 +1,60 @@
+#include "controller/domain/accounts/account_changes.h"
+
+namespace berth::accounts {
+
+void set_tier(db::Tx& tx, const std::string& user_id, const std::string& tier) {
+  tx.execute(R"(UPDATE users SET tier = $2, updated_at = $3 WHERE id = $1)", user_id, tier,
+             tx.now());
+}
+
+void set_admin(db::Tx& tx, const std::string& user_id, bool is_admin) {
+  tx.execute(R"(UPDATE users SET is_admin = $2, updated_at = $3 WHERE id = $1)", user_id, is_admin,
+             tx.now());
+}
+
+void set_suspended(db::Tx& tx, const std::string& user_id, bool suspended) {
+  tx.execute(R"(UPDATE users SET suspended_at = $2, updated_at = $3 WHERE id = $1)", user_id,
+             suspended ? std::optional(tx.now()) : std::nullopt, tx.now());
+}
+
+std::string password_hash_of(db::Tx& tx, const std::string& user_id) {
+  auto rows = tx.query(
+      R"(
+      SELECT password_hash
+      FROM users
+      WHERE id = $1 AND deleted_at IS NULL)",
+      user_id);
+  return rows.next() ? rows.text("password_hash") : std::string();
+}
+
+void set_password_hash(db::Tx& tx, const std::string& user_id, const std::string& hash) {
+  tx.execute(R"(UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1)", user_id, hash,
+             tx.now());
+}
+
+bool replace_password_hash(db::Tx& tx, const std::string& user_id, const std::string& old_hash,
+                           const std::string& new_hash) {
+  return tx.execute(
+             R"(
+      UPDATE users
+      SET password_hash = $3, updated_at = $4
+      WHERE id = $1 AND password_hash = $2 AND deleted_at IS NULL)",
+             user_id, old_hash, new_hash, tx.now()) == 1;
+}
+
+void mark_deleted(db::Tx& tx, const std::string& user_id) {
+  tx.execute(R"(DELETE FROM email_tokens WHERE user_id = $1)", user_id);
+  tx.execute(R"(DELETE FROM login_networks WHERE user_id = $1)", user_id);
+  tx.execute(R"(DELETE FROM sessions WHERE user_id = $1)", user_id);
+  tx.execute(
+      R"(
+      UPDATE users
+      SET email = '', email_key = 'deleted:' || id, username = 'deleted',
+          username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id,
+          referred_by = NULL, email_verified_at = NULL, is_admin = 0, suspended_at = $2,
+          deleted_at = $2, updated_at = $2
+      WHERE id = $1)",
+      user_id, tx.now());
+}
+
+}  // namespace berth::accounts

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "controller/domain/accounts/accounts.h"
+
+// Changes of an account's rows alone, for user_admin.h and passwords.h, which do what else goes
+// with them (points, campaigns, mail, the audit log). An account that doesn't exist isn't changed.
+namespace berth::accounts {
+
+void set_tier(db::Tx& tx, const std::string& user_id, const std::string& tier);
+void set_admin(db::Tx& tx, const std::string& user_id, bool is_admin);
+void set_suspended(db::Tx& tx, const std::string& user_id, bool suspended);
+
+// Empty if the account doesn't exist or was deleted.
+std::string password_hash_of(db::Tx& tx, const std::string& user_id);
+void set_password_hash(db::Tx& tx, const std::string& user_id, const std::string& hash);
+// Returns false if the hash isn't `old_hash` any more: of two changes at once, one wins.
+bool replace_password_hash(db::Tx& tx, const std::string& user_id, const std::string& old_hash,
+                           const std::string& new_hash);
+
+// Removes the user's sessions, mailed tokens and known networks, and overwrites what says who the
+// user was. The row of the account stays, because the ledger and the registration number need it.
+void mark_deleted(db::Tx& tx, const std::string& user_id);
+
+}  // namespace berth::accounts

@@ -1,0 +1,138 @@
+#include "controller/domain/apps/app_changes.h"
+
+#include <array>
+
+#include "controller/domain/kernel/audit.h"
+#include "controller/domain/kernel/eraser.h"
+#include "controller/domain/webhooks/app_events.h"
+
+namespace berth::apps {
+namespace {
+
+// No app that lives has an empty name.
+std::optional<std::string> next_to_erase(db::Tx& tx, const std::string& owner_id) {
+  auto rows = tx.query(
+      R"(
+      SELECT id
+      FROM apps
+      WHERE owner_id = $1 AND app_name <> ''
+      LIMIT 1)",
+      owner_id);
+  return rows.next() ? std::optional(rows.text("id")) : std::nullopt;
+}
+
+int erase_audit_details(db::Tx& tx, const std::string& app_id, int limit) {
+  return audit::erase_details(tx, {app_id, "app:" + app_id}, limit);
+}
+
+// Requests of the app, selected by a statement with the app as $1 and their number as $2.
+std::vector<std::string> requests(db::Tx& tx, std::string_view sql, const std::string& app_id,
+                                  int limit) {
+  std::vector<std::string> ids;
+  auto rows = tx.query(sql, app_id, limit);
+  while (rows.next()) ids.push_back(rows.text("id"));
+  return ids;
+}
+
+int erase_requests_audit_details(db::Tx& tx, const std::string& app_id, int limit) {
+  constexpr std::string_view sql = R"(
+      SELECT DISTINCT r.id
+      FROM scope_requests r
+      JOIN audit_log l ON l.target = r.id
+      WHERE r.app_id = $1 AND l.details <> '{}'
+      LIMIT $2)";
+  int erased = 0;
+  for (const std::string& id : requests(tx, sql, app_id, limit))
+    if (erased < limit) erased += audit::erase_details(tx, {id}, limit - erased);
+  return erased;
+}
+
+int erase_requests_events(db::Tx& tx, const std::string& app_id, int limit) {
+  constexpr std::string_view sql = R"(
+      SELECT DISTINCT r.id
+      FROM scope_requests r
+      JOIN app_events e ON e.subject = r.id
+      WHERE r.app_id = $1
+      LIMIT $2)";
+  int erased = 0;
+  for (const std::string& id : requests(tx, sql, app_id, limit))
+    if (erased < limit) erased += app_events::forget(tx, id);
+  return erased;
+}
+
+int erase_requests_reasons(db::Tx& tx, const std::string& app_id, int limit) {
+  return tx.execute(
+      R"(
+      UPDATE scope_requests
+      SET reason = NULL
+      WHERE id IN (SELECT id
+                   FROM scope_requests
+                   WHERE app_id = $1 AND reason IS NOT NULL
+                   LIMIT $2))",
+      app_id, limit);
+}
+
+int empty(db::Tx& tx, const std::string& app_id) {
+  return tx.execute(
+      R"(
+      UPDATE apps
+      SET app_name = '', app_description = '', logo_url = NULL, website_url = NULL,
+          redirect_uris = '[]'
+      WHERE id = $1)",
+      app_id);
+}
+
+constexpr std::array<eraser::Erase, 4> parts = {erase_audit_details, erase_requests_audit_details,
+                                                erase_requests_events, erase_requests_reasons};
+
+}  // namespace
+
+bool set_suspended(db::Tx& tx, const std::string& app_id, bool suspended) {
+  constexpr std::string_view suspend = R"(
+      UPDATE apps
+      SET suspended_at = coalesce(suspended_at, $2), updated_at = $2
+      WHERE id = $1 AND deleted_at IS NULL)";
+  constexpr std::string_view reactivate = R"(
+      UPDATE apps
+      SET suspended_at = NULL, updated_at = $2
+      WHERE id = $1 AND deleted_at IS NULL)";
+  return tx.execute(suspended ? suspend : reactivate, app_id, tx.now()) > 0;
+}
+
+bool set_promoted_tier(db::Tx& tx, const std::string& app_id, const std::string& tier) {
+  return tx.execute(
+             R"(
+      UPDATE apps
+      SET promoted_tier = $2, updated_at = $3
+      WHERE id = $1 AND deleted_at IS NULL)",
+             app_id, tier, tx.now()) > 0;
+}
+
+void mark_deleted(db::Tx& tx, const App& app) {
+  tx.execute(
+      R"(
+      UPDATE scope_requests
+      SET status = 'withdrawn', decided_by = $2, decided_at = $3
+      WHERE app_id = $1 AND status = 'pending')",
+      app.id, app.owner_id, tx.now());
+  tx.execute(
+      R"(
+      UPDATE apps
+      SET deleted_at = $2, updated_at = $2, listed = 0, client_secret_hash = '',
+          previous_secret_hash = NULL
+      WHERE id = $1)",
+      app.id, tx.now());
+}
+
+std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id) {
+  std::vector<std::string> ids;
+  auto rows = tx.query(R"(SELECT id FROM apps WHERE owner_id = $1)", owner_id);
+  while (rows.next()) ids.push_back(rows.text("id"));
+  return ids;
+}
+
+int erase_words(db::Tx& tx, const std::string& owner_id, int limit) {
+  return eraser::run(tx, {.next = next_to_erase, .parts = parts, .empty = empty}, owner_id, limit);
+}
+
+}  // namespace berth::apps

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/domain/apps/apps.h"
+
+// Changes of an app's rows alone. What else goes with them (campaigns, points, the audit log) is
+// done by the functions of apps.h that lifecycle implements: remove, suspend, reactivate, promote.
+namespace berth::apps {
+
+// Each returns false if there is no such app. One that is suspended already keeps its time.
+bool set_suspended(db::Tx& tx, const std::string& app_id, bool suspended);
+bool set_promoted_tier(db::Tx& tx, const std::string& app_id, const std::string& tier);
+
+// Marks the app as deleted, takes its secrets away, and withdraws its pending request for scopes.
+void mark_deleted(db::Tx& tx, const App& app);
+
+// The ids of all apps that the user has ever owned, deleted ones included.
+std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id);
+
+// For deleted accounts, after all their apps were removed: erases what the apps and their requests
+// for scopes say, about `limit` rows. The rows of apps and requests stay. Returns how many rows
+// were changed; fewer than `limit` if nothing is left.
+int erase_words(db::Tx& tx, const std::string& owner_id, int limit);
+
+}  // namespace berth::apps
