@@ -23,7 +23,7 @@ WRITE = re.compile(r"\b(?:INSERT\s+INTO|INSERT\s+OR\s+\w+\s+INTO|DELETE\s+FROM|U
 def owned_tables():
     """Module -> the names, or patterns, of its tables: what stands behind "Owns the table" in its README."""
     for readme in sorted((ROOT / DOMAIN).glob("*/README.md")):
-        text = re.search(r"Owns the tables?\s+([^.;]*)", re.sub(r"\([^)]*\)", "", readme.read_text()))
+        text = re.search(r"Owns\s+the\s+tables?\s+([^.;]*)", re.sub(r"\([^)]*\)", "", readme.read_text()))
         yield readme.parent.name, re.findall(r"`([a-z_*]+)`", text[1]) if text else []
 
 
