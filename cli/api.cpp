@@ -1,5 +1,6 @@
 #include "cli/api.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <thread>
@@ -17,8 +18,7 @@ constexpr std::array waits = {seconds(1), seconds(2), seconds(4)};
 // Rates count over a minute. If a server wants more, the user is told instead.
 constexpr seconds longest_wait{60};
 constexpr seconds worth_a_word{3};
-constexpr int page_size = 100;  // the largest that the API allows
-constexpr int most_pages = 1'000;
+constexpr size_t page_size = 100;  // the largest that the API allows
 
 std::optional<seconds> retry_after(const HttpResponse& response) {
   const std::string text = response.header("retry-after");
@@ -68,15 +68,23 @@ Failure redirected(const std::string& server, const HttpResponse& response) {
 // A login by browser yields tokens of an app but no session.
 Failure refusal(const Call& call, const HttpResponse& response) {
   Failure failure = failure_of(response);
-  if (call.as == As::account && failure.exit == Exit::not_logged_in)
+  // A wrong password or code is answered with 401, too, and has advice of its own.
+  const bool is_about_token = failure.server_code.find("token") != std::string::npos;
+  if (call.as == As::account && failure.exit == Exit::not_logged_in && is_about_token)
     failure.advice =
         "Log in again with the account's password: `berth login --email YOU@EXAMPLE.ORG`.";
   return failure;
 }
 
-void wait_for(seconds time) {
-  if (time >= worth_a_word)
-    say("the server is busy; trying again in " + std::to_string(time.count()) + " s");
+std::string why_wait(const HttpResponse& response) {
+  if (response.status != 429) return "the server can't answer now";
+  const std::string limit = response.header("ratelimit-limit");
+  return limit.empty() ? "the limit of such requests a minute is reached"
+                       : "the limit of " + limit + " such requests a minute is reached";
+}
+
+void wait_for(seconds time, const std::string& why) {
+  if (time >= worth_a_word) say(why + "; trying again in " + std::to_string(time.count()) + " s");
   std::this_thread::sleep_for(time);
 }
 
@@ -86,22 +94,22 @@ Api::Api(const Settings& settings, CredentialStore& store)
     : settings_(settings), store_(store), login_(std::make_unique<Login>(*this)) {}
 Api::~Api() = default;
 
-HttpResponse Api::raw(HttpRequest request) {
+HttpResponse Api::raw(HttpRequest request, bool patient) {
   request.url = settings_.server + request.url;
-  for (size_t attempt = 0;; ++attempt) {
+  for (size_t attempt = patient ? 0 : waits.size();; ++attempt) {
     const bool last = attempt == waits.size();
     try {
       HttpResponse response = perform(request);
       if (last || !passes(response)) return response;
       const seconds time = retry_after(response).value_or(waits[attempt]);
       if (time > longest_wait) return response;
-      wait_for(std::max(time, seconds(1)));
+      wait_for(std::max(time, seconds(1)), why_wait(response));
     } catch (const NoAnswer& error) {
       // If nothing listens at the address, that won't change in a moment, so a wrong address is
       // reported at once. A server that was too slow would be so again, which would take minutes.
       if (last || error.why != NoAnswer::Why::broken || !harmless_twice(request))
         throw no_answer(settings_.server, error);
-      wait_for(waits[attempt]);
+      wait_for(waits[attempt], "the server doesn't answer");
     }
   }
 }
@@ -130,6 +138,7 @@ HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key
                          .headers = {"Accept: application/json"},
                          .time = call.time};
   if (call.as != As::nobody) request.headers.push_back(authorization(call.as));
+  request.headers.insert(request.headers.end(), call.headers.begin(), call.headers.end());
   if (call.method == "POST" || call.method == "PUT")
     request.headers.push_back("Idempotency-Key: " + idempotency_key);
   if (!call.body.is_null()) {
@@ -152,29 +161,37 @@ bool Api::renewed(const Call& call, const HttpResponse& response) {
   return false;
 }
 
-json Api::call(const Call& call) {
+HttpResponse Api::answer(const Call& call) {
   const std::string key = hex(random_bytes(16));
-  HttpResponse response = raw(request_of(call, key));
-  if (response.status >= 400 && renewed(call, response)) response = raw(request_of(call, key));
+  HttpResponse response = raw(request_of(call, key), call.patient);
+  if (response.status >= 400 && renewed(call, response))
+    response = raw(request_of(call, key), call.patient);
   if (response.status >= 300 && response.status < 400) throw redirected(settings_.server, response);
   if (response.status >= 400 || response.status < 200) throw refusal(call, response);
+  return response;
+}
+
+json Api::call(const Call& call) {
+  const HttpResponse response = answer(call);
   if (response.status == 204) return json::object();
   json body = json::parse(response.body, nullptr, false);
   if (!body.is_object()) throw not_berth(settings_.server);
   return body;
 }
 
-json Api::all(const std::string& path, const std::string& plural, As as) {
+json Api::all(const std::string& path, const std::string& plural, As as, size_t most) {
   const std::string start = path + (path.find('?') == std::string::npos ? "?" : "&") +
-                            "page_size=" + std::to_string(page_size) + "&page=";
+                            "page_size=" + std::to_string(std::clamp(most, size_t(1), page_size)) +
+                            "&page=";
   json result = get(start + "1", as);
   json& items = result[plural];
   if (!items.is_array()) throw not_berth(settings_.server);
-  for (int page = 2; page <= most_pages; ++page) {
+  for (int page = 2; items.size() < most; ++page) {
     if (items.size() >= result.value("total", size_t(0))) break;
     const json next = get(start + std::to_string(page), as);
     if (next.at(plural).empty()) break;
-    for (const json& item : next.at(plural)) items.push_back(item);
+    for (const json& item : next.at(plural))
+      if (items.size() < most) items.push_back(item);
   }
   return result;
 }

@@ -25,6 +25,8 @@ struct Call {
   As as = As::app;
   json body = nullptr;                                        // null: no body
   std::chrono::milliseconds time = std::chrono::seconds(60);  // for each attempt
+  std::vector<std::string> headers = {};                      // "Name: value", besides the usual
+  bool patient = true;                                        // false: one attempt alone
 };
 
 // A stream of server-sent events or text. The callback returns false to end it.
@@ -35,6 +37,9 @@ struct Stream {
   std::function<bool(std::string_view)> sink;
   bool has_end = false;  // whether breaking off before the end counts as a failure
 };
+
+// No list of berth's has as many items; a server that never comes to an end isn't berth.
+constexpr size_t most_items = 100'000;
 
 class Login;
 
@@ -52,18 +57,22 @@ class Api {
   Api& operator=(const Api&) = delete;
 
   json call(const Call& call);  // throws Failure
+  // The answer as it came, which needn't be JSON. Throws Failure unless its status is 200 to 299.
+  HttpResponse answer(const Call& call);
   json get(const std::string& path, As as = As::app) { return call({.path = path, .as = as}); }
   json post(const std::string& path, const json& body = nullptr, As as = As::app) {
     return call({.method = "POST", .path = path, .as = as, .body = body});
   }
-  // Reads all pages of a list. Returns the answer of the first page with the items of all pages.
-  json all(const std::string& path, const std::string& plural, As as = As::app);
+  // Reads the pages of a list, until `most` items are there or no page is left. Returns the answer
+  // of the first page with the items of all of them.
+  json all(const std::string& path, const std::string& plural, As as = As::app,
+           size_t most = most_items);
   // Runs until the server or the sink ends the stream. Returns false if the server says that
   // nothing more will come (204). Throws Failure if the server refuses or doesn't answer.
   bool stream(const Stream& stream);
   // Returns status and body as they are, after the retries; for the token endpoints. Throws Failure
   // if there is no answer.
-  HttpResponse raw(HttpRequest request);
+  HttpResponse raw(HttpRequest request, bool patient = true);
 
   const Settings& settings() const { return settings_; }
   CredentialStore& store() { return store_; }

@@ -44,20 +44,29 @@ std::string patterns_of(const CommandInfo& command, const CommandInfo& root, con
   return patterns;
 }
 
+// What the server is asked for to complete the command's arguments; empty if nothing.
+std::string names_of_arguments(const CommandInfo& command) {
+  for (const FlagInfo& flag : command.flags)
+    if (flag.positional && !flag.names_of.empty()) return flag.names_of;
+  return "";
+}
+
 // The two tables that the scripts for bash and zsh use.
 std::string tables(const CommandInfo& root) {
   std::string paths, words, values;
   for (const CommandInfo* command : flattened(root)) {
     paths += (paths.empty() ? "" : "|") + shell_quoted(command->path);
     words += "    " + shell_quoted(command->path) +
-             ") offered=" + shell_quoted(words_of(*command, root)) + " ;;\n";
+             ") offered=" + shell_quoted(words_of(*command, root)) +
+             " names=" + shell_quoted(names_of_arguments(*command)) + " ;;\n";
     for (const FlagInfo& flag : all_flags(*command)) {
       if (flag.positional || !flag.takes_value) continue;
       std::string choices;
       for (const std::string& choice : flag.choices)
         choices += (choices.empty() ? "" : " ") + choice;
       values += "    " + patterns_of(*command, root, flag) + ") offered=" + shell_quoted(choices) +
-                (flag.takes_file ? " files=1" : "") + " ;;\n";
+                " names=" + shell_quoted(flag.names_of) + (flag.takes_file ? " files=1" : "") +
+                " ;;\n";
     }
   }
   return "  for ((i = first + 1; i < current; i++)); do\n"
@@ -75,13 +84,19 @@ std::string tables(const CommandInfo& root) {
 std::string bash(const CommandInfo& root) {
   return "# berth completion bash > /etc/bash_completion.d/berth, or: . <(berth completion bash)\n"
          "_berth() {\n"
-         "  local at=berth offered='' files='' i first=0 current=$COMP_CWORD\n"
+         "  local at=berth offered='' names='' files='' i name first=0 current=$COMP_CWORD\n"
          "  local line=(\"${COMP_WORDS[@]}\")\n" +
          tables(root) +
          "  if [ -n \"$files\" ]; then\n"
          "    COMPREPLY=($(compgen -f -- \"${line[current]}\"))\n"
          "  else\n"
          "    COMPREPLY=($(compgen -W \"$offered\" -- \"${line[current]}\"))\n"
+         "  fi\n"
+         "  if [ -n \"$names\" ] && [[ \"${line[current]}\" != -* ]]; then\n"
+         "    while IFS= read -r name; do\n"
+         "      [[ \"$name\" == \"${line[current]}\"* ]] && COMPREPLY+=(\"$(printf %q "
+         "\"$name\")\")\n"
+         "    done < <(\"${line[0]}\" __names \"$names\" 2>/dev/null)\n"
          "  fi\n"
          "}\n"
          "complete -F _berth berth\n";
@@ -91,16 +106,24 @@ std::string zsh(const CommandInfo& root) {
   return "#compdef berth\n"
          "# berth completion zsh > a directory of $fpath/_berth, or: . <(berth completion zsh)\n"
          "_berth() {\n"
-         "  local at=berth offered='' files='' i first=1 current=$CURRENT\n"
+         "  local at=berth offered='' names='' files='' i first=1 current=$CURRENT\n"
          "  local -a line; line=(\"${(@)words}\")\n" +
          tables(root) +
          "  if [[ -n $files ]]; then _files; else compadd -- ${=offered}; fi\n"
+         "  if [[ -n $names && ${line[current]} != -* ]]; then\n"
+         "    local -a found; found=(${(f)\"$(\"${line[1]}\" __names $names 2>/dev/null)\"})\n"
+         "    compadd -a found\n"
+         "  fi\n"
          "}\n"
          "if [ \"$funcstack[1]\" = _berth ]; then _berth; else compdef _berth berth; fi\n";
 }
 
 std::string fish_condition(const CommandInfo& command) {
   return "__berth_at " + shell_quoted(command.path);
+}
+
+std::string fish_names(const std::string& kind) {
+  return shell_quoted("(berth __names " + kind + " 2>/dev/null)");
 }
 
 std::string fish_flag(const CommandInfo& command, const CommandInfo& root, const FlagInfo& flag) {
@@ -112,6 +135,7 @@ std::string fish_flag(const CommandInfo& command, const CommandInfo& root, const
   std::string choices;
   for (const std::string& choice : flag.choices) choices += (choices.empty() ? "" : " ") + choice;
   if (!choices.empty()) line += " -a " + shell_quoted(choices);
+  if (!flag.names_of.empty()) line += " -a " + fish_names(flag.names_of);
   return line + " -d " + shell_quoted(flag.description) + "\n";
 }
 
@@ -122,6 +146,9 @@ std::string fish(const CommandInfo& root) {
     for (const CommandInfo& below : command->commands)
       lines += "complete -c berth -n " + shell_quoted(fish_condition(*command)) + " -a " +
                below.name + " -d " + shell_quoted(below.description) + "\n";
+    if (const std::string names = names_of_arguments(*command); !names.empty())
+      lines += "complete -c berth -n " + shell_quoted(fish_condition(*command)) + " -a " +
+               fish_names(names) + "\n";
     for (const FlagInfo& flag : all_flags(*command)) {
       if (!flag.positional) lines += fish_flag(*command, root, flag);
       if (!flag.positional || flag.choices.empty()) continue;

@@ -102,9 +102,15 @@ StoredApp* Account::find(const std::string& choice) {
   const std::string& wanted = choice.empty() ? current : choice;
   if (const auto by_client_id = apps.find(wanted); by_client_id != apps.end())
     return &by_client_id->second;
-  for (auto& [client_id, app] : apps)
-    if (!wanted.empty() && (app.id == wanted || app.name == wanted)) return &app;
-  return nullptr;
+  std::vector<StoredApp*> found;
+  for (auto& [client_id, app] : apps) {
+    if (!wanted.empty() && app.id == wanted) return &app;
+    if (!wanted.empty() && app.name == wanted) found.push_back(&app);
+  }
+  if (found.size() < 2) return found.empty() ? nullptr : found[0];
+  Failure failure(Exit::usage, "several apps are called " + wanted + ": name one by its id");
+  for (const StoredApp* app : found) failure.details.push_back(app->id);
+  throw failure;
 }
 
 Account CredentialStore::load(const std::string& server) const {

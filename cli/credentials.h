@@ -50,7 +50,7 @@ struct Account {
   std::string current;  // the client id of the current app; empty if there is none
 
   // Finds an app by client id, id or name. An empty `choice` means the current app. Returns null if
-  // there is none.
+  // there is none. Throws Failure `usage`, with the ids, if several apps have the name.
   StoredApp* find(const std::string& choice);
 };
 

@@ -9,17 +9,20 @@ namespace berth::cli {
 namespace {
 
 constexpr std::array codes = std::to_array<ExitInfo>({
-    {Exit::ok, "success"},
-    {Exit::failed, "failure, also if a deployment fails while `--wait` waits"},
-    {Exit::usage, "a flag, the configuration or berth.yaml is wrong"},
-    {Exit::not_logged_in, "not logged in, or the login no longer works"},
-    {Exit::forbidden,
+    {Exit::ok, "ok", "success"},
+    {Exit::failed, "failed", "failure, also if a deployment fails while `--wait` waits"},
+    {Exit::usage, "usage", "a flag, the configuration or berth.yaml is wrong"},
+    {Exit::not_logged_in, "not_logged_in", "not logged in, or the login no longer works"},
+    {Exit::forbidden, "forbidden",
      "not allowed: a scope or tier is missing, or the resource belongs to somebody else"},
-    {Exit::not_found, "what was named doesn't exist"},
-    {Exit::conflict, "a name is taken, or the state of the resource doesn't allow the command"},
-    {Exit::invalid, "the server refused the request because of a field, the balance or a limit"},
-    {Exit::unavailable, "the server doesn't answer, or still limits the rate after waiting"},
-    {Exit::timed_out, "`--wait` took longer than `--timeout`"},
+    {Exit::not_found, "not_found", "what was named doesn't exist"},
+    {Exit::conflict, "conflict",
+     "a name is taken, or the state of the resource doesn't allow the command"},
+    {Exit::invalid, "invalid",
+     "the server refused the request because of a field, the balance or a limit"},
+    {Exit::unavailable, "unavailable",
+     "the server doesn't answer, or still limits the rate after waiting"},
+    {Exit::timed_out, "timed_out", "`--wait` took longer than `--timeout`"},
 });
 
 // How much of a page that isn't berth's is shown: what fits into a terminal's line.
@@ -42,6 +45,8 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"invalid_credentials", "Check the email address and the password."},
       {"totp_required", "The account has a second factor; pass --totp-code."},
       {"invalid_totp", "Codes change every 30 seconds; a recovery code works once."},
+      {"insufficient_user_authentication",
+       "The login is too old for this: pass --password-stdin, or log in again."},
       {"invalid_client", "The app's secret is wrong or was rotated; see `berth apps use --help`."},
       {"invalid_grant", "Log in again: `berth login`."},
       {"invalid_token", "Log in again: `berth login`."},
@@ -61,7 +66,10 @@ const std::map<std::string, std::string, std::less<>>& advices() {
       {"deployment_destroyed", "It was deleted for good; create another one."},
       {"app_limit_reached",
        "Delete an app that you don't need; `berth apps list` shows your apps."},
-      {"rate_limited", "Try again in a minute."},
+      {"rate_limited",
+       "Each kind of request has a limit for each minute; `Retry-After` was too long to wait for, "
+       "or "
+       "waiting didn't help. Try again in a minute."},
   };
   return table;
 }
@@ -99,7 +107,7 @@ Refusal refusal_in(const json& body) {
     return {"", text_in(*errors, "detail"), {}};
   std::string message = text_in(body, "message");
   if (message.empty()) message = text_in(body, "error_description");
-  return {text_in(body, "error"), message, {}};
+  return {text_in(body, "error"), message, body.value("details", json())};
 }
 
 std::vector<std::string> details_of(const json& details) {
@@ -115,6 +123,17 @@ std::vector<std::string> details_of(const json& details) {
 }  // namespace
 
 std::span<const ExitInfo> exit_codes() { return codes; }
+
+json as_json(const Failure& failure) {
+  json error = {{"code", failure.server_code}, {"message", failure.what()}};
+  if (failure.server_code.empty())
+    for (const ExitInfo& info : codes)
+      if (info.exit == failure.exit) error["code"] = info.name;
+  if (!failure.details.empty()) error["details"] = failure.details;
+  if (!failure.advice.empty()) error["advice"] = failure.advice;
+  error["exit_code"] = int(failure.exit);
+  return {{"error", error}};
+}
 
 Failure failure_of(const HttpResponse& response) {
   const Refusal refusal = refusal_in(json::parse(response.body, nullptr, false));

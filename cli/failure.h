@@ -30,6 +30,7 @@ enum class Exit {
 
 struct ExitInfo {
   Exit exit;
+  std::string_view name;  // for programs
   std::string_view meaning;
 };
 // All exit codes in order, for the manual and the documentation.
@@ -48,6 +49,10 @@ struct Failure : std::runtime_error {
   std::string server_code;           // the code in the server's answer; may be empty
   std::vector<std::string> details;  // one "field reason" each
 };
+
+// {"error": {"code", "message", "details", "advice", "exit_code"}}: the form of an error for
+// programs. The code is the server's, or the name of the exit code where there is none.
+json as_json(const Failure& failure);
 
 // The meaning of an error answer (status 400 or more), whose body may have any of the API's four
 // forms, or be anything else, such as a proxy's page.

@@ -74,6 +74,8 @@ std::string commands(const CommandInfo& root) {
     text += ".SS \"" + escaped(synopsis(*command)) + "\"\n" + escaped(command->description) + ".\n";
     for (const FlagInfo& flag : command->flags)
       if (!is_help(flag)) text += flag_text(flag);
+    if (!command->example.empty())
+      text += ".PP\nExample:\n.br\n.RS\n" + escaped(command->example) + "\n.RE\n";
   }
   return text;
 }
@@ -99,6 +101,7 @@ constexpr std::array environment = std::to_array<Entry>({
     {"SSL_CERT_FILE, SSL_CERT_DIR",
      "Certificates of authorities to trust, for a server whose authority the system doesn't know."},
     {"BROWSER", "The program that opens pages, instead of xdg-open."},
+    {"NO_COLOR", "With any value, nothing is printed in colour (no-color.org)."},
 });
 
 constexpr std::array files = std::to_array<Entry>({
@@ -173,6 +176,7 @@ std::string manual_markdown(const CLI::App& app) {
   std::string text = "## Options of every command\n" + flag_table(root) + "\n## Commands\n";
   for (const CommandInfo* command : described(root))
     text += "\n### `" + synopsis(*command) + "`\n\n" + command->description + ".\n" +
+            (command->example.empty() ? "" : "Example: `" + command->example + "`\n") +
             flag_table(*command);
   text += "\n## Variables\n\n| variable | meaning |\n| --- | --- |\n";
   for (const Entry& entry : environment) text += row(entry.name, entry.meaning);

@@ -6,6 +6,7 @@
 
 #include "cli/config.h"
 #include "cli/failure.h"
+#include "cli/suggest.h"
 #include "controller/base/lower_case.h"
 #include "controller/base/yaml.h"
 
@@ -73,9 +74,33 @@ json texts_in(const json& object, const std::string& where) {
   return result;
 }
 
+std::vector<std::string> known_keys() {
+  std::vector<std::string> keys = {"name", "env_vars", "registry_credentials"};
+  for (const Field& field : fields) keys.emplace_back(field.order);
+  return keys;
+}
+
 bool is_known(const std::string& key) {
-  return key == "name" || key == "env_vars" || key == "registry_credentials" ||
-         std::ranges::any_of(fields, [&](const Field& field) { return key == field.order; });
+  const auto keys = known_keys();
+  return std::ranges::find(keys, key) != keys.end();
+}
+
+// Checks what can be known without the server, so that --dry-run finds it. The bounds are the
+// API's.
+void check_order(const json& order, const std::string& where) {
+  constexpr int last_port = 65'535;
+  const auto refuse = [&](const std::string& key, const char* wanted) {
+    throw Failure(Exit::usage,
+                  where + ": " + key + " has to be " + wanted + ", not " + order.at(key).dump());
+  };
+  if (!is_deployment_name(order.at("name").get<std::string>())) refuse("name", name_rule);
+  if (const auto port = order.find("port"); port != order.end())
+    if (!port->is_number_integer() || *port < 1 || *port > last_port)
+      refuse("port", "a whole number from 1 to 65535");
+  if (order.contains("tier") && !order.at("tier").is_string()) refuse("tier", "a text");
+  for (const char* key : {"custom_domain", "health_path"})
+    if (order.contains(key) && !order.at(key).is_string() && !order.at(key).is_null())
+      refuse(key, "a text or null");
 }
 
 // `texts` is the entry with its scalars as they were written, because variables are texts, and 1.10
@@ -90,7 +115,9 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
     if (!is_known(key) || order.contains(key))
       throw Failure(
           Exit::usage,
-          where + ": " + given + (order.contains(key) ? " occurs twice" : " isn't known"),
+          where + ": " + given +
+              (order.contains(key) ? " occurs twice"
+                                   : " isn't known" + did_you_mean(given, known_keys())),
           "The keys are name, image, tier, port, custom_domain, health_path, labels, env_vars and "
           "registry_credentials.");
     const bool holds_texts = key == "env_vars" || key == "registry_credentials" || key == "labels";
@@ -100,6 +127,7 @@ json parse_order(const json& entry, const json& texts, const std::string& where)
   for (const char* needed : {"name", "image"})
     if (!order.contains(needed) || !order.at(needed).is_string())
       throw Failure(Exit::usage, where + ": " + needed + " is missing or isn't text");
+  check_order(order, where);
   return order;
 }
 
@@ -149,6 +177,14 @@ Plan creation(const json& order) {
 }
 
 }  // namespace
+
+bool is_deployment_name(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  return !text.empty() && text.size() <= longest_name && std::ranges::all_of(text, fits) &&
+         !text.starts_with('-') && !text.ends_with('-');
+}
 
 std::pair<std::string, std::string> parse_env(const std::string& text) {
   const size_t equals = text.find('=');

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // The desired state of a deployment, from flags or a berth.yaml, and how it differs from the
@@ -9,6 +10,12 @@
 namespace berth::cli {
 
 using nlohmann::json;
+
+constexpr size_t longest_name = 32;
+constexpr const char* name_rule =
+    "1 to 32 characters of a-z, 0-9 and -, which neither begins nor ends with -";
+// Whether a deployment may have this name, as far as its spelling goes.
+bool is_deployment_name(std::string_view text);
 
 // Parses KEY=VALUE, or KEY alone, whose value is then taken from the environment, so that no secret
 // has to be part of a command line. Throws Failure `usage`.

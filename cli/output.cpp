@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <locale.h>
+#include <unistd.h>
 #include <wchar.h>
 #include <yaml-cpp/yaml.h>
 
@@ -8,7 +9,7 @@
 #include <cwchar>
 #include <iostream>
 
-#include "cli/failure.h"
+#include "cli/colour.h"
 #include "controller/base/text.h"
 #include "controller/base/yaml.h"
 
@@ -16,6 +17,10 @@ namespace berth::cli {
 namespace {
 
 constexpr size_t between_columns = 2;
+constexpr size_t shown_digits = 12;  // of a digest, as git and docker show them
+constexpr size_t digits_of_digest = 64;
+
+Format spoken = Format::table;  // set once, before the command runs
 
 std::string padded(const std::string& text, size_t width) {
   return text + std::string(width - std::min(width, cells(text)), ' ');
@@ -130,8 +135,36 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+namespace {
+
+bool holds_states(const std::string& title) {
+  return title == "STATUS" || title == "STATE" || title == "HEALTH" || title == "RESULT";
+}
+
+Colour colour_of_cell(const std::string& title, const std::string& text, bool is_head) {
+  if (is_head) return Colour::bold;
+  return holds_states(title) ? colour_of_state(text) : Colour::none;
+}
+
+}  // namespace
+
+std::string with_short_digests(const std::string& text) {
+  constexpr std::string_view start = "sha256:";
+  std::string result;
+  size_t done = 0;
+  for (size_t at = text.find(start); at != std::string::npos; at = text.find(start, done)) {
+    const size_t digits = at + start.size();
+    size_t end = digits;
+    while (end < text.size() && std::isxdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
+    const bool is_digest = end - digits == digits_of_digest;
+    result += text.substr(done, (is_digest ? digits + shown_digits : end) - done);
+    done = end;
+  }
+  return result + text.substr(done);
+}
+
 std::string table_of(const std::vector<std::string>& head,
-                     const std::vector<std::vector<std::string>>& rows) {
+                     const std::vector<std::vector<std::string>>& rows, Paint paint) {
   std::vector<std::vector<std::string>> lines = {head};
   for (const auto& row : rows) {
     lines.emplace_back();
@@ -142,8 +175,14 @@ std::string table_of(const std::vector<std::string>& head,
     for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], cells(line[i]));
   std::string result;
   for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i)
-      result += i + 1 == line.size() ? line[i] : padded(line[i], widths[i] + between_columns);
+    for (size_t i = 0; i < line.size(); ++i) {
+      const Colour colour = paint == Paint::plain
+                                ? Colour::none
+                                : colour_of_cell(head[i], line[i], &line == &lines.front());
+      result += painted(line[i], colour);
+      if (i + 1 < line.size())
+        result += std::string(widths[i] + between_columns - cells(line[i]), ' ');
+    }
     result += '\n';
   }
   return result;
@@ -186,17 +225,22 @@ void Output::print(const json& body, const std::function<std::string()>& text) c
 }
 
 void Output::list(const json& body, const json& items, const std::vector<Column>& columns) const {
-  print(body, [&] {
-    std::vector<std::string> head;
-    for (const Column& column : columns) head.push_back(column.title);
-    std::vector<std::vector<std::string>> rows;
-    for (const json& item : items) {
-      rows.emplace_back();
-      for (const Column& column : columns) rows.back().push_back(cell(item, column.path));
-    }
-    return table_of(head, rows);
-  });
+  print(body, [&] { return table(items, columns); });
 }
+
+std::string Output::table(const json& items, const std::vector<Column>& columns) {
+  std::vector<std::string> head;
+  for (const Column& column : columns) head.push_back(column.title);
+  std::vector<std::vector<std::string>> rows;
+  for (const json& item : items) {
+    rows.emplace_back();
+    for (const Column& column : columns)
+      rows.back().push_back(with_short_digests(cell(item, column.path)));
+  }
+  return table_of(head, rows, paint());
+}
+
+Paint Output::paint() { return shows_colours(STDOUT_FILENO) ? Paint::coloured : Paint::plain; }
 
 void Output::object(const json& body, const json& object, const std::vector<Column>& fields) const {
   print(body, [&] {
@@ -213,6 +257,39 @@ void Output::done(const json& body, const std::string& sentence) const {
   print(body, [&] { return printable(sentence) + "\n"; });
 }
 
-void say(const std::string& line) { std::cerr << printable(line) << "\n"; }
+void speak(Format format) { spoken = format; }
+bool says_text() { return spoken == Format::table; }
+
+void say(const std::string& line) {
+  constexpr auto replace = json::error_handler_t::replace;
+  switch (spoken) {
+    case Format::as_json:
+      std::cerr << json{{"message", line}}.dump(-1, ' ', false, replace) << "\n";
+      return;
+    case Format::as_yaml:
+      std::cerr << "# " << printable(line) << "\n";
+      return;
+    case Format::table:
+      std::cerr << printable(line) << "\n";
+  }
+}
+
+void report(const Failure& failure) {
+  constexpr auto replace = json::error_handler_t::replace;
+  switch (spoken) {
+    case Format::as_json:
+      std::cerr << as_json(failure).dump(-1, ' ', false, replace) << "\n";
+      return;
+    case Format::as_yaml:
+      std::cerr << to_yaml(as_json(failure));
+      return;
+    case Format::table:
+      break;
+  }
+  const Colour red = shows_colours(STDERR_FILENO) ? Colour::red : Colour::none;
+  std::cerr << painted("berth:", red) << " " << printable(failure.what()) << "\n";
+  for (const std::string& line : failure.details) say("  " + line);
+  if (!failure.advice.empty()) say(failure.advice);
+}
 
 }  // namespace berth::cli

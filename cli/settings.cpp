@@ -1,5 +1,7 @@
 #include "cli/settings.h"
 
+#include <algorithm>
+
 #include "cli/failure.h"
 #include "cli/files.h"
 
@@ -17,6 +19,12 @@ std::optional<std::string> secret_in(const std::string& file) {
   auto secret = read_file(file);
   if (!secret) throw Failure(Exit::usage, "there is no file " + file);
   while (secret->ends_with('\n') || secret->ends_with('\r')) secret->pop_back();
+  const bool has_control = std::ranges::any_of(
+      *secret, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  if (secret->empty() || has_control)
+    throw Failure(Exit::usage,
+                  file + (secret->empty() ? " is empty" : " holds more than one line of text"),
+                  "It has to hold the secret alone; a line end behind it doesn't matter.");
   return secret;
 }
 

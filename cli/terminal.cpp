@@ -6,9 +6,11 @@
 #include <array>
 #include <csignal>
 #include <iostream>
+#include <thread>
 
 #include "cli/config.h"
 #include "cli/failure.h"
+#include "cli/output.h"
 
 namespace berth::cli {
 namespace {
@@ -74,6 +76,11 @@ bool takes_utf8() {
   return false;
 }
 
+bool moves_cursor(int fd) {
+  const auto terminal = variable("TERM");
+  return ::isatty(fd) != 0 && terminal && *terminal != "dumb";
+}
+
 std::string ask(const std::string& question, const std::string& otherwise) {
   check_somebody_is_there(question, otherwise);
   return line("answer");
@@ -94,6 +101,42 @@ void confirm(const std::string& question, bool yes) {
   std::getline(std::cin, answer);
   if (answer != "y" && answer != "Y" && answer != "yes")
     throw Failure(Exit::failed, "nothing was done");
+}
+
+namespace {
+constexpr const char* line_start = "\r\x1b[K";  // and the line is empty
+constexpr std::chrono::milliseconds between_drawings{500};
+}  // namespace
+
+LiveLine::LiveLine() : live_(moves_cursor(STDERR_FILENO) && says_text()) {}
+
+LiveLine::~LiveLine() {
+  if (live_ && !text_.empty()) std::cerr << line_start << std::flush;
+}
+
+void LiveLine::show(const std::string& text) {
+  if (text == text_) return;
+  text_ = text;
+  since_ = std::chrono::steady_clock::now();
+  if (live_)
+    draw();
+  else
+    say(text);
+}
+
+void LiveLine::draw() const {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - since_);
+  std::cerr << line_start << printable(text_) << " (" << seconds.count() << " s)" << std::flush;
+}
+
+void LiveLine::wait(std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (live_ && std::chrono::steady_clock::now() + between_drawings < end) {
+    std::this_thread::sleep_for(between_drawings);
+    draw();
+  }
+  std::this_thread::sleep_until(end);
 }
 
 std::string secret_from_stdin(const std::string& what) { return line(what); }

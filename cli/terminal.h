@@ -1,12 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 
 // Talks to the person at the terminal, if there is one.
 namespace berth::cli {
 
-bool is_interactive();  // stdin and stderr are terminals
-bool takes_utf8();      // according to LC_ALL, LC_CTYPE and LANG
+bool is_interactive();      // stdin and stderr are terminals
+bool takes_utf8();          // according to LC_ALL, LC_CTYPE and LANG
+bool moves_cursor(int fd);  // whether it is a terminal on which a line can be written again
 
 // Asks a question on stderr. If nobody can be asked, throws Failure `usage` with `otherwise` as
 // advice.
@@ -15,6 +17,26 @@ std::string ask_secret(const std::string& question, const std::string& otherwise
 // Asks whether to continue, unless `yes` answers in advance. Throws Failure if the answer is no,
 // and Failure `usage` if nobody can be asked.
 void confirm(const std::string& question, bool yes);
+
+// One line on stderr about what is under way. On a terminal it is written anew each time, with the
+// seconds since its text changed, and is gone at the end; elsewhere each new text is a line.
+class LiveLine {
+ public:
+  LiveLine();
+  ~LiveLine();
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
+  void show(const std::string& text);
+  void wait(std::chrono::milliseconds time);  // counts the seconds meanwhile
+
+ private:
+  void draw() const;
+
+  bool live_;
+  std::string text_;
+  std::chrono::steady_clock::time_point since_;
+};
 
 // The first line of stdin. Throws Failure `usage` if there is none; `what` names it in the message.
 std::string secret_from_stdin(const std::string& what);

@@ -1,6 +1,7 @@
 #include "cli/tree.h"
 
 #include <CLI/CLI.hpp>
+#include <map>
 
 namespace berth::cli {
 namespace {
@@ -23,6 +24,26 @@ std::vector<std::string> choices_in(const std::string& type_name) {
   return choices;
 }
 
+// What completion looks up for an argument or flag of this name; see names.cpp of the commands.
+std::string names_of(const std::string& argument) {
+  static const std::map<std::string, std::string, std::less<>> kinds = {
+      {"DEPLOYMENT", "deployments"}, {"APP", "apps"},
+      {"CAMPAIGN", "campaigns"},     {"TIER", "tiers"},
+      {"WEBHOOK", "webhooks"},       {"REQUEST", "requests"},
+      {"SESSION", "sessions"},       {"--app", "apps"},
+      {"--tier", "tiers"},           {"--for", "apps"},
+  };
+  const auto found = kinds.find(argument);
+  return found == kinds.end() ? "" : found->second;
+}
+
+std::string example_in(const std::string& footer) {
+  const size_t start = footer.find(example_start);
+  if (start == std::string::npos) return "";
+  const size_t line = start + std::string_view(example_start).size();
+  return footer.substr(line, footer.find('\n', line) - line);
+}
+
 FlagInfo flag_of(const CLI::Option& option) {
   FlagInfo flag;
   for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
@@ -37,6 +58,7 @@ FlagInfo flag_of(const CLI::Option& option) {
   flag.choices = choices_in(type);
   flag.fallback = option.get_default_str();
   flag.description = option.get_description();
+  if (flag.choices.empty()) flag.names_of = names_of(flag.names[0]);
   return flag;
 }
 
@@ -45,15 +67,18 @@ CommandInfo command_of(const CLI::App& app, const std::string& parent,
   CommandInfo command = {.path = parent + app.get_name(),
                          .name = app.get_name(),
                          .description = app.get_description(),
+                         .example = {},
                          .flags = {},
                          .inherited = inherited,
                          .commands = {}};
+  if (!parent.empty()) command.example = example_in(app.get_footer());
   for (const CLI::Option* option : app.get_options()) command.flags.push_back(flag_of(*option));
   std::vector<FlagInfo> handed_on = inherited;
   if (!parent.empty())
     for (const FlagInfo& flag : command.flags)
       if (!flag.positional && flag.names[0] != "--help") handed_on.push_back(flag);
-  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* below :
+       app.get_subcommands([](const CLI::App* any) { return !any->get_group().empty(); }))
     command.commands.push_back(command_of(*below, command.path + " ", handed_on));
   return command;
 }

@@ -18,18 +18,24 @@ struct FlagInfo {
   bool takes_file = false;
   std::vector<std::string> choices;  // the allowed values; empty: any
   std::string fallback;              // the default; may be empty
+  std::string names_of;  // what the server knows the names of: "deployments"; may be empty
   std::string description;
 };
+
+// What stands in a command's footer before its example.
+constexpr const char* example_start = "Example:\n  ";
 
 struct CommandInfo {
   std::string path;  // "berth deploy create"
   std::string name;  // "create"
   std::string description;
+  std::string example;  // a command line; empty for a group
   std::vector<FlagInfo> flags;
   std::vector<FlagInfo> inherited;  // from the groups above, without the root's
   std::vector<CommandInfo> commands;
 };
 
+// Without the commands that are hidden from people.
 CommandInfo tree_of(const CLI::App& root);
 // The command and all commands below it, in the order of --help.
 std::vector<const CommandInfo*> flattened(const CommandInfo& root);

@@ -4,7 +4,8 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <thread>
+
+#include "cli/terminal.h"
 
 namespace berth::cli {
 namespace {
@@ -41,7 +42,7 @@ Failure not_well(const json& status) {
   std::string sentence = text_of(status, "subdomain") + " is " + text_of(status, "status");
   if (!reason.empty()) sentence += ": " + reason + (cause.empty() ? "" : ", " + cause);
   if (!message.empty()) sentence += ": " + message.substr(0, message.find_last_not_of(" \n") + 1);
-  std::string advice = advice_for(cause.empty() ? reason : cause);
+  std::string advice = advice_for(cause.empty() ? reason : cause, text_of(status, "subdomain"));
   if (reason == "rollout_failed") advice = "The old container keeps serving. " + advice;
   return Failure(Exit::failed, sentence, advice, reason);
 }
@@ -69,11 +70,13 @@ std::optional<json> look_at(Api& api, const std::string& id, Clock::time_point e
 
 }  // namespace
 
-// In short what docs/reference/reasons.md says.
-std::string advice_for(std::string_view reason) {
+// In short what docs/reference/reasons.md says. DEPLOYMENT stands for the deployment's name.
+std::string advice_for(std::string_view reason, const std::string& deployment) {
   static const std::map<std::string_view, std::string> advices = {
       {"image_pull_failed", "Check the image's name, tag and registry credentials."},
-      {"crash_loop", "See its last lines with `berth deploy logs --previous`."},
+      {"crash_loop",
+       "See its last lines with `berth deploy logs DEPLOYMENT`; after a restart, --previous prints "
+       "those of the run before."},
       {"port_not_listening",
        "Listen on 0.0.0.0 and on the deployment's port; ports below 1024 require root."},
       {"out_of_memory", "Use less memory, or a larger tier; `berth tiers` lists them."},
@@ -81,33 +84,43 @@ std::string advice_for(std::string_view reason) {
       {"unschedulable", "No node has enough room; ask the cluster's admins."},
       {"image_needs_root", "Use an unprivileged variant of the image."},
       {"rollout_failed",
-       "Fix the image, or return to the earlier rollout with `berth deploy rollback`."},
+       "Fix the image, or return to the earlier rollout with `berth deploy rollback DEPLOYMENT`."},
       {"cluster_refused", "Ask the cluster's admins."},
       {"cluster_unreachable",
        "You don't have to do anything: berth continues when the cluster answers."},
-      {"dns_not_pointing", "Set the DNS records that `berth deploy domain` shows."},
-      {"domain_taken", "Release the domain, or use another one."},
-      {"certificate_failed", "See `berth deploy domain`."},
+      {"dns_not_pointing", "Set the DNS records that `berth deploy domain DEPLOYMENT` shows."},
+      {"domain_taken",
+       "Release the domain with `berth deploy domain DEPLOYMENT --remove`, or use another one."},
+      {"certificate_failed", "See `berth deploy domain DEPLOYMENT`."},
       {"suspended_by_admin", "Ask the platform's admins."},
   };
   const auto found = advices.find(reason);
-  return found == advices.end() ? "" : found->second;
+  if (found == advices.end()) return "";
+  constexpr std::string_view placeholder = "DEPLOYMENT";
+  std::string advice = found->second;
+  if (const size_t at = advice.find(placeholder); at != std::string::npos)
+    advice.replace(at, placeholder.size(), deployment);
+  return advice;
 }
 
 json wait_until_running(Api& api, const std::string& id, std::chrono::seconds time) {
   const auto end = Clock::now() + time;
   std::string told;
+  std::string name;
+  LiveLine line;
   for (size_t look = 0;; ++look) {
     const std::optional<json> status = look_at(api, id, end);
-    if (const std::string now = status ? step(*status) : away; now != told) say(told = now);
+    line.show(told = status ? step(*status) : away);
+    if (status) name = text_of(*status, "subdomain");
     if (status && has_failed(*status)) throw not_well(*status);
     if (status && is_done(*status)) return *status;
     const milliseconds pause = look < first_pauses.size() ? first_pauses[look] : later_pause;
     if (Clock::now() + pause > end)
       throw Failure(Exit::timed_out,
                     "it is still " + told + " after " + std::to_string(time.count()) + " s",
-                    "The deployment continues without this command; see `berth deploy status`.");
-    std::this_thread::sleep_for(pause);
+                    "The deployment continues without this command; see `berth deploy status " +
+                        (name.empty() ? id : name) + "`.");
+    line.wait(pause);
   }
 }
 

@@ -8,8 +8,9 @@
 
 namespace berth::cli {
 
-// What to do about a reason that GET …/status reports; empty for an unknown reason.
-std::string advice_for(std::string_view reason);
+// What to do about a reason that GET …/status reports of the deployment; empty for an unknown
+// reason.
+std::string advice_for(std::string_view reason, const std::string& deployment);
 
 // Follows the deployment until it is running, and reports each step on stderr. Returns its last
 // status. Throws Failure `failed`, with the reason and advice, if the deployment fails, its rollout

@@ -1,5 +1,7 @@
 #include "api/gate/body.h"
 
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +25,15 @@ class BodyReader {
   bool boolean(bool value) { return add(value); }
   bool number_integer(json::number_integer_t value) { return add(value); }
   bool number_unsigned(json::number_unsigned_t value) { return add(value); }
-  bool number_float(json::number_float_t value, const std::string&) { return add(value); }
+  // A number without a fraction is an integer, however it is written: 1.0, 1e2 (JSON Schema
+  // 2020-12, core, section 4.2.3). Beyond 2^53 a double may stand for another integer than the
+  // text.
+  bool number_float(json::number_float_t value, const std::string&) {
+    constexpr double largest_exact = 9'007'199'254'740'991;
+    if (std::abs(value) <= largest_exact && std::trunc(value) == value)
+      return add(std::int64_t(value));
+    return add(value);
+  }
   bool string(std::string& value) { return add(std::move(value)); }
   bool binary(json::binary_t&) { return false; }  // JSON texts have none
 

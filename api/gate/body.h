@@ -16,7 +16,8 @@ inline constexpr size_t max_json_values = 10'000;
 
 // Parses a JSON text (RFC 8259). Throws Error invalid_json if it isn't JSON or UTF-8, contains a
 // number that doesn't fit a double, has a name twice in one object, is nested deeper than
-// max_json_depth, or has more than max_json_values values; parsing stops there.
+// max_json_depth, or has more than max_json_values values; parsing stops there. In the result, a
+// number without a fraction (1.0, 1e2) is an integer if a double represents it exactly.
 nlohmann::json parse_body(std::string_view text);
 
 // Parses a form (application/x-www-form-urlencoded) into an object of strings. Throws Error

@@ -23,7 +23,8 @@ inline nlohmann::json or_null_object(const std::optional<std::string>& text) {
   return text ? nlohmann::json::parse(*text) : nlohmann::json(nullptr);
 }
 
-// Encodes a page of a list: {<plural>: […], page, page_size, total}.
+// Encodes a page of a list: {<plural>: […], page, page_size, total, next_page}. The gate makes the
+// Link header of next_page.
 template <typename T, typename Encode>
 nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& encode) {
   nlohmann::json items = nlohmann::json::array();
@@ -31,7 +32,8 @@ nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& enc
   return {{plural, std::move(items)},
           {"page", page.page},
           {"page_size", page.page_size},
-          {"total", page.total}};
+          {"total", page.total},
+          {"next_page", page.is_last() ? nlohmann::json(nullptr) : nlohmann::json(page.page + 1)}};
 }
 
 // Returns the fields of an object, and in addition the object itself under the name `name`.

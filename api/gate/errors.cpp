@@ -47,11 +47,14 @@ std::string bearer_challenge(const Error& error, const Challenge& challenge) {
          quoted_string(challenge.base_url + "/.well-known/oauth-protected-resource");
 }
 
-json body_for(const Error& error, ErrorBody body) {
+json body_for(const Error& error, ErrorBody form) {
   const std::string_view code = name(error.code);
-  switch (body) {
-    case ErrorBody::simple:
-      return {{"error", code}, {"message", error.what()}};
+  switch (form) {
+    case ErrorBody::simple: {
+      json body = {{"error", code}, {"message", error.what()}};
+      if (!error.details.empty()) body["details"] = error.details;
+      return body;
+    }
     case ErrorBody::oauth:
       return {{"error", code}, {"error_description", error.what()}};
     case ErrorBody::oauth_and_message:
@@ -72,7 +75,9 @@ ErrorBody body_of(Shape shape, int status) {
   if (status == 413 || status == 431 || status >= 500) return ErrorBody::framework;
   if (shape == Shape::oauth) return ErrorBody::oauth;
   if (shape == Shape::oauth_and_message) return ErrorBody::oauth_and_message;
-  if (shape == Shape::simple && (status == 401 || status == 403)) return ErrorBody::simple;
+  if (shape == Shape::simple) return ErrorBody::simple;
+  if (shape == Shape::nested_but_secret && (status == 401 || status == 403))
+    return ErrorBody::simple;
   return ErrorBody::nested;
 }
 

@@ -5,8 +5,12 @@
 
 #include "api/gate/authenticate.h"
 #include "api/gate/body.h"
+#include "api/gate/canonical_id.h"
 #include "api/gate/client_address.h"
+#include "api/gate/cors.h"
+#include "api/gate/encode.h"
 #include "api/gate/errors.h"
+#include "api/gate/next_link.h"
 #include "api/gate/repeated_field.h"
 #include "api/gate/schema.h"
 #include "controller/base/id.h"
@@ -44,10 +48,18 @@ bool is_form_type(std::string_view content_type) {
   return same_name(content_type.substr(0, end), form);
 }
 
+CorsCaller cors_caller(const Call& call) {
+  if (call.caller) return {.app_id = call.caller->app_id};
+  if (call.play) return {.app_id = call.play->app_id};
+  return {.is_other = call.user.has_value()};
+}
+
 void check_query(const Route& route, const Call& call) {
   for (const Param& param : route.query)
-    if (param.required && !call.query(param.name))
-      throw invalid_field(std::string(param.name), "is required");
+    if (param.required && !call.query(param.name)) {
+      const std::string name(param.name);
+      throw Error(param.if_missing, name + " is required", {{name, {"is required"}}});
+    }
 }
 
 }  // namespace
@@ -60,8 +72,11 @@ const std::string& Call::id(std::string_view name) const {
 }
 
 std::optional<std::string> Call::query(std::string_view name) const {
-  const auto value = http.query.find(name);
-  return value == http.query.end() ? std::nullopt : std::optional(value->second);
+  const auto found = http.query.find(name);
+  if (found == http.query.end()) return std::nullopt;
+  std::string value = found->second;
+  if (name.ends_with("_id") || name == "before") write_id_in_lower_case(value);
+  return value;
 }
 
 PageRequest Call::page() const {
@@ -90,6 +105,7 @@ struct Gate::Passage {
   std::optional<RateLimiter::Verdict> rate;
   std::chrono::steady_clock::time_point started;
   bool caller_is_known = false;  // a token or the internal secret was valid
+  CorsCaller cors = {};          // set where the route needs it
 };
 
 Gate::Gate(const Services& services, HttpMetrics& metrics)
@@ -133,6 +149,20 @@ void Gate::handle(const Request& request, Response& response) {
   finish(passage, reply, response);
 }
 
+Reply Gate::answer_to_preflight(const Request& request, const std::string& allow) const {
+  const Route* wanted =
+      router_.find(request.headers.get("Access-Control-Request-Method"), request.path).route;
+  return preflight(services_.db, request, wanted == nullptr ? Cors::none : wanted->cors, allow);
+}
+
+// Adds a Link header if the answer is a page of a list (encode_page()) and not the last one.
+void Gate::add_next_link(Reply& reply, const Call& call) const {
+  const auto next = reply.body.find("next_page");
+  if (next == reply.body.end() || !next->is_number_integer()) return;
+  if (auto link = next_link(call, services_.base_url, "page", next->dump()))
+    reply.headers.emplace_back("Link", *std::move(link));
+}
+
 Reply Gate::answer(Passage& passage) {
   const Request& request = passage.request;
   // Before routing: without the secret nobody learns which internal paths there are.
@@ -147,6 +177,7 @@ Reply Gate::answer(Passage& passage) {
   Router::Match match = router_.find(request.method, request.path);
   if (match.route == nullptr) {
     if (match.allow.empty()) return router_reply(404, "Not Found");
+    if (is_preflight(request)) return answer_to_preflight(request, match.allow);
     Reply reply = request.method == "OPTIONS" ? Reply{.status = 204, .body = nullptr}
                                               : router_reply(405, "Method Not Allowed");
     reply.headers.emplace_back("Allow", match.allow);
@@ -154,6 +185,8 @@ Reply Gate::answer(Passage& passage) {
   }
   passage.route = match.route;
   passage.shape = match.route->shape;
+  for (auto& [name, value] : match.parameters)
+    if (name != "table_id") write_id_in_lower_case(value);  // tables are named by apps
   Call call = {.http = request,
                .route = match.route,
                .request_id = passage.request_id,
@@ -170,6 +203,7 @@ Reply Gate::answer(Passage& passage) {
     throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,
                 std::string(*repeated) + " was sent more than once");
   Reply reply = run(passage, call);
+  if (!match.route->query.empty()) add_next_link(reply, call);
   passage.caller_is_known = call.user || call.caller || call.play || !call.admin.empty();
   return reply;
 }
@@ -180,6 +214,7 @@ Reply Gate::run(Passage& passage, Call& call) {
   const auto enter = [&](db::Tx& tx) {
     authenticate(tx, route.access, services_, call);
     if (call.user) passage.user_id = call.user->id;
+    if (route.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
     take_rate(passage, call);
   };
   const auto* read = std::get_if<ReadHandler>(&route.run);
@@ -197,6 +232,8 @@ Reply Gate::run(Passage& passage, Call& call) {
   if (route.body_kind != Body::none) {
     call.body = body_of(passage);
     check_body(passage, call.body);
+    if (route.cors == Cors::origins_of_apps && !takes_token(route.access))
+      passage.cors.client_id = text_or_nothing(call.body, "client_id").value_or("");
   }
   if (read != nullptr)
     return services_.db.read([&](db::Tx& tx) { return read->run(tx, call, services_); });
@@ -241,9 +278,10 @@ json Gate::body_of(const Passage& passage) const {
   }
 }
 
-void Gate::check_body(const Passage& passage, const json& body) const {
+void Gate::check_body(const Passage& passage, json& body) const {
   const auto validator = validators_.find(passage.route);
   if (validator == validators_.end()) return;
+  validator->second.normalize(body);
   const Details wrong = validator->second.check(body);
   if (wrong.empty()) return;
   const auto& [field, reasons] = *wrong.begin();
@@ -306,6 +344,17 @@ void Gate::note(const Passage& passage, SecurityEvent event) const {
                                   .request_id = passage.request_id});
 }
 
+// If the database can't say whether the origin is allowed, the fields are left out, and the browser
+// keeps the answer from the page.
+void Gate::add_cors_fields(const Passage& passage, Response& response) const {
+  try {
+    add_cors(services_.db, passage.request, passage.route->cors, passage.cors, response.headers);
+  } catch (const std::exception& failure) {
+    log::error("an origin could not be looked up",
+               {{"request_id", passage.request_id}, {"error", failure.what()}});
+  }
+}
+
 void Gate::finish(const Passage& passage, const Reply& reply, Response& response) {
   response.status = reply.status;
   if (reply.stream) {
@@ -320,6 +369,8 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
     response.body = reply.body.dump(-1, ' ', false, json::error_handler_t::replace);
   }
   response.add_header("X-Request-Id", passage.request_id);
+  if (passage.route != nullptr && passage.route->cors != Cors::none)
+    add_cors_fields(passage, response);
   for (const auto& [name, value] : reply.headers) response.add_header(name, value);
   // Responses with tokens or codes must not be cached (RFC 6749, section 5.1); neither must any
   // that are meant for one caller.

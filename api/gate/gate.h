@@ -29,9 +29,13 @@ class Gate {
   struct Passage;  // one request that is being handled
   Reply answer(Passage& passage);
   Reply run(Passage& passage, Call& call);
+  Reply answer_to_preflight(const Request& request, const std::string& allow) const;
+  void add_cors_fields(const Passage& passage, Response& response) const;
+  void add_next_link(Reply& reply, const Call& call) const;
   void take_rate(Passage& passage, const Call& call);
   json body_of(const Passage& passage) const;
-  void check_body(const Passage& passage, const json& body) const;
+  // Normalizes the body before it checks it.
+  void check_body(const Passage& passage, json& body) const;
   Reply write(const Passage& passage, const Call& call) const;
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,
                    const idempotency::Slot& slot) const;

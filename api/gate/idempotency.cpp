@@ -1,5 +1,6 @@
 #include "api/gate/idempotency.h"
 
+#include "api/gate/next_link.h"
 #include "controller/base/crypto.h"
 
 namespace berth::api::idempotency {
@@ -13,10 +14,11 @@ std::string principal_of(const Call& call) {
                    : idempotency_keys::internal_principal;
 }
 
-// As it is, or its hash where somebody made it longer than any of ours.
-std::string kept_path(std::string_view path) {
+// Returns the path, or its hash if somebody made it longer than any of berth's own.
+std::string kept_path(const Call& call) {
   constexpr size_t longest = 255;
-  return path.size() <= longest ? std::string(path) : "sha256:" + hex(sha256(path));
+  const std::string path = canonical_path(call);
+  return path.size() <= longest ? path : "sha256:" + hex(sha256(path));
 }
 
 }  // namespace
@@ -26,7 +28,7 @@ Slot slot(const Call& call, const Route& route, std::string_view key) {
     throw Error(Code::malformed_request, "Idempotency-Key must have at most 255 characters");
   return {.principal = principal_of(call),
           .method = std::string(route.method),
-          .path = kept_path(call.http.path),
+          .path = kept_path(call),
           .key = std::string(key),
           .request_hash = hex(sha256(call.http.body))};
 }

@@ -107,6 +107,12 @@ json rate_headers() {
           {"RateLimit-Reset", integer("Seconds until the oldest request leaves the window.")}};
 }
 
+bool is_list(std::string_view schema) {
+  return all_schemas()
+      .at(std::string(schema))
+      .contains(json::json_pointer("/properties/next_page"));
+}
+
 json responses(const Route& route) {
   json result = json::object();
   json& ok = result[std::to_string(route.answer.status)];
@@ -115,6 +121,9 @@ json responses(const Route& route) {
   if (!route.answer.by_accept.empty())
     ok["content"].update(content(route.answer.by_accept, route.answer.schema));
   if (route.rate.limit > 0) ok["headers"] = rate_headers();
+  if (is_list(route.answer.schema))
+    ok["headers"]["Link"] = {{"description", "Where the list goes on: rel=next (RFC 8288)."},
+                             {"schema", {{"type", "string"}}}};
   if (!route.answer.or_nothing.empty()) result["204"] = {{"description", route.answer.or_nothing}};
   std::map<int, std::set<std::string_view>> by_status;
   for (const Code code : codes_of(route)) by_status[status(code)].insert(name(code));

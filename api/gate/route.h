@@ -58,15 +58,18 @@ inline Access jwt_or_oauth(std::vector<Scope> any_of) {
 }
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
-// The form of errors (specification, section "Errors"). `simple`: 401 and 403 have the simple form,
-// all others the nested one. `oauth_and_message`: for OAuth operations below /api/auth, whose
-// clients read `message`.
-enum class Shape { nested, oauth, oauth_and_message, simple };
+// The form of errors (specification, section "Errors"). An operation has one form for all errors.
+// `simple`: the simple form, with `details` for validation_failed. `nested_but_secret`: the nested
+// form; a request without the internal secret is refused in the simple form before it is routed.
+// `oauth_and_message`: for OAuth operations below /api/auth, whose clients read `message`.
+enum class Shape { nested, oauth, oauth_and_message, simple, nested_but_secret };
 inline bool is_oauth(Shape shape) {
   return shape == Shape::oauth || shape == Shape::oauth_and_message;
 }
 
 enum class Body { none, only_json, optional_json, json_or_form };
+// The web origins whose pages may read the answers in browsers (gate/cors.h).
+enum class Cors { none, origins_of_apps, any_origin };
 enum class Availability { always, development_only };
 enum class Idempotency { ignored, kept };
 // by_handler: the specification demands other codes than validation_failed, so the schema is only
@@ -79,6 +82,7 @@ struct Param {  // a parameter of the query
   std::string_view description;
   bool required = false;
   std::string_view example = {};
+  Code if_missing = Code::validation_failed;  // the error if it is required and missing
 };
 
 struct Route;
@@ -102,6 +106,7 @@ struct Call {
   // Returns the value of the path's placeholder `name`. Throws std::logic_error if the route has
   // none.
   const std::string& id(std::string_view name = "id") const;
+  // Returns the value of a query parameter. An id is in lower case.
   std::optional<std::string> query(std::string_view name) const;
   PageRequest page() const;  // throws validation_failed
 };
@@ -165,6 +170,7 @@ struct Route {
   std::vector<Code> errors = {};  // in addition to those that follow from access, rate and body
   Idempotency idempotency = Idempotency::ignored;
   Availability availability = Availability::always;
+  Cors cors = Cors::none;  // set for all rows of the table by their paths
   AnyHandler run;
 };
 

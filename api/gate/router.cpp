@@ -59,6 +59,7 @@ bool Router::matches(const Pattern& pattern, const std::vector<std::string_view>
 
 Router::Match Router::find(std::string_view method, std::string_view path) const {
   const std::string_view wanted = served_as(method);
+  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   const auto exact = fixed_.find(std::string(wanted) + " " + std::string(path));
   if (exact != fixed_.end()) return {.route = exact->second, .parameters = {}, .allow = {}};
   if (!path.starts_with('/')) return {};

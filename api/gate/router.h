@@ -22,7 +22,8 @@ class Router {
     std::map<std::string, std::string, std::less<>> parameters;
     std::string allow;  // the value of the Allow header
   };
-  // `path` is still percent-encoded; the parameters in the result are decoded.
+  // `path` is still percent-encoded; the parameters in the result are decoded. One slash at its end
+  // makes no difference.
   Match find(std::string_view method, std::string_view path) const;
 
   const std::vector<const Route*>& rows() const { return rows_; }

@@ -26,7 +26,7 @@ const Names known_keywords = {"type",          "properties",    "required",  "ad
                               "minProperties", "maxProperties", "maxItems",  "format",
                               "description",   "example",       "default",   "$ref"};
 const Names known_types = {"null", "boolean", "integer", "number", "string", "array", "object"};
-const Names known_formats = {"email", "uuid", "date-time", "uri", "date"};
+const Names known_formats = {"email", "uuid", "date-time", "uri", "date", "one-time-code"};
 
 [[noreturn]] void mistake(const std::string& where, const std::string& what) {
   throw std::logic_error("schema " + where + ": " + what);

@@ -75,6 +75,7 @@ struct Services {
   std::vector<AddressRange> trusted_proxies;  // the proxies whose X-Forwarded-For is believed
   Duration session_lifetime = std::chrono::hours(24);
   ReservedNames reserved_names = {};
+  bool password_blocklist = true;  // new passwords that are guessed first are refused
   // How long a login through the API, and one in a browser, may be idle before it ends. If empty,
   // there is no limit.
   std::optional<Duration> jwt_idle_timeout = {};

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/gate/canonical_id.h"
 #include "api/gate/schema.h"
 #include "controller/base/clock.h"
 #include "controller/base/id.h"
@@ -68,13 +69,13 @@ std::string described(const json& schema) {
 bool has_format(const std::string& text, const std::string& format) {
   if (format == "uuid") return is_uuid(text);
   if (format == "date-time") return parse_iso8601(text).has_value();
-  if (format == "date") return text.size() == 10 && parse_iso8601(text + "T00:00:00Z").has_value();
+  if (format == "date") return text.size() == 10 && parse_iso8601(text).has_value();
   if (format == "email")
     return text.find('@') != std::string::npos;  // accounts::check_email knows the rest
   return true;
 }
 
-// An integer is written as one: 1.0 is none, nor is what doesn't fit into 64 bits.
+// What doesn't fit into 64 bits is no integer; parse_body() has made one of 1.0.
 bool is_of(const json& value, std::string_view type) {
   switch (value.type()) {
     case json::value_t::null:
@@ -95,6 +96,17 @@ bool is_of(const json& value, std::string_view type) {
     default:
       return false;
   }
+}
+
+// How many digits a code of an authenticator has (RFC 6238; two_factor.h).
+constexpr size_t one_time_code_digits = 6;
+
+void write_code_in_digits(json& value) {
+  if (!value.is_number_integer() || value < 0) return;
+  std::string digits = value.dump();
+  if (digits.size() < one_time_code_digits)
+    digits.insert(0, one_time_code_digits - digits.size(), '0');
+  value = std::move(digits);
 }
 
 // A least and a greatest size, or value.
@@ -145,6 +157,11 @@ struct Validator::Rule {
     if (schema.contains("items")) item = std::make_unique<Rule>(schema["items"]);
     if (schema.contains("additionalProperties"))
       other = std::make_unique<Rule>(schema["additionalProperties"]);
+  }
+
+  bool takes(std::string_view type) const { return std::ranges::find(types, type) != types.end(); }
+  bool requires_field(const std::string& name) const {
+    return std::ranges::find(required, name) != required.end();
   }
 
   // Whether the value fits, but for what is in it.
@@ -220,6 +237,29 @@ Validator::Validator(std::string_view schema_name)
     : rule_(std::make_unique<const Rule>(inlined_schema(schema_name))) {}
 Validator::~Validator() = default;
 Validator::Validator(Validator&&) noexcept = default;
+
+void Validator::normalize(json& value) const { normalize(value, *rule_); }
+
+void Validator::normalize(json& value, const Rule& rule) {
+  if (rule.format == "uuid" && value.is_string())
+    write_id_in_lower_case(value.get_ref<std::string&>());
+  if (rule.format == "one-time-code") write_code_in_digits(value);
+  if (value.is_array() && rule.item)
+    for (json& each : value) normalize(each, *rule.item);
+  if (!value.is_object()) return;
+  for (const auto& [name, field] : rule.fields) {
+    const auto found = value.find(name);
+    if (found == value.end()) continue;
+    const bool empty = found->is_string() && found->get_ref<const std::string&>().empty() &&
+                       (field.takes("null") || !field.fits(*found));
+    if (rule.requires_field(name) || !(found->is_null() || empty))
+      normalize(*found, field);
+    else if (field.takes("null"))
+      *found = nullptr;
+    else
+      value.erase(found);
+  }
+}
 
 Details Validator::check(const json& value) const {
   Run run;

@@ -26,9 +26,20 @@ class Validator {
   // object is checked first, and one that is too large isn't examined further. Thread-safe.
   Details check(const nlohmann::json& value) const;
 
+  // Brings values that clients write in several ways into the form that handlers read. Call it
+  // before check():
+  // - An optional field that is null, or "" although the schema takes no empty text, is removed; if
+  //   the schema takes null, it becomes null. So null, "" and a missing field mean the same.
+  // - A UUID gets lower-case letters (RFC 9562, section 4).
+  // - A one-time code (the format one-time-code) that is a number becomes its digits, with the
+  //   zeros in front that a number can't have.
+  // Thread-safe.
+  void normalize(nlohmann::json& value) const;
+
  private:
   struct Rule;
   class Run;
+  static void normalize(nlohmann::json& value, const Rule& rule);
   std::unique_ptr<const Rule> rule_;
 };
 

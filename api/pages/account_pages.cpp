@@ -45,7 +45,7 @@ Page account_page(const Visit& visit) {
 
 // Runs `work` and shows the account, with what was done or with the reason why it was refused.
 template <typename Work>
-Page change(Visit& visit, const char* done, Work&& work) {
+Page change(Visit& visit, const std::string& done, Work&& work) {
   return unless_refused(
       [&] {
         work();
@@ -85,7 +85,8 @@ Page change_password(Visit& visit) {
 
 Page resend_verification(Visit& visit) {
   const Services& services = visit.services;
-  return change(visit, "We have sent you a mail.", [&] {
+  const std::string where = whereabouts_of_mail(services);
+  return change(visit, "We have sent you a mail." + (where.empty() ? "" : " " + where), [&] {
     services.db.write([&](db::Tx& tx) {
       accounts::resend_verification(tx, visit.user(), services.keys, services.base_url);
     });

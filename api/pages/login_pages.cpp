@@ -6,6 +6,7 @@
 #include "api/resources/accounts/sign_in.h"
 #include "controller/base/crypto.h"
 #include "controller/domain/accounts/sessions.h"
+#include "controller/domain/kernel/outbox.h"
 #include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api::pages {
@@ -134,21 +135,51 @@ Page log_out(Visit& visit) {
 
 Page show_registration(Visit& visit) { return registration_page(visit); }
 
+namespace {
+
+// In development the page has the link of the mail, because there may be no mail server. Whoever
+// may register there may verify any address anyway (POST /api/auth/self-verify-email).
+std::optional<std::string> verification_link(const Visit& visit, const std::string& email) {
+  const Services& services = visit.services;
+  if (services.environment != Environment::development) return std::nullopt;
+  const auto mails =
+      services.db.read([&](db::Tx& tx) { return outbox::list(tx, services.keys.data); });
+  for (const outbox::Mail& mail : mails)
+    if (mail.to == email && !mail.token.empty())
+      return with_parameter("/verify-email", "token", mail.token);
+  return std::nullopt;
+}
+
+Page registered_page(const Visit& visit, const std::string& email) {
+  const std::string login = with_parameter("/login", "next", safe_next(visit.field("next")));
+  const auto link = verification_link(visit, email);
+  if (!link)
+    return message(
+        "Look into your mailbox",
+        {"We wrote to " + email +
+             ". Open the link in the mail to verify your address. The link works for a day.",
+         "You can log in now."},
+        login, "Log in");
+  Page page = message(
+      "Verify your address",
+      {whereabouts_of_mail(visit.services), "This is the link of the mail to " + email + ":"},
+      *link, "Verify " + email);
+  page.values.set("second_link", login);
+  page.values.set("second_link_text", "Log in");
+  return page;
+}
+
+}  // namespace
+
 Page register_account(Visit& visit) {
-  const std::string email = visit.field("email");
   return unless_refused(
       [&] {
-        sign_up({.email = email,
-                 .username = visit.field("username"),
-                 .password_hash = {},
-                 .referral_code = visit.field("referral_code")},
-                visit.field("password"), visit.services);
-        return message(
-            "Look into your mailbox",
-            {"We wrote to " + email +
-                 ". Open the link in the mail to verify your address. The link works for a day.",
-             "You can log in now."},
-            with_parameter("/login", "next", safe_next(visit.field("next"))), "Log in");
+        const accounts::User user = sign_up({.email = visit.field("email"),
+                                             .username = visit.field("username"),
+                                             .password_hash = {},
+                                             .referral_code = visit.field("referral_code")},
+                                            visit.field("password"), visit.services);
+        return registered_page(visit, user.email);
       },
       [&] { return registration_page(visit); });
 }

@@ -60,10 +60,12 @@ Page forgot_password(Visit& visit) {
   services.db.write([&](db::Tx& tx) {
     accounts::request_reset(tx, visit.field("email"), services.keys, services.base_url);
   });
-  return message("Look into your mailbox",
-                 {"If somebody has an account with the address " + visit.field("email") +
-                  ", we have sent a mail to it. The link in the mail works for an hour."},
-                 "/login", "Back to login");
+  std::vector<std::string> paragraphs = {
+      "If somebody has an account with the address " + visit.field("email") +
+      ", a mail is on its way to it. The link in it works for an hour."};
+  if (const std::string where = whereabouts_of_mail(services); !where.empty())
+    paragraphs.push_back(where);
+  return message("Look into your mailbox", paragraphs, "/login", "Back to login");
 }
 
 Page show_reset_password(Visit& visit) {

@@ -38,6 +38,12 @@ Page message(std::string title, const std::vector<std::string>& paragraphs, std:
   return page;
 }
 
+std::string whereabouts_of_mail(const Services& services) {
+  if (services.environment != Environment::development) return "";
+  return "This berthd is in development. Without a mail server (smtp-url) the mail stays in its "
+         "outbox, which `berth admin outbox` shows.";
+}
+
 Page refused(Page page, const Error& error) {
   // With 401, the browser would ask for credentials itself.
   page.status = status(error.code) == 401 ? 422 : status(error.code);

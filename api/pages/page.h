@@ -54,6 +54,9 @@ struct Page {
 Page go_to(std::string path);
 Page message(std::string title, const std::vector<std::string>& paragraphs, std::string link = {},
              const std::string& link_text = {});
+// Where a mail is that may not have been sent: in development berthd needs no mail server. Empty in
+// production.
+std::string whereabouts_of_mail(const Services& services);
 // Returns `page` with the error's message on it and the error's status.
 Page refused(Page page, const Error& error);
 // Returns `work()`. If that throws an Error, returns the page that `again()` makes, with the error

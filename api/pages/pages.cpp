@@ -40,7 +40,7 @@ struct Pages::Row {
   Page (*run)(Visit&);
 };
 
-const Pages::Row* Pages::find(const Request& request) {
+const Pages::Row* Pages::find(const Request& request, std::string_view path) {
   static constexpr Row rows[] = {
       {"GET", "/login", "page_login", Who::anybody, show_login},
       {"POST", "/login", "page_login", Who::anybody, log_in},
@@ -79,7 +79,7 @@ const Pages::Row* Pages::find(const Request& request) {
   };
   const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
   for (const Row& row : rows)
-    if (row.method == method && row.path == request.path &&
+    if (row.method == method && row.path == path &&
         (wants_html(request) || !(row.path == "/" || row.path.starts_with("/api/"))))
       return &row;
   return nullptr;
@@ -166,8 +166,8 @@ bool Pages::handle(const Request& request, Response& response) {
     response.body = stylesheet();
     return true;
   }
-  const Row* row = find(request);
-  if (row == nullptr) return false;
+  const Row* row = find(request, request.path);
+  if (row == nullptr) return redirect_from_slash(request, response);
   const auto started = std::chrono::steady_clock::now();
   const std::string request_id = new_uuid(services_.clock.now());
   try {
@@ -183,6 +183,20 @@ bool Pages::handle(const Request& request, Response& response) {
   response.add_header("X-Request-Id", request_id);
   metrics_.observe(std::string(request.method), std::string(row->name), response.status,
                    std::chrono::steady_clock::now() - started);
+  return true;
+}
+
+// A page's address with a slash at its end leads to the page. Only addresses of the table are gone
+// to, so that //example.org/ isn't.
+bool Pages::redirect_from_slash(const Request& request, Response& response) const {
+  if (!request.path.ends_with('/')) return false;
+  const Row* row = find(request, request.path.substr(0, request.path.size() - 1));
+  if (row == nullptr) return false;
+  constexpr int permanent_redirect = 308;
+  response.status = permanent_redirect;
+  const std::string query = request.raw_query.empty() ? "" : "?" + std::string(request.raw_query);
+  response.add_header("Location", std::string(row->path) + query);
+  response.add_header("X-Request-Id", new_uuid(services_.clock.now()));
   return true;
 }
 

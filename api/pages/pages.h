@@ -20,7 +20,9 @@ class Pages {
 
  private:
   struct Row;
-  static const Row* find(const Request& request);
+  // The row for the request as if it were for `path`.
+  static const Row* find(const Request& request, std::string_view path);
+  bool redirect_from_slash(const Request& request, Response& response) const;
   void serve(const Row& row, const Request& request, const std::string& request_id,
              Response& response);
 

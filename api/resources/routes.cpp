@@ -1,5 +1,7 @@
 #include "api/resources/routes.h"
 
+#include "api/gate/cors.h"
+
 namespace berth::api {
 
 const std::vector<Route>& routes() {
@@ -44,6 +46,7 @@ const std::vector<Route>& routes() {
              webhooks_routes,
          })
       for (Route& route : part()) all.push_back(std::move(route));
+    for (Route& route : all) route.cors = cors_of(route.path);
     return all;
   }();
   return table;

@@ -1,5 +1,6 @@
 // Commands for the platform's administrators, who use the internal secret instead of an account.
 #include "cli/commands/commands.h"
+#include "cli/terminal.h"
 #include "controller/base/url.h"
 
 namespace berth::cli {
@@ -13,7 +14,8 @@ struct AdminFlags {
   std::string tier;
   std::string kind = "app";
   std::string id;
-  std::int64_t amount = 0;
+  std::string amount;
+  bool yes = false;
 };
 using Flags = std::shared_ptr<AdminFlags>;
 
@@ -23,14 +25,25 @@ json pending(Run& run) {
   return run.api().all(std::string(requests_path) + "?status=pending", "scope_requests", As::admin);
 }
 
+const std::vector<Column> request_columns = {{"REQUEST", "id"},    {"APP", "app_name"},
+                                             {"OWNER", "owner"},   {"SCOPES", "requested_scopes"},
+                                             {"APP ID", "app_id"}, {"ASKED", "inserted_at"}};
+
+// The requests to decide. --all shows who asks for what and asks back, because an approval gives
+// strangers access to what the scope opens.
 std::vector<std::string> chosen(Run& run, const AdminFlags& flags) {
   if (flags.all == !flags.requests.empty())
     throw Failure(Exit::usage, "no scope requests were named",
                   "Name their ids (`berth admin requests` lists them), or pass --all.");
   if (!flags.all) return flags.requests;
+  const json waiting = pending(run).at("scope_requests");
+  if (waiting.empty()) return {};
+  for (const json& request : waiting)
+    say(cell(request, "app_name") + " of " + cell(request, "owner") + " asks for " +
+        cell(request, "requested_scopes") + " (app " + cell(request, "app_id") + ")");
+  confirm("Approve " + std::string(waiting.size() == 1 ? "it" : "all of them") + "?", flags.yes);
   std::vector<std::string> ids;
-  const json body = pending(run);
-  for (const json& request : body.at("scope_requests")) ids.push_back(request.at("id"));
+  for (const json& request : waiting) ids.push_back(request.at("id"));
   return ids;
 }
 
@@ -46,51 +59,54 @@ void decide(Run& run, const std::vector<std::string>& ids, const std::string& de
 }
 
 void add_requests(CLI::App& admin, Run& run) {
-  add_command(admin, "requests", "List the scope requests that wait for a decision", [&run] {
-    const json body = pending(run);
-    run.out().list(body, body.at("scope_requests"),
-                   {{"REQUEST", "id"},
-                    {"APP", "app_id"},
-                    {"SCOPES", "requested_scopes"},
-                    {"ASKED", "inserted_at"}});
-  });
+  add_command(admin, "requests", "List the scope requests that wait for a decision",
+              "berth admin requests", [&run] {
+                const json body = pending(run);
+                run.out().list(body, body.at("scope_requests"), request_columns);
+              });
   const Flags good = std::make_shared<AdminFlags>();
-  CLI::App* approve = add_command(admin, "approve", "Approve scope requests", [&run, good] {
-    decide(run, chosen(run, *good), "approve", nullptr);
-  });
+  CLI::App* approve =
+      add_command(admin, "approve", "Approve scope requests", "berth admin approve --all",
+                  [&run, good] { decide(run, chosen(run, *good), "approve", nullptr); });
   approve->add_option("REQUEST", good->requests, "Ids of the requests");
-  approve->add_flag("--all", good->all, "Approve all requests that wait");
+  approve->add_flag("--all", good->all, "Approve all requests that wait, after showing them");
+  approve->add_flag("--yes,-y", good->yes, "Don't ask");
   const Flags bad = std::make_shared<AdminFlags>();
-  CLI::App* reject = add_command(admin, "reject", "Reject a scope request", [&run, bad] {
-    decide(run, bad->requests, "reject", {{"reason", bad->reason}});
-  });
+  CLI::App* reject = add_command(admin, "reject", "Reject scope requests",
+                                 "berth admin reject 01936f5e-7c1a-7000-8000-000000000003 "
+                                 "--reason \"Say what for\"",
+                                 [&run, bad] {
+                                   decide(run, bad->requests, "reject", {{"reason", bad->reason}});
+                                 });
   reject->add_option("REQUEST", bad->requests, "Ids of the requests")->required();
   reject->add_option("--reason", bad->reason, "Reason, which the app's owner is told")->required();
 }
 
 void add_grants(CLI::App& admin, Run& run) {
   const Flags promotion = std::make_shared<AdminFlags>();
-  CLI::App* promote = add_command(admin, "promote", "Promote an app to a tier", [&run, promotion] {
-    const json answer =
-        run.api().post("/api/internal/apps/" + app_id(run, promotion->app) + "/promote",
-                       {{"tier", promotion->tier}}, As::admin);
-    run.out().done(answer, "The app may use the tier " + promotion->tier + ".");
-  });
+  CLI::App* promote = add_command(
+      admin, "promote", "Promote an app to a tier", "berth admin promote basic", [&run, promotion] {
+        const json answer =
+            run.api().post("/api/internal/apps/" + app_id(run, promotion->app) + "/promote",
+                           {{"tier", promotion->tier}}, As::admin);
+        run.out().done(answer, "The app may use the tier " + promotion->tier + ".");
+      });
   promote->add_option("TIER", promotion->tier, "Tier, by its slug")->required();
   promote->add_option("--for", promotion->app, "Id of the app; by default the current one");
   const Flags mint = std::make_shared<AdminFlags>();
-  CLI::App* points = add_command(admin, "mint", "Mint points", [&run, mint] {
-    json account = {{"kind", mint->kind}};
-    if (mint->kind == "app") account["id"] = app_id(run, mint->id);
-    if (mint->kind == "user") account["id"] = mint->id;
-    const json answer = run.api().post(
-        "/api/internal/points/mint",
-        {{"account", account}, {"amount", mint->amount}, {"reason", mint->reason}}, As::admin);
-    run.out().done(answer, std::to_string(mint->amount) + " points were minted.");
-  });
-  points->add_option("POINTS", mint->amount, "Number of points")
-      ->required()
-      ->check(CLI::PositiveNumber);
+  CLI::App* points = add_command(
+      admin, "mint", "Mint points", "berth admin mint 5000 --reason \"Thanks for testing\"",
+      [&run, mint] {
+        json account = {{"kind", mint->kind}};
+        if (mint->kind == "app") account["id"] = app_id(run, mint->id);
+        if (mint->kind == "user") account["id"] = mint->id;
+        const json answer = run.api().post(
+            "/api/internal/points/mint",
+            {{"account", account}, {"amount", std::stoll(mint->amount)}, {"reason", mint->reason}},
+            As::admin);
+        run.out().done(answer, mint->amount + " points were minted.");
+      });
+  points->add_option("POINTS", mint->amount, "Number of points")->required()->check(check_points);
   points->add_option("--account", mint->kind, "Kind of account that gets the points")
       ->capture_default_str()
       ->check(CLI::IsMember({"app", "user", "treasury"}));
@@ -108,6 +124,8 @@ void add_admin_commands(CLI::App& root, Run& run) {
       ->check(CLI::ExistingFile);
   add_requests(*admin, run);
   add_grants(*admin, run);
+  add_admin_people_commands(*admin, run);
+  add_admin_platform_commands(*admin, run);
 }
 
 }  // namespace berth::cli

@@ -110,6 +110,8 @@ void create_app(Run& run, const AppFlags& flags) {
                 request.at("id").get<std::string>() + ", " +
                 request.at("status").get<std::string>() + ").";
   }
+  for (const json& warning : answer.value("warnings", json::array()))
+    sentence += "\nWarning: " + warning.get<std::string>() + ".";
   const bool shows = flags.show_secret;
   if (shows)
     sentence += "\nClient id: " + app.at("client_id").get<std::string>() +
@@ -158,16 +160,36 @@ void use_app(Run& run, const AppFlags& flags) {
                  "The app " + app.at("app_name").get<std::string>() + " is now the current app.");
 }
 
+// What happens to the app's points when it is deleted. Their number can be looked up for the app in
+// use alone, whose token is here.
+std::string fate_of_points(Run& run, const std::string& id) {
+  std::string points = "The points";
+  Account account = run.store().load(run.settings().server);
+  const StoredApp* used = account.find(run.settings().app);
+  if (used != nullptr && used->id == id) {
+    try {
+      points = "The " + cell(run.api().get("/api/external/app/balance"), "balance") + " points";
+    } catch (const Failure&) {
+      // The app may lack the scope; the question can be asked without the number.
+    }
+  }
+  return points + " on its account go to the treasury, and don't come back.";
+}
+
 void delete_app(Run& run, const AppFlags& flags) {
-  const std::string id = app_id(run, flags.app);
-  confirm("Delete the app " + flags.app + " for good?", flags.yes);
+  const json app = find_app(run, flags.app);
+  const std::string id = app.at("id");
+  if (!flags.yes)
+    confirm("Delete the app " + cell(app, "app_name") + " (" + id + ") for good? " +
+                fate_of_points(run, id),
+            flags.yes);
   const json answer =
       run.api().call({.method = "DELETE", .path = "/api/operator/apps/" + id, .as = As::account});
   run.store().update(run.settings().server, [&](Account& account) {
     std::erase_if(account.apps, [&](const auto& entry) { return entry.second.id == id; });
     if (!account.apps.contains(account.current)) account.current.clear();
   });
-  run.out().done(answer, "The app was deleted.");
+  run.out().done(answer, "The app was deleted; what was on its account is the treasury's.");
 }
 
 void add_creation(CLI::App& apps, Run& run) {
@@ -175,6 +197,7 @@ void add_creation(CLI::App& apps, Run& run) {
   CLI::App* create = add_command(
       apps, "create",
       "Register an app, make it the current app, and ask the admins to approve its scopes",
+      "berth apps create \"My game\" --scopes deploy:manage",
       [&run, flags] { create_app(run, *flags); });
   create->add_option("NAME", flags->name, "Name, which users see when they log in to the app")
       ->required();
@@ -195,14 +218,16 @@ void add_creation(CLI::App& apps, Run& run) {
 void add_changes(CLI::App& apps, Run& run) {
   const Flags rotation = std::make_shared<AppFlags>();
   CLI::App* rotate = add_command(apps, "rotate-secret", "Replace an app's secret",
+                                 "berth apps rotate-secret --show-secret",
                                  [&run, rotation] { rotate_secret(run, *rotation); });
   rotate->add_option("APP", rotation->app, "Name, id or client id; by default the current app");
   rotate->add_flag("--show-secret", rotation->show_secret, "Print the new secret");
   rotate->add_flag("--yes,-y", rotation->yes, "Don't ask for confirmation");
 
   const Flags choice = std::make_shared<AppFlags>();
-  CLI::App* use = add_command(apps, "use", "Choose the app that the other commands act for",
-                              [&run, choice] { use_app(run, *choice); });
+  CLI::App* use =
+      add_command(apps, "use", "Choose the app that the other commands act for",
+                  "berth apps use \"My game\"", [&run, choice] { use_app(run, *choice); });
   use->add_option("APP", choice->app, "Name, id or client id")->required();
   CLI::Option* from_stdin =
       use->add_flag("--secret-stdin", choice->secret_stdin, "Read the app's secret from stdin");
@@ -210,8 +235,9 @@ void add_changes(CLI::App& apps, Run& run) {
       ->excludes(from_stdin);
 
   const Flags end = std::make_shared<AppFlags>();
-  CLI::App* remove = add_command(apps, "delete", "Delete an app that has no deployments",
-                                 [&run, end] { delete_app(run, *end); });
+  CLI::App* remove =
+      add_command(apps, "delete", "Delete an app that has no deployments",
+                  "berth apps delete \"My game\"", [&run, end] { delete_app(run, *end); });
   remove->add_option("APP", end->app, "Name, id or client id")->required();
   remove->add_flag("--yes,-y", end->yes, "Don't ask for confirmation");
 }
@@ -264,24 +290,26 @@ void list_scopes(Run& run, const AppFlags& flags) {
 
 void add_app_commands(CLI::App& root, Run& run) {
   CLI::App* apps = add_group(root, "apps", "OAuth apps, to which deployments and campaigns belong");
-  add_command(*apps, "list", "List your apps", [&run] {
+  add_command(*apps, "list", "List your apps", "berth apps list", [&run] {
     const json body = run.api().all("/api/oauth/my-apps", "apps", As::account);
     run.out().list(body, body.at("apps"),
                    {{"NAME", "app_name"},
                     {"ID", "id"},
                     {"CLIENT ID", "client_id"},
+                    {"CREATED", "inserted_at"},
                     {"APPROVED", "approved_scopes"}});
   });
   add_creation(*apps, run);
   const Flags shown = std::make_shared<AppFlags>();
-  add_command(*apps, "show", "Show one of your apps", [&run, shown] {
+  add_command(*apps, "show", "Show one of your apps", "berth apps show", [&run, shown] {
     const json app = find_app(run, shown->app);
     run.out().object(app, app, app_fields);
   })->add_option("APP", shown->app, "Name, id or client id; by default the current app");
-  add_command(*apps, "balance", "Show the points on the app's account", [&run] {
-    const json body = run.api().get("/api/external/app/balance");
-    run.out().done(body, cell(body, "balance") + " points");
-  });
+  add_command(*apps, "balance", "Show the points on the app's account", "berth apps balance",
+              [&run] {
+                const json body = run.api().get("/api/external/app/balance");
+                run.out().done(body, cell(body, "balance") + " points");
+              });
   add_changes(*apps, run);
 }
 
@@ -290,13 +318,15 @@ void add_scope_commands(CLI::App& root, Run& run) {
       add_group(root, "scopes", "Scopes of an app: see them, and ask the admins for more");
   const Flags wish = std::make_shared<AppFlags>();
   CLI::App* request = add_command(*scopes, "request", "Ask the admins to approve scopes",
+                                  "berth scopes request campaigns:manage",
                                   [&run, wish] { request_scopes(run, *wish); });
   request->add_option("SCOPES", wish->scopes, "Scopes, such as deploy:manage")->required();
   const Flags shown = std::make_shared<AppFlags>();
   add_command(*scopes, "list", "List the scopes of the current app, and its scope requests",
-              [&run, shown] { list_scopes(run, *shown); });
+              "berth scopes list", [&run, shown] { list_scopes(run, *shown); });
   const Flags back = std::make_shared<AppFlags>();
   add_command(*scopes, "withdraw", "Withdraw a pending request",
+              "berth scopes withdraw 01936f5e-7c1a-7000-8000-000000000003",
               [&run, back] {
                 const json answer = run.api().call(
                     {.method = "DELETE",

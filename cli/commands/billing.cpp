@@ -1,7 +1,5 @@
 // Tiers, and the custom domain, costs and usage of a deployment.
 #include "cli/commands/commands.h"
-#include "cli/loopback.h"
-#include "cli/terminal.h"
 
 namespace berth::cli {
 namespace {
@@ -92,59 +90,47 @@ void metrics(Run& run, const std::string& name) {
   });
 }
 
-void open_page(Run& run, const std::string& name, bool print_only) {
-  const json body = run.api().get(deployment_path(run.api(), name));
-  const std::string url = body.at("url");
-  const bool opened =
-      !print_only && run.settings().opens_browser && is_interactive() && open_in_browser(url);
-  run.out().done({{"url", url}, {"opened", opened}}, url);
-}
-
 }  // namespace
 
 void add_tier_commands(CLI::App& root, Run& run) {
-  add_command(root, "tiers", "List the tiers with their sizes, limits and prices", [&run] {
-    const json body = run.api().get("/api/deploy/tiers");
-    run.out().list(body, body.at("tiers"),
-                   {{"TIER", "slug"},
-                    {"MEMORY (MB)", "limits.memory_mb"},
-                    {"CPUS", "limits.cpus"},
-                    {"DEPLOYMENTS", "limits.max_deployments"},
-                    {"POINTS A MONTH", "monthly_cost_points"},
-                    {"PAID IN", "payment_method"},
-                    {"OWN DOMAIN", "custom_domain_allowed"},
-                    {"FOR ALL", "auto_approve"},
-                    {"DESCRIPTION", "description"}});
-  });
+  add_command(root, "tiers", "List the tiers with their sizes, limits and prices", "berth tiers",
+              [&run] {
+                const json body = run.api().get("/api/deploy/tiers");
+                run.out().list(body, body.at("tiers"),
+                               {{"TIER", "slug"},
+                                {"MEMORY (MB)", "limits.memory_mb"},
+                                {"CPUS", "limits.cpus"},
+                                {"DEPLOYMENTS", "limits.max_deployments"},
+                                {"POINTS A MONTH", "monthly_cost_points"},
+                                {"PAID IN", "payment_method"},
+                                {"OWN DOMAIN", "custom_domain_allowed"},
+                                {"FOR ALL", "auto_approve"},
+                                {"DESCRIPTION", "description"}});
+              });
 }
 
 void add_billing_commands(CLI::App& deploy, Run& run) {
   const auto flags = std::make_shared<DomainFlags>();
-  CLI::App* command =
-      add_command(deploy, "domain", "Claim a custom domain, and show the DNS records that it needs",
-                  [&run, flags] { domain(run, *flags); });
-  command->add_option("NAME", flags->name, "Name or id of the deployment")->required();
+  CLI::App* command = add_command(
+      deploy, "domain", "Claim a custom domain, and show the DNS records that it needs",
+      "berth deploy domain hello --set shop.example.com", [&run, flags] { domain(run, *flags); });
+  add_deployment(*command, flags->name);
   CLI::Option* set = command->add_option("--set", flags->set, "Claim this host name");
   CLI::Option* remove =
       command->add_flag("--remove", flags->remove, "Release the custom domain")->excludes(set);
   command->add_flag("--check", flags->check, "Check the DNS now")->excludes(set)->excludes(remove);
 
-  const auto add_named = [&](const char* name, const char* description,
+  const auto add_named = [&](const char* name, const char* description, const char* example,
                              void (*action)(Run&, const std::string&)) {
     const auto deployment = std::make_shared<std::string>();
-    add_command(deploy, name, description, [&run, deployment, action] { action(run, *deployment); })
-        ->add_option("NAME", *deployment, "Name or id of the deployment")
-        ->required();
+    add_deployment(*add_command(deploy, name, description, example,
+                                [&run, deployment, action] { action(run, *deployment); }),
+                   *deployment);
   };
-  add_named("billing", "Show a deployment's price, its next renewal and its charges", billing);
-  add_named("metrics", "Show what a deployment uses: CPU, memory, restarts and requests", metrics);
-
-  const auto page = std::make_shared<std::string>();
-  const auto print_only = std::make_shared<bool>(false);
-  CLI::App* open = add_command(deploy, "open", "Open a deployment's page in a browser",
-                               [&run, page, print_only] { open_page(run, *page, *print_only); });
-  open->add_option("NAME", *page, "Name or id of the deployment")->required();
-  open->add_flag("--print", *print_only, "Only print the address");
+  add_named("billing", "Show a deployment's price, its next renewal and its charges",
+            "berth deploy billing hello", billing);
+  add_named("metrics", "Show what a deployment uses: CPU, memory, restarts and requests",
+            "berth deploy metrics hello", metrics);
 }
 
 }  // namespace berth::cli

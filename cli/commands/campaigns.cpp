@@ -12,8 +12,7 @@ namespace {
 constexpr const char* offered_surfaces = "banner, video, rewarded";
 const std::vector<std::string> all_surfaces = {"banner", "video", "rewarded", "interstitial",
                                                "native"};
-constexpr int default_payout = 10;                           // points for an impression
-constexpr std::int64_t most_points = 9'007'199'254'740'991;  // 2^53-1
+constexpr int default_payout = 10;  // points for an impression
 constexpr int chart_width = 40;
 
 struct CampaignFlags {
@@ -135,8 +134,9 @@ void stats(Run& run, const CampaignFlags& flags) {
 }
 
 CLI::App* add_named(CLI::App& group, const Flags& flags, const std::string& name,
-                    const std::string& description, std::function<void()> action) {
-  CLI::App* command = add_command(group, name, description, std::move(action));
+                    const std::string& description, const std::string& example,
+                    std::function<void()> action) {
+  CLI::App* command = add_command(group, name, description, example, std::move(action));
   command->add_option("CAMPAIGN", flags->campaign, "Name or id of the campaign")->required();
   return command;
 }
@@ -144,11 +144,12 @@ CLI::App* add_named(CLI::App& group, const Flags& flags, const std::string& name
 void add_creation(CLI::App& group, Run& run) {
   const Flags flags = std::make_shared<CampaignFlags>();
   CLI::App* command = add_command(group, "create", "Create a campaign, paid from the app's balance",
+                                  "berth campaigns create Spring --payment 1000",
                                   [&run, flags] { create(run, *flags); });
   command->add_option("NAME", flags->name, "Name, which apps that show the ad can see")->required();
   command->add_option("--payment", flags->payment, "Points to pay; 90% of them become the budget")
       ->required()
-      ->check(CLI::Range(std::int64_t(1), most_points));
+      ->check(check_points);
   command->add_option("--surface", flags->surface, std::string("Kind of ad: ") + offered_surfaces)
       ->capture_default_str()
       ->check([](const std::string& text) {
@@ -160,7 +161,7 @@ void add_creation(CLI::App& group, Run& run) {
       ->add_option("--payout", flags->payout,
                    "Points that each impression pays to the app that shows the ad")
       ->capture_default_str()
-      ->check(CLI::Range(std::int64_t(1), most_points));
+      ->check(check_points);
   command->add_option("--starts-at", flags->starts_at,
                       "When it starts, in ISO 8601; by default at once");
   command->add_option("--ends-at", flags->ends_at,
@@ -171,22 +172,24 @@ void add_creation(CLI::App& group, Run& run) {
 
 void add_changes(CLI::App& group, Run& run) {
   const Flags paused = std::make_shared<CampaignFlags>();
-  add_named(group, paused, "pause", "Pause a campaign", [&run, paused] {
-    put(run, *paused, {{"status", "paused"}}, "The campaign is paused.");
-  });
+  add_named(group, paused, "pause", "Pause a campaign", "berth campaigns pause Spring",
+            [&run, paused] {
+              put(run, *paused, {{"status", "paused"}}, "The campaign is paused.");
+            });
   const Flags resumed = std::make_shared<CampaignFlags>();
-  add_named(group, resumed, "resume", "Resume a paused campaign", [&run, resumed] {
-    put(run, *resumed, {{"status", "active"}}, "The campaign is active.");
-  });
+  add_named(group, resumed, "resume", "Resume a paused campaign", "berth campaigns resume Spring",
+            [&run, resumed] {
+              put(run, *resumed, {{"status", "active"}}, "The campaign is active.");
+            });
   const Flags raised = std::make_shared<CampaignFlags>();
   add_named(group, raised, "top-up", "Add points to a campaign",
-            [&run, raised] { top_up(run, *raised); })
+            "berth campaigns top-up Spring 500", [&run, raised] { top_up(run, *raised); })
       ->add_option("POINTS", raised->payment, "Points to pay; 90% of them become budget")
       ->required()
-      ->check(CLI::Range(std::int64_t(1), most_points));
+      ->check(check_points);
   const Flags ended = std::make_shared<CampaignFlags>();
   add_named(group, ended, "cancel", "Cancel a campaign; the rest of its budget is refunded",
-            [&run, ended] { cancel(run, *ended); })
+            "berth campaigns cancel Spring --yes", [&run, ended] { cancel(run, *ended); })
       ->add_flag("--yes,-y", ended->yes, "Don't ask for confirmation");
 }
 
@@ -195,7 +198,7 @@ void add_changes(CLI::App& group, Run& run) {
 void add_campaign_commands(CLI::App& root, Run& run) {
   CLI::App* group = add_group(root, "campaigns", "Ad campaigns, paid from the app's balance");
   add_creation(*group, run);
-  add_command(*group, "list", "List the app's campaigns", [&run] {
+  add_command(*group, "list", "List the app's campaigns", "berth campaigns list", [&run] {
     const json body = list(run);
     run.out().list(body, body.at("campaigns"),
                    {{"NAME", "name"},
@@ -207,14 +210,16 @@ void add_campaign_commands(CLI::App& root, Run& run) {
                     {"PAYOUT", "payout_rate"}});
   });
   const Flags shown = std::make_shared<CampaignFlags>();
-  add_named(*group, shown, "show", "Show everything about a campaign", [&run, shown] {
-    const json body = run.api().get(path_of(run, *shown));
-    run.out().object(body, inner(body), fields);
-  });
+  add_named(*group, shown, "show", "Show everything about a campaign",
+            "berth campaigns show Spring", [&run, shown] {
+              const json body = run.api().get(path_of(run, *shown));
+              run.out().object(body, inner(body), fields);
+            });
   add_changes(*group, run);
   const Flags measured = std::make_shared<CampaignFlags>();
   CLI::App* figures =
       add_named(*group, measured, "stats", "Show a campaign's impressions and clicks, day by day",
+                "berth campaigns stats Spring --from 2026-01-01",
                 [&run, measured] { stats(run, *measured); });
   figures->add_option("--from", measured->from, "First day (UTC), such as 2026-01-31");
   figures->add_option("--to", measured->to, "Last day (UTC)");

@@ -8,32 +8,76 @@
 #include "cli/run.h"
 
 // The commands, one file for each topic. Each file adds its sub-commands to the tree. Completion,
-// manual and --help are made from the tree alone, so no command can be missing there.
+// manual and --help are made from the tree alone, so no command can be missing there. The name of
+// an argument says what it takes (DEPLOYMENT, APP, …): completion looks names up by it, see
+// names.cpp.
 namespace berth::cli {
 
-void add_login_commands(CLI::App& root, Run& run);      // register verify login logout token whoami
-void add_app_commands(CLI::App& root, Run& run);        // apps …
-void add_scope_commands(CLI::App& root, Run& run);      // scopes …
-void add_tier_commands(CLI::App& root, Run& run);       // tiers
-void add_deploy_commands(CLI::App& root, Run& run);     // deploy …, with the three below
-void add_follow_commands(CLI::App& deploy, Run& run);   // deploy logs, events
-void add_billing_commands(CLI::App& deploy, Run& run);  // deploy domain, billing, metrics, open
-void add_up_command(CLI::App& deploy, Run& run);        // deploy up
-void add_campaign_commands(CLI::App& root, Run& run);   // campaigns …
-void add_admin_commands(CLI::App& root, Run& run);      // admin …
-void add_config_commands(CLI::App& root, Run& run);     // config …, completion, man
+void add_login_commands(CLI::App& root, Run& run);    // register verify login logout token whoami
+void add_app_commands(CLI::App& root, Run& run);      // apps …
+void add_scope_commands(CLI::App& root, Run& run);    // scopes …
+void add_tier_commands(CLI::App& root, Run& run);     // tiers
+void add_account_commands(CLI::App& root, Run& run);  // account …, sessions …, totp …
+void add_webhook_commands(CLI::App& root, Run& run);  // webhooks …
+void add_deploy_commands(CLI::App& root,
+                         Run& run);               // deploy …, with those below that have `deploy`
+void add_up_command(CLI::App& deploy, Run& run);  // deploy up
+void add_events_command(CLI::App& deploy, Run& run);          // deploy events
+void add_billing_commands(CLI::App& deploy, Run& run);        // deploy domain, billing, metrics
+void add_env_commands(CLI::App& root, Run& run);              // env …
+void add_points_commands(CLI::App& root, Run& run);           // points …
+void add_campaign_commands(CLI::App& root, Run& run);         // campaigns …
+void add_admin_commands(CLI::App& root, Run& run);            // admin …, with the two below
+void add_admin_people_commands(CLI::App& admin, Run& run);    // admin users, suspend, reactivate
+void add_admin_platform_commands(CLI::App& admin, Run& run);  // admin treasury, audit, tiers, …
+void add_doctor_command(CLI::App& root, Run& run);            // doctor
+void add_api_command(CLI::App& root, Run& run);               // api
+void add_config_commands(CLI::App& root, Run& run);           // config …, completion, man
+void add_names_command(CLI::App& root, Run& run);             // what completion calls; hidden
 
-// Adds a command with an action, or a group that only contains commands.
+// These are commands of `deploy`, and of the program itself, because they are typed so often.
+// `path_in(parent)` is "berth deploy " or "berth ", for their examples.
+std::string path_in(const CLI::App& parent);
+void add_shortcut_commands(CLI::App& root, Run& run);  // init, and those below
+void add_list_command(CLI::App& parent, Run& run);
+void add_status_command(CLI::App& parent, Run& run);
+void add_logs_command(CLI::App& parent, Run& run);
+void add_top_command(CLI::App& parent, Run& run);
+void add_open_command(CLI::App& parent, Run& run);
+void add_init_command(CLI::App& root, Run& run);
+
+// Adds a command with an action, or a group that only contains commands. The example is a line that
+// somebody could type; --help, manual and reference show it.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
-                      std::function<void()> action);
+                      const std::string& example, std::function<void()> action);
 CLI::App* add_group(CLI::App& parent, const std::string& name, const std::string& description);
+
+// The end of the help text of every command.
+constexpr const char* flags_footer =
+    "Every command also accepts -o, --server, --app and --client-id; see `berth --help`.";
+
+// Adds the argument DEPLOYMENT, which is required.
+CLI::Option* add_deployment(CLI::App& command, std::string& deployment);
+
+// Waiting for a deployment: --wait and --timeout.
+struct WaitFlags {
+  bool wait = false;
+  int timeout = 300;  // seconds
+};
+void add_wait(CLI::App& command, WaitFlags& flags);
+// Prints what a change of a deployment came to: `sentence`, or how it runs, after waiting for that
+// if it was asked for. `answer` is the server's.
+void show_change(Run& run, const json& answer, const WaitFlags& flags, const std::string& sentence);
+
+// Checks that an argument is a number of points: 1 to 2^53-1.
+std::string check_points(const std::string& text);
 
 // The id of the caller's deployment with this name or id. Throws Failure `not_found`.
 std::string deployment_id(Api& api, const std::string& name_or_id);
 std::string deployment_path(Api& api, const std::string& name_or_id,
                             const std::string& behind = "");
 // The id of an app of one's own, given by id, client id or name; an empty text means the current
-// app.
+// app. Throws Failure `usage`, with the ids, if several apps have the name.
 std::string app_id(Run& run, const std::string& app);
 
 bool is_uuid(const std::string& text);

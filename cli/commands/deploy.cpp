@@ -2,15 +2,9 @@
 #include "cli/commands/commands.h"
 #include "cli/order.h"
 #include "cli/terminal.h"
-#include "cli/wait.h"
 
 namespace berth::cli {
 namespace {
-
-struct WaitFlags {
-  bool wait = false;
-  int timeout = 300;
-};
 
 struct DeployFlags {
   std::string name;
@@ -51,17 +45,6 @@ const std::vector<Column> fields = {{"Name", "name"},
                                     {"Created", "inserted_at"},
                                     {"Deployed", "deployed_at"},
                                     {"Stopped", "stopped_at"}};
-
-void add_wait(CLI::App& command, WaitFlags& flags) {
-  command.add_flag("--wait,-w", flags.wait, "Wait until the deployment runs, and print each step");
-  command.add_option("--timeout", flags.timeout, "Greatest number of seconds to wait")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 86'400));
-}
-
-CLI::Option* add_name(CLI::App& command, DeployFlags& flags) {
-  return command.add_option("NAME", flags.name, "Name or id of the deployment")->required();
-}
 
 void add_wishes(CLI::App& command, DeployFlags& flags) {
   command.add_option("--port", flags.port, "Port on which the container listens; 3000 by default")
@@ -112,27 +95,13 @@ json wishes(const DeployFlags& flags) {
   return body;
 }
 
-// Prints the result of a change, after waiting for the deployment if that was requested.
-void show(Run& run, const json& answer, const WaitFlags& flags, const std::string& sentence) {
-  const json& inner = answer.contains("deployment") ? answer.at("deployment") : answer;
-  if (!flags.wait) {
-    run.out().done(answer, sentence);
-    return;
-  }
-  const std::string id = inner.at("id");
-  wait_until_running(run.api(), id, std::chrono::seconds(flags.timeout));
-  const json now = run.api().get("/api/deploy/apps/" + id);
-  run.out().done(now, now.at("name").get<std::string>() + " is running at " +
-                          now.at("url").get<std::string>());
-}
-
 void create(Run& run, const DeployFlags& flags) {
   json body = wishes(flags);
   body["name"] = flags.name;
   const json answer = run.api().post("/api/deploy/apps", body);
-  show(run, answer, flags.waiting,
-       flags.name + " will be served at " + answer.at("url").get<std::string>() +
-           "; follow it with `berth deploy status " + flags.name + "`.");
+  show_change(run, answer, flags.waiting,
+              flags.name + " will be served at " + answer.at("url").get<std::string>() +
+                  "; follow it with `berth deploy status " + flags.name + "`.");
 }
 
 void update(Run& run, const DeployFlags& flags) {
@@ -145,46 +114,30 @@ void update(Run& run, const DeployFlags& flags) {
                   "`berth deploy update --help` lists what can be changed.");
   const json answer = run.api().call(
       {.method = "PATCH", .path = deployment_path(run.api(), flags.name), .body = body});
-  show(run, answer, flags.waiting, flags.name + " is " + cell(answer, "status") + ".");
+  show_change(run, answer, flags.waiting, flags.name + " is " + cell(answer, "status") + ".");
 }
 
 void act(Run& run, const DeployFlags& flags, const std::string& action,
          const json& body = nullptr) {
   const json answer = run.api().post(deployment_path(run.api(), flags.name, "/" + action), body);
-  show(run, answer, flags.waiting, flags.name + " is " + cell(answer, "status") + ".");
+  show_change(run, answer, flags.waiting, flags.name + " is " + cell(answer, "status") + ".");
 }
 
 void remove(Run& run, const DeployFlags& flags) {
   const std::string id = deployment_id(run.api(), flags.name);
-  confirm("Delete " + flags.name + " for good?", flags.yes);
+  confirm("Delete " + flags.name + " for good? Points that were paid for it don't come back",
+          flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = "/api/deploy/apps/" + id});
   run.out().done(answer, flags.name + " was deleted; its name is free.");
-}
-
-void status(Run& run, const DeployFlags& flags) {
-  const std::string id = deployment_id(run.api(), flags.name);
-  const json body =
-      flags.waiting.wait
-          ? wait_until_running(run.api(), id, std::chrono::seconds(flags.waiting.timeout))
-          : run.api().get("/api/deploy/apps/" + id + "/status");
-  run.out().object(body, body,
-                   {{"Name", "subdomain"},
-                    {"Status", "status"},
-                    {"Phase", "phase"},
-                    {"Reason", "reason"},
-                    {"Cause", "cause"},
-                    {"Message", "message"},
-                    {"Health", "health_status"},
-                    {"URL", "url"},
-                    {"Container", "container_id"}});
-  if (const std::string advice = advice_for(cell(body, "reason")); !advice.empty()) say(advice);
 }
 
 void add_creation(CLI::App& deploy, Run& run) {
   const Flags flags = std::make_shared<DeployFlags>();
   flags->tier = "free";
-  CLI::App* command = add_command(deploy, "create", "Create a deployment that runs an image",
-                                  [&run, flags] { create(run, *flags); });
+  CLI::App* command =
+      add_command(deploy, "create", "Create a deployment that runs an image",
+                  "berth deploy create hello --image docker.io/library/hello:1 --wait",
+                  [&run, flags] { create(run, *flags); });
   command->add_option("NAME", flags->name, "Name, which becomes the sub-domain")->required();
   command
       ->add_option("--image,-i", flags->image,
@@ -197,9 +150,11 @@ void add_creation(CLI::App& deploy, Run& run) {
 
 void add_update(CLI::App& deploy, Run& run) {
   const Flags flags = std::make_shared<DeployFlags>();
-  CLI::App* command = add_command(deploy, "update", "Change a deployment without dropping requests",
-                                  [&run, flags] { update(run, *flags); });
-  add_name(*command, *flags);
+  CLI::App* command =
+      add_command(deploy, "update", "Change a deployment without dropping requests",
+                  "berth deploy update hello --image docker.io/library/hello:2 --wait",
+                  [&run, flags] { update(run, *flags); });
+  add_deployment(*command, flags->name);
   command->add_option("--image,-i", flags->image, "The image to run from now on");
   command->add_option("--tier,-t", flags->tier, "Tier, by its slug");
   command->add_option("--unset-env", flags->unset, "Variable to remove; may be repeated")
@@ -209,68 +164,60 @@ void add_update(CLI::App& deploy, Run& run) {
 }
 
 void add_looks(CLI::App& deploy, Run& run) {
-  add_command(deploy, "list", "List the deployments of the current app", [&run] {
-    const json body = run.api().all("/api/deploy/apps", "deployments");
-    run.out().list(body, body.at("deployments"),
-                   {{"NAME", "name"},
-                    {"STATUS", "status"},
-                    {"REASON", "reason"},
-                    {"TIER", "tier"},
-                    {"IMAGE", "container_image"},
-                    {"URL", "url"}});
-  });
+  add_list_command(deploy, run);
   const Flags got = std::make_shared<DeployFlags>();
-  add_name(*add_command(deploy, "get", "Show everything about a deployment",
-                        [&run, got] {
-                          const json body = run.api().get(deployment_path(run.api(), got->name));
-                          run.out().object(body, body, fields);
-                        }),
-           *got);
-  const Flags looked = std::make_shared<DeployFlags>();
-  CLI::App* command =
-      add_command(deploy, "status", "Show a deployment's status, and why it isn't running",
-                  [&run, looked] { status(run, *looked); });
-  add_name(*command, *looked);
-  add_wait(*command, looked->waiting);
+  add_deployment(
+      *add_command(deploy, "get", "Show everything about a deployment", "berth deploy get hello",
+                   [&run, got] {
+                     const json body = run.api().get(deployment_path(run.api(), got->name));
+                     run.out().object(body, body, fields);
+                   }),
+      got->name);
+  add_status_command(deploy, run);
   const Flags past = std::make_shared<DeployFlags>();
-  add_name(*add_command(deploy, "history", "List what was done with a deployment, with the results",
-                        [&run, past] {
-                          const json body =
-                              run.api().get(deployment_path(run.api(), past->name, "/logs"));
-                          run.out().list(body, body.at("logs"),
-                                         {{"WHEN", "inserted_at"},
-                                          {"ACTION", "action"},
-                                          {"STATUS", "status"},
-                                          {"ID", "id"},
-                                          {"DETAILS", "details"}});
-                        }),
-           *past);
+  add_deployment(
+      *add_command(deploy, "history", "List what was done with a deployment, with the results",
+                   "berth deploy history hello",
+                   [&run, past] {
+                     const json body =
+                         run.api().get(deployment_path(run.api(), past->name, "/logs"));
+                     run.out().list(body, body.at("logs"),
+                                    {{"WHEN", "inserted_at"},
+                                     {"ACTION", "action"},
+                                     {"STATUS", "status"},
+                                     {"ID", "id"},
+                                     {"DETAILS", "details"}});
+                   }),
+      past->name);
 }
 
 void add_actions(CLI::App& deploy, Run& run) {
   const Flags stopped = std::make_shared<DeployFlags>();
-  add_name(*add_command(deploy, "stop", "Stop a deployment's container and keep the deployment",
-                        [&run, stopped] { act(run, *stopped, "stop"); }),
-           *stopped);
+  add_deployment(
+      *add_command(deploy, "stop", "Stop a deployment's container and keep the deployment",
+                   "berth deploy stop hello", [&run, stopped] { act(run, *stopped, "stop"); }),
+      stopped->name);
   const Flags restarted = std::make_shared<DeployFlags>();
-  CLI::App* restart =
-      add_command(deploy, "restart", "Restart a deployment, pulling its image again",
-                  [&run, restarted] { act(run, *restarted, "restart"); });
-  add_name(*restart, *restarted);
+  CLI::App* restart = add_command(
+      deploy, "restart", "Restart a deployment, pulling its image again",
+      "berth deploy restart hello --wait", [&run, restarted] { act(run, *restarted, "restart"); });
+  add_deployment(*restart, restarted->name);
   add_wait(*restart, restarted->waiting);
   const Flags back = std::make_shared<DeployFlags>();
   CLI::App* rollback = add_command(
-      deploy, "rollback", "Return a deployment to what an earlier rollout ran", [&run, back] {
+      deploy, "rollback", "Return a deployment to what an earlier rollout ran",
+      "berth deploy rollback hello --wait", [&run, back] {
         const json body = back->to_log.empty() ? json::object() : json{{"to_log_id", back->to_log}};
         act(run, *back, "rollback", body);
       });
-  add_name(*rollback, *back);
+  add_deployment(*rollback, back->name);
   rollback->add_option("--to", back->to_log, "Id of an entry of `berth deploy history`");
   add_wait(*rollback, back->waiting);
   const Flags gone = std::make_shared<DeployFlags>();
-  CLI::App* end = add_command(deploy, "delete", "Delete a deployment for good",
-                              [&run, gone] { remove(run, *gone); });
-  add_name(*end, *gone);
+  CLI::App* end =
+      add_command(deploy, "delete", "Delete a deployment for good",
+                  "berth deploy delete hello --yes", [&run, gone] { remove(run, *gone); });
+  add_deployment(*end, gone->name);
   end->add_flag("--yes,-y", gone->yes, "Don't ask for confirmation");
 }
 
@@ -284,8 +231,20 @@ void add_deploy_commands(CLI::App& root, Run& run) {
   add_looks(*deploy, run);
   add_update(*deploy, run);
   add_actions(*deploy, run);
-  add_follow_commands(*deploy, run);
+  add_logs_command(*deploy, run);
+  add_events_command(*deploy, run);
   add_billing_commands(*deploy, run);
+  add_top_command(*deploy, run);
+  add_open_command(*deploy, run);
+}
+
+void add_shortcut_commands(CLI::App& root, Run& run) {
+  add_init_command(root, run);
+  add_list_command(root, run);
+  add_status_command(root, run);
+  add_logs_command(root, run);
+  add_top_command(root, run);
+  add_open_command(root, run);
 }
 
 }  // namespace berth::cli

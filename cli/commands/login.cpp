@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/commands/account.h"
 #include "cli/commands/commands.h"
 #include "cli/loopback.h"
 #include "cli/terminal.h"
@@ -30,11 +31,6 @@ struct RegisterFlags {
   std::string referral_code;
   bool password_stdin = false;
 };
-
-std::string password_of(bool from_stdin) {
-  if (from_stdin) return secret_from_stdin("password");
-  return ask_secret("Password", "Pass --password-stdin.");
-}
 
 StoredSession sign_in(Run& run, json credentials) {
   const json answer = run.api().post("/api/auth/login", std::move(credentials), As::nobody);
@@ -272,6 +268,7 @@ void whoami(Run& run) {
 void add_register(CLI::App& root, Run& run) {
   const auto flags = std::make_shared<RegisterFlags>();
   CLI::App* command = add_command(root, "register", "Create an account and log in",
+                                  "berth register --email ada@example.org --username ada",
                                   [&run, flags] { register_account(run, *flags); });
   command->add_option("--email", flags->email, "Email address of the account")->required();
   command->add_option("--username", flags->username, "User name, which others see")->required();
@@ -285,7 +282,7 @@ void add_login(CLI::App& root, Run& run) {
   const auto flags = std::make_shared<LoginFlags>();
   CLI::App* command = add_command(
       root, "login", "Log in by browser, with an account's password (--email), or as an app",
-      [&run, flags] { login(run, *flags); });
+      "berth login --email ada@example.org", [&run, flags] { login(run, *flags); });
   command->add_option("--email", flags->email, "Log in with this account's password");
   command->add_flag("--password-stdin", flags->password_stdin,
                     "Read the password from stdin instead of asking");
@@ -301,12 +298,13 @@ void add_login(CLI::App& root, Run& run) {
 
 void add_token(CLI::App& root, Run& run) {
   const auto session = std::make_shared<bool>(false);
-  CLI::App* command =
-      add_command(root, "token", "Print a valid token, for other programs", [&run, session] {
-        Login& tokens = run.api().login();
-        const std::string token = *session ? tokens.session() : tokens.access_token();
-        run.out().done({{"token", token}}, token);
-      });
+  CLI::App* command = add_command(root, "token", "Print a valid token, for other programs",
+                                  "berth token --session", [&run, session] {
+                                    Login& tokens = run.api().login();
+                                    const std::string token =
+                                        *session ? tokens.session() : tokens.access_token();
+                                    run.out().done({{"token", token}}, token);
+                                  });
   command->add_flag("--session", *session,
                     "Print the account's session JWT instead of the app's token");
 }
@@ -317,6 +315,7 @@ void add_login_commands(CLI::App& root, Run& run) {
   add_register(root, run);
   const auto token = std::make_shared<std::string>();
   add_command(root, "verify", "Verify the email address with the token in the mail",
+              "berth verify ev_example",
               [&run, token] {
                 const json answer =
                     run.api().post("/api/auth/verify-email", {{"token", *token}}, As::nobody);
@@ -326,9 +325,9 @@ void add_login_commands(CLI::App& root, Run& run) {
       ->required();
   add_login(root, run);
   add_command(root, "logout", "End the session and revoke the tokens, here and on the server",
-              [&run] { logout(run); });
+              "berth logout", [&run] { logout(run); });
   add_token(root, run);
-  add_command(root, "whoami", "Show who you are on the server, and your scopes",
+  add_command(root, "whoami", "Show who you are on the server, and your scopes", "berth whoami",
               [&run] { whoami(run); });
 }
 

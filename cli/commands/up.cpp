@@ -1,9 +1,11 @@
 // The command deploy up, which makes the deployments match a berth.yaml.
+#include <algorithm>
 #include <iostream>
 #include <sstream>
 
 #include "cli/commands/commands.h"
 #include "cli/order.h"
+#include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/wait.h"
 
@@ -24,12 +26,32 @@ std::string all_of_stdin() {
   return content.str();
 }
 
+// The server would refuse an unknown tier only when the plan is carried out.
+void check_tiers(Api& api, const std::vector<json>& orders) {
+  std::vector<std::string> slugs;
+  for (const json& order : orders) {
+    if (!order.contains("tier")) continue;
+    if (slugs.empty()) {
+      const json body = api.get("/api/deploy/tiers");
+      for (const json& tier : body.at("tiers")) slugs.push_back(tier.at("slug"));
+    }
+    const std::string wanted = order.at("tier");
+    if (std::ranges::find(slugs, wanted) == slugs.end())
+      throw Failure(
+          Exit::invalid,
+          cell(order, "name") + ": there is no tier " + wanted + did_you_mean(wanted, slugs),
+          "`berth tiers` lists them.");
+  }
+}
+
 std::vector<Plan> plans_for(Run& run, const UpFlags& flags) {
   const auto text = flags.file == "-" ? std::optional(all_of_stdin()) : read_file(flags.file);
   if (!text)
     throw Failure(Exit::usage, "there is no file " + flags.file,
-                  "Name another one with --file; `man berth` shows an example.");
-  const std::vector<json> orders = parse_orders(*text, flags.file);
+                  "Name another one with --file; `berth init IMAGE` writes one.");
+  const std::vector<json> orders =
+      parse_orders(*text, flags.file == "-" ? "standard input" : flags.file);
+  check_tiers(run.api(), orders);
   const json live = run.api().all("/api/deploy/apps", "deployments");
   std::vector<Plan> plans;
   for (const json& order : orders) {
@@ -102,7 +124,7 @@ void up(Run& run, const UpFlags& flags) {
     run.out().print(result, [&] { return all_described(plans); });
     return;
   }
-  std::cerr << all_described(plans);
+  if (says_text()) std::cerr << all_described(plans);
   confirm("Continue?", flags.yes);
   json rows = json::array();
   for (const Plan& plan : plans)
@@ -125,7 +147,7 @@ void add_up_command(CLI::App& deploy, Run& run) {
   const auto flags = std::make_shared<UpFlags>();
   CLI::App* command = add_command(
       deploy, "up", "Apply a berth.yaml: show the differences, then create or change deployments",
-      [&run, flags] { up(run, *flags); });
+      "berth deploy up --file berth.yaml --wait", [&run, flags] { up(run, *flags); });
   command->add_option("--file,-f", flags->file, "File to apply; - reads stdin")
       ->capture_default_str();
   command->add_flag("--dry-run,-n", flags->dry_run, "Only show the differences");

@@ -95,6 +95,7 @@ struct Config {
   std::int64_t treasury_genesis = 0;
   std::vector<tiers::Tier> tiers;
   ReservedNames reserved_names;
+  bool password_blocklist = true;
   accounts::SignupBonus signup_bonus;
   rewards::Rules reward_rules;
   ads::Rules ad_rules;

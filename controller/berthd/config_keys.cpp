@@ -426,6 +426,10 @@ const std::vector<Key>& config_keys() {
       {"rate-limits", "on",
        "whether requests and logins are limited; off is allowed in development only",
        [](Config& c, const std::string& v) { c.rate_limits = on_or_off(v); }},
+      {"password-blocklist", "on",
+       "on: new passwords that are guessed first, such as common words, rows of keys, repetitions "
+       "and the user's name, are refused; off: their length alone counts",
+       [](Config& c, const std::string& v) { c.password_blocklist = on_or_off(v); }},
       {"treasury-genesis", "",
        "points that the treasury receives at the very first start; if empty, 1000000000 in "
        "development and 0 in production",

@@ -376,7 +376,7 @@ api::Services Platform::services() {
           .trusted_proxies = config_.trusted_proxies,
           .session_lifetime = config_.session_lifetime,
           .reserved_names = config_.reserved_names,
-
+          .password_blocklist = config_.password_blocklist,
           .jwt_idle_timeout = config_.jwt_idle_timeout,
           .browser_idle_timeout = config_.session_idle_timeout,
           .signup_bonus = config_.signup_bonus,

@@ -106,6 +106,11 @@ Trouble silent_trouble(const deployments::Deployment& deployment,
                 std::to_string(deployment.container.port) +
                 " does not answer with a status from 200 to 399"
           : "nothing listens on port " + std::to_string(deployment.container.port);
+  constexpr int first_unprivileged_port = 1024;
+  if (deployment.container.port < first_unprivileged_port)
+    message +=
+        "; containers run without privileges and can't listen on a port below 1024: let it "
+        "listen on a higher one, and set `port` to that";
   if (const std::string words = newest_event(events, "Unhealthy"); !words.empty())
     message += ": " + words;
   return {Reason::port_not_listening, message};

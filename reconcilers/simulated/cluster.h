@@ -33,7 +33,8 @@
 //   needs-root       it exits with 1 and `Permission denied`, unless it runs as user 0
 //   unschedulable    no node has room for its pod (FailedScheduling)
 //   talking          it runs, and writes two lines to its log ten times a second
-// The containers of all other images run, and listen on the port that their readiness probe uses.
+// The containers of all other images run, and listen on the port that their readiness probe uses;
+// without privileges, not on one below 1024.
 namespace berth::simulated {
 
 struct Options {

@@ -277,8 +277,8 @@ TEST_CASE("a scope that is approved later is used without a new login") {
   CHECK(refused.code == 4);
   CHECK(refused.err.find("berth scopes list") != std::string::npos);
   CHECK(ada.must({"scopes", "list"}).out.find("pending") != std::string::npos);
-  CHECK(ada.berth({"admin", "approve", "--all"}).code == not_logged_in);
-  ada.must({"admin", "approve", "--all"}, "",
+  CHECK(ada.berth({"admin", "approve", "--all", "--yes"}).code == not_logged_in);
+  ada.must({"admin", "approve", "--all", "--yes"}, "",
            {{"BERTH_INTERNAL_SECRET", berthd.internal_secret()}});
   ada.must({"deploy", "list"});
 }
@@ -337,7 +337,7 @@ TEST_CASE("the next login by browser asks for the scopes approved meanwhile") {
   const Person ada(berthd);
   ada.settle_in("ada");
   ada.must({"scopes", "request", "app:balance:read"});
-  ada.must({"admin", "approve", "--all"}, "",
+  ada.must({"admin", "approve", "--all", "--yes"}, "",
            {{"BERTH_INTERNAL_SECRET", berthd.internal_secret()}});
   ada.must({"scopes", "list"});
   const auto login = ada.start({"login", "--no-browser"});

@@ -24,6 +24,25 @@ TEST_CASE("columns are as wide as their widest cell, counted in characters") {
         "\xff     3\n");
 }
 
+TEST_CASE("digests are short in tables, and nothing else is cut") {
+  const std::string digest(64, 'a');
+  CHECK(with_short_digests("docker.io/x@sha256:" + digest + " and sha256:" + digest) ==
+        "docker.io/x@sha256:aaaaaaaaaaaa and sha256:aaaaaaaaaaaa");
+  for (const char* text : {"", "sha256:", "sha256:abc", "sha256", "x"})
+    CHECK(with_short_digests(text) == text);
+  CHECK(with_short_digests("sha256:" + digest + "a") == "sha256:" + digest + "a");
+  CHECK(Output::table({{{"image", "x@sha256:" + digest}}}, {{"IMAGE", "image"}}) ==
+        "IMAGE\nx@sha256:aaaaaaaaaaaa\n");
+}
+
+TEST_CASE("a coloured table has colours for states alone, and is laid out like a plain one") {
+  const std::vector<std::string> head = {"NAME", "STATUS"};
+  const std::vector<std::vector<std::string>> rows = {{"running", "running"}, {"x", "errored"}};
+  std::string coloured = table_of(head, rows, Paint::coloured);
+  CHECK(coloured.find("running  \x1b[32mrunning\x1b[0m\n") != std::string::npos);
+  CHECK(coloured.find("x        \x1b[31merrored\x1b[0m\n") != std::string::npos);
+}
+
 TEST_CASE("the server's texts can't control the terminal") {
   CHECK(printable("a\x1b[31mb\nc\x7f") == "a?[31mb c?");
   CHECK(printable("\xc2\x9b"

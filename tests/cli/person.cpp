@@ -30,10 +30,10 @@ std::string text_of(const Words& words) {
 
 }  // namespace
 
-// The client gets none of the test's own environment, which must not influence it.
-Running::Running(const Words& words, const std::string& input,
-                 const process::Variables& variables) {
-  std::vector<std::string> arguments = {BERTH};
+// Nothing of our own environment: what is set for us must not steer it.
+Running::Running(const Words& words, const std::string& input, const process::Variables& variables,
+                 const std::string& program) {
+  std::vector<std::string> arguments = {program};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
@@ -90,6 +90,21 @@ Ran Person::berth(const Words& words, const std::string& input,
   return start(words, input, variables)->wait();
 }
 
+Ran Person::at_terminal(const Words& words, const std::string& input,
+                        const process::Variables& variables) const {
+  std::string command = "'" BERTH "'";
+  for (const std::string& word : words) command += " '" + word + "'";
+  process::Variables all = variables_with(variables);
+  all.emplace_back("TERM", "xterm");
+  return Running({"-qec", command, "/dev/null"}, input, all, "/usr/bin/script").wait();
+}
+
+Ran Person::admin(const Words& words) const {
+  Words all = {"admin"};
+  all.insert(all.end(), words.begin(), words.end());
+  return must(all, "", {{"BERTH_INTERNAL_SECRET", berthd_.internal_secret()}});
+}
+
 Ran Person::must(const Words& words, const std::string& input,
                  const process::Variables& variables) const {
   Ran ran = berth(words, input, variables);
@@ -121,7 +136,7 @@ void Person::settle_in(const std::string& username, const std::string& scopes) c
         "--password-stdin"},
        password());
   must({"apps", "create", "Game of " + username, "--scopes", scopes});
-  must({"admin", "approve", "--all"}, "", {{"BERTH_INTERNAL_SECRET", berthd_.internal_secret()}});
+  admin({"approve", "--all", "--yes"});
 }
 
 }  // namespace berth::cli

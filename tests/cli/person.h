@@ -26,7 +26,8 @@ using Words = std::vector<std::string>;
 // A client that is running.
 class Running {
  public:
-  Running(const Words& words, const std::string& input, const process::Variables& variables);
+  Running(const Words& words, const std::string& input, const process::Variables& variables,
+          const std::string& program = BERTH);
   ~Running();
   Running(Running&&) = delete;
 
@@ -53,6 +54,13 @@ class Person {
   // Does the same, and throws unless the exit code is 0.
   Ran must(const Words& words, const std::string& input = "",
            const process::Variables& variables = {}) const;
+
+  // The same at a terminal of its own (script(1)), where `input` is typed and both outputs are
+  // shown together in `out`, with \r before each line's end.
+  Ran at_terminal(const Words& words, const std::string& input = "",
+                  const process::Variables& variables = {}) const;
+  // With the platform's secret; throws unless it ends with 0.
+  Ran admin(const Words& words) const;
 
   std::filesystem::path home() const { return home_.path(); }
   std::filesystem::path credentials_file() const {

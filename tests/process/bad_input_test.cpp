@@ -88,6 +88,15 @@ std::vector<BadField> bad_fields(const json& schema, const std::string& prefix =
     for (const auto& [kind, text] : out_of_bounds(field)) bad.push_back({path, kind, text});
     for (const char* number : {"18446744073709551616", "-9223372036854775809", "1e300"})
       bad.push_back({path, std::string("the number ") + number, number});
+    // What is taken as if the field were missing, and a code that is written as a number.
+    const bool is_optional = std::find(required.begin(), required.end(), name) == required.end();
+    const bool is_code = field.value("format", "") == "one-time-code";
+    std::erase_if(bad, [&](const BadField& one) {
+      if (one.field != path) return false;
+      const bool is_nothing = one.text == "null" || one.text == "\"\"";
+      return (is_optional && is_nothing) ||
+             (is_code && (one.text == "7" || one.kind == "no such format"));
+    });
     for (const char* unreadable :
          {"1e400", "\"\xff\"", "\"\\ud800\"", "\"\\x\"", "01", "NaN", "'x'"})
       bad.push_back({path, std::string("unreadable: ") + unreadable, unreadable, false});
@@ -226,7 +235,8 @@ TEST_CASE("a bad field is refused by its name, and leaves no row") {
       } else {
         CHECK(answer.status == 422);
         CHECK(answer.code() == "validation_failed");
-        const json details = answer.body["error"].value("details", json::object());
+        const json& error = answer.body["error"].is_object() ? answer.body["error"] : answer.body;
+        const json details = error.value("details", json::object());
         CHECK(std::any_of(details.items().begin(), details.items().end(), [&](const auto& reason) {
           return reason.key() == bad.field || reason.key().starts_with(bad.field + ".");
         }));

@@ -251,7 +251,7 @@ TEST_CASE("users are found by a part of their names") {
     CHECK(refused.status == 400);
     CHECK(refused.code() == "query_too_short");
   }
-  CHECK(ada.api.get("/api/social/users/search").status == 422);
+  CHECK(ada.api.get("/api/social/users/search").code() == "query_too_short");
   CHECK(ada.api.get(search + "%00%ff").status == 200);
 }
 

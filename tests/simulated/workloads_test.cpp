@@ -232,6 +232,35 @@ TEST_CASE("an image that listens elsewhere is never ready") {
   CHECK(condition(pod, "Ready")["message"] == "containers with unready status: [web]");
 }
 
+TEST_CASE("without privileges, no container listens on a port below 1024") {
+  struct Case {
+    int port;
+    Json security;
+    bool listens;
+  };
+  const Json first_port = {{"name", "net.ipv4.ip_unprivileged_port_start"}, {"value", "0"}};
+  const auto one = GENERATE_COPY(
+      Case{80, {{"runAsUser", 1000}}, false}, Case{1023, {{"runAsUser", 1000}}, false},
+      Case{1024, {{"runAsUser", 1000}}, true}, Case{80, Json::object(), true},
+      Case{80, {{"runAsUser", 1000}, {"sysctls", Json::array({first_port})}}, true});
+  World world;
+  Json wanted = deployment("web");
+  Json& pod = wanted["spec"]["template"]["spec"];
+  pod["securityContext"] = one.security;
+  pod["containers"][0]["readinessProbe"] = {{"tcpSocket", {{"port", one.port}}}};
+  world.post(deployments, wanted);
+  if (one.listens) {
+    CHECK(World::wait([&] {
+      const Json pods = world.cluster.list("pods", "apps");
+      return !pods.empty() && condition(pods[0], "Ready")["status"] == "True";
+    }));
+  } else {
+    REQUIRE(has_event(world, "Unhealthy",
+                      ":" + std::to_string(one.port) + ": connect: connection refused"));
+    CHECK(condition(world.cluster.list("pods", "apps")[0], "Ready")["status"] == "False");
+  }
+}
+
 TEST_CASE("a liveness probe restarts what doesn't listen") {
   World world;
   Json wanted = deployment("web", "not-listening");

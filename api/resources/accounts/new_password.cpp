@@ -4,13 +4,23 @@
 #include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api {
+namespace {
+
+void check(const std::string& password, const std::vector<std::string>& own,
+           const Services& services) {
+  accounts::check_password(
+      password, own,
+      services.password_blocklist ? accounts::Blocklist::on : accounts::Blocklist::off);
+}
+
+}  // namespace
 
 accounts::User sign_up(accounts::Registration wanted, const std::string& password,
                        const Services& services) {
   accounts::check_email(wanted.email);
   accounts::check_username(wanted.username);
   accounts::check_not_reserved(wanted.username, services.reserved_names);
-  accounts::check_password(password, accounts::own_words(wanted.username, wanted.email));
+  check(password, accounts::own_words(wanted.username, wanted.email), services);
   wanted.password_hash = services.passwords.hash(password);
   return services.db.write([&](db::Tx& tx) {
     return accounts::register_user(tx, wanted, services.signup_bonus, services.keys,
@@ -20,7 +30,7 @@ accounts::User sign_up(accounts::Registration wanted, const std::string& passwor
 
 void change_password(const accounts::User& user, const PasswordChange& change,
                      const Services& services) {
-  accounts::check_password(change.fresh, accounts::own_words(user.username, user.email));
+  check(change.fresh, accounts::own_words(user.username, user.email), services);
   const std::string old_hash = confirm_password(user, change.current, change.address, services);
   const std::string new_hash = services.passwords.hash(change.fresh);
   services.db.write([&](db::Tx& tx) {
@@ -34,7 +44,7 @@ void reset_password(const std::string& token, const std::string& password,
   // The token is checked first, so that no hash is computed without a valid one.
   const accounts::User user =
       services.db.read([&](db::Tx& tx) { return accounts::check_reset_token(tx, token); });
-  accounts::check_password(password, accounts::own_words(user.username, user.email));
+  check(password, accounts::own_words(user.username, user.email), services);
   const std::string hash = services.passwords.hash(password);
   services.db.write([&](db::Tx& tx) {
     accounts::reset_password(tx, token, hash, services.keys, services.base_url);

@@ -6,7 +6,11 @@
 // How apps and scopes are encoded and decoded; defined in apps/handlers.cpp.
 namespace berth::api {
 
-nlohmann::json encode(const apps::App& app);
+nlohmann::json encode(db::Tx& tx, const apps::App& app);
+// Defined in scope_requests/handlers.cpp.
+nlohmann::json request_or_null(const std::optional<apps::ScopeRequest>& request);
+// What the owner of an app should know about it, one sentence each.
+nlohmann::json warnings_about(const apps::App& app);
 // Throws validation_failed if a scope is unknown or the list is empty.
 ScopeSet decode_scopes(const nlohmann::json& body, const char* field);
 

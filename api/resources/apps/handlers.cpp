@@ -6,7 +6,7 @@
 
 namespace berth::api {
 
-json encode(const apps::App& app) {
+json encode(db::Tx& tx, const apps::App& app) {
   return {{"id", app.id},
           {"app_name", app.app_name},
           {"app_description", app.app_description},
@@ -15,11 +15,19 @@ json encode(const apps::App& app) {
           {"allowed_scopes", app.allowed_scopes.names()},
           {"approved_scopes", app.approved_scopes.names()},
           {"is_approved", app.is_approved()},
+          {"allowed_origins", apps::allowed_origins(tx, app.id)},
           {"logo_url", or_null(app.logo_url)},
           {"website_url", or_null(app.website_url)},
           {"session_tokens", app.session_tokens},
           {"refresh_requires_client", app.refresh_requires_client},
           {"inserted_at", to_iso8601(app.inserted_at)}};
+}
+
+json warnings_about(const apps::App& app) {
+  json warnings = json::array();
+  for (const std::string& uri : app.redirect_uris)
+    if (auto warning = apps::warn_of_redirect_uri(uri)) warnings.push_back(*std::move(warning));
+  return warnings;
 }
 
 ScopeSet decode_scopes(const json& body, const char* field) {
@@ -36,18 +44,25 @@ Reply create_app(db::Tx& tx, const Call& call, const Services&) {
       .logo_url = text_or_nothing(body, "logo_url"),
       .website_url = text_or_nothing(body, "website_url"),
       .redirect_uris = body.at("redirect_uris"),
-      .allowed_scopes = body.contains("allowed_scopes") ? decode_scopes(body, "allowed_scopes")
-                                                        : ScopeSet{Scope::profile_read},
+      // An empty list is as good as none.
+      .allowed_scopes = body.value("allowed_scopes", json::array()).empty()
+                            ? ScopeSet{Scope::profile_read}
+                            : decode_scopes(body, "allowed_scopes"),
       .session_tokens = body.value("session_tokens", true),
-      .refresh_requires_client = body.value("refresh_requires_client", false)};
+      .refresh_requires_client = body.value("refresh_requires_client", false),
+      .allowed_origins = body.value("allowed_origins", std::vector<std::string>())};
   const apps::AppWithSecret created = apps::create(tx, call.user->id, wanted);
-  json app = encode(created.app);
+  json app = encode(tx, created.app);
   app["client_secret"] = created.client_secret;
-  return {.status = 201, .body = {{"app", std::move(app)}}};
+  return {.status = 201,
+          .body = {{"app", std::move(app)},
+                   {"scope_request", request_or_null(created.scope_request)},
+                   {"warnings", warnings_about(created.app)}}};
 }
 
 Reply my_apps(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = encode_page("apps", apps::list_owned(tx, call.user->id, call.page()), encode)};
+  return {.body = encode_page("apps", apps::list_owned(tx, call.user->id, call.page()),
+                              [&](const apps::App& app) { return encode(tx, app); })};
 }
 
 Reply public_app(db::Tx& tx, const Call& call, const Services&) {
@@ -62,23 +77,23 @@ Reply rotate_secret(db::Tx& tx, const Call& call, const Services& services) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
   const apps::AppWithSecret rotated =
       apps::rotate_secret(tx, app, services.oauth_policy.secret_grace);
-  json body = encode(rotated.app);
+  json body = encode(tx, rotated.app);
   body["client_secret"] = rotated.client_secret;
   return {.body = {{"app", std::move(body)},
                    {"previous_secret_expires_at", or_null(rotated.previous_works_until)}}};
 }
 
 Reply promote_app(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(apps::promote(tx, call.id("app_id"), call.body.at("tier"),
-                                                call.admin))}}};
+  return {.body = {{"app", encode(tx, apps::promote(tx, call.id("app_id"), call.body.at("tier"),
+                                                    call.admin))}}};
 }
 
 Reply suspend_app(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(apps::suspend(tx, call.id(), call.admin))}}};
+  return {.body = {{"app", encode(tx, apps::suspend(tx, call.id(), call.admin))}}};
 }
 
 Reply reactivate_app(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(apps::reactivate(tx, call.id(), call.admin))}}};
+  return {.body = {{"app", encode(tx, apps::reactivate(tx, call.id(), call.admin))}}};
 }
 
 }  // namespace berth::api

@@ -60,8 +60,8 @@ std::string date_text(std::int64_t day) {
 std::optional<std::int64_t> day_in_query(const Call& call, const char* name) {
   const auto text = call.query(name);
   if (!text) return std::nullopt;
-  const auto at = text->size() == 10 ? parse_iso8601(*text + "T00:00:00Z") : std::nullopt;
-  if (!at) throw invalid_field(name, "must be a date such as 2026-01-31");
+  const auto at = parse_iso8601(*text);
+  if (!at) throw invalid_field(name, "must be a date such as 2026-01-31, or a time");
   return utc_day(*at);
 }
 

@@ -2,6 +2,7 @@
 #include "api/resources/chat/handlers.h"
 
 #include "api/gate/encode.h"
+#include "api/gate/next_link.h"
 #include "api/resources/chat/encode.h"
 #include "controller/domain/social/chat.h"
 
@@ -76,7 +77,11 @@ Reply list_messages(db::Tx& tx, const Call& call, const Services& services) {
       {.data_key = services.keys.data, .words = *words});
   json messages = json::array();
   for (const chat::Message& message : history.messages) messages.push_back(encode_message(message));
-  return {.body = {{"messages", std::move(messages)}, {"has_more", history.has_more}}};
+  Reply reply = {.body = {{"messages", std::move(messages)}, {"has_more", history.has_more}}};
+  if (history.has_more && !history.messages.empty())
+    if (auto link = next_link(call, services.base_url, "before", history.messages.front().id))
+      reply.headers.emplace_back("Link", *std::move(link));
+  return reply;
 }
 
 Reply send_message(db::Tx& tx, const Call& call, const Services& services) {

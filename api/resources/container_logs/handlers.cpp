@@ -37,8 +37,6 @@ std::int64_t decode_since(const std::string& text, Instant now) {
   const auto at = [](Instant instant) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(instant.time_since_epoch()).count();
   };
-  if (const auto instant = parse_iso8601(text); instant && to_millis(*instant) >= 0)
-    return at(*instant);
   std::int64_t unit = 1;
   std::string_view digits = text;
   for (const auto& [name, seconds] : {std::pair('s', 1), std::pair('m', 60), std::pair('h', 3600)})
@@ -47,11 +45,14 @@ std::int64_t decode_since(const std::string& text, Instant now) {
       digits.remove_suffix(1);
       break;
     }
+  // A number comes first: eight digits could be a date as well.
   const auto count = number(digits, longest_ago / unit);
-  if (!count)
+  if (count) return at(now) - *count * unit * nanoseconds;
+  const auto instant = parse_iso8601(text);
+  if (!instant || to_millis(*instant) < 0)
     throw invalid_field("since",
                         "must be a time, or seconds, minutes or hours, such as 90s, 15m or 2h");
-  return at(now) - *count * unit * nanoseconds;
+  return at(*instant);
 }
 
 // Uses the machine's clock instead of berth's, because the cluster uses it too.

@@ -256,11 +256,19 @@ Reply delete_deployment(db::Tx& tx, const Call& call, const Services&) {
 
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services&) {
   const deployments::Allowance allowance = deployments::sandbox_allowance(tx, call.caller->app_id);
+  json deployments = json::array();
+  for (const auto& use : allowance.uses)
+    deployments.push_back({{"id", use.deployment_id},
+                           {"name", use.name},
+                           {"status", use.status},
+                           {"app_id", use.app_id},
+                           {"app_name", use.app_name}});
   return {.body = {{"eligible", allowance.eligible},
                    {"tier", allowance.tier},
                    {"deployments_used", allowance.used},
                    {"max_deployments", or_null(allowance.most)},
-                   {"reasons", allowance.reasons}}};
+                   {"reasons", allowance.reasons},
+                   {"deployments", std::move(deployments)}}};
 }
 
 Reply list_orphans(const Call&, const Services& services) {

@@ -7,15 +7,15 @@ namespace berth::api {
 namespace {
 
 // The specification's OperatorAppUpdate; its OperatorApp has total_users in addition.
-json encode_operator_app(const apps::App& app) {
-  json body = encode(app);
+json encode_operator_app(db::Tx& tx, const apps::App& app) {
+  json body = encode(tx, app);
   body["listed"] = app.listed;
   body["updated_at"] = to_iso8601(app.updated_at);
   return body;
 }
 
 json encode_with_users(db::Tx& tx, const apps::App& app) {
-  json body = encode_operator_app(app);
+  json body = encode_operator_app(tx, app);
   body["total_users"] = apps::count_users(tx, app.id);
   return body;
 }
@@ -30,16 +30,17 @@ json encode_public(const apps::App& app) {
 }
 
 // The app's profile after the change; fields that the body doesn't have stay as they are.
-apps::Profile changed_profile(const apps::App& app, const json& body) {
-  apps::Profile profile = {.app_name = body.value("app_name", app.app_name),
-                           .app_description = app.app_description,
-                           .logo_url = app.logo_url,
-                           .website_url = app.website_url,
-                           .redirect_uris = body.value("redirect_uris", app.redirect_uris),
-                           .allowed_scopes = app.allowed_scopes,
-                           .session_tokens = body.value("session_tokens", app.session_tokens),
-                           .refresh_requires_client =
-                               body.value("refresh_requires_client", app.refresh_requires_client)};
+apps::Profile changed_profile(db::Tx& tx, const apps::App& app, const json& body) {
+  apps::Profile profile = {
+      .app_name = body.value("app_name", app.app_name),
+      .app_description = app.app_description,
+      .logo_url = app.logo_url,
+      .website_url = app.website_url,
+      .redirect_uris = body.value("redirect_uris", app.redirect_uris),
+      .allowed_scopes = app.allowed_scopes,
+      .session_tokens = body.value("session_tokens", app.session_tokens),
+      .refresh_requires_client = body.value("refresh_requires_client", app.refresh_requires_client),
+      .allowed_origins = body.value("allowed_origins", apps::allowed_origins(tx, app.id))};
   if (body.contains("app_description"))
     profile.app_description = text_or_nothing(body, "app_description").value_or("");
   if (body.contains("logo_url")) profile.logo_url = text_or_nothing(body, "logo_url");
@@ -63,9 +64,12 @@ Reply get_operator_app(db::Tx& tx, const Call& call, const Services&) {
 Reply update_operator_app(db::Tx& tx, const Call& call, const Services&) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id());
   const bool listed = call.body.value("listed", app.listed);
-  const apps::App updated = apps::update(tx, app, changed_profile(app, call.body),
-                                         listed ? apps::Listing::listed : apps::Listing::unlisted);
-  return {.body = {{"app", encode_operator_app(updated)}}};
+  const apps::UpdatedApp updated =
+      apps::update(tx, app, changed_profile(tx, app, call.body),
+                   listed ? apps::Listing::listed : apps::Listing::unlisted);
+  return {.body = {{"app", encode_operator_app(tx, updated.app)},
+                   {"scope_request", request_or_null(updated.scope_request)},
+                   {"warnings", warnings_about(updated.app)}}};
 }
 
 Reply delete_operator_app(db::Tx& tx, const Call& call, const Services&) {

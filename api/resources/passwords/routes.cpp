@@ -26,7 +26,6 @@ std::vector<Route> passwords_routes() {
        .summary =
            "Mail a token for a new password; the answer doesn't tell whether the address is known",
        .rate = password_calls,
-       .shape = Shape::simple,
        .body_kind = Body::only_json,
        .body = "EmailRequest",
        .answer = {200, "Message"},
@@ -37,7 +36,6 @@ std::vector<Route> passwords_routes() {
        .tag = "Account",
        .summary = "Set a new password with a mailed token; all sessions end",
        .rate = password_calls,
-       .shape = Shape::simple,
        .body_kind = Body::only_json,
        .body = "ResetPasswordRequest",
        .answer = {200, "Message"},

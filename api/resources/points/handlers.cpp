@@ -1,6 +1,8 @@
 // Points: balances, transfers and spending, and what an operator earns.
 #include "api/resources/points/handlers.h"
 
+#include <cmath>
+
 #include "api/gate/encode.h"
 #include "controller/base/text.h"
 #include "controller/domain/points/points.h"
@@ -12,10 +14,11 @@ namespace {
 // paid is a 422.
 std::int64_t decode_spent_amount(const json& body) {
   const auto amount = body.is_object() ? body.find("amount") : body.end();
-  if (amount == body.end() || !amount->is_number_integer())
+  // A whole number beyond the integers of 2^53 stays a double (body.h).
+  const bool too_large = amount != body.end() && amount->is_number() &&
+                         std::abs(amount->get<double>()) > double(ledger::max_points);
+  if (amount == body.end() || !(amount->is_number_integer() || too_large))
     throw Error(Code::malformed_request, "amount must be a whole number");
-  const bool too_large = amount->is_number_unsigned() &&
-                         amount->get<std::uint64_t>() > std::uint64_t(ledger::max_points);
   if (too_large || amount->get<std::int64_t>() < 1)
     throw invalid_field("amount", "must be an integer from 1 to 9007199254740991");
   return amount->get<std::int64_t>();
@@ -78,15 +81,25 @@ const std::string& user_of(const Call& call) {
   return call.caller ? call.caller->user_id : call.user->id;
 }
 
-int window_of(const Call& call) {
-  const auto text = call.query("window_days");
-  if (!text) return points::default_window_days;
+std::optional<int> days_in(std::string_view text) {
   const bool digits =
-      !text->empty() && text->size() <= 3 && text->find_first_not_of("0123456789") == text->npos;
-  const int window = digits ? std::stoi(*text) : 0;
-  if (window < 1 || window > points::max_window_days)
-    throw invalid_field("window_days", "must be an integer from 1 to 365");
-  return window;
+      text.size() <= 3 && text.find_first_not_of("0123456789") == std::string_view::npos;
+  const int days = digits && !text.empty() ? std::stoi(std::string(text)) : 0;
+  return days < 1 || days > points::max_window_days ? std::nullopt : std::optional(days);
+}
+
+// The same window may be written as window_days=7 and as period=7d, the form of the answer.
+int window_of(const Call& call) {
+  const auto number = call.query("window_days");
+  const auto period = call.query("period");
+  const auto window = number ? days_in(*number) : std::nullopt;
+  if (number && !window) throw invalid_field("window_days", "must be an integer from 1 to 365");
+  if (!period) return window.value_or(points::default_window_days);
+  const bool in_days = period->ends_with('d');
+  const auto days = in_days ? days_in(period->substr(0, period->size() - 1)) : std::nullopt;
+  if (!days) throw invalid_field("period", "must be a number of days from 1d to 365d, such as 7d");
+  if (window && *window != *days) throw invalid_field("period", "contradicts window_days");
+  return *days;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "api/resources/scope_requests/handlers.h"
 
 #include "api/resources/apps/encode.h"
+#include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/app_mail.h"
 #include "controller/domain/apps/apps.h"
 
@@ -18,6 +19,16 @@ json encode_request(const apps::ScopeRequest& request) {
           {"decided_at", or_null(request.decided_at)}};
 }
 
+// For admins, who have to know whom they give something to.
+json encode_request_for_admin(db::Tx& tx, const apps::ScopeRequest& request) {
+  json encoded = encode_request(request);
+  const auto app = apps::find(tx, request.app_id);
+  const auto owner = app ? accounts::find(tx, app->owner_id) : std::nullopt;
+  encoded["app_name"] = app ? json(app->app_name) : json();
+  encoded["owner"] = owner ? json(owner->username) : json();
+  return encoded;
+}
+
 std::optional<std::string> status_filter(const Call& call) {
   const auto status = call.query("status");
   if (status && *status != "pending" && *status != "approved" && *status != "rejected" &&
@@ -27,6 +38,10 @@ std::optional<std::string> status_filter(const Call& call) {
 }
 
 }  // namespace
+
+json request_or_null(const std::optional<apps::ScopeRequest>& request) {
+  return request ? encode_request(*request) : json(nullptr);
+}
 
 Reply request_scopes(db::Tx& tx, const Call& call, const Services&) {
   const apps::App app = apps::get_owned(tx, call.user->id, call.id("app_id"));
@@ -51,7 +66,9 @@ Reply internal_scope_requests(db::Tx& tx, const Call& call, const Services&) {
   return {.body =
               encode_page("scope_requests",
                           apps::list_requests(tx, std::nullopt, status_filter(call), call.page()),
-                          encode_request)};
+                          [&](const apps::ScopeRequest& request) {
+                            return encode_request_for_admin(tx, request);
+                          })};
 }
 
 Reply approve_scope_request(db::Tx& tx, const Call& call, const Services& services) {
@@ -67,8 +84,9 @@ Reply reject_scope_request(db::Tx& tx, const Call& call, const Services& service
 }
 
 Reply revoke_scopes(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = {{"app", encode(apps::revoke_scopes(
-                               tx, call.id(), decode_scopes(call.body, "scopes"), call.admin))}}};
+  return {.body = {{"app", encode(tx, apps::revoke_scopes(tx, call.id(),
+                                                          decode_scopes(call.body, "scopes"),
+                                                          call.admin))}}};
 }
 
 }  // namespace berth::api

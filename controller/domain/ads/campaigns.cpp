@@ -6,6 +6,7 @@
 #include "controller/base/id.h"
 #include "controller/base/visible_text.h"
 #include "controller/domain/ads/targeting.h"
+#include "controller/domain/apps/apps.h"
 #include "controller/domain/ledger/holds.h"
 #include "controller/domain/webhooks/webhooks.h"
 
@@ -54,14 +55,14 @@ Error has_ended(const Campaign& campaign) {
                                                        : "the campaign is " + campaign.status);
 }
 
-// Moves the app's points to the campaign and the treasury, in one transaction of the ledger.
-void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment) {
-  const std::int64_t budget = budget_of(payment);
+// Moves the app's points to the campaign (`budget`) and the treasury (the rest of `payment`), in
+// one transaction of the ledger.
+void pay(db::Tx& tx, const Campaign& campaign, std::int64_t payment, std::int64_t budget) {
   ledger::Transaction transaction = {
       .kind = "campaign_payment", .legs = {}, .memo = "campaign " + campaign.id};
   const ledger::Account app = ledger::app_account(campaign.app_id);
   if (budget > 0) transaction.legs.push_back({app, ledger::campaign_account(campaign.id), budget});
-  transaction.legs.push_back({app, ledger::treasury(), payment - budget});
+  if (payment > budget) transaction.legs.push_back({app, ledger::treasury(), payment - budget});
   if (!ledger::post(tx, transaction))
     throw Error(Code::insufficient_balance,
                 "the app has fewer than " + std::to_string(payment) + " points");
@@ -163,7 +164,7 @@ Campaign create(db::Tx& tx, const std::string& app_id, const Order& order) {
              order.starts_at, order.ends_at, tx.now());
   ledger::open_account(tx, ledger::campaign_account(id));
   ledger::open_account(tx, ledger::treasury());
-  pay(tx, *find(tx, id), order.total_payment);
+  pay(tx, *find(tx, id), order.total_payment, budget);
   tx.notify(db::Topic::campaign, id);
   return *find(tx, id);
 }
@@ -178,7 +179,7 @@ Campaign get_owned(db::Tx& tx, const Actor& actor, const std::string& id) {
   auto campaign = find(tx, id);
   if (!campaign) throw Error(Code::campaign_not_found, "there is no such campaign");
   if (campaign->app_id != actor.app_id)
-    throw Error(Code::forbidden, "the campaign belongs to another operator");
+    throw apps::foreign(tx, "the campaign", campaign->app_id, actor.app_id);
   return *std::move(campaign);
 }
 
@@ -212,7 +213,14 @@ Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int6
   if (campaign.is_over(tx.now())) throw has_ended(campaign);
   if (payment > ledger::max_points - campaign.total_payment)
     throw invalid_field("additional_payment", "would take the payments beyond 2^53-1");
-  const std::int64_t budget = budget_of(payment);
+  // What the campaign's payments give together, less what they gave so far: in however many parts
+  // it is paid, the rake is that of one payment.
+  const std::int64_t budget =
+      budget_of(campaign.total_payment + payment) - budget_of(campaign.total_payment);
+  if (budget == 0)
+    throw invalid_field("additional_payment",
+                        "must be larger: all of it would be rake, and nothing would be added to "
+                        "the budget");
   const int rows = tx.execute(R"(
       UPDATE campaigns
       SET total_payment = total_payment + $2, rake = rake + $3, budget = budget + $4,
@@ -220,7 +228,7 @@ Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int6
       WHERE id = $1 AND status IN ('active', 'paused'))",
                               id, payment, payment - budget, budget, tx.now());
   if (rows == 0) throw has_ended(*find(tx, id));
-  pay(tx, campaign, payment);
+  pay(tx, campaign, payment, budget);
   tx.notify(db::Topic::campaign, id);
   return *find(tx, id);
 }

@@ -68,7 +68,8 @@ struct Order {
   std::optional<std::string> purchase_id = {};
 };
 
-// Returns floor(0.9 × payment). Rounding down keeps small payments from avoiding the rake.
+// Returns floor(0.9 × payment), the budget of a campaign whose payments have this sum. Rounding
+// down keeps small payments from avoiding the rake.
 std::int64_t budget_of(std::int64_t payment);
 
 // Creates a campaign and takes the payment from the app's account. Throws insufficient_balance, and
@@ -85,9 +86,9 @@ Page<Campaign> list(db::Tx& tx, const Actor& actor, const PageRequest& page);
 // invalid_state if the campaign has ended.
 Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id,
                     const std::string& status);
-// Adds a payment, which is divided into rake and budget as in create(). Throws invalid_state if the
-// campaign has ended, insufficient_balance, and validation_failed if the budget would exceed
-// max_points.
+// Adds a payment. Afterwards budget and rake are what one payment of the sum would have given.
+// Throws invalid_state if the campaign has ended, insufficient_balance, and validation_failed if
+// the payment would add nothing to the budget or the payments would exceed max_points.
 Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int64_t payment);
 struct Cancelled {
   Campaign campaign;

@@ -6,6 +6,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/ads/market.h"
+#include "controller/domain/apps/apps.h"
 
 namespace berth::ads {
 namespace {
@@ -200,8 +201,7 @@ Purchase get_owned_purchase(db::Tx& tx, const std::string& app_id, const std::st
   auto rows = tx.query(sql, id);
   if (!rows.next()) throw Error(Code::purchase_not_found, "there is no such purchase");
   Purchase purchase = purchase_of(rows);
-  if (purchase.app_id != app_id)
-    throw Error(Code::forbidden, "the purchase belongs to another operator");
+  if (purchase.app_id != app_id) throw apps::foreign(tx, "the purchase", purchase.app_id, app_id);
   return purchase;
 }
 

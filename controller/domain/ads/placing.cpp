@@ -5,6 +5,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/ads/market.h"
+#include "controller/domain/apps/apps.h"
 
 namespace berth::ads {
 namespace {
@@ -288,7 +289,7 @@ std::vector<Segment> segments_of_audience(db::Tx& tx, const std::string& app_id,
                                           const std::string& id) {
   const AudienceSegment audience = get_segment(tx, id);
   if (audience.app_id && *audience.app_id != app_id)
-    throw Error(Code::forbidden, "the segment belongs to another operator");
+    throw apps::foreign(tx, "the segment", *audience.app_id, app_id);
   std::vector<Segment> segments;
   const std::array values = {audience.game_type, audience.play_tier, audience.geography};
   for (size_t i = 0; i < attributes.size(); ++i)

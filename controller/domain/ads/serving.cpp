@@ -2,6 +2,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/domain/apps/apps.h"
 #include "controller/domain/ledger/holds.h"
 
 namespace berth::ads {
@@ -129,7 +130,7 @@ Place place_of(db::Tx& tx, const ServeRequest& request) {
   if (rows.text("surface_type") != request.surface_type)
     throw invalid_field("surface_type", "must be the placement's, " + rows.text("surface_type"));
   if (const auto app = rows.text_or_null("app_id"); app && *app != request.app_id)
-    throw Error(Code::forbidden, "the placement belongs to another operator");
+    throw apps::foreign(tx, "the placement", *app, request.app_id);
   place.least_payout = tx.number(R"(
       SELECT min_rate
       FROM ad_pricing

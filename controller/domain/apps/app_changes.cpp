@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "controller/domain/apps/app_rows.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/eraser.h"
 #include "controller/domain/webhooks/app_events.h"
@@ -122,6 +123,7 @@ void mark_deleted(db::Tx& tx, const App& app) {
           previous_secret_hash = NULL
       WHERE id = $1)",
       app.id, tx.now());
+  store_origins(tx, app.id, {});
 }
 
 std::vector<std::string> ids_ever_owned(db::Tx& tx, const std::string& owner_id) {

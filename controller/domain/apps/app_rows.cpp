@@ -65,6 +65,13 @@ void check_profile(const Profile& profile) {
     wrong["redirect_uris"].push_back("must have 1 to 10 URIs");
   for (const std::string& uri : profile.redirect_uris)
     if (const auto refusal = refuse_redirect_uri(uri)) wrong["redirect_uris"].push_back(*refusal);
+  if (profile.allowed_origins.size() > max_origins)
+    wrong["allowed_origins"].push_back("must hold 10 origins at most");
+  for (const std::string& origin : profile.allowed_origins)
+    if (!parse_origin(origin))
+      wrong["allowed_origins"].push_back(
+          "must be origins such as https://game.example.org: https, or http on localhost, with a "
+          "host and perhaps a port, and nothing behind them");
   check_web_url(wrong, "logo_url", profile.logo_url);
   check_web_url(wrong, "website_url", profile.website_url);
   if (profile.allowed_scopes.empty())

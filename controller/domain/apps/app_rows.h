@@ -15,6 +15,9 @@ extern const std::string select_apps;
 App app_of(const db::Query& row);
 std::string stored_uris(const std::vector<std::string>& uris);  // a JSON array
 
+// Replaces the app's origins, which must have passed check_profile().
+void store_origins(db::Tx& tx, const std::string& app_id, const std::vector<std::string>& origins);
+
 // Throws validation_failed that names every wrong field.
 void check_profile(const Profile& profile);
 

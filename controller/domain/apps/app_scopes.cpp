@@ -35,6 +35,15 @@ ScopeRequest get_pending(db::Tx& tx, const std::string& id, const std::string& a
   return request_of(rows);
 }
 
+std::optional<ScopeRequest> pending_of(db::Tx& tx, const std::string& app_id) {
+  auto rows = tx.query(R"(
+    SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at
+    FROM scope_requests
+    WHERE app_id = $1 AND status = 'pending')",
+                       app_id);
+  return rows.next() ? std::optional(request_of(rows)) : std::nullopt;
+}
+
 ScopeRequest decide(db::Tx& tx, const std::string& id, const std::string& status,
                     const std::optional<std::string>& reason, const std::string& actor) {
   tx.execute(R"(
@@ -67,19 +76,24 @@ void store_scopes(db::Tx& tx, const App& app) {
 }  // namespace
 
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) {
-  if (tx.number(R"(
-      SELECT count(*)
-      FROM scope_requests
-      WHERE app_id = $1 AND status = 'pending')",
-                app.id) > 0)
-    throw Error(Code::invalid_state,
-                "the app has a pending scope request; withdraw it before asking for other scopes");
+  const bool can_be_had = scopes.within(app.approved_scopes);
+  if (const auto pending = can_be_had ? std::nullopt : pending_of(tx, app.id)) {
+    // Automatic scopes need no approval, so they make no difference. Approved ones do: they may be
+    // revoked before the request is decided.
+    const ScopeSet automatic = ScopeSet::automatic();
+    if (pending->requested - automatic == scopes - automatic) {
+      tx.execute("UPDATE scope_requests SET requested_scopes = $2 WHERE id = $1", pending->id,
+                 scopes.text());
+      return get_pending(tx, pending->id);
+    }
+    decide(tx, pending->id, "withdrawn", std::nullopt, app.owner_id);
+  }
   const std::string id = new_uuid(tx.now());
   tx.execute(R"(
       INSERT INTO scope_requests (id, app_id, requested_scopes, status, inserted_at)
       VALUES ($1, $2, $3, 'pending', $4))",
              id, app.id, scopes.text(), tx.now());
-  if (scopes.within(app.approved_scopes)) return approve(tx, id, "automatic");
+  if (can_be_had) return approve(tx, id, "automatic");
   return get_pending(tx, id);
 }
 

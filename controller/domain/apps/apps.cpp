@@ -26,6 +26,14 @@ void check_owner(db::Tx& tx, const std::string& owner_id) {
     throw Error(Code::app_limit_reached, "an account may have at most 10 apps");
 }
 
+// Asks the admins to approve the scopes that the app registered for and can't have yet, unless it
+// had registered for all of them before.
+std::optional<ScopeRequest> ask_for_new_scopes(db::Tx& tx, const App& app, const ScopeSet& before) {
+  const ScopeSet missing = app.allowed_scopes - app.approved_scopes;
+  if (missing.within(before)) return std::nullopt;
+  return request_scopes(tx, app, missing);
+}
+
 std::string new_secret() { return random_token("cs_live_"); }
 
 }  // namespace
@@ -46,7 +54,10 @@ AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app)
              ScopeSet::automatic().text(), app.session_tokens, app.refresh_requires_client,
              tx.now());
   ledger::open_account(tx, ledger::app_account(id));
-  return {.app = *find(tx, id), .client_secret = secret};
+  store_origins(tx, id, app.allowed_origins);
+  AppWithSecret created = {.app = *find(tx, id), .client_secret = secret};
+  created.scope_request = ask_for_new_scopes(tx, created.app, ScopeSet());
+  return created;
 }
 
 std::optional<App> find(db::Tx& tx, const std::string& id) {
@@ -67,6 +78,18 @@ App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id) {
   if (app->owner_id != owner_id)
     throw Error(Code::forbidden, "this app belongs to another operator");
   return *app;
+}
+
+Error foreign(db::Tx& tx, const std::string& what, const std::string& owning,
+              const std::string& asking) {
+  const bool same_owner = tx.number(R"(
+    SELECT count(*) FROM apps a
+    JOIN apps b ON b.owner_id = a.owner_id
+    WHERE a.id = $1 AND b.id = $2)",
+                                    owning, asking) > 0;
+  return Error(Code::forbidden,
+               what + (same_owner ? " belongs to another of your apps; use a token of that app"
+                                  : " belongs to another operator"));
 }
 
 Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest& page) {
@@ -137,7 +160,7 @@ AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {
           .previous_works_until = keeps_old ? std::optional(tx.now() + grace) : std::nullopt};
 }
 
-App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) {
+UpdatedApp update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) {
   check_profile(profile);
   // A scope that the app no longer registers loses its approval. If it registers it again, an admin
   // has to approve it again.
@@ -155,7 +178,9 @@ App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing) 
                  profile.session_tokens, profile.refresh_requires_client, tx.now());
   auto updated = rows == 0 ? std::nullopt : find(tx, app.id);
   if (!updated) throw Error(Code::app_not_found, "there is no such app");
-  return *std::move(updated);
+  store_origins(tx, app.id, profile.allowed_origins);
+  const auto request = ask_for_new_scopes(tx, *updated, app.allowed_scopes);
+  return {.app = *std::move(updated), .scope_request = request};
 }
 
 }  // namespace berth::apps

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/error.h"
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/kernel/scopes.h"
@@ -18,6 +19,7 @@ inline constexpr size_t max_name_length = 80;
 inline constexpr size_t max_description_length = 1000;
 inline constexpr size_t max_url_length = 2048;
 inline constexpr size_t max_redirect_uris = 10;
+inline constexpr size_t max_origins = 10;
 
 struct App {
   std::string id;
@@ -55,37 +57,77 @@ struct Profile {  // the part that the app's owner writes
   // Whether POST /api/auth/refresh requires the client's secret, as POST /api/oauth/token does (RFC
   // 6749, section 6).
   bool refresh_requires_client = false;
+  // The web origins of the app's pages, which may call the API from browsers (CORS).
+  std::vector<std::string> allowed_origins = {};
 };
 using NewApp = Profile;
 enum class Listing { unlisted, listed };
+
+struct ScopeRequest {
+  std::string id;
+  std::string app_id;
+  ScopeSet requested;
+  std::string status;  // pending, approved, rejected or withdrawn
+  std::optional<std::string> reason;
+  Instant inserted_at;
+  std::optional<Instant> decided_at;
+};
 
 struct AppWithSecret {
   App app;
   std::string client_secret;  // shown once, because only its hash is stored
   // After a rotation with a grace period: the time until which the old secret works too.
   std::optional<Instant> previous_works_until = {};
+  // After the creation: what the admins were asked to approve.
+  std::optional<ScopeRequest> scope_request = {};
+};
+struct UpdatedApp {
+  App app;
+  std::optional<ScopeRequest> scope_request;  // what the admins were asked to approve
 };
 
 // Checks whether an app may register this redirect URI. Accepted are https, http on localhost,
-// 127.0.0.1 or [::1], and private-use schemes with a dot (RFC 8252, section 7.1), without a
-// fragment or user information, and with a host that parse_url() (base/url.h) can read. Returns the
-// reason of a refusal.
+// 127.0.0.1 or [::1], and private-use schemes (RFC 8252, section 7.1), without a fragment or user
+// information, and with a host that parse_url() (base/url.h) can read. Returns the reason of a
+// refusal.
 std::optional<std::string> refuse_redirect_uri(const std::string& uri);
+// Returns what the app's owner should know of a redirect URI that isn't refused: its private-use
+// scheme isn't made of a reversed domain name, which RFC 8252, section 7.1, asks for.
+std::optional<std::string> warn_of_redirect_uri(const std::string& uri);
 // Whether the scheme is of the kind that apps on a device use: letters, digits, '+', '-' and '.',
-// with at least one dot, and a letter in front (RFC 3986, section 3.1; RFC 8252, section 7.1).
+// with a letter in front (RFC 3986, section 3.1), and no scheme that browsers, operating systems or
+// well-known protocols use.
 bool is_private_use_scheme(std::string_view scheme);
-// Whether `uri` is one of the app's redirect URIs. They are compared exactly, except that
-// http://127.0.0.1 and http://[::1], registered without a port, match with any port (RFC 8252,
-// section 7.3). Returns false for each URI that refuse_redirect_uri() refuses.
+// Whether `uri` is one of the app's redirect URIs. They are compared exactly, except that http on
+// localhost, 127.0.0.1 and [::1], registered without a port, matches with any port (RFC 8252,
+// section 7.3; RFC 9700, section 2.1). Returns false for each URI that refuse_redirect_uri()
+// refuses.
 bool is_registered(const App& app, const std::string& uri);
 
-// Creates an app. Throws email_not_verified, validation_failed or app_limit_reached.
+// Returns the origin (RFC 6454) that `text` names, as browsers write it in the Origin field: in
+// lower case and without the scheme's default port. Returns nothing unless it is https, or http on
+// this machine (is_loopback() in base/url.h), without a path, a user or a wildcard.
+std::optional<std::string> parse_origin(const std::string& text);
+// Returns the app's origins in alphabetical order.
+std::vector<std::string> allowed_origins(db::Tx& tx, const std::string& app_id);
+// Whether pages of this origin may call the API with the app's tokens, and whether they may with
+// those of any app that isn't deleted. `origin` may be any text.
+bool allows_origin(db::Tx& tx, const std::string& app_id, std::string_view origin);
+bool is_origin_of_any(db::Tx& tx, std::string_view origin);
+
+// Creates an app, and asks the admins to approve its scopes that aren't automatic. Throws
+// email_not_verified, validation_failed or app_limit_reached.
 AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app);
 // Returns nothing if the app was deleted. The functions below treat a deleted app as unknown, too.
 std::optional<App> find(db::Tx& tx, const std::string& id);
 std::optional<App> find_by_client_id(db::Tx& tx, const std::string& client_id);
 // Returns the app. Throws app_not_found, or forbidden if somebody else owns it.
 App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id);
+// Makes the error `forbidden` for a thing of the app `owning` that the app `asking` asked for.
+// `what` names the thing at the start of the message. The message says if both apps have the same
+// owner.
+Error foreign(db::Tx& tx, const std::string& what, const std::string& owning,
+              const std::string& asking);
 Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest& page);
 // Returns the apps that are listed and not suspended, newest first.
 Page<App> list_public(db::Tx& tx, const PageRequest& page);
@@ -99,8 +141,9 @@ App authenticate(db::Tx& tx, const std::string& client_id, const std::string& cl
 AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace);
 
 // Writes the owner's changes. A scope that is no longer in allowed_scopes loses its approval, and
-// tokens lose it at once. Throws validation_failed.
-App update(db::Tx& tx, const App& app, const Profile& profile, Listing listing);
+// tokens lose it at once. The admins are asked to approve scopes that are new in allowed_scopes and
+// neither automatic nor approved. Throws validation_failed.
+UpdatedApp update(db::Tx& tx, const App& app, const Profile& profile, Listing listing);
 // Deletes the app for good: its tokens and secrets stop working, and the points on its account go
 // to the treasury. Throws invalid_state if it has deployments that aren't destroyed or campaigns
 // that haven't ended.
@@ -112,18 +155,10 @@ void remove(db::Tx& tx, const App& app);
 App suspend(db::Tx& tx, const std::string& app_id, const std::string& actor);
 App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor);
 
-struct ScopeRequest {
-  std::string id;
-  std::string app_id;
-  ScopeSet requested;
-  std::string status;  // pending, approved, rejected or withdrawn
-  std::optional<std::string> reason;
-  Instant inserted_at;
-  std::optional<Instant> decided_at;
-};
-
 // Asks the admins to approve scopes. If none of them needs approval, or all are approved, the
-// request is approved at once. Throws invalid_state if the app has another pending request.
+// request is approved at once. If a request for the same scopes (apart from automatic ones) is
+// pending, it is returned; a pending request for other scopes is withdrawn, so that an app has at
+// most one.
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes);
 Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& app_id,
                                  const std::optional<std::string>& status, const PageRequest& page);

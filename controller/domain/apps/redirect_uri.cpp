@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "controller/base/url.h"
@@ -15,6 +16,33 @@ bool is_scheme(std::string_view text) {
            return c < 0x80 && (std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.');
          });
 }
+
+// Schemes, in lower case, that browsers and operating systems act on by themselves, and those of
+// protocols: an app
+// on a device can't have one of these to itself.
+constexpr std::array<std::string_view, 62> schemes_of_others = {
+    "about",    "acct",        "afp",    "android-app", "blob", "cap",  "chrome",     "cid",
+    "content",  "data",        "dav",    "dict",        "dns",  "edge", "facetime",   "feed",
+    "file",     "filesystem",  "ftp",    "ftps",        "geo",  "git",  "gopher",     "http",
+    "https",    "imap",        "intent", "ipp",         "irc",  "jar",  "javascript", "ldap",
+    "ldaps",    "magnet",      "mailto", "market",      "mid",  "mms",  "news",       "nfs",
+    "nntp",     "opera",       "pop",    "resource",    "rtsp", "sftp", "shell",      "sip",
+    "sips",     "sms",         "smsto",  "smb",         "ssh",  "tel",  "telnet",     "urn",
+    "vbscript", "view-source", "webcal", "ws",          "wss",  "xmpp"};
+// The same for families of schemes.
+constexpr std::array<std::string_view, 6> families_of_others = {"ms-",     "x-apple", "itms",
+                                                                "chrome-", "moz-",    "search-ms"};
+
+bool is_of_others(std::string_view scheme) {
+  std::string name(scheme);
+  for (char& c : name) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return name.size() < 2 ||  // a drive of Windows
+         std::ranges::find(schemes_of_others, name) != schemes_of_others.end() ||
+         std::ranges::any_of(families_of_others,
+                             [&](std::string_view family) { return name.starts_with(family); });
+}
+
+bool has_dot(std::string_view scheme) { return scheme.find('.') != std::string_view::npos; }
 
 // The only hosts that may use http: the loopback addresses of RFC 8252, section 7.3, and
 // "localhost". is_loopback() also knows names and addresses that aren't allowed here.
@@ -36,7 +64,10 @@ std::optional<std::string> refuse_web_uri(const std::string& text) {
 
 // Checks what follows the colon in a URI with a private-use scheme, which must not name a network
 // host.
-std::optional<std::string> refuse_private_uri(std::string_view rest) {
+std::optional<std::string> refuse_private_uri(std::string_view scheme, std::string_view rest) {
+  // localhost:3000/callback is a host and its port, written without the http:// in front.
+  if (!has_dot(scheme) && !rest.starts_with('/'))
+    return "must begin with https://, http:// or a scheme such as com.example.app:/";
   const std::string_view authority =
       rest.starts_with("//") ? rest.substr(2, rest.find_first_of("/?", 2) - 2) : "";
   if (authority.find('@') != std::string_view::npos) return "must not contain user information";
@@ -57,12 +88,20 @@ std::optional<std::string> refuse_redirect_uri(const std::string& text) {
   if (colon == std::string::npos || !is_scheme(scheme)) return "must be an absolute URI";
   if (scheme == "https" || scheme == "http") return refuse_web_uri(text);
   if (is_private_use_scheme(scheme))
-    return refuse_private_uri(std::string_view(text).substr(colon + 1));
+    return refuse_private_uri(scheme, std::string_view(text).substr(colon + 1));
   return "must be https, http on a loopback host, or a private-use scheme such as com.example.app";
 }
 
 bool is_private_use_scheme(std::string_view scheme) {
-  return is_scheme(scheme) && scheme.find('.') != std::string_view::npos;
+  return is_scheme(scheme) && !is_of_others(scheme);
+}
+
+std::optional<std::string> warn_of_redirect_uri(const std::string& uri) {
+  const std::string scheme = uri.substr(0, uri.find(':'));
+  if (!is_private_use_scheme(scheme) || has_dot(scheme)) return std::nullopt;
+  return uri + ": another app on a device may take the scheme " + scheme +
+         " as well; one made of a domain that is yours, in reverse, such as com.example.app, is "
+         "safer (RFC 8252, section 7.1)";
 }
 
 bool is_registered(const App& app, const std::string& text) {
@@ -70,8 +109,7 @@ bool is_registered(const App& app, const std::string& text) {
   if (refuse_redirect_uri(text)) return false;
   if (std::ranges::find(app.redirect_uris, text) != app.redirect_uris.end()) return true;
   const auto url = parse_url(text);
-  if (!url || url->scheme != "http" || (url->host != "127.0.0.1" && url->host != "[::1]"))
-    return false;
+  if (!url || url->scheme != "http" || !may_be_http(url->host)) return false;
   return std::ranges::find(app.redirect_uris, "http://" + url->host + url->rest) !=
          app.redirect_uris.end();
 }

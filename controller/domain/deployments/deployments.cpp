@@ -82,7 +82,7 @@ Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& i
   auto deployment = find(tx, id);
   if (!deployment) throw Error(Code::deployment_not_found, "there is no such deployment");
   if (deployment->app_id != app_id)
-    throw Error(Code::forbidden, "this deployment belongs to another operator");
+    throw apps::foreign(tx, "the deployment", deployment->app_id, app_id);
   return std::move(*deployment);
 }
 
@@ -161,6 +161,30 @@ Page<LogEntry> logs(db::Tx& tx, const std::string& id, const PageRequest& page) 
   return result;
 }
 
+namespace {
+
+std::vector<Allowance::Use> uses_of_tier(db::Tx& tx, const std::string& owner_id,
+                                         const std::string& tier_id) {
+  std::vector<Allowance::Use> uses;
+  auto rows = tx.query(R"(
+    SELECT d.id, d.name, d.status, a.id AS app_id, a.app_name
+    FROM deployments d
+    JOIN apps a ON a.id = d.app_id
+    WHERE d.owner_id = $1 AND d.tier_id = $2 AND d.status <> 'destroyed'
+    ORDER BY d.inserted_at DESC, d.id DESC
+    LIMIT $3)",
+                       owner_id, tier_id, max_listed_in_allowance);
+  while (rows.next())
+    uses.push_back({.deployment_id = rows.text("id"),
+                    .name = rows.text("name"),
+                    .status = rows.text("status"),
+                    .app_id = rows.text("app_id"),
+                    .app_name = rows.text("app_name")});
+  return uses;
+}
+
+}  // namespace
+
 Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id) {
   Allowance result;
   const auto app = apps::find(tx, app_id);
@@ -175,6 +199,7 @@ Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id) {
   result.tier = tier->slug;
   result.most = tier->max_deployments;
   result.used = used_of_tier(tx, app->owner_id, tier->id);
+  result.uses = uses_of_tier(tx, app->owner_id, tier->id);
   if (result.most && result.used >= *result.most)
     result.reasons.emplace_back("deployment_limit_reached");
   result.eligible = result.reasons.empty();

@@ -246,7 +246,18 @@ struct Allowance {  // the answer of GET /api/deploy/sandbox-status
   int used = 0;
   std::optional<int> most;  // empty if there is no limit
   std::vector<std::string> reasons;
+  // Those that count against the cap, whichever app of the owner's they belong to: the newest
+  // max_listed_in_allowance of them.
+  struct Use {
+    std::string deployment_id;
+    std::string name;
+    std::string status;
+    std::string app_id;
+    std::string app_name;
+  };
+  std::vector<Use> uses;
 };
+inline constexpr int max_listed_in_allowance = 100;
 Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 
 // ---- For the reconcilers ------------------------------------------------------------------------

@@ -20,6 +20,7 @@ struct Page {
   int page = 1;
   int page_size = PageRequest::default_size;
   std::int64_t total = 0;
+  bool is_last() const { return std::int64_t(page) * page_size >= total; }
 };
 
 }  // namespace berth

@@ -20,7 +20,33 @@ constexpr double guesses_of_commonest = 1'000;
 // bytes).
 constexpr size_t looked_at_bytes = 64;
 
-bool is_common(std::string_view password, const std::vector<std::string>& own) {
+// What a password is made of, for its user.
+std::string kind_of(int match_type) {
+  if (match_type >= MULTIPLE_MATCH) return "a repetition";
+  switch (match_type) {
+    case DICTIONARY_MATCH:
+    case DICT_LEET_MATCH:
+      return "a common password or word";
+    case USER_MATCH:
+    case USER_LEET_MATCH:
+      return "made of your name, your address or this service's name";
+    case REPEATS_MATCH:
+      return "a repetition";
+    case SEQUENCE_MATCH:
+      return "a sequence of characters";
+    case SPATIAL_MATCH:
+      return "a row of keys";
+    case DATE_MATCH:
+    case YEAR_MATCH:
+      return "a date";
+    default:
+      return "made of few and easy parts";
+  }
+}
+
+// What makes it one of the passwords that are tried first; nothing if it is none of them.
+std::optional<std::string> commonness(std::string_view password,
+                                      const std::vector<std::string>& own) {
   std::vector<const char*> words = {"berth"};
   for (const std::string& word : own) words.push_back(word.c_str());
   words.push_back(nullptr);
@@ -30,8 +56,10 @@ bool is_common(std::string_view password, const std::vector<std::string>& own) {
   const bool one_part = parts != nullptr && parts->Next == nullptr && parts->Type != BRUTE_MATCH &&
                         parts->Type != LONG_PWD_MATCH && parts->Type != NON_MATCH &&
                         password.size() <= looked_at_bytes;
+  const std::string kind = kind_of(parts == nullptr ? NON_MATCH : int(parts->Type));
   ZxcvbnFreeInfo(parts);
-  return one_part || bits < std::log2(guesses_of_commonest);
+  if (!one_part && bits >= std::log2(guesses_of_commonest)) return std::nullopt;
+  return kind;
 }
 
 // Nobody has proven yet that the address belongs to the user. Whoever registered it may not be the
@@ -44,13 +72,18 @@ void forget_who_registered(db::Tx& tx, const User& user) {
 
 }  // namespace
 
-void check_password(std::string_view password, const std::vector<std::string>& own) {
+void check_password(std::string_view password, const std::vector<std::string>& own,
+                    Blocklist blocklist) {
   const size_t length = characters(password);
   if (length < min_password_length)
     throw invalid_field("password", "must have at least 8 characters");
   if (length > max_password_length)
     throw invalid_field("password", "must have at most 256 characters");
-  if (is_common(password, own)) throw invalid_field("password", "is easy to guess; choose another");
+  if (blocklist == Blocklist::off) return;
+  if (const auto kind = commonness(password, own))
+    throw invalid_field("password", "is " + *kind +
+                                        ", which is easy to guess; choose a longer phrase of "
+                                        "several words that don't belong together");
 }
 
 std::vector<std::string> own_words(const std::string& username, const std::string& email) {

@@ -22,8 +22,11 @@ inline constexpr size_t max_password_length = 256;
 // Throws validation_failed if the length is wrong, or if the password is one that attackers try
 // first: by zxcvbn's estimate it takes fewer than 1,000 guesses, or it consists only of one word of
 // zxcvbn's lists, one row of keys, one sequence or one repetition. `own` are words that belong to
-// the user (name, address), which attackers try first, too.
-void check_password(std::string_view password, const std::vector<std::string>& own = {});
+// the user (name, address), which attackers try first, too. The message says what the password is,
+// and what helps. With Blocklist::off only the length counts.
+enum class Blocklist { on, off };
+void check_password(std::string_view password, const std::vector<std::string>& own = {},
+                    Blocklist blocklist = Blocklist::on);
 // Returns the words that belong to this user, for check_password().
 std::vector<std::string> own_words(const std::string& username, const std::string& email);
 

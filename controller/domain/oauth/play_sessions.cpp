@@ -78,7 +78,7 @@ LiveTime live_time(db::Tx& tx, const Session& session) {
 Duration lived(db::Tx& tx, const Session& session, const LiveTime& before) {
   const Instant now = tx.now();
   Instant since = before.last_heartbeat_at.value_or(now);
-  if (now - since >= alive_for) return Duration(0);
+  if (now - since > counted_gap) return Duration(0);
   since = std::max(since, from_millis(tx.number(R"(
       SELECT counted_until
       FROM play_time

@@ -23,6 +23,10 @@ std::optional<SessionAccess> parse_session_access(std::string_view text);
 inline constexpr Duration token_lifetime = std::chrono::hours(24);
 // A session counts as alive for this long after its last heartbeat, as in presence.
 inline constexpr Duration alive_for = std::chrono::seconds(60);
+// The time between two heartbeats counts as live if it isn't longer than this: a minute, and what
+// timers and the network add to it. More heartbeats don't earn more, because only the time between
+// them counts.
+inline constexpr Duration counted_gap = alive_for + std::chrono::seconds(15);
 // A session ends by itself this long after its last heartbeat: long enough for a player who puts
 // the phone away between two looks at a game.
 inline constexpr Duration ends_after = std::chrono::minutes(30);
@@ -60,10 +64,11 @@ Session check(db::Tx& tx, const std::string& token);
 // Returns the token's session in whatever state it is; nothing if the token is unknown.
 std::optional<Session> find(db::Tx& tx, const std::string& token);
 
-// Records that the user is present. The time since the last heartbeat counts as live time if it is
-// shorter than alive_for by berth's clock, except for time that was already counted in another app.
-// Each whole minute of live time earns the session's reward from the treasury; a minute that can't
-// be paid (ledger/rewards.h) is lost. Throws invalid_state if the session has ended.
+// Records that the user is present. The time since the last heartbeat counts as live time if it
+// isn't longer than counted_gap by berth's clock, except for time that was already counted in
+// another app. Each whole minute of live time earns the session's reward from the treasury; a
+// minute that can't be paid (ledger/rewards.h) is lost. Throws invalid_state if the session has
+// ended.
 Session heartbeat(db::Tx& tx, const Session& session, const rewards::Rules& rules);
 // Replaces the session's token; the old one stops working. Throws invalid_state if the session has
 // ended, or another call has replaced the token since it was checked.

@@ -1,6 +1,7 @@
 #include "reconcilers/simulated/node/container.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "controller/base/crypto.h"
 #include "reconcilers/simulated/apiserver/refusal.h"
@@ -26,6 +27,17 @@ bool runs_as_root(const Json& pod, const Json& spec) {
   const Json& own = at_path(spec, "/securityContext/runAsUser");
   const Json& user = own.is_null() ? at_path(pod, "/spec/securityContext/runAsUser") : own;
   return user.is_null() || user == 0;
+}
+
+// Whether the kernel lets the container listen on the port: those below 1024 are for root, unless
+// the pod says otherwise (ip(7), ip_unprivileged_port_start).
+bool may_listen(const Json& pod, const Json& spec, std::int64_t port) {
+  constexpr std::int64_t first_unprivileged_port = 1024;
+  std::int64_t first = first_unprivileged_port;
+  for (const Json& sysctl : at_path(pod, "/spec/securityContext/sysctls"))
+    if (text_at(sysctl, "name") == "net.ipv4.ip_unprivileged_port_start")
+      first = std::atoll(text_at(sysctl, "value").c_str());
+  return port >= first || runs_as_root(pod, spec);
 }
 
 // The name of a Secret or ConfigMap that the container's variables refer to and that doesn't exist.
@@ -201,7 +213,12 @@ void Container::start(Node& node, const Json& pod, const Json& spec, Moment now)
   stage_ = Stage::running;
   const Json& get = at_path(spec, "/readinessProbe/httpGet/port");
   const Json& port = get.is_null() ? at_path(spec, "/readinessProbe/tcpSocket/port") : get;
-  const bool listens = behaviour_ == ImageBehaviour::runs || behaviour_ == ImageBehaviour::talks;
+  bool listens = behaviour_ == ImageBehaviour::runs || behaviour_ == ImageBehaviour::talks;
+  if (listens && !port.is_null() &&
+      !may_listen(pod, spec, std::atoll(port_of(spec, port).c_str()))) {
+    behaviour_ = ImageBehaviour::port_denied;
+    listens = false;
+  }
   previous_output_ = std::move(output_);
   output_.emplace(name, text_at(spec, "image"), behaviour_,
                   listens && !port.is_null() ? port_of(spec, port) : "", nanoseconds_now());
@@ -223,6 +240,7 @@ void Container::run(Node& node, const Json& pod, const Json& spec, Moment now) {
       if (!runs_as_root(pod, spec)) return exit(node, pod, spec, now, 1, "Error");
       break;
     case ImageBehaviour::not_listening:
+    case ImageBehaviour::port_denied:
       return probe(node, pod, spec, now);
     default:
       break;

@@ -27,6 +27,9 @@ std::string last_words(ImageBehaviour behaviour) {
       return "starting\nallocating more memory than allowed\n";
     case ImageBehaviour::not_listening:
       return "starting\nrunning, but on no port that anybody asked for\n";
+    case ImageBehaviour::port_denied:
+      return "starting\nlisten: Permission denied: ports below 1024 need privileges, which this "
+             "container doesn't have\n";
     default:
       return "starting\n";
   }

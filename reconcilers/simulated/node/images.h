@@ -15,6 +15,7 @@ enum class ImageBehaviour {
   needs_root,     // exit with 1 and `Permission denied`, unless they run as root
   unschedulable,  // the pod fits on no node
   talks,          // run, and write two lines ten times a second
+  port_denied,  // run, but may not listen on a port below 1024; follows from the pod, not the image
 };
 
 // Knows what the containers of each image do. The caller must hold the store's mutex.

@@ -36,6 +36,10 @@ TEST_CASE("the four forms of an error's body") {
   CHECK(reply_to(credentials, Shape::simple, with_token).body ==
         json::parse(
             R"({"error": "invalid_credentials", "message": "address or password are wrong"})"));
+  CHECK(
+      reply_to(error, Shape::simple, with_token).body ==
+      json::parse(
+          R"({"error": "validation_failed", "message": "name is wrong", "details": {"name": ["is wrong"]}})"));
   CHECK(router_reply(404, "Not Found").body ==
         json::parse(R"({"errors": {"detail": "Not Found"}})"));
   CHECK(json::parse(framework_body("x \"y\"")) ==
@@ -45,14 +49,17 @@ TEST_CASE("the four forms of an error's body") {
 TEST_CASE("the form of an error's body follows from the operation and the status") {
   CHECK(body_of(Shape::simple, 401) == ErrorBody::simple);
   CHECK(body_of(Shape::simple, 403) == ErrorBody::simple);
-  CHECK(body_of(Shape::simple, 422) == ErrorBody::nested);
-  CHECK(body_of(Shape::simple, 429) == ErrorBody::nested);
+  CHECK(body_of(Shape::simple, 422) == ErrorBody::simple);
+  CHECK(body_of(Shape::simple, 429) == ErrorBody::simple);
+  CHECK(body_of(Shape::nested_but_secret, 403) == ErrorBody::simple);
+  CHECK(body_of(Shape::nested_but_secret, 422) == ErrorBody::nested);
   CHECK(body_of(Shape::nested, 401) == ErrorBody::nested);
   CHECK(body_of(Shape::oauth, 400) == ErrorBody::oauth);
   CHECK(body_of(Shape::oauth, 401) == ErrorBody::oauth);
   CHECK(body_of(Shape::oauth, 429) == ErrorBody::oauth);
   CHECK(body_of(Shape::oauth_and_message, 429) == ErrorBody::oauth_and_message);
-  for (const Shape shape : {Shape::nested, Shape::oauth, Shape::oauth_and_message, Shape::simple}) {
+  for (const Shape shape : {Shape::nested, Shape::oauth, Shape::oauth_and_message, Shape::simple,
+                            Shape::nested_but_secret}) {
     for (const int status : {413, 431, 500, 503})
       CHECK(body_of(shape, status) == ErrorBody::framework);
   }

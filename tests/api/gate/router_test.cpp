@@ -37,6 +37,10 @@ TEST_CASE("a path and a method lead to their row") {
   CHECK(name_of(router.find("POST", "/things")) == "create");
   CHECK(name_of(router.find("PUT", "/things/1")) == "put");
   CHECK(name_of(router.find("GET", "/dev")) == "dev");
+  // One slash at the end makes no difference.
+  CHECK(name_of(router.find("GET", "/things/")) == "list");
+  CHECK(name_of(router.find("GET", "/things/1/")) == "get");
+  CHECK(router.find("GET", "/things/1/").parameters.at("id") == "1");
 }
 
 TEST_CASE("a placeholder matches one segment, which is decoded") {
@@ -72,7 +76,7 @@ TEST_CASE("an unsupported method of a known path is answered with those that are
 
 TEST_CASE("an unknown path matches nothing") {
   const Router router(table, Environment::development);
-  for (const char* path : {"", "*", "/", "/thing", "/things/", "/things//parts/1",
+  for (const char* path : {"", "*", "/", "/thing", "/things//", "/things//parts/1",
                            "/things/1/parts", "/things/1/parts/", "/THINGS", "things", "//things",
                            "/things/1/parts/2/3", "/things/%zz", "/things/%2", "/th%69ngs"}) {
     INFO(path);

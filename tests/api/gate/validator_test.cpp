@@ -116,11 +116,16 @@ TEST_CASE("integers are exact beyond the precision of a double") {
   };
   CHECK(amount("1").empty());
   CHECK(amount("9007199254740991").empty());
+  // JSON Schema 2020-12, core, section 4.2.3: a number without a fraction is an integer.
+  for (const char* number : {"1.0", "1e3", "1.50e1", "9007199254740991.0"}) {
+    INFO(number);
+    CHECK(amount(number).empty());
+  }
   const Details refused = {{"amount", {"must be an integer from 1 to 9007199254740991"}}};
-  for (const char* number :
-       {"1.0", "1.5", "1e3", "0", "-1", "9007199254740992", "9223372036854775807",
-        "9223372036854775808", "18446744073709551615", "18446744073709551616",
-        "18446744073709551617", "-9223372036854775809", "1e300", "\"1\"", "true"}) {
+  for (const char* number : {"1.5", "0.0", "1e-3", "0", "-1", "9007199254740992",
+                             "9223372036854775807", "9223372036854775808", "18446744073709551615",
+                             "18446744073709551616", "18446744073709551617", "-9223372036854775809",
+                             "9007199254740992.0", "1e300", "\"1\"", "true"}) {
     INFO(number);
     CHECK(amount(number) == refused);
   }

@@ -1,5 +1,7 @@
 #include "controller/domain/ads/campaigns.h"
 
+#include <rapidcheck.h>
+
 #include <catch2/catch.hpp>
 
 #include "controller/domain/ledger/holds.h"
@@ -84,10 +86,55 @@ TEST_CASE("campaigns: another payment raises the budget, less its rake") {
   CHECK(raised.rake == 100 + 101);
   CHECK(raised.total_payment == 2'005);
   w.audit();
-  // The whole of a single point is rake.
-  CHECK(w.top_up(campaign.id, 1).budget == 900 + 904);
+  CHECK(w.top_up(campaign.id, 1).budget == campaigns::budget_of(2'006));
   CHECK(refusal([&] { w.top_up(campaign.id, 1); }) == "422 insufficient_balance");
   CHECK(w.find(campaign.id).total_payment == 2'006);
+}
+
+TEST_CASE("campaigns: a payment that would be rake alone is refused, and nothing is taken") {
+  AdsWorld w;
+  const auto campaign = w.new_campaign();
+  w.fund(w.brand, 100);
+  CHECK(refusal([&] { w.top_up(campaign.id, 1); }) == "422 validation_failed");
+  CHECK(details([&] { w.top_up(campaign.id, 1); }).contains("additional_payment"));
+  CHECK(w.points(w.brand) == 100);
+  CHECK(w.find(campaign.id).total_payment == 1'000);
+  CHECK(w.top_up(campaign.id, 2).budget == 901);
+  // Of the ten points behind a full ten the first is the rake.
+  for (int point = 0; point < 8; ++point) w.top_up(campaign.id, 1);
+  CHECK(w.find(campaign.id).budget == 909);
+  CHECK(refusal([&] { w.top_up(campaign.id, 1); }) == "422 validation_failed");
+}
+
+TEST_CASE("campaigns: in however many parts a campaign is paid, its rake is that of one payment") {
+  AdsWorld w;
+  const auto campaign = w.new_campaign(AdsWorld::order(20, 1));
+  const std::int64_t treasury = w.world.balance(ledger::treasury());
+  std::int64_t paid = campaign.total_payment;
+  CHECK(rc::check([&] {
+    const auto part = *rc::gen::inRange(1, 40);
+    w.fund(w.brand, part);
+    const std::int64_t before = w.points(w.brand);
+    const bool taken = refusal([&] { w.top_up(campaign.id, part); }).empty();
+    if (taken) paid += part;
+    const auto raised = w.find(campaign.id);
+    RC_ASSERT(w.points(w.brand) == before - (taken ? part : 0));
+    RC_ASSERT(raised.total_payment == paid);
+    RC_ASSERT(raised.budget == campaigns::budget_of(paid));
+    RC_ASSERT(raised.rake == paid - campaigns::budget_of(paid));
+    RC_ASSERT(raised.remaining == raised.budget);
+    RC_ASSERT(w.world.balance(ledger::treasury()) - treasury == raised.rake - campaign.rake);
+  }));
+}
+
+TEST_CASE("campaigns: what a payment adds to the budget is never more than the payment") {
+  CHECK(rc::check([] {
+    const auto paid = *rc::gen::inRange<std::int64_t>(1, ledger::max_points);
+    const auto more = *rc::gen::inRange<std::int64_t>(1, ledger::max_points - paid + 1);
+    const std::int64_t added = campaigns::budget_of(paid + more) - campaigns::budget_of(paid);
+    RC_ASSERT(added >= 0);
+    RC_ASSERT(added <= more);
+  }));
 }
 
 TEST_CASE("campaigns: ending one refunds what isn't spent, including reservations") {

@@ -33,7 +33,7 @@ struct Fixture {
   }
   apps::App update(const apps::Profile& profile, apps::Listing listing = apps::Listing::unlisted) {
     return world.write(
-        [&](db::Tx& tx) { return apps::update(tx, world.find_app(app.id), profile, listing); });
+        [&](db::Tx& tx) { return apps::update(tx, world.find_app(app.id), profile, listing).app; });
   }
   std::int64_t listed() {
     return world.read([&](db::Tx& tx) { return apps::list_public(tx, {}).total; });
@@ -87,14 +87,21 @@ TEST_CASE("a scope that the app gives up must be approved again") {
                            .redirect_uris = app.redirect_uris,
                            .allowed_scopes = {Scope::deploy_manage}};
   const auto less = world.write(
-      [&](db::Tx& tx) { return apps::update(tx, app, profile, apps::Listing::unlisted); });
+      [&](db::Tx& tx) { return apps::update(tx, app, profile, apps::Listing::unlisted).app; });
   CHECK(less.approved_scopes == (ScopeSet::automatic() | ScopeSet{Scope::deploy_manage}));
   CHECK(world.check(tokens.access_token).scopes == ScopeSet{Scope::deploy_manage});
   profile.allowed_scopes = app.allowed_scopes;
   const auto again = world.write(
       [&](db::Tx& tx) { return apps::update(tx, less, profile, apps::Listing::unlisted); });
-  CHECK_FALSE(again.is_approved());
-  CHECK_FALSE(again.approved_scopes.has(Scope::points_spend));
+  CHECK_FALSE(again.app.is_approved());
+  CHECK_FALSE(again.app.approved_scopes.has(Scope::points_spend));
+  // The admins are asked for it at once, and not again by a change of something else.
+  REQUIRE(again.scope_request);
+  CHECK(again.scope_request->requested == ScopeSet{Scope::points_spend});
+  profile.app_name = "y";
+  CHECK_FALSE(world.write([&](db::Tx& tx) {
+    return apps::update(tx, again.app, profile, apps::Listing::unlisted).scope_request;
+  }));
 }
 
 TEST_CASE("listed apps are public, unless they are suspended or deleted") {

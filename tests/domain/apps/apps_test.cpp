@@ -206,7 +206,6 @@ TEST_CASE("a request is decided once") {
 TEST_CASE("a rejected or withdrawn request grants nothing, and another one may be made") {
   WithApp f;
   const auto first = f.ask({Scope::deploy_manage});
-  CHECK(refusal([&] { f.ask({Scope::points_spend}); }) == "409 invalid_state");
   const auto rejected =
       f.world.write([&](db::Tx& tx) { return apps::reject(tx, first.id, "say more", "root"); });
   CHECK(rejected.status == "rejected");
@@ -216,6 +215,63 @@ TEST_CASE("a rejected or withdrawn request grants nothing, and another one may b
         "withdrawn");
   CHECK(f.ask({Scope::points_spend}).status == "pending");
   CHECK(f.world.find_app(f.app.id).approved_scopes == ScopeSet::automatic());
+}
+
+TEST_CASE("an app that registers for scopes that need approval asks for them at once") {
+  World world;
+  const auto ada = world.verified_user("ada");
+  const auto created =
+      world.new_app(ada, {Scope::profile_read, Scope::deploy_manage, Scope::app_balance_read});
+  REQUIRE(created.scope_request);
+  CHECK(created.scope_request->status == "pending");
+  CHECK(created.scope_request->requested ==
+        ScopeSet{Scope::deploy_manage, Scope::app_balance_read});
+  CHECK_FALSE(created.app.is_approved());
+  CHECK_FALSE(world.new_app(ada, {Scope::profile_read, Scope::points_read}).scope_request);
+  // Whoever asks for the same again gets that request, whether or not the automatic scopes are
+  // among them.
+  const auto ask = [&](const ScopeSet& scopes) {
+    return world.write([&](db::Tx& tx) {
+      return apps::request_scopes(tx, *apps::find(tx, created.app.id), scopes);
+    });
+  };
+  const ScopeSet same = {Scope::deploy_manage, Scope::app_balance_read};
+  CHECK(ask(same).id == created.scope_request->id);
+  const auto with_automatic = ask(same | ScopeSet::automatic());
+  CHECK(with_automatic.id == created.scope_request->id);
+  CHECK(with_automatic.requested == (same | ScopeSet::automatic()));
+  world.write([&](db::Tx& tx) { apps::approve(tx, created.scope_request->id, "root"); });
+  CHECK(world.find_app(created.app.id).is_approved());
+}
+
+TEST_CASE("a request for other scopes takes the place of the one that is pending") {
+  WithApp f;
+  const auto pending = [&] {
+    return f.world.read(
+        [&](db::Tx& tx) { return apps::list_requests(tx, f.app.id, std::string("pending"), {}); });
+  };
+  const auto first = f.ask({Scope::deploy_manage});
+  const auto second = f.ask({Scope::points_spend});
+  CHECK(second.id != first.id);
+  REQUIRE(pending().total == 1);
+  CHECK(pending().items[0].id == second.id);
+  // An admin who looks at the first can't approve what they haven't seen.
+  CHECK(f.decide([&](db::Tx& tx) { apps::approve(tx, first.id, "root"); }) == "409 invalid_state");
+  // What needs no approval leaves it alone.
+  CHECK(f.ask({Scope::points_read}).status == "approved");
+  CHECK(pending().items[0].id == second.id);
+}
+
+TEST_CASE("scopes that were revoked while a request is pending aren't approved with it") {
+  WithApp f;
+  const auto app = f.world.approved_app(f.ada, {Scope::deploy_manage});
+  const auto ask = [&](const ScopeSet& scopes) {
+    return f.world.write(
+        [&](db::Tx& tx) { return apps::request_scopes(tx, *apps::find(tx, app.id), scopes); });
+  };
+  const auto seen = ask({Scope::points_spend});
+  CHECK(ask({Scope::points_spend, Scope::deploy_manage}).id != seen.id);
+  CHECK(f.decide([&](db::Tx& tx) { apps::approve(tx, seen.id, "root"); }) == "409 invalid_state");
 }
 
 TEST_CASE("a request for scopes that the app has already is approved at once") {

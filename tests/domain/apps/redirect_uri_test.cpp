@@ -13,7 +13,8 @@ TEST_CASE("redirect URIs that may be registered") {
         "https://[2001:db8::1]/cb", "http://localhost/cb", "http://localhost:3000/cb",
         "http://127.0.0.1/cb", "http://127.0.0.1:3000/cb", "http://[::1]/cb",
         "http://[::1]:3000/cb", "com.example.app:/oauth", "com.example.app://callback",
-        "https://game.example.org/a@b"}) {
+        "https://game.example.org/a@b", "myapp://callback", "myapp:/callback", "MyApp://callback",
+        "my-app+1://cb"}) {
     INFO(uri);
     CHECK(apps::refuse_redirect_uri(uri) == std::nullopt);
   }
@@ -48,7 +49,27 @@ TEST_CASE("redirect URIs that may not") {
                                 "data:text/html,x",
                                 "file:///etc/passwd",
                                 "ftp://example.org/",
-                                "myapp://callback",
+                                "myapp:callback",
+                                "HTTP://game.example.org/cb",
+                                "Https://game.example.org/cb",
+                                "hTTp:/game.example.org/cb",
+                                "localhost:3000/callback",
+                                "example:8080/callback",
+                                "c:/windows",
+                                "JavaScript://%0aalert(1)",
+                                "javascript://x/%0aalert(1)",
+                                "vbscript://x",
+                                "data://x",
+                                "blob:/x",
+                                "intent://x",
+                                "ws://game.example.org/",
+                                "ms-settings:/x",
+                                "MS-MSDT:/x",
+                                "chrome-extension://x/",
+                                "view-source://x",
+                                "mailto:/a",
+                                "my_app://callback",
+                                "myapp://user@callback",
                                 "https://game.example.org/a b",
                                 "https://game.example.org/\r\nX: y",
                                 "https://g\xc3\xa4me.example.org/",
@@ -91,11 +112,22 @@ TEST_CASE("a redirect URI has to be one that the app registered, exactly") {
         "https://game.example.org", "https://GAME.example.org/cb",
         "https://game.example.org:443/cb", "https://game.example.org/cb/../evil",
         "http://game.example.org/cb", "https://game.example.org.evil.org/cb",
-        "http://localhost:3000/cb", "http://127.0.0.1/fixed", "http://127.0.0.1:3001/fixed",
+        "http://localhost:3000/other", "http://127.0.0.1/fixed", "http://127.0.0.1:3001/fixed",
         "com.example.app:/cb2", "", "com.example.app:443/cb"}) {
     INFO(uri);
     CHECK_FALSE(apps::is_registered(app, uri));
   }
+}
+
+TEST_CASE("of a scheme that others may take, the owner is warned") {
+  for (const char* uri : {"https://game.example.org/cb", "http://localhost/cb",
+                          "com.example.app:/cb", "javascript://x"}) {
+    INFO(uri);
+    CHECK(apps::warn_of_redirect_uri(uri) == std::nullopt);
+  }
+  const auto warning = apps::warn_of_redirect_uri("myapp://callback");
+  REQUIRE(warning);
+  CHECK(warning->find("com.example.app") != std::string::npos);
 }
 
 TEST_CASE("a URI that was registered under older rules is refused") {
@@ -104,16 +136,18 @@ TEST_CASE("a URI that was registered under older rules is refused") {
   for (const std::string& uri : app.redirect_uris) CHECK_FALSE(apps::is_registered(app, uri));
 }
 
-TEST_CASE("only a loopback address that was registered without a port has any port") {
+TEST_CASE("only a loopback host that was registered without a port has any port") {
   apps::App app;
   app.redirect_uris = {"http://127.0.0.1/cb", "http://[::1]/cb?x=1", "http://localhost/cb"};
-  for (const char* uri : {"http://127.0.0.1/cb", "http://127.0.0.1:1/cb",
-                          "http://127.0.0.1:65535/cb", "http://[::1]:5000/cb?x=1"}) {
+  for (const char* uri :
+       {"http://127.0.0.1/cb", "http://127.0.0.1:1/cb", "http://127.0.0.1:65535/cb",
+        "http://[::1]:5000/cb?x=1", "http://localhost/cb", "http://localhost:5000/cb"}) {
     INFO(uri);
     CHECK(apps::is_registered(app, uri));
   }
   for (const char* uri :
-       {"http://localhost:5000/cb", "http://127.0.0.1:5000/other", "http://127.0.0.1:5000/cb?x=1",
+       {"http://localhost:5000/other", "http://localhost.evil.org:5000/cb",
+        "https://localhost:5000/cb", "http://127.0.0.1:5000/other", "http://127.0.0.1:5000/cb?x=1",
         "https://127.0.0.1:5000/cb", "http://[::1]:5000/cb", "http://127.0.0.2:5000/cb",
         "http://127.0.0.1:5000@evil.org/cb", "http://127.0.0.1:evil.org/cb", "http://127.0.0.1:/cb",
         "http://127.0.0.1:0/cb", "http://127.0.0.1:65536/cb", "http://127.0.0.1:5000/cb#x",

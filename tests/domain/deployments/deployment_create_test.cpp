@@ -238,6 +238,15 @@ TEST_CASE("the sandbox status tells whether one more free deployment is possible
   CHECK_FALSE(allowance().eligible);
   CHECK(allowance().used == 1);
   CHECK(allowance().reasons == std::vector<std::string>{"deployment_limit_reached"});
+  // Another app of the same owner is told which deployment, of which app, uses the cap up.
+  const auto second_app = f.world.new_app(f.world.find_user(f.app.owner_id)).app;
+  const auto seen =
+      f.world.read([&](db::Tx& tx) { return deployments::sandbox_allowance(tx, second_app.id); });
+  REQUIRE(seen.uses.size() == 1);
+  CHECK(seen.uses[0].name == "one");
+  CHECK(seen.uses[0].app_id == f.app.id);
+  CHECK(seen.uses[0].app_name == f.app.app_name);
+  CHECK(seen.uses[0].status == "pending");
   f.world.write([](db::Tx& tx) { tx.execute("UPDATE deploy_tiers SET auto_approve = 0"); });
   CHECK_FALSE(allowance().eligible);
   CHECK(allowance().reasons == std::vector<std::string>{"tier_not_found"});

@@ -78,6 +78,35 @@ TEST_CASE("passwords that attackers try first are refused") {
   }
 }
 
+TEST_CASE("the refusal of a password says what is wrong with it, and what helps") {
+  const auto reason = [](const std::string& password) {
+    const auto wrong = details([&] {
+      accounts::check_password(password, {"heliotrope", "ada@example.org"});
+    });
+    return wrong.empty() ? "" : wrong.at("password").front();
+  };
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"password123", "common password"}, {"sunflower", "common password or word"},
+      {"heliotrope", "your name"},        {"aaaaaaaa", "repetition"},
+      {"abcdefgh", "sequence"},           {"rtyuiop[", "row of keys"}};
+  for (const auto& [password, kind] : expected) {
+    INFO(password << ": " << reason(password));
+    CHECK(reason(password).find(kind) != std::string::npos);
+    CHECK(reason(password).find("longer phrase") != std::string::npos);
+    CHECK(reason(password).find(password) == std::string::npos);
+  }
+}
+
+TEST_CASE("without the blocklist the length alone counts") {
+  const auto check_length = [](const std::string& password) {
+    return refusal([&] { accounts::check_password(password, {"ada"}, accounts::Blocklist::off); });
+  };
+  CHECK(check_length("password123") == "");
+  CHECK(check_length("aaaaaaaa") == "");
+  CHECK(check_length("passwor") == "422 validation_failed");
+  CHECK(check_length(std::string(257, 'x')) == "422 validation_failed");
+}
+
 TEST_CASE("a user's own name and address aren't accepted as a password") {
   const auto own = accounts::own_words("wilhelmina", "w.neumann@example.org");
   for (const char* obvious : {"wilhelmina", "Wilhelmina", "w.neumann", "w.neumann@example.org"}) {

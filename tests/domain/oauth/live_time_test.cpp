@@ -1,4 +1,6 @@
 // Points for live minutes.
+#include <rapidcheck.h>
+
 #include <catch2/catch.hpp>
 
 #include "controller/domain/ledger/ledger_audit.h"
@@ -44,7 +46,8 @@ struct Fixture {
 };
 
 TEST_CASE("each live minute earns its points, however the heartbeats are spaced") {
-  for (const Duration step : {Duration(1s), Duration(7s), Duration(30s), Duration(59s)}) {
+  for (const Duration step : {Duration(1s), Duration(7s), Duration(30s), Duration(59s),
+                              Duration(60s), Duration(61s), Duration(75s)}) {
     INFO(step.count());
     Fixture f;
     const auto minutes = Duration(10min) / step * step / 1min;
@@ -57,7 +60,7 @@ TEST_CASE("each live minute earns its points, however the heartbeats are spaced"
 TEST_CASE("minutes without frequent heartbeats earn nothing") {
   Fixture f;
   CHECK(f.beat().points_earned == 0);
-  f.world.clock.advance(60s);
+  f.world.clock.advance(75s + 1ms);
   CHECK(f.beat().points_earned == 0);
   f.world.clock.advance(29min);
   CHECK(f.beat().points_earned == 0);
@@ -65,6 +68,18 @@ TEST_CASE("minutes without frequent heartbeats earn nothing") {
   CHECK(f.beat().points_earned == 0);
   f.world.clock.advance(1s);
   CHECK(f.beat().points_earned == 3);
+}
+
+TEST_CASE("a heartbeat a minute by a timer that runs late earns a point a minute, and no more") {
+  Fixture f;
+  f.beat();
+  Duration passed(0);
+  CHECK(rc::check([&] {
+    const Duration gap = 60s + Duration(*rc::gen::inRange(0, 15'001));
+    f.world.clock.advance(gap);
+    passed += gap;
+    RC_ASSERT(f.beat().points_earned == 3 * (passed / 1min));
+  }));
 }
 
 TEST_CASE("many heartbeats at one moment count once") {

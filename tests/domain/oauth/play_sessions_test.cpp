@@ -124,7 +124,8 @@ apps::App with_session_tokens(Fixture& f, bool wanted) {
                          .redirect_uris = {redirect_uri},
                          .allowed_scopes = f.app.allowed_scopes,
                          .session_tokens = wanted},
-                        apps::Listing::unlisted);
+                        apps::Listing::unlisted)
+        .app;
   });
 }
 

@@ -55,7 +55,8 @@ apps::App closed(Fixture& f) {
                          .redirect_uris = {redirect_uri},
                          .allowed_scopes = f.app.allowed_scopes,
                          .refresh_requires_client = true},
-                        apps::Listing::unlisted);
+                        apps::Listing::unlisted)
+        .app;
   });
 }
 

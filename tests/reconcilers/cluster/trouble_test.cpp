@@ -53,6 +53,21 @@ TEST_CASE("each failing image has its reason") {
   CHECK_FALSE(tenant.world.row(id).message.has_value());
 }
 
+TEST_CASE("on port 80 nothing arrives, and the reason says why") {
+  Tenant tenant;
+  const std::string id = tenant.world.deploy(tenant.world.new_app(),
+                                             {.image = "docker.io/library/nginx:1", .port = 80});
+  CHECK(eventually([&] {
+    const auto row = tenant.world.row(id);
+    return row.reason == Reason::port_not_listening &&
+           row.message.value_or("").find("below 1024") != std::string::npos;
+  }));
+  CHECK(tenant.cluster.page("shop.apps.example").status != 200);
+  tenant.world.change(id, "port = 8080");
+  CHECK(tenant.world.is(id, Status::running));
+  CHECK(tenant.cluster.page("shop.apps.example").status == 200);
+}
+
 TEST_CASE("a rollout that fails leaves the old container running and says why") {
   Tenant tenant;
   const std::string id = tenant.world.deploy(tenant.world.new_app());

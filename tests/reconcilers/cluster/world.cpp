@@ -140,6 +140,7 @@ std::string World::deploy(const std::string& app, const Wanted& wanted) {
   order.container.image = wanted.image;
   order.tier = wanted.tier;
   order.container.health_path = wanted.health_path;
+  order.container.port = wanted.port;
   order.secrets.env = wanted.env;
   order.secrets.registry_credentials = wanted.registry_credentials;
   std::string id;

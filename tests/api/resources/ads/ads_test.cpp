@@ -108,12 +108,12 @@ TEST_CASE("ads api: the whole life of a campaign") {
   CHECK(f.serve().error() == "404 no_ad_available");
   CHECK(f.ask(f.manage, "PUT", path, {{"status", "active"}}).status == 200);
   const auto raised = f.ask(f.manage, "PUT", path, {{"additional_payment", 11}});
-  CHECK(raised.body["campaign"]["budget"] == 913);
+  CHECK(raised.body["campaign"]["budget"] == 914);
   CHECK(f.serve().status == 200);
   CHECK(f.ask(f.manage, "GET", path).body["campaign"]["reserved"] == 10);
   const auto cancelled = f.ask(f.manage, "DELETE", path);
   CHECK(cancelled.status == 200);
-  CHECK(cancelled.body["refunded"] == 903);
+  CHECK(cancelled.body["refunded"] == 904);
   CHECK(cancelled.body["campaign"]["status"] == "cancelled");
   CHECK(f.ask(f.manage, "DELETE", path).error() == "409 invalid_state");
   CHECK(f.ask(f.manage, "PUT", path, {{"status", "active"}}).error() == "409 invalid_state");

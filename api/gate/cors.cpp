@@ -1,0 +1,91 @@
+#include "api/gate/cors.h"
+
+#include <array>
+
+#include "controller/base/log.h"
+#include "controller/domain/apps/apps.h"
+
+namespace berth::api {
+namespace {
+
+// The pages of an app call what is below these prefixes, and the token endpoint.
+constexpr std::string_view token_path = "/api/oauth/token";
+constexpr std::array<std::string_view, 6> prefixes_for_apps = {
+    "/api/external/ads/", "/api/external/points/", "/api/points/",
+    "/api/social/",       "/api/avatars/",         "/api/sessions/"};
+constexpr std::string_view prefix_for_all = "/.well-known/";
+
+constexpr const char* allowed_headers =
+    "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id";
+constexpr const char* exposed_headers =
+    "Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id";
+// Browsers keep the answer to a preflight request for this long.
+constexpr const char* preflight_seconds = "600";
+
+// Returns an empty text if the request has no Origin field or several.
+std::string_view origin_of(const Request& request) {
+  return request.headers.count("Origin") == 1 ? request.headers.get("Origin") : "";
+}
+
+bool is_allowed(db::Tx& tx, std::string_view origin, const CorsCaller& caller) {
+  if (!caller.app_id.empty()) return apps::allows_origin(tx, caller.app_id, origin);
+  if (caller.is_other) return false;
+  if (caller.client_id.empty()) return apps::is_origin_of_any(tx, origin);
+  const auto app = apps::find_by_client_id(tx, caller.client_id);
+  return app && apps::allows_origin(tx, app->id, origin);
+}
+
+void allow(std::string_view origin, Fields& fields) {
+  fields.emplace_back("Access-Control-Allow-Origin", origin);
+}
+
+}  // namespace
+
+Cors cors_of(std::string_view path) {
+  if (path.starts_with(prefix_for_all)) return Cors::any_origin;
+  if (path == token_path) return Cors::origins_of_apps;
+  for (const std::string_view prefix : prefixes_for_apps)
+    if (path.starts_with(prefix)) return Cors::origins_of_apps;
+  return Cors::none;
+}
+
+void add_cors(db::Database& db, const Request& request, Cors cors, const CorsCaller& caller,
+              Fields& fields) {
+  if (cors == Cors::none) return;
+  if (cors == Cors::any_origin) {
+    allow("*", fields);
+    fields.emplace_back("Access-Control-Expose-Headers", exposed_headers);
+    return;
+  }
+  // Caches need to know this even if the request has no origin.
+  fields.emplace_back("Vary", "Origin");
+  const std::string_view origin = origin_of(request);
+  if (origin.empty()) return;
+  if (!db.read([&](db::Tx& tx) { return is_allowed(tx, origin, caller); })) return;
+  allow(origin, fields);
+  fields.emplace_back("Access-Control-Expose-Headers", exposed_headers);
+}
+
+bool is_preflight(const Request& request) {
+  return request.method == "OPTIONS" && !origin_of(request).empty() &&
+         request.headers.count("Access-Control-Request-Method") == 1;
+}
+
+Reply preflight(db::Database& db, const Request& request, Cors cors, const std::string& methods) {
+  Reply reply = {.status = 204, .body = nullptr, .headers = {{"Allow", methods}}};
+  if (cors == Cors::none) return reply;
+  const std::string_view origin = origin_of(request);
+  reply.headers.emplace_back("Vary", "Origin");
+  if (cors == Cors::any_origin)
+    allow("*", reply.headers);
+  else if (db.read([&](db::Tx& tx) { return apps::is_origin_of_any(tx, origin); }))
+    allow(origin, reply.headers);
+  else
+    return reply;
+  reply.headers.emplace_back("Access-Control-Allow-Methods", methods);
+  reply.headers.emplace_back("Access-Control-Allow-Headers", allowed_headers);
+  reply.headers.emplace_back("Access-Control-Max-Age", preflight_seconds);
+  return reply;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,183 @@
+// One's account: its data, password and connected apps.
+#include "cli/commands/account.h"
+
+#include "cli/commands/commands.h"
+#include "cli/suggest.h"
+#include "cli/terminal.h"
+
+namespace berth::cli {
+namespace {
+
+struct AccountFlags {
+  std::string name;
+  std::string app;
+  std::string spend;
+  std::string access;
+  bool password_stdin = false;
+  bool yes = false;
+};
+using Flags = std::shared_ptr<AccountFlags>;
+
+constexpr const char* apps_path = "/api/oauth/connected-apps";
+
+void change_password(Run& run, const AccountFlags& flags) {
+  const std::string current = password_of(flags.password_stdin, "Present password");
+  const std::string fresh = password_of(flags.password_stdin, "New password");
+  if (!flags.password_stdin && password_of(false, "New password again") != fresh)
+    throw Failure(Exit::usage, "the two new passwords differ");
+  const json answer =
+      run.api().post("/api/auth/change-password",
+                     {{"current_password", current}, {"new_password", fresh}}, As::account);
+  run.out().done(answer, "The password is changed, and your other sessions have ended.");
+}
+
+void delete_account(Run& run, const AccountFlags& flags) {
+  confirm(
+      "Delete your account on " + run.settings().server + " for good? Its apps and points are lost",
+      flags.yes);
+  const json answer = run.api().call({.method = "DELETE",
+                                      .path = "/api/auth/me",
+                                      .as = As::account,
+                                      .body = {{"password", password_of(flags.password_stdin)}}});
+  run.store().update(run.settings().server, [](Account& account) { account = Account(); });
+  run.out().done(answer, "The account is deleted.");
+}
+
+// A connected app is named by its id or, if only one has it, by its name.
+std::string path_of_app(Run& run, const std::string& app) {
+  if (is_uuid(app)) return std::string(apps_path) + "/" + app;
+  std::vector<std::string> ids, names;
+  const json all = run.api().all(apps_path, "connected_apps", As::account);
+  for (const json& entry : all.at("connected_apps")) {
+    if (entry.at("app_name") == app) ids.push_back(entry.at("app_id"));
+    names.push_back(entry.at("app_name"));
+  }
+  if (ids.size() == 1) return std::string(apps_path) + "/" + ids[0];
+  throw Failure(ids.empty() ? Exit::not_found : Exit::usage,
+                ids.empty() ? "no app " + app + " is connected" + did_you_mean(app, names)
+                            : "several connected apps are called " + app + ": name one by its id",
+                "`berth account apps` shows them.");
+}
+
+void limit_app(Run& run, const AccountFlags& flags) {
+  json body = json::object();
+  if (flags.spend == "none")
+    body["daily_spend_limit"] = nullptr;
+  else if (!flags.spend.empty())
+    body["daily_spend_limit"] = std::stoll(flags.spend);
+  if (!flags.access.empty()) body["session_access"] = flags.access;
+  if (body.empty())
+    throw Failure(Exit::usage, "nothing to change", "Pass --daily-spend or --access.");
+  const json answer = run.api().call(
+      {.method = "PATCH", .path = path_of_app(run, flags.app), .as = As::account, .body = body});
+  const std::string spend = cell(answer, "connected_app.daily_spend_limit");
+  run.out().done(answer, cell(answer, "connected_app.app_name") + " may spend " +
+                             (spend == "-" ? "any number of" : spend) +
+                             " points a day, and act for you with " +
+                             cell(answer, "connected_app.session_access") + " access.");
+}
+
+void disconnect(Run& run, const AccountFlags& flags) {
+  const std::string path = path_of_app(run, flags.app);
+  confirm("Disconnect " + flags.app + "? Its tokens for you end at once", flags.yes);
+  const json answer = run.api().call({.method = "DELETE", .path = path, .as = As::account});
+  run.out().done(answer, flags.app + " is disconnected.");
+}
+
+void add_own_data(CLI::App& account, Run& run) {
+  add_command(account, "show", "Show your account", "berth account show", [&run] {
+    const json body = run.api().get("/api/auth/me", As::account);
+    run.out().object(body, body.at("user"),
+                     {{"User name", "username"},
+                      {"Id", "id"},
+                      {"Email", "email"},
+                      {"Verified", "email_verified"},
+                      {"Second factor", "totp_enabled"},
+                      {"Points", "points"},
+                      {"Tier", "tier"},
+                      {"Referral code", "referral_code"},
+                      {"Users referred", "stats.direct_referrals"},
+                      {"Connected apps", "stats.connected_apps"},
+                      {"Points earned", "stats.total_earned"},
+                      {"Points spent", "stats.total_spent"}});
+  });
+  const Flags named = std::make_shared<AccountFlags>();
+  add_command(account, "rename", "Change your user name", "berth account rename lovelace",
+              [&run, named] {
+                const json answer = run.api().call({.method = "PATCH",
+                                                    .path = "/api/auth/me",
+                                                    .as = As::account,
+                                                    .body = {{"username", named->name}}});
+                run.out().done(answer, "You are " + cell(answer, "user.username") + " now.");
+              })
+      ->add_option("USERNAME", named->name, "The new name, which others see")
+      ->required();
+  const Flags secret = std::make_shared<AccountFlags>();
+  add_command(account, "password", "Change your password; your other sessions end",
+              "berth account password", [&run, secret] { change_password(run, *secret); })
+      ->add_flag("--password-stdin", secret->password_stdin,
+                 "Read two lines from stdin: the present password and the new one");
+  add_command(account, "resend-verification", "Have the mail sent again that verifies your address",
+              "berth account resend-verification", [&run] {
+                run.out().done(
+                    run.api().post("/api/auth/resend-verification", nullptr, As::account),
+                    "A mail is on its way; `berth verify` takes the token in it.");
+              });
+  const Flags end = std::make_shared<AccountFlags>();
+  CLI::App* removal =
+      add_command(account, "delete", "Delete your account for good", "berth account delete",
+                  [&run, end] { delete_account(run, *end); });
+  removal->add_flag("--password-stdin", end->password_stdin,
+                    "Read the password from stdin instead of asking");
+  removal->add_flag("--yes,-y", end->yes, "Don't ask");
+}
+
+std::string check_spend(const std::string& text) {
+  return text == "none" || text == "0" ? "" : check_points(text);
+}
+
+void add_connected_apps(CLI::App& account, Run& run) {
+  add_command(account, "apps", "List the apps that may act for you", "berth account apps", [&run] {
+    const json body = run.api().all(apps_path, "connected_apps", As::account);
+    run.out().list(body, body.at("connected_apps"),
+                   {{"NAME", "app_name"},
+                    {"ID", "app_id"},
+                    {"SCOPES", "scopes"},
+                    {"SPENT TODAY", "spent_today"},
+                    {"LIMIT", "daily_spend_limit"},
+                    {"ACCESS", "session_access"},
+                    {"LAST USED", "last_used"}});
+  });
+  const Flags limited = std::make_shared<AccountFlags>();
+  CLI::App* limit = add_command(account, "limit", "Limit what a connected app may do",
+                                "berth account limit \"My game\" --daily-spend 100 --access read",
+                                [&run, limited] { limit_app(run, *limited); });
+  limit->add_option("CONNECTED-APP", limited->app, "Name or id of the app")->required();
+  limit->add_option("--daily-spend", limited->spend, "Points that it may spend in a day, or none")
+      ->check(check_spend);
+  limit->add_option("--access", limited->access, "What its session tokens may do")
+      ->check(CLI::IsMember({"full", "read"}));
+  const Flags gone = std::make_shared<AccountFlags>();
+  CLI::App* end =
+      add_command(account, "disconnect", "End an app's access to your account",
+                  "berth account disconnect \"My game\"", [&run, gone] { disconnect(run, *gone); });
+  end->add_option("CONNECTED-APP", gone->app, "Name or id of the app")->required();
+  end->add_flag("--yes,-y", gone->yes, "Don't ask");
+}
+
+}  // namespace
+
+std::string password_of(bool from_stdin, const std::string& question) {
+  if (from_stdin) return secret_from_stdin("password");
+  return ask_secret(question, "Pass --password-stdin.");
+}
+
+void add_account_commands(CLI::App& root, Run& run) {
+  CLI::App* account = add_group(root, "account", "Your account, and the apps that act for you");
+  add_own_data(*account, run);
+  add_connected_apps(*account, run);
+  add_session_commands(root, run);
+  add_totp_commands(root, run);
+}
+
+}  // namespace berth::cli

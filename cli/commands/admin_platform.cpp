@@ -1,0 +1,230 @@
+// An admin's view of the platform: treasury, ledger, audit log, tiers, orphans, words, mail.
+#include <algorithm>
+#include <optional>
+
+#include "cli/commands/commands.h"
+#include "controller/base/url.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr const char* tiers_path = "/api/internal/deploy/tiers";
+constexpr const char* words_path = "/api/internal/chat/words";
+
+struct TierFlags {
+  std::string slug;
+  std::optional<std::string> name;
+  std::optional<std::string> description;
+  std::optional<std::int64_t> memory;
+  std::optional<std::int64_t> cpu;
+  std::optional<std::int64_t> price;
+  std::optional<std::int64_t> most;
+  std::optional<std::int64_t> stipend;
+  std::optional<bool> for_all;
+  std::optional<bool> domains;
+};
+
+template <typename T>
+void put(json& body, const char* field, const std::optional<T>& value) {
+  if (value) body[field] = *value;
+}
+
+json body_of(const TierFlags& flags) {
+  json body = json::object();
+  put(body, "name", flags.name);
+  put(body, "description", flags.description);
+  put(body, "memory_limit_mb", flags.memory);
+  put(body, "cpu_limit_millicores", flags.cpu);
+  put(body, "monthly_cost_points", flags.price);
+  put(body, "max_deployments", flags.most);
+  put(body, "monthly_stipend_points", flags.stipend);
+  put(body, "auto_approve", flags.for_all);
+  put(body, "custom_domain_allowed", flags.domains);
+  return body;
+}
+
+const std::vector<Column> tier_columns = {{"TIER", "slug"},
+                                          {"NAME", "name"},
+                                          {"MEMORY (MB)", "memory_limit_mb"},
+                                          {"CPU (1/1000)", "cpu_limit_millicores"},
+                                          {"DEPLOYMENTS", "limits.max_deployments"},
+                                          {"POINTS A MONTH", "monthly_cost_points"},
+                                          {"STIPEND", "monthly_stipend_points"},
+                                          {"OWN DOMAIN", "custom_domain_allowed"},
+                                          {"FOR ALL", "auto_approve"},
+                                          {"ID", "id"}};
+
+void update_tier(Run& run, const TierFlags& flags) {
+  const json body = body_of(flags);
+  if (body.empty())
+    throw Failure(Exit::usage, "nothing to change",
+                  "`berth admin tiers update --help` lists what.");
+  const json all = run.api().get(tiers_path, As::admin);
+  for (const json& tier : all.at("tiers")) {
+    if (tier.at("slug") != flags.slug && tier.at("id") != flags.slug) continue;
+    const json answer =
+        run.api().call({.method = "PATCH",
+                        .path = std::string(tiers_path) + "/" + tier.at("id").get<std::string>(),
+                        .as = As::admin,
+                        .body = body});
+    run.out().done(answer, "The tier " + flags.slug + " is changed.");
+    return;
+  }
+  throw Failure(Exit::not_found, "there is no tier " + flags.slug,
+                "`berth admin tiers list` shows them.");
+}
+
+void add_sizes(CLI::App& command, TierFlags& flags) {
+  command.add_option("--price", flags.price, "Points for 30 days");
+  command.add_option("--max-deployments", flags.most, "Deployments that an account may have");
+  command.add_option("--stipend", flags.stipend, "Points that its owner gets every 30 days");
+  command.add_option("--description", flags.description, "Description, for people");
+  command.add_option("--auto-approve", flags.for_all,
+                     "Whether every app may use it, without an admin's promotion: true or false");
+  command.add_option("--custom-domains", flags.domains,
+                     "Whether deployments may have a domain of their own: true or false");
+}
+
+void add_tiers(CLI::App& admin, Run& run) {
+  CLI::App* group = add_group(admin, "tiers", "The tiers that deployments run on");
+  add_command(*group, "list", "List the tiers, with everything that is set",
+              "berth admin tiers list", [&run] {
+                const json body = run.api().get(tiers_path, As::admin);
+                run.out().list(body, body.at("tiers"), tier_columns);
+              });
+  const auto made = std::make_shared<TierFlags>();
+  CLI::App* creation = add_command(
+      *group, "create", "Offer another tier",
+      "berth admin tiers create large --name Large --memory-mb 4096 --cpu 2000 --price 5000",
+      [&run, made] {
+        json body = body_of(*made);
+        body["slug"] = made->slug;
+        run.out().done(run.api().post(tiers_path, body, As::admin),
+                       "The tier " + made->slug + " is offered.");
+      });
+  creation->add_option("SLUG", made->slug, "What a deployment names it by")->required();
+  creation->add_option("--name", made->name, "Name, for people")->required();
+  creation->add_option("--memory-mb", made->memory, "Memory of a container in MiB")->required();
+  creation->add_option("--cpu", made->cpu, "CPU of a container; 1000 are one CPU")->required();
+  add_sizes(*creation, *made);
+  const auto changed = std::make_shared<TierFlags>();
+  CLI::App* change = add_command(*group, "update",
+                                 "Change a tier; a price counts from each deployment's next period",
+                                 "berth admin tiers update basic --price 1200",
+                                 [&run, changed] { update_tier(run, *changed); });
+  change->add_option("TIER", changed->slug, "Tier, by its slug or id")->required();
+  change->add_option("--name", changed->name, "Name, for people");
+  change->add_option("--memory-mb", changed->memory, "Memory of a container in MiB");
+  change->add_option("--cpu", changed->cpu, "CPU of a container; 1000 are one CPU");
+  add_sizes(*change, *changed);
+}
+
+json words_in(Run& run) { return run.api().get(words_path, As::admin).at("words"); }
+
+// The API replaces the whole list.
+void set_words(Run& run, const json& words) {
+  const json answer = run.api().call(
+      {.method = "PUT", .path = words_path, .as = As::admin, .body = {{"words", words}}});
+  run.out().done(answer, std::to_string(answer.at("words").size()) + " words are filtered.");
+}
+
+void add_words(CLI::App& admin, Run& run) {
+  CLI::App* group = add_group(admin, "words", "The words that the chat filters");
+  add_command(*group, "list", "List them", "berth admin words list", [&run] {
+    const json body = run.api().get(words_path, As::admin);
+    run.out().print(body, [&] {
+      std::string text;
+      for (const json& word : body.at("words")) text += printable(word.get<std::string>()) + "\n";
+      return text;
+    });
+  });
+  const auto added = std::make_shared<std::vector<std::string>>();
+  add_command(*group, "add", "Filter more words", "berth admin words add darn",
+              [&run, added] {
+                json words = words_in(run);
+                for (const std::string& word : *added)
+                  if (std::find(words.begin(), words.end(), word) == words.end())
+                    words.push_back(word);
+                set_words(run, words);
+              })
+      ->add_option("WORD", *added, "Words")
+      ->required();
+  const auto taken = std::make_shared<std::vector<std::string>>();
+  add_command(*group, "remove", "Filter words no longer", "berth admin words remove darn",
+              [&run, taken] {
+                json words = json::array();
+                for (const json& word : words_in(run))
+                  if (std::ranges::find(*taken, word.get<std::string>()) == taken->end())
+                    words.push_back(word);
+                set_words(run, words);
+              })
+      ->add_option("WORD", *taken, "Words")
+      ->required();
+}
+
+void check_ledger(Run& run) {
+  const json body = run.api().get("/api/internal/ledger/audit", As::admin);
+  run.out().print(body, [&] {
+    std::vector<std::vector<std::string>> rows;
+    for (const json& check : body.at("checks"))
+      rows.push_back(
+          {check.at("ok") ? "ok" : "failed", cell(check, "name"), cell(check, "detail")});
+    return table_of({"RESULT", "WHAT HAS TO HOLD", "LOOKED AT"}, rows, Output::paint());
+  });
+  if (!body.at("ok")) throw Failure(Exit::failed, "the ledger isn't sound");
+}
+
+void add_ledger(CLI::App& admin, Run& run) {
+  add_command(admin, "treasury", "Show the treasury's points", "berth admin treasury", [&run] {
+    const json body = run.api().get("/api/internal/treasury", As::admin);
+    run.out().object(body, body, {{"Points", "balance"}, {"Ever minted", "minted"}});
+  });
+  add_command(admin, "ledger", "Check every rule of the ledger; fails where one doesn't hold",
+              "berth admin ledger", [&run] { check_ledger(run); });
+}
+
+}  // namespace
+
+void add_admin_platform_commands(CLI::App& admin, Run& run) {
+  add_ledger(admin, run);
+  const auto limit = std::make_shared<size_t>(50);
+  add_command(
+      admin, "audit", "List what admins did, the newest first", "berth admin audit --limit 10",
+      [&run, limit] {
+        const json body = run.api().all("/api/internal/audit", "entries", As::admin, *limit);
+        run.out().list(body, body.at("entries"),
+                       {{"WHEN", "inserted_at"},
+                        {"WHO", "actor"},
+                        {"WHAT", "action"},
+                        {"TO", "target"},
+                        {"DETAILS", "details"}});
+      })
+      ->add_option("--limit", *limit, "How many entries at most")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t(1), most_items));
+  add_tiers(admin, run);
+  add_command(admin, "orphans", "List what runs on the cluster and belongs to no deployment",
+              "berth admin orphans", [&run] {
+                const json body = run.api().get("/api/internal/deploy/orphans", As::admin);
+                run.out().print(body, [&] {
+                  std::string text;
+                  for (const json& name : body.at("deployments"))
+                    text +=
+                        printable(name.is_string() ? name.get<std::string>() : name.dump()) + "\n";
+                  return text.empty() ? std::string("There are none.\n") : text;
+                });
+              });
+  add_words(admin, run);
+  add_command(admin, "outbox", "List the mail that was or will be sent (development only)",
+              "berth admin outbox -o json", [&run] {
+                const json body = run.api().get("/api/internal/outbox", As::admin);
+                run.out().list(body, body.at("messages"),
+                               {{"TO", "to"},
+                                {"SUBJECT", "subject"},
+                                {"TOKEN", "token"},
+                                {"SENT", "sent_at"},
+                                {"ERROR", "error"}});
+              });
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,237 @@
+// The commands logs, of one deployment or several, and deploy events.
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <mutex>
+#include <thread>
+
+#include "cli/colour.h"
+#include "cli/commands/commands.h"
+#include "cli/event_stream.h"
+#include "cli/login.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr int most_lines = 1'000'000;  // more than any cluster keeps; the server has its own limit
+constexpr size_t most_followed = 16;   // each is a thread and a connection
+
+struct LogFlags {
+  std::vector<std::string> names;
+  bool all = false;
+  bool follow = false;
+  bool previous = false;
+  int tail = -1;
+  std::string since;
+};
+
+struct Source {
+  std::string name;  // as it is shown before each line
+  std::string id;
+};
+
+std::string query_of(const LogFlags& flags) {
+  std::vector<std::pair<std::string, std::string>> query;
+  if (flags.follow) query.emplace_back("follow", "true");
+  if (flags.previous) query.emplace_back("previous", "true");
+  if (flags.tail >= 0) query.emplace_back("tail", std::to_string(flags.tail));
+  if (!flags.since.empty()) query.emplace_back("since", flags.since);
+  return query.empty() ? "" : "?" + encoded(query);
+}
+
+std::vector<Source> sources_of(Run& run, const LogFlags& flags) {
+  if (flags.all == !flags.names.empty())
+    throw Failure(Exit::usage, "whose logs?", "Name deployments, or pass --all.");
+  std::vector<Source> sources;
+  if (flags.all) {
+    const json list = run.api().all("/api/deploy/apps", "deployments");
+    for (const json& row : list.at("deployments"))
+      sources.push_back({.name = row.at("subdomain"), .id = row.at("id")});
+  }
+  for (const std::string& name : flags.names)
+    sources.push_back({.name = name, .id = deployment_id(run.api(), name)});
+  return sources;
+}
+
+// Prints lines whole, each behind its deployment's name or as an object with it. Thread-safe.
+class Lines {
+ public:
+  Lines(const std::vector<Source>& sources, Format format)
+      : format_(format), coloured_(shows_colours(STDOUT_FILENO)) {
+    for (const Source& source : sources) width_ = std::max(width_, source.name.size());
+  }
+  // Returns whether it could be printed.
+  bool print(const Source& source, const std::string& text) {
+    constexpr auto replace = json::error_handler_t::replace;
+    const json object = {{"deployment", source.name}, {"line", text}};
+    const std::scoped_lock lock(mutex_);
+    if (format_ == Format::as_json)
+      std::cout << object.dump(-1, ' ', false, replace) << "\n" << std::flush;
+    else if (format_ == Format::as_yaml)
+      std::cout << "---\n" << to_yaml(object) << std::flush;
+    else
+      std::cout << painted(source.name, coloured_ ? Colour::cyan : Colour::none)
+                << std::string(width_ - source.name.size(), ' ') << " | " << text << "\n"
+                << std::flush;
+    return bool(std::cout);
+  }
+
+ private:
+  std::mutex mutex_;
+  Format format_;
+  size_t width_ = 0;
+  bool coloured_;
+};
+
+std::string path_of(const Source& source, const LogFlags& flags) {
+  return "/api/deploy/apps/" + source.id + "/container-logs" + query_of(flags);
+}
+
+// Prints the bytes as the container wrote them, as all tools that show logs do.
+void log_of_one(Run& run, const Source& source, const LogFlags& flags) {
+  const auto print = [](std::string_view piece) {
+    std::cout << piece << std::flush;
+    return bool(std::cout);
+  };
+  if (flags.follow)
+    follow(run.api(), path_of(source, flags),
+           [&](const Event& event) { return print(event.data + "\n"); });
+  else
+    run.api().stream({.path = path_of(source, flags),
+                      .accept = "text/plain",
+                      .headers = {},
+                      .sink = print,
+                      .has_end = true});
+}
+
+void lines_of(Api& api, const Source& source, const LogFlags& flags, Lines& lines) {
+  if (flags.follow) {
+    follow(api, path_of(source, flags),
+           [&](const Event& event) { return lines.print(source, event.data); });
+    return;
+  }
+  std::string line;
+  bool goes_on = true;
+  api.stream({.path = path_of(source, flags),
+              .accept = "text/plain",
+              .headers = {},
+              .sink =
+                  [&](std::string_view piece) {
+                    for (const char c : piece) {
+                      if (c != '\n') {
+                        line += c;
+                        continue;
+                      }
+                      goes_on = goes_on && lines.print(source, line);
+                      line.clear();
+                    }
+                    return goes_on;
+                  },
+              .has_end = true});
+  if (!line.empty()) lines.print(source, line);
+}
+
+// Follows all of them at once, each with a connection of its own. One that fails is reported and
+// doesn't end the others; throws the first failure when all have ended.
+void follow_several(Run& run, const std::vector<Source>& sources, const LogFlags& flags) {
+  if (sources.size() > most_followed)
+    throw Failure(Exit::usage, "at most " + std::to_string(most_followed) +
+                                   " deployments can be followed at once");
+  Lines lines(sources, run.settings().format);
+  run.api().login().access_token();  // renewed once, and not by each of them
+  const Settings& settings = run.settings();
+  std::mutex mutex;
+  std::exception_ptr first;
+  std::vector<std::jthread> threads;
+  for (const Source& source : sources)
+    threads.emplace_back([&] {
+      try {
+        CredentialStore store(settings.places.state_dir);
+        Api api(settings, store);
+        lines_of(api, source, flags, lines);
+      } catch (const std::exception& error) {
+        const std::scoped_lock lock(mutex);
+        say(source.name + ": " + error.what());
+        if (!first) first = std::current_exception();
+      }
+    });
+  for (std::jthread& thread : threads) thread.join();
+  if (first) std::rethrow_exception(first);
+}
+
+void logs(Run& run, const LogFlags& flags) {
+  const std::vector<Source> sources = sources_of(run, flags);
+  const Format format = run.settings().format;
+  if (sources.size() == 1 && !flags.all && format == Format::table) {
+    log_of_one(run, sources[0], flags);
+  } else if (flags.follow) {
+    follow_several(run, sources, flags);
+  } else {
+    Lines lines(sources, format);
+    for (const Source& source : sources) lines_of(run.api(), source, flags, lines);
+  }
+}
+
+// One line about an event: when, what and why.
+std::string line_of(const Event& event, const json& data) {
+  std::string line;
+  for (const char* field : {"at", "inserted_at", "created_at", "time"})
+    if (line.empty() && data.contains(field)) line = cell(data, field);
+  line += (line.empty() ? "" : "  ") + event.name;
+  for (const char* field :
+       {"action", "status", "phase", "health_status", "reason", "cause", "message"})
+    if (const std::string text = cell(data, field); text != "-" && !text.empty())
+      line += "  " + text;
+  return printable(line);
+}
+
+void events(Run& run, const std::string& name, bool until_running) {
+  const Format format = run.settings().format;
+  follow(run.api(), deployment_path(run.api(), name, "/events"), [&](const Event& event) {
+    json data = json::parse(event.data, nullptr, false);
+    if (data.is_discarded()) data = {{"message", event.data}};
+    const json whole = {{"id", event.id}, {"event", event.name}, {"data", data}};
+    if (format == Format::as_json)
+      std::cout << whole.dump() << std::endl;
+    else if (format == Format::as_yaml)
+      std::cout << "---\n" << to_yaml(whole) << std::flush;
+    else
+      std::cout << line_of(event, data) << std::endl;
+    return bool(std::cout) && !(until_running && cell(data, "status") == "running");
+  });
+}
+
+}  // namespace
+
+void add_logs_command(CLI::App& parent, Run& run) {
+  const auto flags = std::make_shared<LogFlags>();
+  CLI::App* command = add_command(parent, "logs", "Show what the containers of deployments write",
+                                  path_in(parent) + "logs shop worker --follow",
+                                  [&run, flags] { logs(run, *flags); });
+  command->add_option("DEPLOYMENT", flags->names,
+                      "Names or ids of deployments; of several, each line has the name before it");
+  command->add_flag("--all", flags->all, "Show the logs of all deployments of the current app");
+  CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Continue as lines come");
+  command->add_option("--tail", flags->tail, "Only show this many of the last lines of each")
+      ->check(CLI::Range(0, most_lines));
+  command->add_option("--since", flags->since,
+                      "Only show lines since this time, or of the last 10m or 2h");
+  command
+      ->add_flag("--previous,-p", flags->previous,
+                 "Show the log of the container before, as after a crash")
+      ->excludes(follows);
+}
+
+void add_events_command(CLI::App& deploy, Run& run) {
+  const auto name = std::make_shared<std::string>();
+  const auto until_running = std::make_shared<bool>(false);
+  CLI::App* changes =
+      add_command(deploy, "events", "Follow the changes of a deployment's status",
+                  "berth deploy events hello --until-running",
+                  [&run, name, until_running] { events(run, *name, *until_running); });
+  add_deployment(*changes, *name);
+  changes->add_flag("--until-running", *until_running, "End once the deployment is running");
+}
+
+}  // namespace berth::cli

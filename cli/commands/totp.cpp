@@ -1,0 +1,98 @@
+// The second factor of one's account: codes of an authenticator (TOTP).
+#include "cli/commands/account.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal.h"
+
+namespace berth::cli {
+namespace {
+
+struct TotpFlags {
+  std::string code;
+  bool password_stdin = false;
+};
+using Flags = std::shared_ptr<TotpFlags>;
+
+constexpr const char* from_stdin = "Read the password from stdin instead of asking";
+
+// A change of the second factor needs a fresh login or the password. It is asked for only where the
+// server wants it.
+json with_proof(Run& run, const std::string& path, json body, bool password_stdin) {
+  if (password_stdin) {
+    body["password"] = password_of(true);
+    return run.api().post(path, body, As::account);
+  }
+  try {
+    return run.api().post(path, body, As::account);
+  } catch (const Failure& failure) {
+    if (failure.server_code != "insufficient_user_authentication" || !is_interactive()) throw;
+  }
+  body["password"] = password_of(false);
+  return run.api().post(path, body, As::account);
+}
+
+std::string recovery_codes(const json& answer) {
+  std::string text = "Recovery codes, each of which stands in for one code; keep them:\n";
+  for (const json& code : answer.at("recovery_codes"))
+    text += "  " + printable(code.get<std::string>()) + "\n";
+  return text;
+}
+
+json set_up(Run& run) { return run.api().post("/api/auth/totp/setup", nullptr, As::account); }
+
+void enable(Run& run, const TotpFlags& flags) {
+  std::string code = flags.code;
+  if (code.empty()) {
+    if (!is_interactive())
+      throw Failure(Exit::usage, "which code?",
+                    "`berth totp setup` prints the secret for the authenticator; pass its code "
+                    "with --code.");
+    const json secret = set_up(run);
+    say("Give this to your authenticator: " + cell(secret, "uri"));
+    say("or type its secret there: " + cell(secret, "secret"));
+    code = ask("Code that it shows", "Pass --code.");
+  }
+  const json answer =
+      with_proof(run, "/api/auth/totp/enable", {{"code", code}}, flags.password_stdin);
+  run.out().print(
+      answer, [&] { return "From now on a login needs a code, too. " + recovery_codes(answer); });
+}
+
+}  // namespace
+
+void add_totp_commands(CLI::App& root, Run& run) {
+  CLI::App* totp = add_group(root, "totp", "The second factor of your account");
+  add_command(*totp, "setup", "Print a new secret for an authenticator, which isn't in force yet",
+              "berth totp setup", [&run] {
+                const json body = set_up(run);
+                run.out().object(body, body, {{"Secret", "secret"}, {"Address", "uri"}});
+              });
+  const Flags on = std::make_shared<TotpFlags>();
+  CLI::App* enabling = add_command(*totp, "enable", "Turn the second factor on",
+                                   "berth totp enable", [&run, on] { enable(run, *on); });
+  enabling->add_option("--code", on->code, "Code of the authenticator, after `berth totp setup`");
+  enabling->add_flag("--password-stdin", on->password_stdin, from_stdin);
+
+  const Flags fresh = std::make_shared<TotpFlags>();
+  CLI::App* codes =
+      add_command(*totp, "recovery-codes", "Make new recovery codes; the old ones end",
+                  "berth totp recovery-codes", [&run, fresh] {
+                    const json answer = with_proof(run, "/api/auth/totp/recovery-codes",
+                                                   json::object(), fresh->password_stdin);
+                    run.out().print(answer, [&] { return recovery_codes(answer); });
+                  });
+  codes->add_flag("--password-stdin", fresh->password_stdin, from_stdin);
+
+  const Flags off = std::make_shared<TotpFlags>();
+  CLI::App* disabling = add_command(
+      *totp, "disable", "Turn the second factor off", "berth totp disable --code 123456",
+      [&run, off] {
+        const json body = {{"code", off->code}, {"password", password_of(off->password_stdin)}};
+        run.out().done(run.api().post("/api/auth/totp/disable", body, As::account),
+                       "The second factor is off.");
+      });
+  disabling->add_option("--code", off->code, "Code of the authenticator, or a recovery code")
+      ->required();
+  disabling->add_flag("--password-stdin", off->password_stdin, from_stdin);
+}
+
+}  // namespace berth::cli

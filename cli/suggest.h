@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace berth::cli {
+
+// ": did you mean NAME?" with the one of `names` that is spelt nearly like `text`; empty if there
+// is none, so that it can stand behind any sentence.
+std::string did_you_mean(const std::string& text, const std::vector<std::string>& names);
+
+}  // namespace berth::cli
