@@ -20,7 +20,7 @@ command -v npm >/dev/null || test+=(nodejs npm)
 bench_oauth=(wrk postgresql-15)
 command -v npm >/dev/null || bench_oauth+=(nodejs npm)
 command -v go >/dev/null || bench_oauth+=(golang-go)
-lint=(clang-format clang-tidy shellcheck)
+lint=(clang-format clang-tidy-16 shellcheck)
 fuzz=(clang-14 libclang-rt-14-dev)
 
 case ${1:-build} in
