@@ -11,7 +11,7 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate adversarial fuzz bench bench-points bench-oauth reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image yaml
+.PHONY: help build run test test-asan test-tsan simulate adversarial fuzz bench bench-points bench-oauth reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,17 @@ image: ## a container image of berthd with buildah, after security updates; push
 	@scripts/check-updates.sh --install $$(scripts/install-deps.sh image --list)
 	@$(MAKE) --no-print-directory build
 	@scripts/image.sh $(BUILD)/berthd $(IMAGE)
+
+deb: ## Debian packages of berthd and of the client alone, in build/release/packages
+	@scripts/install-deps.sh deb
+	@$(MAKE) --no-print-directory build
+	@cmake --build --preset $(PRESET) --target package_files
+	@rm -rf $(BUILD)/packages
+	@cd $(BUILD) && cpack -G DEB >cpack.log || { cat cpack.log; exit 1; }
+	@ls $(BUILD)/packages/*.deb
+
+test-deb: deb ## install those packages into a clean Debian, and upgrade, remove and purge them there; needs root, or sudo
+	@tests/packages/run $(BUILD)/packages
 
 yaml: ## the chart as plain YAML on standard output, for clusters without Helm (VALUES=FILE; charts/berth/README.md)
 	@scripts/yaml.sh $(VALUES)

@@ -6,27 +6,13 @@
 
 #include "cli/failure.h"
 #include "cli/tree.h"
+#include "controller/base/roff.h"
 
 namespace berth::cli {
 namespace {
 
-// Escapes dashes, so that they aren't turned into hyphens, and lines that would start a macro.
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '\\')
-      result += "\\e";
-    else if (c == '-')
-      result += "\\-";
-    else
-      result += c;
-  }
-  return result.starts_with('.') || result.starts_with('\'') ? "\\&" + result : result;
-}
-
-std::string tagged(const std::string& tag, const std::string& text) {
-  return ".TP\n.B " + escaped(tag) + "\n" + escaped(text) + "\n";
-}
+using roff::escaped;
+using roff::tagged;
 
 // "--output, -o VALUE".
 std::string flag_tag(const FlagInfo& flag) {

@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/suggest.h"
+#include "controller/base/version.h"
 
 namespace berth::cli {
 namespace {
@@ -135,7 +136,9 @@ int parse_and_run(CLI::App& program, int argc, char** argv) {
 std::unique_ptr<CLI::App> make_program(Run& run) {
   auto program =
       std::make_unique<CLI::App>("the client of berth, a container-hosting platform", "berth");
-  program->set_version_flag("--version", "berth " BERTH_VERSION, "Print the version");
+  program->set_version_flag("--version",
+                            "berth " + std::string(version) + " (commit " + build_commit() + ")",
+                            "Print the version");
   program->fallthrough();
   program->footer(flags_footer);
   program->require_subcommand(1);

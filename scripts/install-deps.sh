@@ -4,6 +4,7 @@
 #   install-deps.sh        what `make build` and `make run` need
 #   install-deps.sh test   also what the tests need
 #   install-deps.sh image  also what `make image` needs
+#   install-deps.sh deb    also what `make deb` and `make test-deb` need
 #   install-deps.sh lint   also what `make lint` needs
 #   install-deps.sh fuzz   also what `make fuzz` needs
 # If --list is added, it prints the packages' names and installs nothing.
@@ -20,18 +21,20 @@ command -v npm >/dev/null || test+=(nodejs npm)
 bench_oauth=(wrk postgresql-15)
 command -v npm >/dev/null || bench_oauth+=(nodejs npm)
 command -v go >/dev/null || bench_oauth+=(golang-go)
-lint=(clang-format clang-tidy shellcheck)
+deb=(dpkg-dev file lintian mmdebstrap systemd man-db curl)
+lint=(clang-format clang-tidy-16 shellcheck)
 fuzz=(clang-14 libclang-rt-14-dev)
 
 case ${1:-build} in
   build) wanted=("${build[@]}") ;;
   test) wanted=("${build[@]}" "${test[@]}") ;;
   image) wanted=("${build[@]}" "${image[@]}") ;;
+  deb) wanted=("${build[@]}" "${deb[@]}") ;;
   lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
   fuzz) wanted=("${build[@]}" "${fuzz[@]}") ;;
   bench) wanted=("${build[@]}" wrk jq curl) ;;
   bench-oauth) wanted=("${build[@]}" "${bench_oauth[@]}") ;;
-  *) sed -n '2,11p' "$0"; exit 2 ;;
+  *) sed -n '2,12p' "$0"; exit 2 ;;
 esac
 if [ "${2:-}" = --list ]; then
   printf '%s\n' "${wanted[@]}"

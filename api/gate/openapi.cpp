@@ -8,6 +8,7 @@
 #include "api/gate/schema.h"
 #include "api/gate/version.h"
 #include "controller/base/lower_case.h"
+#include "controller/base/version.h"
 
 namespace berth::api {
 namespace {
@@ -262,6 +263,8 @@ json openapi(const std::vector<Route>& table, Environment environment,
           {"info",
            {{"title", "berth"},
             {"version", interface_version},
+            {"x-berthd-version", version},
+            {"x-berthd-commit", build_commit()},
             {"description", "Accounts, OAuth 2.0, points and container hosting."},
             {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}}},
           {"servers", json::array({{{"url", base_url}}})},

@@ -31,6 +31,24 @@ constexpr Success successes[] = {
     {"rotateSecret", SecurityKind::client_secret_changed, "rotated"},
 };
 
+// Counted from 0 on, since the first event of a series that appears with it isn't seen by rate().
+const SecurityEvent from_zero[] = {
+    {.kind = SecurityKind::login_failed, .reason = "wrong_password"},
+    {.kind = SecurityKind::login_failed, .reason = "unknown_account"},
+    {.kind = SecurityKind::login_failed, .reason = "account_suspended"},
+    {.kind = SecurityKind::login_throttled, .reason = "password"},
+    {.kind = SecurityKind::login_throttled, .reason = "code"},
+    {.kind = SecurityKind::second_factor_failed, .reason = "wrong_code"},
+    {.kind = SecurityKind::internal_secret_rejected, .reason = "wrong"},
+    {.kind = SecurityKind::internal_secret_rejected, .reason = "throttled"},
+};
+
+prometheus::Counter& series(prometheus::Family<prometheus::Counter>& events,
+                            const SecurityEvent& event) {
+  return events.Add(
+      {{"kind", std::string(name(event.kind))}, {"reason", std::string(event.reason)}});
+}
+
 }  // namespace
 
 SecurityLog::SecurityLog(prometheus::Registry& registry)
@@ -38,7 +56,9 @@ SecurityLog::SecurityLog(prometheus::Registry& registry)
           prometheus::BuildCounter()
               .Name("security_events_total")
               .Help("Failed logins, rejected tokens and other security events, by kind and reason.")
-              .Register(registry)) {}
+              .Register(registry)) {
+  for (const SecurityEvent& event : from_zero) series(events_, event);
+}
 
 // With the mutex held: ends the kind's minute if it is over. True where it wrote a line.
 bool SecurityLog::summarize(SecurityKind kind, Time now) {
@@ -66,8 +86,7 @@ bool SecurityLog::take_line(SecurityKind kind, const std::string& network, Time 
 }
 
 bool SecurityLog::note(const SecurityEvent& event, const Request& request, Time now) {
-  events_.Add({{"kind", std::string(name(event.kind))}, {"reason", std::string(event.reason)}})
-      .Increment();
+  series(events_, event).Increment();
   if (!take_line(event.kind, accounts::network_of(request.address), now)) return false;
   const auto or_null = [](std::string_view text) {
     return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);

@@ -4,7 +4,7 @@
 
 namespace berth::api {
 
-extern const std::string_view version;  // berthd's version, from CMakeLists.txt
-inline constexpr std::string_view interface_version = "3.0.0";  // version of the HTTP API
+// The version of the HTTP API; the program's own is in controller/base/version.h.
+inline constexpr std::string_view interface_version = "3.0.0";
 
 }  // namespace berth::api

@@ -212,14 +212,14 @@ void add_logs_command(CLI::App& parent, Run& run) {
   command->add_option("DEPLOYMENT", flags->names,
                       "Names or ids of deployments; of several, each line has the name before it");
   command->add_flag("--all", flags->all, "Show the logs of all deployments of the current app");
-  CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Continue as lines come");
-  command->add_option("--tail", flags->tail, "Only show this many of the last lines of each")
+  CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Keep printing new lines");
+  command->add_option("--tail", flags->tail, "Print at most this many of the last lines of each")
       ->check(CLI::Range(0, most_lines));
   command->add_option("--since", flags->since,
-                      "Only show lines since this time, or of the last 10m or 2h");
+                      "Print only lines since this time, or of the last 10m or 2h");
   command
       ->add_flag("--previous,-p", flags->previous,
-                 "Show the log of the container before, as after a crash")
+                 "Print the output of the run before, for example after a crash")
       ->excludes(follows);
 }
 

@@ -75,8 +75,9 @@ void top(Run& run, const TopFlags& flags) {
 
 void add_top_command(CLI::App& parent, Run& run) {
   const auto flags = std::make_shared<TopFlags>();
-  CLI::App* command = add_command(parent, "top", "Show the CPU and memory that deployments use",
-                                  path_in(parent) + "top --watch", [&run, flags] { top(run, *flags); });
+  CLI::App* command =
+      add_command(parent, "top", "Show the CPU and memory that deployments use",
+                  path_in(parent) + "top --watch", [&run, flags] { top(run, *flags); });
   command->add_option("DEPLOYMENT", flags->names, "Names or ids of deployments; all if left out");
   command->add_flag("--watch,-w", flags->watches, "Show it again when it changes, until Ctrl-C");
 }

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,10 +21,13 @@
 
 namespace berth {
 
-// A key that is unknown or has a bad value. The message names the key, the value (secrets are
-// masked) and what is allowed. berthd ends with exit code 2.
+// The configuration or the command line is wrong. Each problem is a sentence that names the key,
+// its value (secrets masked), where the value came from, and what is allowed. berthd ends with exit
+// code 2.
 struct ConfigError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit ConfigError(const std::string& problem) : ConfigError(std::vector{problem}) {}
+  explicit ConfigError(std::vector<std::string> all);
+  std::vector<std::string> problems;  // one or more
 };
 
 struct Address {
@@ -58,6 +60,7 @@ struct Config {
   Address metrics_listen;
   std::optional<std::string> base_url;
   std::filesystem::path data_dir;
+  bool backup_before_upgrade = true;
   bool production = false;
   bool allow_remote = false;
   std::optional<std::string> internal_secret;
@@ -116,7 +119,7 @@ struct Config {
 struct Setting {
   std::string key;
   std::string value;   // as text; secrets are masked
-  std::string source;  // "default", or the name of a file, a variable or a flag
+  std::string source;  // "default", a file and a line, or the name of a variable or a flag
   std::string meaning;
 };
 
@@ -125,12 +128,15 @@ struct LoadedConfig {
   std::vector<Setting> settings;  // in the order of the table of keys
 };
 
-// Returns a variable's value, or nothing. Tests pass their own; berthd passes ::getenv.
-using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+// The variables whose names begin with BERTHD_, by name.
+using Environment = std::map<std::string, std::string>;
+// Returns those of this process.
+Environment process_environment();
 
 // Returns the names of all flags, without dashes: every key, and every key with `-file`.
 std::vector<std::string> flag_names();
-// `flags` are those of the command line. Throws ConfigError.
+// `flags` are those of the command line, including names that don't exist. Throws ConfigError with
+// everything that is wrong.
 LoadedConfig load_config(const std::map<std::string, std::string>& flags,
                          const Environment& environment);
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
-#include <type_traits>
-#include <utility>
 
 #include "controller/base/url.h"
 #include "controller/base/yaml.h"
@@ -40,8 +40,6 @@ constexpr std::string_view default_reserved_names =
     "localhost,login,logout,mail,mailer-daemon,moderator,mx,no-reply,noc,noreply,ns,ns1,ns2,oauth,"
     "official,password,payments,pop,pop3,postmaster,register,root,security,signin,signup,"
     "smtp,sso,staff,status,superuser,support,sysadmin,system,vpn,webmail,webmaster,wpad,www";
-
-[[noreturn]] void want(const std::string& allowed) { throw std::invalid_argument(allowed); }
 
 std::int64_t integer(const std::string& text, std::int64_t least, std::int64_t most) {
   std::int64_t value = 0;
@@ -78,20 +76,60 @@ std::optional<Duration> idle_timeout(const std::string& text) {
   return value;
 }
 
-Address address(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) want("host:port");
-  Address result = {.host = text.substr(0, colon),
-                    .port = int(integer(text.substr(colon + 1), 0, 65535))};
-  if (result.host.front() == '[' && result.host.back() == ']')
-    result.host = result.host.substr(1, result.host.size() - 2);
-  return result;
-}
-
 bool is_ip_address(const std::string& text) {
   in6_addr bytes{};
   return inet_pton(AF_INET, text.c_str(), &bytes) == 1 ||
          inet_pton(AF_INET6, text.c_str(), &bytes) == 1;
+}
+
+Address address(const std::string& text) {
+  constexpr const char* wanted = "host:port, such as 127.0.0.1:8080, [::1]:8080 or localhost:8080";
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) want(wanted);
+  Address result = {.host = text.substr(0, colon),
+                    .port = int(integer(text.substr(colon + 1), 0, 65535))};
+  if (result.host.front() == '[' && result.host.back() == ']')
+    result.host = result.host.substr(1, result.host.size() - 2);
+  // An address of one link has the name of its interface behind it (RFC 4007, section 11).
+  const std::string plain = result.host.substr(0, result.host.find('%'));
+  if (!is_ip_address(plain) && !is_host_name(result.host)) want(wanted);
+  return result;
+}
+
+// The name of an object on the cluster: a DNS subdomain name (kubernetes.io, "Object Names and
+// IDs").
+bool is_object_name(std::string_view text) {
+  constexpr size_t longest = 253;
+  if (text.size() > longest) return false;
+  for (size_t at = 0; at <= text.size();) {
+    const std::string_view label = text.substr(at, text.find('.', at) - at);
+    if (!is_host_label(label)) return false;
+    at += label.size() + 1;
+  }
+  return true;
+}
+
+std::optional<std::string> object_name_or_nothing(const std::string& text,
+                                                  const std::string& wanted) {
+  if (text.empty()) return std::nullopt;
+  if (!is_object_name(text)) want(wanted);
+  return text;
+}
+
+void take_wildcard_secret(Config& config, const std::string& text) {
+  if (text.empty()) return;
+  const size_t slash = text.find('/');
+  const bool has_namespace = slash != std::string::npos;
+  const std::string name = has_namespace ? text.substr(slash + 1) : text;
+  if (!is_object_name(name) || (has_namespace && !is_host_label(text.substr(0, slash))))
+    want("the name of a Secret in lower case, or namespace/name");
+  config.wildcard_tls_secret = text;
+}
+
+void take_ca_file(Config& config, const std::string& text) {
+  if (!text.empty() && (std::filesystem::is_directory(text) || !std::ifstream(text)))
+    want("a file that berthd can read");
+  config.mail_ca_file = text;
 }
 
 bool is_name_server(const std::string& text) {
@@ -122,82 +160,6 @@ std::optional<std::string> text_or_nothing(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-json structured(const std::string& text) {
-  try {
-    return parse_yaml(text, "the value");
-  } catch (const std::runtime_error& failure) {
-    want(failure.what());
-  }
-}
-
-// Whether `value` has the type that a field of type T needs: a text, a boolean or a whole number.
-template <typename T>
-bool is_a(const json& value) {
-  if constexpr (std::is_same_v<T, std::string>)
-    return value.is_string();
-  else if constexpr (std::is_same_v<T, bool>)
-    return value.is_boolean();
-  else
-    return value.is_number_integer() && std::in_range<T>(value.get<std::int64_t>());
-}
-
-// Returns nothing if the entry doesn't have the field, or it is null.
-template <typename T>
-std::optional<T> optional_field(const json& entry, const char* name) {
-  const auto value = entry.find(name);
-  if (value == entry.end() || value->is_null()) return std::nullopt;
-  if (!is_a<T>(*value))
-    want(std::string("an entry whose field ") + name + " is " +
-         (std::is_same_v<T, std::string> ? "a text"
-          : std::is_same_v<T, bool>      ? "true or false"
-                                         : "a whole number"));
-  return value->get<T>();
-}
-
-template <typename T>
-T field(const json& entry, const char* name) {
-  const auto value = optional_field<T>(entry, name);
-  if (!value) want(std::string("an entry with the field ") + name);
-  return *value;
-}
-
-tiers::Tier tier_of(const json& entry) {
-  const auto sats = optional_field<std::int64_t>(entry, "monthly-cost-sats");
-  return {
-      .id = {},
-      .name = field<std::string>(entry, "name"),
-      .slug = field<std::string>(entry, "slug"),
-      .description = optional_field<std::string>(entry, "description").value_or(""),
-      .payment_method = sats ? tiers::PaymentMethod::bitcoin : tiers::PaymentMethod::service_points,
-      .monthly_cost_points = optional_field<std::int64_t>(entry, "monthly-cost-points"),
-      .monthly_cost_sats = sats,
-      .memory_limit_mb = field<int>(entry, "memory-mb"),
-      .cpu_limit_millicores = field<int>(entry, "cpu-millicores"),
-      .max_deployments = optional_field<int>(entry, "max-deployments"),
-      .custom_domain_allowed = optional_field<bool>(entry, "custom-domain").value_or(false),
-      .auto_approve = optional_field<bool>(entry, "auto-approve").value_or(false),
-      .monthly_stipend_points =
-          optional_field<std::int64_t>(entry, "monthly-stipend-points").value_or(0),
-      .ad_reach_multiplier =
-          optional_field<std::string>(entry, "ad-reach-multiplier").value_or("1.0")};
-}
-
-void take_tiers(Config& config, const std::string& text) {
-  const json entries = structured(text);
-  if (!entries.is_array() || entries.empty())
-    want("a list of tiers in the form that `berthd config` prints");
-  config.tiers.clear();
-  for (const json& entry : entries) {
-    if (!entry.is_object()) want("a list of tiers in the form that `berthd config` prints");
-    const tiers::Tier tier = tier_of(entry);
-    if (tier.memory_limit_mb < 1 || tier.cpu_limit_millicores < 1)
-      want("a list of tiers with memory-mb and cpu-millicores of at least 1");
-    if (tier.monthly_cost_points.has_value() == tier.monthly_cost_sats.has_value())
-      want("a list of tiers with either monthly-cost-points or monthly-cost-sats");
-    config.tiers.push_back(tier);
-  }
-}
-
 void take_reserved_names(Config& config, const std::string& text) {
   const std::vector<std::string> names = list(text);
   for (const std::string& name : names)
@@ -209,7 +171,7 @@ void take_reserved_names(Config& config, const std::string& text) {
 }
 
 void take_rewards(Config& config, const std::string& text) {
-  const json entries = structured(text);
+  const json entries = structured_value(text);
   if (!entries.is_object()) want("an object in the form that `berthd config` prints");
   accounts::SignupBonus& bonus = config.signup_bonus;
   rewards::Rules& rules = config.reward_rules;
@@ -240,7 +202,7 @@ void take_rewards(Config& config, const std::string& text) {
 
 void take_ads(Config& config, const std::string& text) {
   constexpr std::int64_t most = 1'000'000'000;
-  const json entries = structured(text);
+  const json entries = structured_value(text);
   if (!entries.is_object()) want("an object in the form that `berthd config` prints");
   std::int64_t seconds = config.ad_rules.reservation_life / std::chrono::seconds(1);
   const std::map<std::string_view, std::int64_t*> fields = {
@@ -321,6 +283,16 @@ void take_mail_from(Config& config, const std::string& text) {
 
 }  // namespace
 
+void want(const std::string& allowed) { throw std::invalid_argument(allowed); }
+
+json structured_value(const std::string& text) {
+  try {
+    return parse_yaml(text, "the value");
+  } catch (const std::runtime_error& failure) {
+    want(std::string("YAML: ") + failure.what());
+  }
+}
+
 const std::vector<Key>& config_keys() {
   static const std::vector<Key> table = {
       {"listen", "127.0.0.1:8080", "address of the API; port 0 lets the system choose one",
@@ -334,6 +306,11 @@ const std::vector<Key>& config_keys() {
          if (v.empty()) want("a path");
          c.data_dir = v;
        }},
+      {"backup-before-upgrade", "on",
+       "whether the database is copied into <data-dir>/upgrades before a newer version upgrades "
+       "its "
+       "schema; the newest 3 copies are kept",
+       [](Config& c, const std::string& v) { c.backup_before_upgrade = on_or_off(v); }},
       {"environment", "development", "development or production",
        [](Config& c, const std::string& v) {
          if (v != "development" && v != "production") want("development or production");
@@ -355,7 +332,10 @@ const std::vector<Key>& config_keys() {
       {"lease-namespace", "",
        "namespace of the Lease that decides which of several berthd processes leads; if empty, the "
        "pod's own namespace, or default",
-       [](Config& c, const std::string& v) { c.lease_namespace = text_or_nothing(v); }},
+       [](Config& c, const std::string& v) {
+         if (!v.empty() && !is_host_label(v)) want("the name of a namespace");
+         c.lease_namespace = text_or_nothing(v);
+       }},
       {"apps-domain", "apps.localhost",
        "domain of deployments, which are served at <name>.<apps-domain>",
        [](Config& c, const std::string& v) {
@@ -373,15 +353,20 @@ const std::vector<Key>& config_keys() {
            want("a list of prefixes, such as ghcr.io or docker.io/library");
        }},
       {"ingress-class", "traefik", "class of tenants' Ingresses",
-       [](Config& c, const std::string& v) { c.ingress_class = v; }},
+       [](Config& c, const std::string& v) {
+         if (!is_object_name(v)) want("the name of an IngressClass, in lower case");
+         c.ingress_class = v;
+       }},
       {"cluster-issuer", "",
        "cert-manager's ClusterIssuer for custom domains, and for sub-domains if there is no "
        "wildcard certificate",
-       [](Config& c, const std::string& v) { c.cluster_issuer = text_or_nothing(v); }},
+       [](Config& c, const std::string& v) {
+         c.cluster_issuer = object_name_or_nothing(v, "the name of a ClusterIssuer, in lower case");
+       }},
       {"wildcard-tls-secret", "",
        "TLS secret for *.<apps-domain>: namespace/name of the ingress controller's default "
        "certificate, or the name of a secret in each app's namespace",
-       [](Config& c, const std::string& v) { c.wildcard_tls_secret = text_or_nothing(v); }},
+       take_wildcard_secret},
       {"reconcile-workers", "8", "how many deployments are reconciled at the same time",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
       {"traefik-metrics-url", "",
@@ -410,7 +395,7 @@ const std::vector<Key>& config_keys() {
       {"smtp-ca-file", "",
        "file with the certificate authorities to check the mail server's certificate with; the "
        "system's if empty",
-       [](Config& c, const std::string& v) { c.mail_ca_file = v; }},
+       take_ca_file},
       {"mail-from", "", "sender of mail, such as berth <no-reply@example.org>", take_mail_from},
       {"refresh-reuse-grace", "10s",
        "a consumed refresh token that is used again within this time is refused without revoking "

@@ -27,4 +27,12 @@ struct Key {
 // changing an API.
 const std::vector<Key>& config_keys();
 
+// For what takes a key's text. Throws std::invalid_argument; `allowed` ends the sentence "… has to
+// be".
+[[noreturn]] void want(const std::string& allowed);
+// The value of a key that holds YAML.
+nlohmann::json structured_value(const std::string& text);
+// The value of the key `tiers` (config_tiers.cpp).
+void take_tiers(Config& config, const std::string& text);
+
 }  // namespace berth

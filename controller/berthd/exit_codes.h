@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace berth {
@@ -8,6 +10,16 @@ namespace berth {
 // The exit codes of berthd and its commands. Scripts rely on the numbers, so they never change.
 inline constexpr int exit_config = 2;
 inline constexpr int exit_data_dir = 3;
+inline constexpr int exit_address = 4;
+inline constexpr int exit_cluster_access = 5;
+inline constexpr int exit_disk_full = 6;
+
+// The reason why berthd can't start, as a sentence for people and as an exit code.
+struct StartError : std::runtime_error {
+  StartError(int exit_code, const std::string& reason)
+      : std::runtime_error(reason), code(exit_code) {}
+  int code;
+};
 
 struct ExitCode {
   int code;
@@ -24,6 +36,13 @@ inline constexpr std::array exit_codes = std::to_array<ExitCode>({
     {exit_data_dir,
      "the data directory or its database is in use by another process, damaged, or "
      "from a newer version"},
+    {exit_address,
+     "berthd can't listen on the address of `listen` or `metrics-listen`: another process does, or "
+     "the address isn't one of this machine"},
+    {exit_cluster_access,
+     "there is no way to the cluster: the kubeconfig or the pod's service account is missing, "
+     "can't be read or isn't valid. A cluster that doesn't answer is no reason to end"},
+    {exit_disk_full, "the start failed because the disk of the data directory is full"},
 });
 
 }  // namespace berth

@@ -1,80 +1,131 @@
 #include "controller/berthd/gauges.h"
 
-#include <prometheus/metric_family.h>
-
+#include "controller/base/version.h"
+#include "controller/berthd/backup/newest.h"
+#include "controller/berthd/data_dir.h"
+#include "controller/berthd/metric_family.h"
+#include "controller/berthd/process_metrics.h"
+#include "controller/db/failed_commits.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/ledger/rewards.h"
+#include "controller/domain/webhooks/backlog.h"
 
 namespace berth {
 namespace {
 
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
-using prometheus::MetricType;
+using Families = std::vector<MetricFamily>;
 
-ClientMetric gauge(double value, std::vector<ClientMetric::Label> labels = {}) {
-  ClientMetric metric;
-  metric.label = std::move(labels);
-  metric.gauge.value = value;
-  return metric;
+double size_of(const std::filesystem::path& file) {
+  std::error_code missing;
+  const auto bytes = std::filesystem::file_size(file, missing);
+  return missing ? 0 : double(bytes);
 }
 
-ClientMetric counter(double value) {
-  ClientMetric metric;
-  metric.counter.value = value;
-  return metric;
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+MetricFamily build() {
+  return gauges("berth_build_info", "1, with the version and the commit that berthd was built of.",
+                {gauge(1, {{"version", std::string(version)}, {"commit", build_commit()}})});
 }
 
-MetricFamily family(const char* name, const char* help, MetricType type,
-                    std::vector<ClientMetric> metrics) {
-  MetricFamily result;
-  result.name = name;
-  result.help = help;
-  result.type = type;
-  result.metric = std::move(metrics);
-  return result;
+void add_disk(Families& families, const std::filesystem::path& data_dir) {
+  const std::filesystem::path database = data_dir / database_name;
+  families.push_back(
+      gauges("berth_database_bytes", "Size of the database file.", {gauge(size_of(database))}));
+  families.push_back(gauges("berth_database_wal_bytes",
+                            "Size of the database's write-ahead log, which is bounded.",
+                            {gauge(size_of(database.string() + "-wal"))}));
+  std::error_code unknown;
+  const auto space = std::filesystem::space(data_dir, unknown);
+  if (unknown) return;
+  families.push_back(gauges("berth_disk_bytes", "Size of the data directory's file system.",
+                            {gauge(double(space.capacity))}));
+  families.push_back(gauges("berth_disk_free_bytes",
+                            "What is left of the data directory's file system for berthd.",
+                            {gauge(double(space.available))}));
+}
+
+void add_commits(Families& families, const db::Database& database) {
+  families.push_back(counters("berth_database_commits_total",
+                              "Committed transactions; each contains one or more writes.",
+                              {counter(double(database.commits()))}));
+  families.push_back(counters("berth_database_writes_total",
+                              "Committed writes, several of which can share a transaction.",
+                              {counter(double(database.writes()))}));
+  families.push_back(counters("berth_database_failed_commits_total",
+                              "Transactions that the disk or SQLite refused; nothing of them is "
+                              "stored.",
+                              {counter(double(db::failed_commits()))}));
+}
+
+// What one snapshot of the database says.
+void add_rows(Families& families, db::Tx& tx) {
+  std::vector<ClientMetric> by_status;
+  const auto counts = deployments::count_by_status(tx);
+  for (const char* status : {"pending", "deploying", "running", "stopped", "errored"}) {
+    const auto count = counts.find(status);
+    by_status.push_back(gauge(count == counts.end() ? 0 : count->second, {{"status", status}}));
+  }
+  families.push_back(gauges("berth_deployments", "Deployments that aren't destroyed, by status.",
+                            std::move(by_status)));
+  families.push_back(gauges("berth_mail_waiting", "Mails in the outbox that wait to be sent.",
+                            {gauge(double(outbox::waiting(tx)))}));
+  const webhooks::Backlog backlog = webhooks::backlog(tx);
+  families.push_back(gauges("berth_webhook_waiting",
+                            "Deliveries to webhooks that wait for their first or next attempt.",
+                            {gauge(double(backlog.waiting))}));
+  families.push_back(gauges("berth_webhook_overdue_seconds",
+                            "How long the attempt that is due longest has been due.",
+                            {gauge(seconds(backlog.overdue))}));
+  families.push_back(gauges("berth_treasury_points",
+                            "Points on the treasury's account, from which rewards are paid.",
+                            {gauge(double(ledger::balance(tx, ledger::treasury())))}));
+  families.push_back(gauges("berth_backup_age_seconds",
+                            "Seconds since the newest archive left berthd; since the first start "
+                            "if none did.",
+                            {gauge(seconds(backup::age_of_newest(tx)))}));
+}
+
+void add_connections(Families& families, const Gauges::Http& http) {
+  families.push_back(gauges("http_open_connections", "Open connections of the API.",
+                            {gauge(double(http.open_connections))}));
+  families.push_back(gauges("http_running_handlers", "Requests that are being handled.",
+                            {gauge(double(http.running_handlers))}));
+  families.push_back(gauges("http_open_streams",
+                            "Answers that go on: logs, events, chat and archives.",
+                            {gauge(double(http.open_streams))}));
+  families.push_back(counters("http_refused_connections_total",
+                              "Connections that were answered with 503 because a limit of "
+                              "connections was reached.",
+                              {counter(double(http.refused_connections))}));
+  families.push_back(counters("http_displaced_connections_total",
+                              "Connections that were closed to make room for others.",
+                              {counter(double(http.displaced_connections))}));
 }
 
 }  // namespace
 
-std::vector<MetricFamily> Gauges::Collect() const {
-  std::vector<ClientMetric> deployments;
-  const auto counts = database_.read([](db::Tx& tx) { return deployments::count_by_status(tx); });
-  for (const char* status : {"pending", "deploying", "running", "stopped", "errored"}) {
-    const auto count = counts.find(status);
-    deployments.push_back(gauge(count == counts.end() ? 0 : count->second, {{"status", status}}));
-  }
-  const Http http = http_();
-  return {
-      family("berth_deployments", "Deployments that aren't destroyed, by status.",
-             MetricType::Gauge, deployments),
-      family("berth_database_commits_total",
-             "Committed transactions; each contains one or more writes.", MetricType::Counter,
-             {counter(double(database_.commits()))}),
-      family("berth_database_writes_total",
-             "Committed writes, several of which can share a transaction.", MetricType::Counter,
-             {counter(double(database_.writes()))}),
-      family("berth_mail_waiting", "Mails in the outbox that wait to be sent.", MetricType::Gauge,
-             {gauge(double(database_.read(outbox::waiting)))}),
-      family("berth_treasury_points",
-             "Points on the treasury's account, from which rewards are paid.", MetricType::Gauge,
-             {gauge(double(database_.read(
-                 [](db::Tx& tx) { return ledger::balance(tx, ledger::treasury()); })))}),
-      family("berth_rewards_refused_total",
-             "Rewards that weren't paid because the treasury had too few points.",
-             MetricType::Counter, {counter(double(rewards::refused_for_empty_treasury()))}),
-      family("http_open_connections", "Open connections of the API.", MetricType::Gauge,
-             {gauge(double(http.open_connections))}),
-      family("http_running_handlers", "Requests that are being handled.", MetricType::Gauge,
-             {gauge(double(http.running_handlers))}),
-      family("http_refused_connections_total",
-             "Connections that were answered with 503 because a limit of connections was reached.",
-             MetricType::Counter, {counter(double(http.refused_connections))}),
-      family("http_displaced_connections_total",
-             "Connections that were closed to make room for others.", MetricType::Counter,
-             {counter(double(http.displaced_connections))}),
-  };
+Families Gauges::Collect() const {
+  Families families = process_metrics();
+  families.push_back(build());
+  add_disk(families, sources_.data_dir);
+  add_commits(families, sources_.database);
+  sources_.database.read([&](db::Tx& tx) { add_rows(families, tx); });
+  families.push_back(counters("berth_rewards_refused_total",
+                              "Rewards that weren't paid because the treasury had too few points.",
+                              {counter(double(rewards::refused_for_empty_treasury()))}));
+  std::vector<ClientMetric> outcomes;
+  for (const auto& [outcome, count] : sources_.billing())
+    outcomes.push_back(counter(double(count), {{"outcome", outcome}}));
+  families.push_back(counters("berth_billing_outcomes_total",
+                              "What billing did with deployments: renewed, warned, suspended, "
+                              "reactivated, or failed and tried again.",
+                              std::move(outcomes)));
+  add_connections(families, sources_.http());
+  return families;
 }
 
 }  // namespace berth

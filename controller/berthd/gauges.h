@@ -2,29 +2,40 @@
 
 #include <prometheus/collectable.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "controller/db/database.h"
 
 namespace berth {
 
-// Metrics that are computed whenever Prometheus reads them: deployments by status, commits,
-// connections.
+// Metrics that are computed whenever Prometheus reads them: the process, the build, the disk, the
+// database, what waits in its tables, connections.
 class Gauges : public prometheus::Collectable {
  public:
   struct Http {
     size_t open_connections = 0;
     size_t running_handlers = 0;
+    size_t open_streams = 0;
     std::uint64_t refused_connections = 0;
     std::uint64_t displaced_connections = 0;
   };
-  Gauges(db::Database& database, std::function<Http()> http)
-      : database_(database), http_(std::move(http)) {}
+  struct Sources {
+    db::Database& database;
+    std::filesystem::path data_dir;
+    std::function<Http()> http;
+    // How often billing came to each outcome, by name.
+    std::function<std::vector<std::pair<std::string, std::uint64_t>>()> billing;
+  };
+  explicit Gauges(Sources sources) : sources_(std::move(sources)) {}
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  db::Database& database_;
-  std::function<Http()> http_;
+  const Sources sources_;
 };
 
 }  // namespace berth

@@ -2,12 +2,13 @@
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 
-#include "api/gate/version.h"
 #include "controller/base/log.h"
+#include "controller/base/version.h"
 #include "controller/berthd/backup/commands.h"
 #include "controller/berthd/config.h"
 #include "controller/berthd/data_dir.h"
@@ -25,6 +26,7 @@ struct CommandLine {
   bool help = false;
   bool version = false;
   bool print_config = false;
+  bool check_config = false;
   std::string reference_page;  // empty if none is asked for
   // The command to run instead of serving.
   int (*command)(const backup::Arguments&, const Config&) = nullptr;
@@ -52,16 +54,32 @@ void add_commands(CLI::App& app, CommandLine& line) {
               backup::run_verify);
 }
 
+// Flags that berthd doesn't know are left to load_config(), which says what is near to them.
+void take_unknown(const std::vector<std::string>& words, CommandLine& line) {
+  bool behind_flag = false;  // then the word is the flag's value
+  for (const std::string& word : words) {
+    const bool is_flag = word.starts_with("--");
+    if (is_flag)
+      line.flags.emplace(word.substr(2, word.find('=') - 2), "");
+    else if (!behind_flag)
+      throw ConfigError("berthd has no command " + word + "; `berthd --help` names them");
+    behind_flag = is_flag && !word.contains('=');
+  }
+}
+
 CommandLine parse_command_line(int argc, char** argv) {
   CommandLine line;
   CLI::App app("berthd");
+  app.allow_extras();
   app.set_help_flag();
   app.add_flag("-h,--help", line.help);
   app.add_flag("--version", line.version);
   auto* print =
       app.add_subcommand("config", "print every key with its value and where it came from")
           ->fallthrough();
-  app.add_subcommand("reference", "print a page of the reference as Markdown")
+  auto* check =
+      print->add_subcommand("check", "name everything that is wrong with it")->fallthrough();
+  app.add_subcommand("reference", "print a page of the reference")
       ->add_option("PAGE", line.reference_page)
       ->required()
       ->check(CLI::IsMember(reference_pages()));
@@ -77,7 +95,9 @@ CommandLine parse_command_line(int argc, char** argv) {
   }
   for (const std::string& name : names)
     if (app.count("--" + name) > 0) line.flags[name] = values[name];
-  line.print_config = print->parsed();
+  take_unknown(app.remaining(true), line);
+  line.check_config = check->parsed();
+  line.print_config = print->parsed() && !line.check_config;
   return line;
 }
 
@@ -85,6 +105,24 @@ void print_settings(const std::vector<Setting>& settings) {
   for (const Setting& setting : settings)
     std::cout << setting.key << " = " << setting.value << "\n    # " << setting.meaning << " (from "
               << setting.source << ")\n";
+}
+
+void print_usage() {
+  std::cout << "usage: berthd [config [check]] [--KEY VALUE]… [--config FILE]\n"
+               "       berthd reference configuration|errors|exit-codes|keys|manual\n"
+               "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
+               "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
+               "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n\n"
+               "Every key can be set in the file, in a variable (BERTHD_LISTEN) or by a flag "
+               "(--listen).\n"
+               "If -file follows the key, its value is read from a file.\n\n";
+}
+
+void print_sound(const std::vector<Setting>& settings) {
+  const auto set = std::ranges::count_if(
+      settings, [](const Setting& setting) { return setting.source != "default"; });
+  std::cout << "the configuration is sound; " << set << " of " << settings.size()
+            << " keys are set\n";
 }
 
 // Called before any thread is started, because serve() waits for these signals.
@@ -101,25 +139,18 @@ int run(int argc, char** argv) {
   try {
     const CommandLine line = parse_command_line(argc, argv);
     if (line.version) {
-      std::cout << "berthd " << api::version << "\n";
+      std::cout << "berthd " << version << " (commit " << build_commit() << ")\n";
       return 0;
     }
     if (!line.reference_page.empty()) {
       std::cout << reference(line.reference_page);
       return 0;
     }
-    const LoadedConfig loaded = load_config(line.flags, [](const std::string& name) {
-      const char* value = std::getenv(name.c_str());
-      return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-    });
-    if (line.help) {
-      std::cout
-          << "usage: berthd [config] [--KEY VALUE]… [--config FILE]\n       berthd reference "
-             "configuration|errors|exit-codes\n       berthd backup FILE --passphrase-file FILE "
-             "[--url URL] [--keep COUNT]\n       berthd restore FILE --passphrase-file FILE "
-             "[--data-dir DIR]\n       berthd verify [FILE] [--passphrase-file FILE] [--data-dir "
-             "DIR]\n\nEvery key can be set in the file, in a variable (BERTHD_LISTEN) or by a flag "
-             "(--listen).\nIf -file follows the key, its value is read from a file.\n\n";
+    if (line.help) print_usage();
+    const LoadedConfig loaded = load_config(line.flags, process_environment());
+    if (line.check_config) {
+      print_sound(loaded.settings);
+      return 0;
     }
     if (line.help || line.print_config) {
       print_settings(loaded.settings);
@@ -131,8 +162,11 @@ int run(int argc, char** argv) {
     serve(loaded.config);
     return 0;
   } catch (const ConfigError& failure) {
-    std::cerr << "berthd: " << failure.what() << "\n";
+    for (const std::string& problem : failure.problems) std::cerr << "berthd: " << problem << "\n";
     return exit_config;
+  } catch (const StartError& failure) {
+    std::cerr << "berthd: " << failure.what() << "\n";
+    return failure.code;
   } catch (const DataDirError& failure) {
     std::cerr << "berthd: " << failure.what() << "\n";
     return exit_data_dir;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "api/transport/server.h"
+#include "controller/berthd/exit_codes.h"
 
 namespace berth {
 namespace {
@@ -74,7 +75,7 @@ class OpsServer::State {
 
  private:
   int bind() try { return server_.bind(); } catch (const std::runtime_error& failure) {
-    throw std::runtime_error(std::string("metrics-listen: ") + failure.what());
+    throw StartError(exit_address, std::string("metrics-listen: ") + failure.what());
   }
 
   void answer(const api::Request& request, api::Response& response) {

@@ -25,7 +25,7 @@ struct Check {
 // port of its own that isn't public. Thread-safe.
 class OpsServer {
  public:
-  // Listens at once. Throws std::runtime_error that names the address. `headers` are added to every
+  // Listens at once. Throws StartError that names the address. `headers` are added to every
   // answer; `more` is collected in addition to the registry.
   OpsServer(const Address& address, api::Fields headers, prometheus::Registry& registry,
             std::shared_ptr<prometheus::Collectable> more,

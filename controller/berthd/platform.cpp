@@ -3,24 +3,30 @@
 
 #include <prometheus/collectable.h>
 #include <prometheus/registry.h>
+#include <sqlite3.h>
 
 #include <csignal>
 #include <cstdlib>
 
 #include "api/gate/errors.h"
 #include "api/gate/gate.h"
-#include "api/gate/version.h"
 #include "api/pages/pages.h"
 #include "api/transport/server.h"
 #include "controller/base/id.h"
 #include "controller/base/lower_case.h"
 #include "controller/base/url.h"
+#include "controller/base/version.h"
+#include "controller/berthd/backup/before_upgrade.h"
 #include "controller/berthd/backup/maker.h"
+#include "controller/berthd/backup/newest.h"
 #include "controller/berthd/data_dir.h"
+#include "controller/berthd/exit_codes.h"
 #include "controller/berthd/gauges.h"
+#include "controller/berthd/notify_ready.h"
 #include "controller/berthd/ops_server.h"
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
+#include "controller/domain/kernel/clock_advance.h"
 #include "controller/domain/ledger/ledger.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
@@ -40,6 +46,28 @@ constexpr std::chrono::seconds drain_grace{
 
 // How often the security log reports what it left out.
 constexpr std::chrono::seconds summaries_interval{10};
+
+// A start that fails with less room than this on the disk failed for want of it: a first start
+// writes about half of that.
+constexpr std::uintmax_t room_to_start = 4 << 20;
+
+// Runs `work()`. A failure ends the start with this exit code.
+template <typename Work>
+auto or_end_with(int code, const std::string& what, Work&& work) {
+  try {
+    return work();
+  } catch (const std::runtime_error& failure) {
+    throw StartError(code, what + ": " + failure.what());
+  }
+}
+
+bool is_out_of_room(const std::exception& failure, const std::filesystem::path& data_dir) {
+  const auto* of_sqlite = dynamic_cast<const SQLite::Exception*>(&failure);
+  if (of_sqlite != nullptr && (of_sqlite->getErrorCode() & 0xff) == SQLITE_FULL) return true;
+  std::error_code unknown;
+  const auto space = std::filesystem::space(data_dir, unknown);
+  return !unknown && space.available < room_to_start;
+}
 
 // Returns the id of this database on every cluster that it uses, which is created once.
 std::string instance_of(db::Tx& tx) {
@@ -65,9 +93,11 @@ kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* 
     access.server = simulated->url();
     return access;
   }
-  if (config.kubernetes == Cluster::in_cluster) return kube::in_cluster_config();
-  return kube::load_kubeconfig(config.kubeconfig.value_or(kube::default_kubeconfig_path()),
-                               config.context);
+  return or_end_with(exit_cluster_access, "kubernetes", [&] {
+    if (config.kubernetes == Cluster::in_cluster) return kube::in_cluster_config();
+    return kube::load_kubeconfig(
+        config.kubeconfig ? *config.kubeconfig : kube::default_kubeconfig_path(), config.context);
+  });
 }
 
 // Returns nothing for the simulated cluster, which no other process can use, so that there is no
@@ -75,7 +105,9 @@ kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* 
 std::optional<std::string> lease_namespace(const Config& config) {
   if (config.kubernetes == Cluster::simulated) return std::nullopt;
   if (config.lease_namespace) return config.lease_namespace;
-  return config.kubernetes == Cluster::in_cluster ? kube::in_cluster_namespace() : "default";
+  if (config.kubernetes == Cluster::kubeconfig) return "default";
+  return or_end_with(exit_cluster_access, "kubernetes",
+                     [] { return kube::in_cluster_namespace(); });
 }
 
 reconcilers::SmtpSettings smtp_settings(const Config& config) {
@@ -237,6 +269,24 @@ api::ServerOptions server_options(const Config& config) {
           .headers = common_headers(config)};
 }
 
+db::Database open_database(const DataDir& data, const Clock& clock, bool backup_before_upgrade) {
+  try {
+    backup::prepare_upgrade(data,
+                            backup_before_upgrade ? backup::CopyFirst::yes : backup::CopyFirst::no);
+    return {data.database_file(), clock};
+  } catch (const StartError&) {
+    throw;
+  } catch (const SQLite::Exception&) {
+    throw;  // it may be the disk's fault; see serve()
+  } catch (const std::runtime_error& failure) {
+    throw StartError(exit_data_dir, data.database_file().string() + ": " + failure.what());
+  }
+}
+
+int bind(api::Server& server) {
+  return or_end_with(exit_address, "listen", [&] { return server.bind(); });
+}
+
 // Everything that lives as long as berthd serves, in the order in which it is created.
 class Platform {
  public:
@@ -259,7 +309,7 @@ class Platform {
   DataDir data_{config_.data_dir};
   Keys keys_ = data_.keys();
   Clock clock_;
-  db::Database database_{data_.database_file(), clock_};
+  db::Database database_ = open_database(data_, clock_, config_.backup_before_upgrade);
   const std::string instance_ = first_write();
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
 
@@ -272,7 +322,7 @@ class Platform {
   reconcilers::ContainerLogs container_logs_{engine_.client(), engine_.cache()};
 
   api::Server server_;
-  const Address listening_ = {.host = config_.listen.host, .port = server_.bind()};
+  const Address listening_ = {.host = config_.listen.host, .port = bind(server_)};
   const std::string base_url_ = config_.base_url.value_or("http://" + listening_.text());
   std::string base_host() const {
     const auto url = parse_url(base_url_);
@@ -280,7 +330,7 @@ class Platform {
   }
 
   PasswordHasher passwords_;
-  backup::Maker backups_{data_, clock_, api::version};
+  backup::Maker backups_{data_, clock_, version};
   api::LoginThrottle login_throttle_;
   api::SecurityLog security_log_{*registry_};
   connections::UseLog uses_;
@@ -292,7 +342,10 @@ class Platform {
   api::Gate gate_{services_, http_metrics_};
   api::pages::Pages pages_{services_, http_metrics_};
   const std::shared_ptr<Gauges> gauges_ =
-      std::make_shared<Gauges>(database_, [this] { return counters(); });
+      std::make_shared<Gauges>(Gauges::Sources{.database = database_,
+                                               .data_dir = config_.data_dir,
+                                               .http = [this] { return counters(); },
+                                               .billing = [this] { return billing_.outcomes(); }});
   OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_,
                  [this] { return readiness(database_, engine_, cluster_state()); }};
   const std::unique_ptr<reconcilers::MailLoop> mail_ =
@@ -321,6 +374,8 @@ Platform::Platform(const Config& config)
 }
 
 std::string Platform::first_write() {
+  // Data that was brought from development is at the machine's time in production.
+  if (!config_.production) clock_.advance(database_.read(clock_advance::stored));
   return database_.write([this](db::Tx& tx) {
     first_start(tx, config_);
     name_history::remember_older(tx, keys_.data);
@@ -355,6 +410,7 @@ Gauges::Http Platform::counters() {
   const api::ServerCounters counters = server_.counters();
   return {.open_connections = counters.open_connections,
           .running_handlers = counters.running_handlers,
+          .open_streams = counters.open_streams,
           .refused_connections = counters.refused_connections,
           .displaced_connections = counters.displaced_connections};
 }
@@ -426,8 +482,10 @@ api::Services Platform::services() {
           .backup =
               [this](const std::string& key) {
                 const std::shared_ptr<backup::Outgoing> archive = backups_.begin(key);
-                const auto step = [archive](const api::Sink& sink) {
-                  return archive->step(sink) ? api::Next::more : api::Next::end;
+                const auto step = [this, archive](const api::Sink& sink) {
+                  if (archive->step(sink)) return api::Next::more;
+                  if (archive->is_complete()) database_.write(backup::note_made);
+                  return api::Next::end;
                 };
                 return api::Backup{.bytes = archive->size(), .stream = step};
               }};
@@ -450,6 +508,7 @@ void Platform::announce() {
   data_.write("berthd.addr", listening_.text() + "\n");
   const Address metrics = {.host = config_.metrics_listen.host, .port = ops_.port()};
   data_.write("berthd.metrics.addr", metrics.text() + "\n");
+  notify_ready();
   for (const std::string& key : config_.without_effect)
     log::warning("this key has no effect in this version of berthd", {{"key", key}});
   suffix_list::announce(clock_.now());
@@ -457,15 +516,16 @@ void Platform::announce() {
   log::info("ready", {{"listen", listening_.text()},
                       {"base_url", base_url_},
                       {"metrics", metrics.text()},
-                      {"version", api::version},
+                      {"version", version},
                       {"kubernetes", cluster_state()},
                       {"instance", instance_}});
 }
 
+// Also after a start that failed halfway.
 void Platform::stop() {
   backups_.stop();
   const auto drained = server_.shutdown(drain_grace);
-  serving_.join();
+  if (serving_.joinable()) serving_.join();
   if (mail_) mail_->stop();
   webhooks_->stop();
   billing_.stop();
@@ -484,8 +544,13 @@ void Platform::stop() {
 }
 
 void Platform::run() {
-  start();
-  announce();
+  try {
+    start();
+    announce();
+  } catch (...) {
+    stop();
+    throw;
+  }
   const int received = wait_for_signal();
   log::info("draining", {{"signal", received == SIGTERM ? "SIGTERM" : "SIGINT"}});
   stop();
@@ -493,6 +558,17 @@ void Platform::run() {
 
 }  // namespace
 
-void serve(const Config& config) { Platform(config).run(); }
+void serve(const Config& config) {
+  try {
+    Platform(config).run();
+  } catch (const StartError&) {
+    throw;
+  } catch (const std::exception& failure) {
+    if (!is_out_of_room(failure, config.data_dir)) throw;
+    throw StartError(exit_disk_full, "the disk of the data directory " + config.data_dir.string() +
+                                         " is full; make room and start again (" + failure.what() +
+                                         ")");
+  }
+}
 
 }  // namespace berth

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "controller/base/error.h"
+#include "controller/base/roff.h"
 #include "controller/berthd/config.h"
 #include "controller/berthd/exit_codes.h"
 
@@ -37,8 +38,7 @@ std::string default_of(const Setting& setting) {
 }
 
 std::string configuration() {
-  const auto no_variables = [](const std::string&) { return std::optional<std::string>(); };
-  const std::vector<Setting> settings = load_config({}, no_variables).settings;
+  const std::vector<Setting> settings = load_config({}, {}).settings;
   std::string text = "| key | default | meaning |\n| --- | --- | --- |\n";
   for (const Setting& setting : settings)
     text +=
@@ -70,9 +70,72 @@ std::string exits() {
   return text;
 }
 
+// One to a line, for completion in shells.
+std::string keys() {
+  std::string text;
+  for (const std::string& name : flag_names()) text += name + "\n";
+  return text;
+}
+
+struct Entry {
+  const char* name;
+  const char* meaning;
+};
+
+constexpr Entry commands[] = {
+    {"berthd", "Serves, until SIGTERM."},
+    {"berthd config", "Prints every key with its value and where the value came from."},
+    {"berthd config check",
+     "Names everything that is wrong with the configuration, each with its line in the file and "
+     "the "
+     "key that is nearest to a misspelt one."},
+    {"berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]",
+     "Asks the running berthd for an encrypted archive of its database and keys."},
+    {"berthd restore FILE --passphrase-file FILE [--data-dir DIR]",
+     "Makes a data directory of an archive."},
+    {"berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]",
+     "Looks whether a data directory, a database or an archive is sound, the ledger included."},
+};
+
+constexpr Entry files[] = {
+    {"/etc/berth/berthd.yaml", "The configuration that the Debian package's service reads."},
+    {"/var/lib/berth",
+     "The data directory of that service: the database, the keys, and copies of "
+     "the database from before upgrades. Purging the package keeps it."},
+};
+
+// berthd(8) in man(7) macros.
+std::string manual() {
+  std::string text =
+      ".TH BERTHD 8 \"\" \"berth\" \"System Administration\"\n.nh\n.ad l\n.SH NAME\n"
+      "berthd \\- container-hosting control plane with a points economy\n.SH SYNOPSIS\n"
+      ".B berthd\n.RI [ command \"] [\" \\-\\-KEY \" VALUE]...\"\n.SH COMMANDS\n";
+  for (const Entry& entry : commands) text += roff::tagged(entry.name, entry.meaning);
+  text +=
+      ".SH CONFIGURATION\nA key can stand in a YAML file (\\-\\-config FILE, or BERTHD_CONFIG), in "
+      "a "
+      "variable (BERTHD_LISTEN) or in a flag (\\-\\-listen); the later one wins. With \\-file "
+      "behind "
+      "it, the value is read from the file that is named.\n";
+  for (const Setting& setting : load_config({}, {}).settings)
+    text +=
+        roff::tagged(setting.key, setting.meaning + (fits_table(setting) && !setting.value.empty()
+                                                         ? " (" + setting.value + ")."
+                                                         : "."));
+  text += ".SH FILES\n";
+  for (const Entry& entry : files) text += roff::tagged(entry.name, entry.meaning);
+  text += ".SH EXIT STATUS\n";
+  for (const ExitCode& exit : exit_codes)
+    text += roff::tagged(std::to_string(exit.code), std::string(exit.meaning) + ".");
+  return text + ".SH SEE ALSO\n.BR berth (1)\n";
+}
+
 const std::map<std::string, std::string (*)()>& pages() {
-  static const std::map<std::string, std::string (*)()> table = {
-      {"configuration", configuration}, {"errors", errors}, {"exit-codes", exits}};
+  static const std::map<std::string, std::string (*)()> table = {{"configuration", configuration},
+                                                                 {"errors", errors},
+                                                                 {"exit-codes", exits},
+                                                                 {"keys", keys},
+                                                                 {"manual", manual}};
   return table;
 }
 

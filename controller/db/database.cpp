@@ -6,6 +6,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/db/failed_commits.h"
 #include "controller/db/migrate.h"
 #include "controller/db/private_file.h"
 
@@ -73,7 +74,11 @@ void overwrite_wal_end(SQLite::Database& writer, Instant now) {
   }
 }
 
+std::atomic<std::uint64_t> failed{0};
+
 }  // namespace
+
+std::uint64_t failed_commits() { return failed; }
 
 Connection::Connection(const std::filesystem::path& file, int sqlite_open_flags,
                        const std::string& vfs)
@@ -390,6 +395,7 @@ size_t Database::run_jobs(std::span<Job* const> jobs) {
     writes_ += ran;
     begin_epoch();
   } else {
+    ++failed;
     roll_back();
     if (commit_may_be_in_wal) overwrite_wal_end(writer_->raw(), clock_.now());
   }

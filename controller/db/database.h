@@ -92,18 +92,6 @@ class Query {
   std::optional<std::string> text_or_null(std::string_view column) const;
   std::optional<Instant> instant_or_null(std::string_view column) const;
 
-  // The same by the number of the column, counted from 0.
-  std::int64_t integer(int column) const {
-    return statement_->prepared.getColumn(column).getInt64();
-  }
-  bool flag(int column) const { return integer(column) != 0; }
-  std::string text(int column) const { return statement_->prepared.getColumn(column).getString(); }
-  Instant instant(int column) const { return from_millis(integer(column)); }
-  bool null(int column) const { return statement_->prepared.isColumnNull(column); }
-  std::optional<std::int64_t> integer_or_null(int column) const;
-  std::optional<std::string> text_or_null(int column) const;
-  std::optional<Instant> instant_or_null(int column) const;
-
   // Binds `value` to the placeholder `$<number>`. A statement without that placeholder is a
   // programming error and throws SQLite::Exception.
   void bind(int number, std::int64_t value);
@@ -123,6 +111,19 @@ class Query {
   }
 
  private:
+  friend class Tx;
+  // The same by the number of the column, counted from 0.
+  std::int64_t integer(int column) const {
+    return statement_->prepared.getColumn(column).getInt64();
+  }
+  bool flag(int column) const { return integer(column) != 0; }
+  std::string text(int column) const { return statement_->prepared.getColumn(column).getString(); }
+  Instant instant(int column) const { return from_millis(integer(column)); }
+  bool null(int column) const { return statement_->prepared.isColumnNull(column); }
+  std::optional<std::int64_t> integer_or_null(int column) const;
+  std::optional<std::string> text_or_null(int column) const;
+  std::optional<Instant> instant_or_null(int column) const;
+
   int index_of(std::string_view column) const;
   int parameter(int number) const;
   Connection::Statements& idle_;

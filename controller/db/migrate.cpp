@@ -47,6 +47,17 @@ void check_migrations(SQLite::Database& database, const std::vector<EmbeddedFile
                              known.begin()->first);
 }
 
+Pending pending_migrations(SQLite::Database& database, const std::vector<EmbeddedFile>& files) {
+  Pending result;
+  const bool has_run = database.tableExists("schema_migrations");
+  if (has_run) check_migrations(database, files);
+  const auto known = has_run ? applied(database) : std::map<std::string, std::string>();
+  if (!known.empty()) result.newest = known.rbegin()->first;
+  for (const EmbeddedFile& file : files)
+    if (const std::string name(file.name); !known.contains(name)) result.names.push_back(name);
+  return result;
+}
+
 void migrate(SQLite::Database& database, Instant now, const std::vector<EmbeddedFile>& files) {
   database.exec(
       R"(
@@ -63,7 +74,7 @@ void migrate(SQLite::Database& database, Instant now, const std::vector<Embedded
     try {
       apply(database, file, hex(sha256(file.text)), now);
     } catch (const SQLite::Exception& failure) {
-      throw std::runtime_error("migration " + name + ": " + failure.what());
+      throw SQLite::Exception("migration " + name + ": " + failure.what(), failure.getErrorCode());
     }
   }
 }

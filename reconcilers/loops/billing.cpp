@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "controller/base/log.h"
-#include "controller/domain/deployments/billing/billing.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -71,17 +70,32 @@ int BillingLoop::look_at_debts(const std::string& app_id) {
 }
 
 void BillingLoop::look_at(const std::vector<std::string>& ids) {
+  std::vector<billing::Outcome> outcomes;
+  std::uint64_t failures = 0;
   database_.write([&](db::Tx& tx) {
     for (const std::string& id : ids) {
       try {
-        tx.nested([&] { billing::look(tx, id, data_key_); });
+        outcomes.push_back(tx.nested([&] { return billing::look(tx, id, data_key_); }));
       } catch (const std::exception& failure) {
         log::error("a deployment's billing couldn't be settled and will be tried again",
                    {{"deployment", id}, {"error", failure.what()}});
         billing::postpone(tx, id, tx.now() + retry);
+        ++failures;
       }
     }
   });
+  // Once they are on disk.
+  for (const billing::Outcome outcome : outcomes) ++outcomes_[size_t(outcome)];
+  failures_ += failures;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> BillingLoop::outcomes() const {
+  const auto count = [this](billing::Outcome outcome) { return outcomes_[size_t(outcome)].load(); };
+  return {{"renewed", count(billing::Outcome::renewed)},
+          {"warned", count(billing::Outcome::warned)},
+          {"suspended", count(billing::Outcome::suspended)},
+          {"reactivated", count(billing::Outcome::reactivated)},
+          {"failed", failures_}};
 }
 
 void BillingLoop::run_and_log() {

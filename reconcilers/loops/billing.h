@@ -1,12 +1,17 @@
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/db/database.h"
+#include "controller/domain/deployments/billing/billing.h"
 #include "reconcilers/loops/repeating.h"
 
 namespace berth::reconcilers {
@@ -43,6 +48,10 @@ class BillingLoop {
   // called from any thread.
   void credited(const std::string& app_id);
 
+  // How often billing came to each outcome since this process started, by name; `failed` counts
+  // deployments that are tried again. Thread-safe.
+  std::vector<std::pair<std::string, std::uint64_t>> outcomes() const;
+
   // Processes everything that is due, batch by batch, and the deployments in debt: all of them the
   // first time and once per `sweep`, otherwise those of credited apps. Returns how many deployments
   // it checked. Throws Error `unavailable` if the database can't be used.
@@ -60,6 +69,8 @@ class BillingLoop {
   db::Database& database_;
   const std::string data_key_;
   const Options options_;
+  std::array<std::atomic<std::uint64_t>, billing::outcome_count> outcomes_{};
+  std::atomic<std::uint64_t> failures_{0};
   SteadyClock::time_point next_sweep_ = SteadyClock::time_point::min();
   std::mutex mutex_;
   std::set<std::string> credited_;  // the ids of apps

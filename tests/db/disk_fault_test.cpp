@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/db/database.h"
+#include "controller/db/failed_commits.h"
 #include "tests/db/fault_vfs.h"
 #include "tests/db/groups.h"
 #include "tests/db/rows.h"
@@ -72,6 +73,7 @@ TEST_CASE("if a commit fails, nothing of its group is stored and each caller is 
       Fixture f;
       f.database().write([](db::Tx& tx) { store(tx, "before"); });
       const auto commits_before = f.database().commits();
+      const auto failed_before = db::failed_commits();
       std::vector<std::function<void(db::Tx&)>> jobs;
       for (int i = 0; i < 4; ++i)
         jobs.emplace_back([i](db::Tx& tx) { store(tx, std::to_string(i)); });
@@ -94,6 +96,7 @@ TEST_CASE("if a commit fails, nothing of its group is stored and each caller is 
       CHECK(f.database().read(all) == Rows{{"before", "x"}});
       CHECK(f.after_a_crash() == Rows{{"before", "x"}});
 
+      CHECK(db::failed_commits() == failed_before + 1);
       CHECK_FALSE(f.database().takes_writes());
       CHECK(outcome_of(f.database(), [](db::Tx& tx) { store(tx, "still broken"); }).refused ==
             Code::unavailable);

@@ -51,7 +51,8 @@ TEST_CASE("a metrics port that another berthd uses is refused") {
   const Berthd berthd;
   const std::string taken = "127.0.0.1:" + std::to_string(berthd.metrics_port());
   const Ended second = run_to_end({"--metrics-listen", taken});
-  CHECK(second.code != 0);
+  constexpr int refused_address = 4;
+  CHECK(second.code == refused_address);
   CHECK_THAT(second.output, Contains("metrics-listen") && Contains(taken));
 }
 

@@ -1,5 +1,11 @@
 // Starting berthd, and its refusals to start.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "tests/process/client.h"
 
@@ -10,6 +16,9 @@ namespace {
 
 constexpr int refused_configuration = 2;
 constexpr int refused_data_dir = 3;
+constexpr int refused_address = 4;
+constexpr int refused_cluster_access = 5;
+constexpr int refused_full_disk = 6;
 const std::string good_secret = "0f8c41d6b27a93e5c8d1f04b6a7e3952";  // 128 random bits
 
 void check_refused(const Ended& ended, const std::string& key, const std::string& value) {
@@ -56,7 +65,19 @@ TEST_CASE("a bad value keeps berthd from starting and is named") {
                                                         {"reserved-names", "admin,a b"},
                                                         {"tiers", "[]"},
                                                         {"tiers", "nonsense"},
-                                                        {"rewards", "{unheard-of: 1}"}})
+                                                        {"rewards", "{unheard-of: 1}"},
+                                                        {"listen", "a b:8080"},
+                                                        {"metrics-listen", "*:9090"},
+                                                        {"apps-domain", "bad domain"},
+                                                        {"lease-namespace", "Bad"},
+                                                        {"ingress-class", "A b"},
+                                                        {"ingress-class", ""},
+                                                        {"cluster-issuer", "Bad Name"},
+                                                        {"wildcard-tls-secret", "a/b/c"},
+                                                        {"wildcard-tls-secret", "a b"},
+                                                        {"wildcard-tls-secret", "/b"},
+                                                        {"smtp-ca-file", "/nowhere/ca.pem"},
+                                                        {"smtp-ca-file", "/"}})
     check_refused(run_to_end({"--" + key, value}), key, value);
 }
 
@@ -74,6 +95,99 @@ TEST_CASE("a bad variable or line of the file keeps berthd from starting, too") 
   check_refused(run_to_end({"--internal-secret-file", "/nowhere"}), "internal-secret", "/nowhere");
   check_refused(run_to_end({"--http-treads", "3"}), "http-treads", "");
   check_refused(run_to_end({"serve"}), "serve", "");
+}
+
+TEST_CASE("tiers keep the limits that the API has for them") {
+  const auto with = [](const std::string& more) {
+    return "[{slug: s, name: S, memory-mb: 512, cpu-millicores: 500, monthly-cost-points: 1" +
+           more + "}]";
+  };
+  CHECK(run_to_end({"config", "--tiers", with("")}).code == 0);
+  for (const auto& [more, named] : std::vector<std::pair<std::string, std::string>>{
+           {", custom-domains: true", "custom-domains"},
+           {", monthly-stipend-points: -1", "monthly-stipend-points"},
+           {", max-deployments: -1", "max-deployments"},
+           {", ad-reach-multiplier: many", "ad-reach-multiplier"},
+           {", monthly-cost-sats: 1", "monthly-cost-sats"},
+           {"}, {slug: s, name: T, memory-mb: 1, cpu-millicores: 1, monthly-cost-points: 1",
+            "twice"},
+           {"}, {slug: A b, name: T, memory-mb: 1, cpu-millicores: 1, monthly-cost-points: 1",
+            "lower-case"}})
+    check_refused(run_to_end({"config", "--tiers", with(more)}), "tiers", named);
+}
+
+TEST_CASE("berthd config check names everything that is wrong, with its line and the nearest key") {
+  const TempDir dir;
+  const std::string file = dir.write("berthd.yaml",
+                                     "apps-domain: apps.example.org\n"
+                                     "http-treads: 3\n"
+                                     "ingress-class: A b\n"
+                                     "registries: [ghcr.io]\n"
+                                     "\n"
+                                     "log-level: loud\n")
+                               .string();
+  const Ended bad = run_to_end({"config", "check", "--config", file, "--htpt-threads=4"},
+                               {{"BERTHD_LISTNE", "x"}, {"BERTHD_RATE_LIMITS", "perhaps"}});
+  INFO(bad.output);
+  CHECK(bad.code == refused_configuration);
+  CHECK_THAT(bad.output, Contains(file + ", line 2: there is no key http-treads; did you mean "
+                                         "http-threads?"));
+  CHECK_THAT(bad.output, Contains("ingress-class: 'A b' (from " + file + ", line 3)"));
+  CHECK_THAT(bad.output, Contains("log-level: 'loud' (from " + file + ", line 6)"));
+  CHECK_THAT(bad.output, Contains("did you mean BERTHD_LISTEN?"));
+  CHECK_THAT(bad.output, Contains("rate-limits: 'perhaps' (from BERTHD_RATE_LIMITS)"));
+  CHECK_THAT(bad.output, Contains("--htpt-threads: there is no key htpt-threads; did you mean "
+                                  "http-threads?"));
+  CHECK(std::ranges::count(bad.output, '\n') == 6);
+
+  dir.write("berthd.yaml", "apps-domain: apps.example.org\n");
+  const Ended good = run_to_end({"config", "check", "--config", file});
+  INFO(good.output);
+  CHECK(good.code == 0);
+  CHECK_THAT(good.output, Contains("sound"));
+}
+
+TEST_CASE("a problem of one key isn't reported as one of another") {
+  const Ended ended =
+      run_to_end({"config", "check", "--environment", "productoin", "--listen", "0.0.0.0:8080"});
+  INFO(ended.output);
+  CHECK(ended.code == refused_configuration);
+  CHECK_THAT(ended.output, Contains("environment: 'productoin'"));
+  CHECK_THAT(ended.output, !Contains("loopback"));
+}
+
+TEST_CASE("production names all that it lacks at once") {
+  const Ended ended = run_to_end({"--environment", "production", "--rate-limits", "off"});
+  INFO(ended.output);
+  for (const char* key : {"internal-secret: ", "kubernetes: ", "rate-limits: ", "base-url: "})
+    CHECK_THAT(ended.output, Contains(key));
+}
+
+TEST_CASE("a misspelt variable is refused, and what Kubernetes sets for a Service isn't") {
+  check_refused(run_to_end({}, {{"BERTHD_LISTNE", "127.0.0.1:0"}}), "BERTHD_LISTNE",
+                "BERTHD_LISTEN");
+  check_refused(run_to_end({}, {{"BERTHD_PORT", "8080"}}), "BERTHD_PORT", "berthd config");
+  check_refused(run_to_end({}, {{"BERTHD_http_threads", "8"}}), "BERTHD_http_threads", "");
+  const Ended linked =
+      run_to_end({"config"}, {{"BERTHD_SERVICE_HOST", "10.0.0.11"},
+                              {"BERTHD_SERVICE_PORT_API", "8080"},
+                              {"BERTHD_PORT", "tcp://10.0.0.11:8080"},
+                              {"BERTHD_PORT_8080_TCP_ADDR", "10.0.0.11"},
+                              {"BERTHD_METRICS_PORT_9090_TCP", "tcp://10.0.0.12:9090"}});
+  INFO(linked.output);
+  CHECK(linked.code == 0);
+}
+
+TEST_CASE("the file's values are taken as they are written") {
+  const TempDir dir;
+  const std::string file =
+      dir.write("berthd.yaml",
+                "context: 1.10\nlease-namespace: 0123\nregistries: [a.example/1.0]\n")
+          .string();
+  const Ended shown = run_to_end({"config", "--config", file});
+  CHECK_THAT(shown.output, Contains("context = 1.10\n"));
+  CHECK_THAT(shown.output, Contains("lease-namespace = 0123\n"));
+  CHECK_THAT(shown.output, Contains("(from " + file + ", line 2)"));
 }
 
 TEST_CASE("development stays on loopback unless told otherwise") {
@@ -227,6 +341,166 @@ TEST_CASE("a damaged data directory is refused") {
   const Ended ended = run_to_end({"--data-dir", (copy.path() / "data").string()});
   INFO(ended.output);
   CHECK(ended.code == refused_data_dir);
+}
+
+TEST_CASE("a database of a newer berthd is refused") {
+  const TempDir copy;
+  {
+    Berthd berthd;
+    CHECK(berthd.terminate() == 0);
+    std::filesystem::copy(berthd.data_dir(), copy.path() / "data");
+  }
+  const std::string data = (copy.path() / "data").string();
+  Process newer("/usr/bin/python3",
+                {"-c",
+                 "import sqlite3, sys\n"
+                 "with sqlite3.connect(sys.argv[1]) as database:\n"
+                 "  database.execute(\"INSERT INTO schema_migrations VALUES "
+                 "('9999_later.sql', '', 0)\")",
+                 data + "/berth.db"},
+                copy.path() / "python.log");
+  REQUIRE(newer.wait(patience) == 0);
+  const Ended ended = run_to_end({"--data-dir", data});
+  INFO(ended.output);
+  CHECK(ended.code == refused_data_dir);
+  CHECK_THAT(ended.output, Contains("newer berthd") && Contains("9999_later.sql"));
+}
+
+TEST_CASE("an upgrade is logged, and one that fails leaves the copy of before") {
+  const TempDir copy;
+  {
+    Berthd berthd;
+    register_user(berthd, "ada");
+    CHECK(berthd.terminate() == 0);
+    std::filesystem::copy(berthd.data_dir(), copy.path() / "data");
+  }
+  const std::filesystem::path data = copy.path() / "data";
+  // As if the second migration hadn't run. It fails, because its tables are there already.
+  Process older("/usr/bin/python3",
+                {"-c",
+                 "import sqlite3, sys\n"
+                 "with sqlite3.connect(sys.argv[1]) as database:\n"
+                 "  database.execute(\"DELETE FROM schema_migrations WHERE name LIKE '0002%'\")",
+                 (data / "berth.db").string()},
+                copy.path() / "python.log");
+  REQUIRE(older.wait(patience) == 0);
+  const Ended failed = run_to_end({"--data-dir", data.string()});
+  INFO(failed.output);
+  CHECK(failed.code == refused_data_dir);
+  CHECK_THAT(failed.output, Contains("schema is upgraded") &&
+                                Contains("copied before its upgrade") &&
+                                Contains("migration 0002_oauth.sql"));
+  CHECK(std::filesystem::exists(data / "upgrades" / "before-0002_oauth.db"));
+
+  std::filesystem::remove_all(data / "upgrades");
+  const Ended without = run_to_end({"--data-dir", data.string(), "--backup-before-upgrade", "off"});
+  CHECK_THAT(without.output, Contains("schema is upgraded"));
+  CHECK(!std::filesystem::exists(data / "upgrades"));
+}
+
+TEST_CASE("an address that can't be listened on ends the start") {
+  const Berthd berthd;
+  const std::string taken = "127.0.0.1:" + std::to_string(berthd.port());
+  const Ended in_use = run_to_end({"--listen", taken});
+  INFO(in_use.output);
+  CHECK(in_use.code == refused_address);
+  CHECK_THAT(in_use.output, Contains("listen: ") && Contains(taken));
+  // An address for documentation (RFC 5737), which no machine has.
+  const Ended elsewhere = run_to_end({"--metrics-listen", "192.0.2.1:9090"});
+  INFO(elsewhere.output);
+  CHECK(elsewhere.code == refused_address);
+  CHECK_THAT(elsewhere.output, Contains("metrics-listen: "));
+}
+
+TEST_CASE("a way to the cluster that is missing ends the start") {
+  const TempDir dir;
+  const std::string broken = dir.write("kubeconfig", "kind: Pod\n").string();
+  for (const Flags& flags :
+       {Flags{"--kubernetes", "kubeconfig", "--kubeconfig", "/nowhere/kubeconfig"},
+        Flags{"--kubernetes", "kubeconfig", "--kubeconfig", broken},
+        Flags{"--kubernetes", "in-cluster"}}) {
+    const Ended ended = run_to_end(flags, {{"KUBERNETES_SERVICE_HOST", ""}});
+    INFO(ended.output);
+    CHECK(ended.code == refused_cluster_access);
+    CHECK_THAT(ended.output, Contains("kubernetes: "));
+  }
+}
+
+namespace {
+
+// Runs a shell script in a mount namespace of its own, with the directory in which it may mount a
+// file system of its own as $1 and berthd as $2. Nothing if the machine doesn't allow that.
+std::optional<Ended> with_own_mounts(const std::string& script) {
+  const TempDir dir;
+  const std::filesystem::path unshare = "/usr/bin/unshare";
+  Process allowed(unshare, {"--map-root-user", "--mount", "true"}, dir.path() / "none");
+  if (allowed.wait(patience) != 0) return std::nullopt;
+  const auto mounted = dir.path() / "mounted";
+  std::filesystem::create_directory(mounted);
+  Process process(
+      unshare, {"--map-root-user", "--mount", "sh", "-ec", script, "sh", mounted.string(), BERTHD},
+      dir.path() / "log");
+  const auto code = process.wait(patience);
+  if (!code) throw std::runtime_error("the script did not end: " + dir.read("log"));
+  return Ended{*code, dir.read("log")};
+}
+
+void check_says_full(const std::optional<Ended>& ended) {
+  if (!ended) {
+    WARN("skipped: this machine allows no mounts");
+    return;
+  }
+  INFO(ended->output);
+  CHECK(ended->code == refused_full_disk);
+  CHECK_THAT(ended->output, Contains("is full; make room"));
+}
+
+const std::string serve_there =
+    R"("$2" --data-dir "$1/data" --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0)";
+
+}  // namespace
+
+TEST_CASE("a disk that is full at the first start is said in a sentence") {
+  // Each leaves room for more of what a first start writes.
+  for (const char* size : {"4k", "16k", "64k", "256k", "512k"}) {
+    INFO(size);
+    check_says_full(with_own_mounts("mount -t tmpfs -o size=" + std::string(size) +
+                                    " tmpfs \"$1\"\nexec " + serve_there));
+  }
+}
+
+TEST_CASE("a disk that has become full is said in a sentence at the next start") {
+  check_says_full(
+      with_own_mounts("mount -t tmpfs -o size=32m tmpfs \"$1\"\n" + serve_there + " &\n" + R"(
+until [ -s "$1/data/berthd.metrics.addr" ]; do sleep 0.05; done
+kill -TERM $!
+wait $!
+cat /dev/zero >"$1/filling" 2>/dev/null || true
+exec )" + serve_there));
+}
+
+TEST_CASE("a service manager is told when berthd serves") {
+  const TempDir dir;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = (dir.path() / "notify").string();
+  std::ranges::copy(path, std::begin(address.sun_path));
+  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  REQUIRE(socket >= 0);
+  REQUIRE(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  Process berthd(BERTHD,
+                 {"--data-dir", (dir.path() / "data").string(), "--listen", "127.0.0.1:0",
+                  "--metrics-listen", "127.0.0.1:0"},
+                 dir.path() / "log", {{"NOTIFY_SOCKET", path}});
+  const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  char message[64] = {};
+  const ssize_t got = ::recv(socket, message, sizeof message, 0);
+  ::close(socket);
+  INFO(dir.read("log"));
+  REQUIRE(got > 0);
+  CHECK(std::string(message, size_t(got)) == "READY=1");
+  CHECK(std::filesystem::exists(dir.path() / "data" / "berthd.addr"));
 }
 
 TEST_CASE("only the owner can read berthd's files") {

@@ -4,6 +4,7 @@
 #include "api/gate/encode.h"
 #include "controller/base/log.h"
 #include "controller/domain/kernel/audit.h"
+#include "controller/domain/kernel/clock_advance.h"
 #include "controller/domain/kernel/outbox.h"
 
 namespace berth::api {
@@ -44,7 +45,10 @@ Reply outbox(db::Tx& tx, const Call&, const Services& services) {
 Reply clock_state(const Call&, const Services& services) { return encode(services.clock); }
 
 Reply advance_clock(const Call& call, const Services& services) {
-  services.clock.advance(std::chrono::seconds(call.body.at("advance_seconds").get<std::int64_t>()));
+  const std::chrono::seconds by(call.body.at("advance_seconds").get<std::int64_t>());
+  // Stored first: a clock that went back at the next start would bring back what had expired.
+  services.db.write([&](db::Tx& tx) { clock_advance::store(tx, by); });
+  services.clock.advance(by);
   return encode(services.clock);
 }
 

@@ -5,11 +5,9 @@
 #include <mutex>
 
 #include "api/gate/openapi.h"
-#include "api/gate/version.h"
+#include "controller/base/version.h"
 
 namespace berth::api {
-
-const std::string_view version = BERTH_VERSION;
 
 namespace {
 

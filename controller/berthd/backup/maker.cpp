@@ -4,26 +4,13 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/berthd/backup/room.h"
 #include "controller/db/copy.h"
 
 namespace berth::backup {
 namespace {
 
-// The space that must stay free beside the copy, for the database to go on working.
-constexpr std::uintmax_t room_to_keep = 64 << 20;
 constexpr size_t bytes_of_a_step = 256 * 1024;
-
-std::uintmax_t size_of(const std::filesystem::path& file) {
-  std::error_code missing;
-  const auto size = std::filesystem::file_size(file, missing);
-  return missing ? 0 : size;
-}
-
-void check_room(const std::filesystem::path& database) {
-  const auto needed = size_of(database) + size_of(database.string() + "-wal") + room_to_keep;
-  if (std::filesystem::space(database.parent_path()).available < needed)
-    throw Error(Code::unavailable, "the disk has too little room for a copy of the database");
-}
 
 void check_sound(const db::Soundness& found) {
   if (found.sound()) return;
@@ -51,7 +38,8 @@ std::unique_ptr<Outgoing> Maker::begin(const std::string& key) {
   const std::shared_ptr<void> turn(nullptr, [this](void*) { busy_ = false; });
   const std::filesystem::path copy = data_.path() / database_copy_name;
   const db::GoOn go_on = [this] { return !stopped_; };
-  check_room(data_.database_file());
+  if (!has_room_for_copy(data_.database_file()))
+    throw Error(Code::unavailable, "the disk has no room for a copy of the database");
   try {
     db::copy(data_.database_file(), copy, go_on);
     check_sound(db::examine(copy, go_on));
@@ -91,6 +79,7 @@ bool Outgoing::step(const std::function<bool(std::string_view)>& sink) {
   if (bytes.empty()) sealer_.finish();
   const bool taken = sealed_.empty() || sink(sealed_);
   sealed_.clear();
+  complete_ = taken && bytes.empty();
   return taken && !bytes.empty();
 }
 

@@ -37,11 +37,14 @@ class Outgoing {
   // Hands a part of the archive to `sink`. Returns false if everything was handed over, or `sink`
   // returned false.
   bool step(const std::function<bool(std::string_view)>& sink);
+  // Whether the sink has taken all of it.
+  bool is_complete() const { return complete_; }
 
  private:
   std::shared_ptr<void> turn_;
   OpenFile file_;
   std::uint64_t size_ = 0;
+  bool complete_ = false;
   std::string sealed_;
   sealed_file::Sealer sealer_;
 };

@@ -82,7 +82,7 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) 
     // revoked before the request is decided.
     const ScopeSet automatic = ScopeSet::automatic();
     if (pending->requested - automatic == scopes - automatic) {
-      tx.execute("UPDATE scope_requests SET requested_scopes = $2 WHERE id = $1", pending->id,
+      tx.execute(R"(UPDATE scope_requests SET requested_scopes = $2 WHERE id = $1)", pending->id,
                  scopes.text());
       return get_pending(tx, pending->id);
     }

@@ -42,13 +42,11 @@ bool allows_origin(db::Tx& tx, const std::string& app_id, std::string_view origi
 
 bool is_origin_of_any(db::Tx& tx, std::string_view origin) {
   if (origin.size() > max_origin_length) return false;
-  return tx.number(R"(
-    SELECT EXISTS (SELECT 1 FROM app_origins WHERE origin = $1))",
-                   std::string(origin)) > 0;
+  return tx.number(R"(SELECT 1 FROM app_origins WHERE origin = $1 LIMIT 1)", origin) > 0;
 }
 
 void store_origins(db::Tx& tx, const std::string& app_id, const std::vector<std::string>& origins) {
-  tx.execute("DELETE FROM app_origins WHERE app_id = $1", app_id);
+  tx.execute(R"(DELETE FROM app_origins WHERE app_id = $1)", app_id);
   for (const std::string& origin : origins)
     tx.execute(R"(
       INSERT INTO app_origins (app_id, origin) VALUES ($1, $2)

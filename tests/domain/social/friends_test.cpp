@@ -72,7 +72,8 @@ TEST_CASE("a request waits for the other user's answer") {
   CHECK(f.change(friends::accept, f.bob, asked.id) == "");
   CHECK(requests(f.bob, friends::Direction::incoming).total == 0);
   for (const auto& [user, other] : {std::pair(f.ada, f.bob), std::pair(f.bob, f.ada)}) {
-    const auto list = f.world.read([&](db::Tx& tx) { return friends::list(tx, user.id, {}); });
+    const std::string& id = user.id;
+    const auto list = f.world.read([&](db::Tx& tx) { return friends::list(tx, id, {}); });
     REQUIRE(list.items.size() == 1);
     CHECK(list.total == 1);
     CHECK(list.items[0].user_id == other.id);

@@ -5,6 +5,7 @@
 
 #include "controller/base/id.h"
 #include "controller/domain/webhooks/app_events.h"
+#include "controller/domain/webhooks/backlog.h"
 #include "tests/domain/world.h"
 
 namespace {
@@ -117,6 +118,22 @@ TEST_CASE(
   CHECK(is_uuid(attempt.delivery_id));
   CHECK(attempt.secret.starts_with("whsec_"));
   CHECK(attempt.event_at == f.world.clock.now());
+}
+
+TEST_CASE("the backlog is what waits, and how long the oldest attempt has been due") {
+  Fixture f;
+  const auto backlog = [&] { return f.world.read(webhooks::backlog); };
+  CHECK(backlog().waiting == 0);
+  CHECK(backlog().overdue == 0s);
+  f.add();
+  f.emit("a", 1);
+  f.world.clock.advance(5min);
+  f.emit("b", 2);
+  CHECK(backlog().waiting == 2);
+  CHECK(backlog().overdue == 5min);
+  f.settle(f.begin(f.due().front()), f.taken);
+  CHECK(backlog().waiting == 1);
+  CHECK(backlog().overdue == 0s);
 }
 
 TEST_CASE("events about one subject stay in order, and other subjects don't wait") {

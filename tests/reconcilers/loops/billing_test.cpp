@@ -1,5 +1,6 @@
 #include "reconcilers/loops/billing.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/domain/deployments/billing/billing_world.h"
@@ -90,6 +91,8 @@ TEST_CASE("a deployment that can't be settled doesn't hold up the others") {
   world.clock.advance(month);
   BillingLoop loop(world.db, world.keys.data);
   loop.run_once();
+  CHECK(loop.outcomes().back().first == "failed");
+  CHECK(loop.outcomes().back().second >= 1);
   CHECK(world.charges(well.id).size() == 2);
   CHECK(world.charges(broken.id).size() == 1);
   CHECK(world.points() == 7 * price);
@@ -97,6 +100,35 @@ TEST_CASE("a deployment that can't be settled doesn't hold up the others") {
   world.clock.advance(1min);
   loop.run_once();
   CHECK(world.charges(broken.id).size() == 2);
+}
+
+TEST_CASE("the billing loop counts what it came to") {
+  BillingWorld world;
+  world.give(2 * price);
+  const auto row = world.deploy(world.app, order("shop", "paid"));
+  BillingLoop loop(world.db, world.keys.data);
+  const auto counted = [&](const std::string& name) {
+    const auto all = loop.outcomes();
+    return std::ranges::find(all, name, &std::pair<std::string, std::uint64_t>::first)->second;
+  };
+  loop.run_once();
+  for (const auto& [name, count] : loop.outcomes()) CHECK(count == 0);
+  world.clock.advance(month);
+  loop.run_once();
+  CHECK(counted("renewed") == 1);
+  world.clock.advance(month - 24h);
+  loop.run_once();
+  CHECK(counted("warned") == 1);
+  world.clock.advance(24h);
+  loop.run_once();
+  CHECK(counted("suspended") == 1);
+  REQUIRE(world.billing_of(row.id) == "suspended");
+  world.give(price);
+  loop.credited(world.app.id);
+  loop.run_once();
+  CHECK(counted("reactivated") == 1);
+  CHECK(counted("renewed") == 1);
+  CHECK(counted("failed") == 0);
 }
 
 }  // namespace

@@ -142,14 +142,25 @@ std::vector<std::string> ids(db::Query rows) {
   return found;
 }
 
+Outcome outcome_of(const Account& before, const Account& after) {
+  const bool paid = after.paid_until > before.paid_until;
+  if (before.status == Status::suspended && after.status != Status::suspended)
+    return Outcome::reactivated;
+  if (before.status != Status::suspended && after.status == Status::suspended)
+    return Outcome::suspended;
+  if (after.warned_at && !before.warned_at) return Outcome::warned;
+  return paid && after.status != Status::exempt ? Outcome::renewed : Outcome::nothing;
+}
+
 }  // namespace
 
-void look(db::Tx& tx, const std::string& deployment_id, const std::string& data_key) {
+Outcome look(db::Tx& tx, const std::string& deployment_id, const std::string& data_key) {
   const auto before = find_account(tx, deployment_id);
-  if (!before) return;
+  if (!before) return Outcome::nothing;
   Account account = *before;
   do_what_is_due(tx, account, data_key);
   if (account != *before) store(tx, account);
+  return outcome_of(*before, account);
 }
 
 void postpone(db::Tx& tx, const std::string& deployment_id, Instant until) {

@@ -111,10 +111,14 @@ std::optional<Instant> next_due(db::Tx& tx);
 std::vector<std::string> in_debt(db::Tx& tx, const std::string& app_id, const std::string& after,
                                  int most);
 
+// What look() did.
+enum class Outcome { nothing, renewed, warned, suspended, reactivated };
+inline constexpr size_t outcome_count = 5;
+
 // Does whatever is due for the deployment now: renews, warns, suspends or reactivates it, and pays
 // the owner's stipend. Afterwards it is due in the future or not at all. Writes nothing if nothing
-// is due.
-void look(db::Tx& tx, const std::string& deployment_id, const std::string& data_key);
+// is due. Of several outcomes, returns the last one of the enum.
+Outcome look(db::Tx& tx, const std::string& deployment_id, const std::string& data_key);
 // To be called if look() has failed: the deployment isn't due again before `until`.
 void postpone(db::Tx& tx, const std::string& deployment_id, Instant until);
 

@@ -46,7 +46,6 @@ void note_renewal(db::Tx& tx, const Purchase& purchase);
 enum class Result { issued, failed };
 void note_result(db::Tx& tx, const std::string& domain, Result result);
 
-
 // Whether remove_old() would find a row.
 bool is_any_old(db::Tx& tx);
 // Deletes at most `limit` orders that are older than kept_for. Returns their number.

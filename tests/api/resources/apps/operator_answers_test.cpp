@@ -78,7 +78,7 @@ TEST_CASE("login has one form of errors, and so have the others of the account")
     return answer.body["error"].is_string() && answer.body["message"].is_string();
   };
   const auto wrong = g.ask("POST", "/api/auth/login", {},
-                           R"({"email": "ada@example.org", "password": "not hers"})");
+                           R"({"email": "ada@example.org", "password": "wrong one"})");
   CHECK(wrong.error() == "401 invalid_credentials");
   CHECK(form(wrong));
   const auto missing = g.ask("POST", "/api/auth/login", {}, R"({"email": "ada@example.org"})");

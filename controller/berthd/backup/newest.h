@@ -1,0 +1,13 @@
+#pragma once
+
+#include "controller/db/database.h"
+
+// When the newest archive was made, so that somebody can be told that it is too old.
+namespace berth::backup {
+
+// An archive has left berthd whole.
+void note_made(db::Tx& tx);
+// Since the last note_made(), or since the database was created if there was none.
+Duration age_of_newest(db::Tx& tx);
+
+}  // namespace berth::backup
