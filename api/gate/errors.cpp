@@ -76,7 +76,7 @@ ErrorBody body_of(Shape shape, int status) {
   if (shape == Shape::oauth) return ErrorBody::oauth;
   if (shape == Shape::oauth_and_message) return ErrorBody::oauth_and_message;
   if (shape == Shape::simple) return ErrorBody::simple;
-  if (shape == Shape::nested_but_secret && (status == 401 || status == 403))
+  if (shape == Shape::nested_but_access && (status == 401 || status == 403))
     return ErrorBody::simple;
   return ErrorBody::nested;
 }

@@ -58,11 +58,11 @@ inline Access jwt_or_oauth(std::vector<Scope> any_of) {
 }
 inline Access internal() { return {Access::Kind::internal, {}}; }
 
-// The form of errors (specification, section "Errors"). An operation has one form for all errors.
-// `simple`: the simple form, with `details` for validation_failed. `nested_but_secret`: the nested
-// form; a request without the internal secret is refused in the simple form before it is routed.
-// `oauth_and_message`: for OAuth operations below /api/auth, whose clients read `message`.
-enum class Shape { nested, oauth, oauth_and_message, simple, nested_but_secret };
+// The form of errors (specification, section "Errors"). `simple`: the simple form for all errors,
+// with `details` for validation_failed. `nested_but_access`: the nested form, but the simple form
+// for refusals of who calls (401 and 403). `oauth_and_message`: for OAuth operations below
+// /api/auth, whose clients read `message`.
+enum class Shape { nested, oauth, oauth_and_message, simple, nested_but_access };
 inline bool is_oauth(Shape shape) {
   return shape == Shape::oauth || shape == Shape::oauth_and_message;
 }

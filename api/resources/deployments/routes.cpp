@@ -157,7 +157,7 @@ std::vector<Route> deployments_routes() {
        .summary = "List deployments that have objects on the cluster but no row in the database",
        .access = internal(),
        .rate = internal_calls,
-       .shape = Shape::nested_but_secret,
+       .shape = Shape::nested_but_access,
        .answer = {200, "Orphans"},
        .run = FreeHandler{list_orphans}},
   };

@@ -13,7 +13,7 @@ std::vector<Route> passwords_routes() {
        .summary = "Change the caller's password; all other sessions end",
        .access = session(),
        .rate = password_calls,
-       .shape = Shape::simple,
+       .shape = Shape::nested_but_access,
        .body_kind = Body::only_json,
        .body = "ChangePasswordRequest",
        .answer = {200, "Message"},

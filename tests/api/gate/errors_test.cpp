@@ -51,15 +51,15 @@ TEST_CASE("the form of an error's body follows from the operation and the status
   CHECK(body_of(Shape::simple, 403) == ErrorBody::simple);
   CHECK(body_of(Shape::simple, 422) == ErrorBody::simple);
   CHECK(body_of(Shape::simple, 429) == ErrorBody::simple);
-  CHECK(body_of(Shape::nested_but_secret, 403) == ErrorBody::simple);
-  CHECK(body_of(Shape::nested_but_secret, 422) == ErrorBody::nested);
+  CHECK(body_of(Shape::nested_but_access, 403) == ErrorBody::simple);
+  CHECK(body_of(Shape::nested_but_access, 422) == ErrorBody::nested);
   CHECK(body_of(Shape::nested, 401) == ErrorBody::nested);
   CHECK(body_of(Shape::oauth, 400) == ErrorBody::oauth);
   CHECK(body_of(Shape::oauth, 401) == ErrorBody::oauth);
   CHECK(body_of(Shape::oauth, 429) == ErrorBody::oauth);
   CHECK(body_of(Shape::oauth_and_message, 429) == ErrorBody::oauth_and_message);
   for (const Shape shape : {Shape::nested, Shape::oauth, Shape::oauth_and_message, Shape::simple,
-                            Shape::nested_but_secret}) {
+                            Shape::nested_but_access}) {
     for (const int status : {413, 431, 500, 503})
       CHECK(body_of(shape, status) == ErrorBody::framework);
   }
