@@ -83,7 +83,7 @@ json apply(Api& api, const Plan& plan) {
 json applied(Api& api, const Plan& plan) {
   try {
     json row = apply(api, plan);
-    say(plan.name + (plan.kind == Plan::Kind::create ? " will be created" : " will be changed"));
+    say(plan.name + (plan.kind == Plan::Kind::create ? " was created" : " was changed"));
     return row;
   } catch (const Failure& failure) {
     Failure named(failure.exit, plan.name + ": " + failure.what(), failure.advice,

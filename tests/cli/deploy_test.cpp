@@ -184,6 +184,6 @@ TEST_CASE("if one of several deployments is refused, it is named, and so is what
                             "deployments:\n- {name: one, image: 'docker.io/library/one:1'}\n"
                             "- {name: two, image: 'registry.example.org/two:1'}\n");
   CHECK(ran.code == 7);
-  CHECK(ran.err.find("one is created") != std::string::npos);
+  CHECK(ran.err.find("one was created") != std::string::npos);
   CHECK(ran.err.find("berth: two: ") != std::string::npos);
 }

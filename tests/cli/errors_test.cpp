@@ -126,7 +126,7 @@ TEST_CASE("a limit of the rate is told as what it is") {
   CHECK(ran.err == "the limit of 30 such requests a minute is reached; trying again in 3 s\n");
 }
 
-TEST_CASE("--dry-run finds what can be known to be wrong") {
+TEST_CASE("a dry run finds what can be known to be wrong") {
   const Berthd berthd(berth::process::roomy_tier());
   const Person ada(berthd);
   ada.settle_in("ada");

@@ -94,7 +94,7 @@ TEST_CASE("logs that break off in the middle are a failure") {
   CHECK(ran.out == "one line\n");
 }
 
-TEST_CASE("--wait continues while the server is away for a moment") {
+TEST_CASE("waiting continues while the server is away for a moment") {
   std::atomic<int> looks = 0;
   const Odd odd([&](const httplib::Request&, httplib::Response& response) {
     const int look = ++looks;
@@ -108,7 +108,7 @@ TEST_CASE("--wait continues while the server is away for a moment") {
   CHECK(ran.err.find("waiting for it") != std::string::npos);
 }
 
-TEST_CASE("--wait ends in time if the server doesn't answer at all") {
+TEST_CASE("waiting ends in time if the server doesn't answer at all") {
   std::atomic<bool> over = false;
   const Odd odd([&](const httplib::Request&, httplib::Response&) {
     while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -205,6 +205,9 @@ TEST_CASE("a refusal is understood in each of its forms") {
 TEST_CASE("forms and queries are decoded as they were encoded") {
   CHECK(encoded({{"a b", "c&d=e"}, {"ä", "+"}}) == "a%20b=c%26d%3De&%C3%A4=%2B");
   CHECK(decoded("a%20b=c%26d%3De&%C3%A4=%2B&x&=y&z=1+2&broken=%4") ==
-        std::map<std::string, std::string>{
-            {"a b", "c&d=e"}, {"ä", "+"}, {"x", ""}, {"", "y"}, {"z", "1 2"}, {"broken", "%4"}});
+        std::map<std::string, std::string>{{"a b", "c&d=e"},
+                                           {"ä", "+"},
+                                           {"x", ""},
+                                           {"", "y"},
+                                           {"z", "1 2"}});  // without what is badly encoded
 }

@@ -29,9 +29,12 @@ class MailServer {
   void stop() { process_.reset(); }
 
   Flags berthd(const std::string& scheme = "smtp", const std::string& login = "") const {
+    const fs::path authorities = dir_.path() / "certificate.pem";
+    // The file has to exist when berthd starts, which may be before the mail server does.
+    std::ofstream(authorities, std::ios::app).flush();
     return {"--smtp-url",     scheme + "://" + login + "127.0.0.1:" + std::to_string(port_),
             "--mail-from",    "Bérth <no-reply@berth.example>",
-            "--smtp-ca-file", (dir_.path() / "certificate.pem").string(),
+            "--smtp-ca-file", authorities.string(),
             "--rate-limits",  "off"};
   }
 

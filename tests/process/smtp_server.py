@@ -81,7 +81,7 @@ def tls_context():
     if options.tls == "none":
         return None
     key, certificate = options.dir / "key.pem", options.dir / "certificate.pem"
-    if not certificate.exists():
+    if not key.exists():
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                         "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
                         "-keyout", key, "-out", certificate], check=True, capture_output=True)

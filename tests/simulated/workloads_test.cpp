@@ -252,12 +252,12 @@ TEST_CASE("without privileges, no container listens on a port below 1024") {
   if (one.listens) {
     CHECK(World::wait([&] {
       const Json pods = world.cluster.list("pods", "apps");
-      return !pods.empty() && condition(pods[0], "Ready")["status"] == "True";
+      return !pods.empty() && condition(pods[0], "Ready").value("status", "") == "True";
     }));
   } else {
     REQUIRE(has_event(world, "Unhealthy",
                       ":" + std::to_string(one.port) + ": connect: connection refused"));
-    CHECK(condition(world.cluster.list("pods", "apps")[0], "Ready")["status"] == "False");
+    CHECK(condition(world.cluster.list("pods", "apps")[0], "Ready").value("status", "") == "False");
   }
 }
 

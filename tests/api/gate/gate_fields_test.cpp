@@ -26,7 +26,7 @@ TEST_CASE("a field that decides something is refused if it occurs twice") {
     if (name != "Authorization") headers.push_back(o.token);
     const auto answer = o.g.ask("POST", "/api/deploy/apps", headers, o.order());
     CHECK(answer.error() == "400 malformed_request");
-    CHECK(answer.text.find(name + " occurs more than once") != std::string::npos);
+    CHECK(answer.text.find(name + " was sent more than once") != std::string::npos);
     CHECK(o.g.ask("POST", "/api/oauth/token", headers, "{}").error() == "400 invalid_request");
   }
   CHECK(o.g.ask("GET", "/api/deploy/apps", {o.token}).body["apps"].empty());

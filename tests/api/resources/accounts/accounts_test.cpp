@@ -94,7 +94,7 @@ TEST_CASE("changing the password requires it, and ends the other sessions") {
   CHECK(change("wrong", "staple battery horse").error() == "401 invalid_credentials");
   const auto common = change(password, "password123");
   CHECK(common.error() == "422 validation_failed");
-  CHECK(common.body["details"].contains("new_password"));
+  CHECK(common.body["error"]["details"].contains("new_password"));
   CHECK(change(password, "staple battery horse").status == 200);
   CHECK(f.me(here).status == 200);
   CHECK(f.me(there).error() == "401 token_revoked");
