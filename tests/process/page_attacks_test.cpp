@@ -307,8 +307,8 @@ TEST_CASE("the consent page says what a session is for, and the user can restric
   const std::string ticked = "value=\"full\" checked", box = "name=\"session_access\"";
   const Answer page = expect(200, p.browser.open(p.authorization_path()));
   CHECK_THAT(page.text, Contains("Let the app act as you") && Contains("chat") &&
-                            Contains("friend requests") && Contains("block people") && Contains("avatar") &&
-                            Contains(ticked));
+                            Contains("friend requests") && Contains("block people") &&
+                            Contains("avatar") && Contains(ticked));
 
   // Browsers don't send a box that isn't ticked.
   const std::string reads = session_token_of(p, p.browser.send("/consent", form));

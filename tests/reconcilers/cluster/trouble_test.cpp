@@ -55,8 +55,8 @@ TEST_CASE("each failing image has its reason") {
 
 TEST_CASE("on port 80 nothing arrives, and the reason says why") {
   Tenant tenant;
-  const std::string id = tenant.world.deploy(tenant.world.new_app(),
-                                             {.image = "ghcr.io/acme/web:1", .port = 80});
+  const std::string id =
+      tenant.world.deploy(tenant.world.new_app(), {.image = "ghcr.io/acme/web:1", .port = 80});
   CHECK(eventually([&] {
     const auto row = tenant.world.row(id);
     return row.reason == Reason::port_not_listening &&

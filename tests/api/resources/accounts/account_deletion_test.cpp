@@ -353,26 +353,14 @@ TEST_CASE("nothing that the user wrote is left of a deleted account") {
   life.advertise();
   // Makes sure that the word was written at all, so that the search below means something.
   const auto before = places_of(life.g.world, word);
-  for (const char* place : {"apps.app_description",
-                            "apps.redirect_uris",
-                            "audience_segments.metadata",
-                            "audit_log.details",
-                            "avatars.appearance",
-                            "campaigns.targeting_metadata",
-                            "chat_entries.sealed_body",
-                            "custom_domains.domain",
-                            "deploy_logs.details",
-                            "deployments.env_sealed",
-                            "idempotency_keys.body",
-                            "learning_paths.path",
-                            "ledger_transactions.memo",
-                            "outbox.sealed",
-                            "placement_segments.segment_value",
-                            "scope_requests.reason",
-                            "sessions.user_agent",
-                            "users.username",
-                            "username_suffixes.username",
-                            "webhooks.url"}) {
+  for (const char* place :
+       {"apps.app_description",       "apps.redirect_uris",    "audience_segments.metadata",
+        "audit_log.details",          "avatars.appearance",    "campaigns.targeting_metadata",
+        "chat_entries.sealed_body",   "custom_domains.domain", "deploy_logs.details",
+        "deployments.env_sealed",     "idempotency_keys.body", "learning_paths.path",
+        "ledger_transactions.memo",   "outbox.sealed",         "placement_segments.segment_value",
+        "scope_requests.reason",      "sessions.user_agent",   "users.username",
+        "username_suffixes.username", "webhooks.url"}) {
     INFO(place);
     CHECK(before.contains(place));
   }
