@@ -13,6 +13,8 @@ endif()
 include(cmake/hardening.cmake)
 include(cmake/precompiled.cmake)
 if(BERTH_SANITIZE)
+  # GCC takes no precompiled header of a build with sanitizers: it defines their macros before it looks at the header.
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${BERTH_SANITIZE})
 endif()
