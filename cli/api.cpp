@@ -65,11 +65,14 @@ Failure redirected(const std::string& server, const HttpResponse& response) {
                  "set server`.");
 }
 
-// A login by browser yields tokens of an app but no session.
+// A login by browser gives tokens, with which security settings can't be changed.
 Failure refusal(const Call& call, const HttpResponse& response) {
   Failure failure = failure_of(response);
   // A wrong password or code is answered with 401, too, and has advice of its own.
   const bool is_about_token = failure.server_code.find("token") != std::string::npos;
+  if (failure.server_code == "malformed_request" &&
+      std::string_view(failure.what()).find("Berth-App") != std::string_view::npos)
+    failure.advice = "Name one with --app, or choose one with `berth apps use`.";
   if (call.as == As::account && failure.exit == Exit::not_logged_in && is_about_token)
     failure.advice =
         "Log in again with the account's password: `berth login --email YOU@EXAMPLE.ORG`.";
@@ -114,22 +117,25 @@ HttpResponse Api::raw(HttpRequest request, bool patient) {
   }
 }
 
-std::string Api::authorization(As as) {
+std::vector<std::string> Api::credentials(As as) {
   switch (as) {
     case As::account:
-      return "Authorization: Bearer " + login_->session();
-    case As::app:
-      return "Authorization: Bearer " + login_->access_token();
+      return {"Authorization: Bearer " + login_->account_token()};
+    case As::app: {
+      std::vector<std::string> fields = {"Authorization: Bearer " + login_->access_token()};
+      if (!login_->chosen_app().empty()) fields.push_back("Berth-App: " + login_->chosen_app());
+      return fields;
+    }
     case As::admin:
       if (!settings_.internal_secret)
         throw Failure(Exit::not_logged_in, "this command is for the platform's admins",
                       "Set BERTH_INTERNAL_SECRET, or pass --secret-file. `make run` stores the "
                       "secret in data/internal-secret.");
-      return "x-internal-secret: " + *settings_.internal_secret;
+      return {"x-internal-secret: " + *settings_.internal_secret};
     case As::nobody:
       break;
   }
-  return "";
+  return {};
 }
 
 HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key) {
@@ -137,7 +143,7 @@ HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key
                          .url = call.path,
                          .headers = {"Accept: application/json"},
                          .time = call.time};
-  if (call.as != As::nobody) request.headers.push_back(authorization(call.as));
+  for (const std::string& field : credentials(call.as)) request.headers.push_back(field);
   request.headers.insert(request.headers.end(), call.headers.begin(), call.headers.end());
   if (call.method == "POST" || call.method == "PUT")
     request.headers.push_back("Idempotency-Key: " + idempotency_key);
@@ -154,6 +160,13 @@ HttpRequest Api::request_of(const Call& call, const std::string& idempotency_key
 
 // Whether a new token was obtained that makes a second attempt worthwhile.
 bool Api::renewed(const Call& call, const HttpResponse& response) {
+  if (call.as == As::account) {
+    static const std::vector<std::string> ended = {"token_expired", "token_revoked",
+                                                   "invalid_token"};
+    return response.status == 401 &&
+           std::ranges::find(ended, failure_of(response).server_code) != ended.end() &&
+           login_->renew_account();
+  }
   if (call.as != As::app) return false;
   if (response.status == 401) return login_->renew(Login::Why::refused);
   if (response.status == 403 && failure_of(response).server_code == "insufficient_scope")
@@ -181,26 +194,24 @@ json Api::call(const Call& call) {
 
 json Api::all(const std::string& path, const std::string& plural, As as, size_t most) {
   const std::string start = path + (path.find('?') == std::string::npos ? "?" : "&") +
-                            "page_size=" + std::to_string(std::clamp(most, size_t(1), page_size)) +
-                            "&page=";
-  json result = get(start + "1", as);
+                            "page_size=" + std::to_string(std::clamp(most, size_t(1), page_size));
+  json result = get(start, as);
   json& items = result[plural];
   if (!items.is_array()) throw not_berth(settings_.server);
-  for (int page = 2; items.size() < most; ++page) {
-    if (items.size() >= result.value("total", size_t(0))) break;
-    const json next = get(start + std::to_string(page), as);
+  while (items.size() < most && result["next_cursor"].is_string()) {
+    const json next = get(start + "&cursor=" + result["next_cursor"].get<std::string>(), as);
     if (next.at(plural).empty()) break;
     for (const json& item : next.at(plural))
       if (items.size() < most) items.push_back(item);
+    for (const char* field : {"next_page", "next_cursor"}) result[field] = next.at(field);
   }
   return result;
 }
 
 bool Api::stream(const Stream& stream) {
   const auto ask = [&] {
-    HttpRequest request = {.method = "GET",
-                           .url = stream.path,
-                           .headers = {"Accept: " + stream.accept, authorization(As::app)}};
+    HttpRequest request = {.method = "GET", .url = stream.path, .headers = credentials(As::app)};
+    request.headers.push_back("Accept: " + stream.accept);
     request.headers.insert(request.headers.end(), stream.headers.begin(), stream.headers.end());
     request.sink = stream.sink;
     return raw(request);

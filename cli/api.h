@@ -14,8 +14,8 @@ namespace berth::cli {
 // The credentials that a call is made with.
 enum class As {
   nobody,
-  account,  // the session JWT, for apps, scopes and the account itself
-  app,      // an OAuth access token of the current app, for deployments, campaigns and the balance
+  account,  // the person's login, for apps, scopes and the account itself
+  app,      // an access token that works for the current app, for deployments and campaigns
   admin,    // the platform's internal secret
 };
 
@@ -26,10 +26,10 @@ struct Call {
   json body = nullptr;                                        // null: no body
   std::chrono::milliseconds time = std::chrono::seconds(60);  // for each attempt
   std::vector<std::string> headers = {};                      // "Name: value", besides the usual
-  bool patient = true;                                        // false: one attempt alone
+  bool patient = true;                                        // false: a single attempt
 };
 
-// A stream of server-sent events or text. The callback returns false to end it.
+// A stream of server-sent events or text. `sink` receives each piece, and returns false to end it.
 struct Stream {
   std::string path;
   std::string accept;  // media type
@@ -38,7 +38,8 @@ struct Stream {
   bool has_end = false;  // whether breaking off before the end counts as a failure
 };
 
-// No list of berth's has as many items; a server that never comes to an end isn't berth.
+// The most items that Api::all() reads. No list of berth's is as long, so a server with a list that
+// goes on isn't berth.
 constexpr size_t most_items = 100'000;
 
 class Login;
@@ -63,8 +64,8 @@ class Api {
   json post(const std::string& path, const json& body = nullptr, As as = As::app) {
     return call({.method = "POST", .path = path, .as = as, .body = body});
   }
-  // Reads the pages of a list, until `most` items are there or no page is left. Returns the answer
-  // of the first page with the items of all of them.
+  // Reads the pages of a list by their cursors, until `most` items are there or no page is left.
+  // Returns the answer of the first page with the items of all of them, and where the list goes on.
   json all(const std::string& path, const std::string& plural, As as = As::app,
            size_t most = most_items);
   // Runs until the server or the sink ends the stream. Returns false if the server says that
@@ -79,7 +80,8 @@ class Api {
   Login& login() { return *login_; }
 
  private:
-  std::string authorization(As as);  // the value of the Authorization header
+  // The header fields that say who calls.
+  std::vector<std::string> credentials(As as);
   bool renewed(const Call& call, const HttpResponse& response);
   HttpRequest request_of(const Call& call, const std::string& idempotency_key);
 

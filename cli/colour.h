@@ -12,7 +12,7 @@ enum class Colour { none, bold, faint, red, green, yellow, cyan };
 // colours, and the variable NO_COLOR (no-color.org) isn't set.
 bool shows_colours(int fd);
 
-// The text in a colour. It must not hold control characters.
+// Returns the text in a colour. The text must not contain control characters.
 std::string painted(const std::string& text, Colour colour);
 
 // Green for the states in which all is well, red for failures, yellow for what is under way and

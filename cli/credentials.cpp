@@ -55,6 +55,10 @@ json encode(const Account& account) {
     stored["session"] = {{"jwt", account.session->jwt},
                          {"email", account.session->email},
                          {"username", account.session->username}};
+  if (account.login)
+    stored["login"] = {{"tokens", encode(account.login->tokens)},
+                       {"email", account.login->email},
+                       {"username", account.login->username}};
   for (const auto& [client_id, app] : account.apps) stored["apps"][client_id] = encode(app);
   return stored;
 }
@@ -66,6 +70,10 @@ Account decode_account(const json& stored) {
     account.session = StoredSession{.jwt = session->at("jwt"),
                                     .email = session->at("email"),
                                     .username = session->at("username")};
+  if (const auto login = stored.find("login"); login != stored.end())
+    account.login = StoredLogin{.tokens = decode_tokens(login->at("tokens")),
+                                .email = login->at("email"),
+                                .username = login->at("username")};
   for (const auto& [client_id, app] : stored.at("apps").items())
     account.apps.emplace(client_id, decode_app(client_id, app));
   return account;
@@ -123,7 +131,7 @@ void CredentialStore::update(const std::string& server,
   json content = read_all(file());
   Account account = account_in(content, server, file());
   change(account);
-  if (account.session || !account.apps.empty())
+  if (account.session || account.login || !account.apps.empty())
     content["servers"][server] = encode(account);
   else
     content["servers"].erase(server);

@@ -43,9 +43,18 @@ struct StoredSession {
   std::string username;
 };
 
+// The login of a person without their password here: tokens of berth's own client, which work for
+// all of the person's apps.
+struct StoredLogin {
+  Tokens tokens;
+  std::string email;
+  std::string username;
+};
+
 // What is stored for one server.
 struct Account {
   std::optional<StoredSession> session;
+  std::optional<StoredLogin> login;
   std::map<std::string, StoredApp> apps;  // by client id
   std::string current;  // the client id of the current app; empty if there is none
 

@@ -12,8 +12,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds default_pause{1'000};
 constexpr milliseconds shortest_pause{200};
 constexpr milliseconds longest_pause{10'000};
-// A restart of the server takes seconds.
-constexpr std::chrono::seconds longest_absence{120};
 // berth's lines are far shorter. A server that sends an endless line isn't berth.
 constexpr size_t most_of_event = 4 * 1024 * 1024;
 

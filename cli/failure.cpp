@@ -96,13 +96,15 @@ struct Refusal {
   std::string code;
   std::string message;
   json details;
+  std::string docs_url = {};
 };
 
 // The four forms of errors: nested, simple, OAuth, and the router's own.
 Refusal refusal_in(const json& body) {
   if (!body.is_object()) return {};
   if (const auto error = body.find("error"); error != body.end() && error->is_object())
-    return {text_in(*error, "code"), text_in(*error, "message"), error->value("details", json())};
+    return {text_in(*error, "code"), text_in(*error, "message"), error->value("details", json()),
+            text_in(*error, "docs_url")};
   if (const auto errors = body.find("errors"); errors != body.end() && errors->is_object())
     return {"", text_in(*errors, "detail"), {}};
   std::string message = text_in(body, "message");
@@ -131,6 +133,7 @@ json as_json(const Failure& failure) {
       if (info.exit == failure.exit) error["code"] = info.name;
   if (!failure.details.empty()) error["details"] = failure.details;
   if (!failure.advice.empty()) error["advice"] = failure.advice;
+  if (!failure.docs_url.empty()) error["docs_url"] = failure.docs_url;
   error["exit_code"] = int(failure.exit);
   return {{"error", error}};
 }
@@ -149,6 +152,7 @@ Failure failure_of(const HttpResponse& response) {
   if (response.status == 404 && refusal.code.empty())
     failure.advice =
         "The server doesn't know this call. Is it berth, and not older than this client?";
+  failure.docs_url = refusal.docs_url;
   failure.details = details_of(refusal.details);
   // A single refused field is already named in the message.
   if (failure.details.size() == 1 && failure.details[0] == refusal.message) failure.details.clear();

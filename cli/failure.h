@@ -46,12 +46,13 @@ struct Failure : std::runtime_error {
         server_code(std::move(error_code)) {}
   Exit exit;
   std::string advice;                // what to do next; may be empty
+  std::string docs_url;              // where the server explains its code; may be empty
   std::string server_code;           // the code in the server's answer; may be empty
   std::vector<std::string> details;  // one "field reason" each
 };
 
-// {"error": {"code", "message", "details", "advice", "exit_code"}}: the form of an error for
-// programs. The code is the server's, or the name of the exit code where there is none.
+// {"error": {"code", "message", "details", "advice", "docs_url", "exit_code"}}: the form of an
+// error for programs. The code is the server's, or the name of the exit code where there is none.
 json as_json(const Failure& failure);
 
 // The meaning of an error answer (status 400 or more), whose body may have any of the API's four

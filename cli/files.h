@@ -7,7 +7,8 @@
 // Reads and writes files as a whole.
 namespace berth::cli {
 
-// Mode 0600 in a directory with 0700, or as the umask says.
+// Who may read a file that is written: only its owner (mode 0600, in a directory with mode 0700),
+// or whoever the umask allows.
 enum class Access { owner_alone, everybody };
 
 // Returns nothing if the file doesn't exist. Throws Failure `failed` if it can't be read.

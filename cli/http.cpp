@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "cli/config.h"
+#include "controller/base/ascii.h"
 #include "controller/base/curl.h"
-#include "controller/base/lower_case.h"
 #include "controller/base/url.h"
 
 namespace berth::cli {

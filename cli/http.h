@@ -16,8 +16,11 @@
 // used for this machine's own addresses.
 namespace berth::cli {
 
-// Longer answers are refused, so that a wrong server can't fill the memory. No list is as long.
+// Longer answers are refused, so that a wrong server can't fill the memory. No answer of berth's is
+// as long, except for streams.
 constexpr size_t most_of_answer = 16 * 1024 * 1024;
+// How long a command that looks on waits for a server that is being restarted.
+constexpr std::chrono::seconds longest_absence{120};
 
 struct HttpRequest {
   std::string method = "GET";

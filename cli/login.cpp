@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "controller/base/crypto.h"
 
@@ -30,8 +31,9 @@ bool is_jwt(const std::string& token) { return token.starts_with("eyJ"); }
 
 Failure not_logged_in() {
   return Failure(Exit::not_logged_in, "not logged in",
-                 "Run `berth login --email YOU@EXAMPLE.ORG`, or `berth register` for a new "
-                 "account. In CI, set BERTH_TOKEN, or BERTH_CLIENT_ID and BERTH_CLIENT_SECRET.");
+                 "Run `berth login`, on a machine without a browser `berth login --device`, or "
+                 "`berth register` for a new account. In CI, set BERTH_TOKEN, or BERTH_CLIENT_ID "
+                 "and BERTH_CLIENT_SECRET.");
 }
 
 // A refresh token works only once, so it must not be sent a second time.
@@ -98,13 +100,13 @@ Tokens tokens_in(const HttpResponse& response, Grant grant) {
 
 Tokens exchange_code(Api& api, const StoredApp& app, const std::string& code,
                      const std::string& redirect_uri, const std::string& verifier) {
-  return tokens_in(api.raw(form_post("/api/oauth/token", {{"grant_type", "authorization_code"},
-                                                          {"code", code},
-                                                          {"redirect_uri", redirect_uri},
-                                                          {"code_verifier", verifier},
-                                                          {"client_id", app.client_id},
-                                                          {"client_secret", app.client_secret}})),
-                   Grant::authorization_code);
+  std::vector<std::pair<std::string, std::string>> form = {{"grant_type", "authorization_code"},
+                                                           {"code", code},
+                                                           {"redirect_uri", redirect_uri},
+                                                           {"code_verifier", verifier},
+                                                           {"client_id", app.client_id}};
+  if (!app.client_secret.empty()) form.emplace_back("client_secret", app.client_secret);
+  return tokens_in(api.raw(form_post("/api/oauth/token", form)), Grant::authorization_code);
 }
 
 Tokens client_credentials(Api& api, const std::string& client_id, const std::string& secret,
@@ -157,22 +159,132 @@ Tokens authorize_by_session(Api& api, const StoredApp& app, const std::string& j
   return exchange_code(api, app, code, app.redirect_uri, pkce.verifier);
 }
 
+DeviceCodes start_device_login(Api& api, const std::string& scope) {
+  const HttpResponse response = api.raw(form_post(
+      "/api/oauth/device_authorization", {{"client_id", built_in_client}, {"scope", scope}}));
+  if (response.status != 200) throw failure_of(response);
+  const json body = json::parse(response.body, nullptr, false);
+  if (!body.is_object() || !body.contains("device_code") || !body.contains("user_code"))
+    throw Failure(Exit::failed, "the server's answer contains no device code");
+  return {.device_code = body.at("device_code"),
+          .user_code = body.at("user_code"),
+          .verification_uri = body.at("verification_uri"),
+          .expires_in = std::chrono::seconds(body.at("expires_in").get<std::int64_t>()),
+          // RFC 8628, section 3.2
+          .interval = std::chrono::seconds(body.value("interval", std::int64_t(5)))};
+}
+
+Tokens finish_device_login(Api& api, const DeviceCodes& codes) {
+  constexpr std::chrono::seconds slow_down_by{5};  // RFC 8628, section 3.5
+  const auto end = std::chrono::steady_clock::now() + codes.expires_in;
+  auto interval = codes.interval;
+  while (std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(interval);
+    const HttpResponse response = api.raw(form_post(
+        "/api/oauth/token", {{"grant_type", "urn:ietf:params:oauth:grant-type:device_code"},
+                             {"device_code", codes.device_code},
+                             {"client_id", built_in_client}}));
+    if (response.status == 200) return tokens_in(response, Grant::authorization_code);
+    const Failure failure = failure_of(response);
+    if (failure.server_code == "slow_down")
+      interval += slow_down_by;
+    else if (failure.server_code == "access_denied")
+      throw Failure(Exit::forbidden, "access was denied in the browser");
+    else if (failure.server_code == "expired_token")
+      break;
+    else if (failure.server_code != "authorization_pending")
+      throw failure;
+  }
+  throw Failure(Exit::timed_out, "the code has expired", "Run `berth login --device` again.");
+}
+
 std::string Login::session() {
   if (api_.settings().token && is_jwt(*api_.settings().token)) return *api_.settings().token;
   const Account account = api_.store().load(api_.settings().server);
   if (account.session) return account.session->jwt;
   Failure failure = not_logged_in();
-  if (!account.apps.empty() || api_.settings().token)
+  if (account.login || !account.apps.empty() || api_.settings().token)
     failure = Failure(Exit::not_logged_in,
                       "this command needs the account's own login, not an app's token",
                       "Log in with `berth login --email YOU@EXAMPLE.ORG`.");
   throw failure;
 }
 
+std::string Login::account_token() {
+  if (api_.settings().token) return *api_.settings().token;
+  const Account account = api_.store().load(api_.settings().server);
+  return !account.session && account.login ? login_token() : session();
+}
+
+std::string Login::login_token() {
+  if (!login_token_.empty()) return login_token_;
+  const Account account = api_.store().load(api_.settings().server);
+  if (!account.login) throw not_logged_in();
+  const Tokens& stored = account.login->tokens;
+  if (stored.expires_at - spare_seconds > now())
+    login_token_ = stored.access_token;
+  else
+    refresh_login(stored.access_token);
+  return login_token_;
+}
+
+// Runs under the file's lock, like replace().
+void Login::refresh_login(const std::string& old_token) {
+  api_.store().update(api_.settings().server, [&](Account& account) {
+    if (!account.login) throw not_logged_in();
+    Tokens& stored = account.login->tokens;
+    const bool replaced =
+        stored.access_token != old_token && stored.expires_at - spare_seconds > now();
+    if (!replaced && stored.refresh_token.empty())
+      throw Failure(Exit::not_logged_in, "the login has ended", "Log in again: `berth login`.");
+    if (!replaced) stored = refresh(api_, stored);
+    login_token_ = stored.access_token;
+  });
+}
+
+bool Login::renew_account() {
+  if (api_.settings().token) return false;
+  const Account account = api_.store().load(api_.settings().server);
+  if (!account.login) return false;
+  if (account.session) {
+    // It has ended; the other login may still work.
+    api_.store().update(api_.settings().server, [](Account& now) { now.session.reset(); });
+    return true;
+  }
+  const std::string old = login_token();
+  refresh_login(old);
+  return login_token_ != old;
+}
+
+// Returns what Berth-App says for the app that the person has named. The server knows of apps that
+// aren't stored here, but not by their names.
+std::string Login::named_app(const std::string& name) {
+  const json mine = api_.all("/api/oauth/my-apps", "apps", As::account);
+  std::vector<std::string> ids;
+  for (const json& app : mine.at("apps"))
+    for (const char* key : {"id", "client_id", "app_name"})
+      if (app.at(key) == name) {
+        ids.push_back(app.at("id"));
+        break;
+      }
+  if (ids.size() == 1) return ids[0];
+  if (ids.empty())
+    throw Failure(Exit::not_found, "you have no app " + name, "`berth apps list` shows your apps.");
+  Failure failure(Exit::usage, "several apps are called " + name + ": name one by its id");
+  failure.details = ids;
+  throw failure;
+}
+
 std::string Login::access_token() {
   const Settings& settings = api_.settings();
   if (settings.token) {
-    if (!is_jwt(*settings.token)) return *settings.token;
+    if (!is_jwt(*settings.token)) {
+      // It may be a login's, which works for all apps; for an app's own token this means nothing.
+      Account account = api_.store().load(settings.server);
+      const StoredApp* known = account.find(settings.app);
+      if (!settings.app.empty()) chosen_app_ = known != nullptr ? known->client_id : settings.app;
+      return *settings.token;
+    }
     throw Failure(Exit::not_logged_in,
                   "BERTH_TOKEN is a session JWT, but this command needs an access token",
                   "Access tokens begin with at_live_.");
@@ -195,7 +307,21 @@ StoredApp Login::app_in_use(Account& account) const {
 }
 
 std::string Login::stored_token() {
-  Account account = api_.store().load(api_.settings().server);
+  const Settings& settings = api_.settings();
+  Account account = api_.store().load(settings.server);
+  if (account.login) {
+    const std::string& choice = settings.app.empty() ? settings.client_id : settings.app;
+    const StoredApp* known = account.find(choice);
+    const bool has_own_tokens =
+        known != nullptr && (known->tokens || (account.session && !known->client_secret.empty()));
+    if (!has_own_tokens) {
+      if (known != nullptr)
+        chosen_app_ = known->client_id;
+      else if (!choice.empty())
+        chosen_app_ = named_app(choice);
+      return login_token();
+    }
+  }
   const StoredApp app = app_in_use(account);
   if (app.tokens && app.tokens->expires_at - spare_seconds > now()) return app.tokens->access_token;
   replace(app.tokens ? app.tokens->access_token : "", Why::refused);
@@ -221,6 +347,12 @@ bool Login::renew(Why why) {
   const Settings& settings = api_.settings();
   if (settings.token || (!settings.client_id.empty() && settings.client_secret)) return false;
   const std::string old = token_;
+  if (!login_token_.empty() && old == login_token_) {
+    if (why == Why::lacks_scope) return false;
+    refresh_login(old);
+    token_ = login_token_;
+    return token_ != old;
+  }
   const Account account = api_.store().load(settings.server);
   // A refresh never adds scopes.
   if (why == Why::lacks_scope && !account.session) return false;

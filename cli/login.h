@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ const std::vector<std::string>& useful_scopes();
 // The redirect URI that the client registers. It has a loopback address without a port, so that any
 // free port can be used (RFC 8252, section 7.3).
 constexpr const char* loopback_redirect_uri = "http://127.0.0.1/callback";
+
+// berth's own client, which every server has: a public one, without a secret.
+constexpr const char* built_in_client = "berth";
 
 struct Pkce {
   std::string verifier;
@@ -35,28 +39,52 @@ Tokens client_credentials(Api& api, const std::string& client_id, const std::str
 Tokens authorize_by_session(Api& api, const StoredApp& app, const std::string& jwt,
                             const std::string& scope);
 
+// What a device without a browser was given (RFC 8628, section 3.2).
+struct DeviceCodes {
+  std::string device_code;
+  std::string user_code;
+  std::string verification_uri;
+  std::chrono::seconds expires_in;
+  std::chrono::seconds interval;
+};
+DeviceCodes start_device_login(Api& api, const std::string& scope);
+// Waits until the person has confirmed the code. Throws Failure if they deny it or the code
+// expires.
+Tokens finish_device_login(Api& api, const DeviceCodes& codes);
+
 // The credentials for a run, in this order: BERTH_TOKEN; --client-id with BERTH_CLIENT_SECRET
-// (client credentials, for this run only); the stored app's tokens. Stored tokens that are about to
-// expire are renewed with the refresh token, else with the app's secret, else with the account's
-// session.
+// (client credentials, for this run only); the stored app's tokens; the login of the person, which
+// works for all of their apps. Stored tokens that are about to expire are renewed with the refresh
+// token, else with the app's secret, else with the account's session.
 class Login {
  public:
   explicit Login(Api& api) : api_(api) {}
 
-  std::string session();       // the session JWT; throws Failure `not_logged_in`
-  std::string access_token();  // throws Failure `not_logged_in`
+  std::string session();        // the session JWT; throws Failure `not_logged_in`
+  std::string account_token();  // the session JWT, or the person's login; throws the same
+  std::string access_token();   // throws Failure `not_logged_in`
+  // Returns the app that the last access_token() is to be used for, for the header Berth-App; empty
+  // if the token itself belongs to an app, or the person has named none.
+  const std::string& chosen_app() const { return chosen_app_; }
 
   enum class Why { refused, lacks_scope };
   // Call this when the server has refused the token. Returns whether there is a new token now.
   bool renew(Why why);
+  // The same for the token that account_token() returned.
+  bool renew_account();
 
  private:
   StoredApp app_in_use(Account& account) const;
   std::string stored_token();
   void replace(const std::string& old_token, Why why);
+  std::string login_token();
+  void refresh_login(const std::string& old_token);
+  std::string named_app(const std::string& name);
 
   Api& api_;
-  std::string token_;  // the token that this run uses
+  std::string token_;        // the token that this run uses
+  std::string login_token_;  // that of the person's login, once it was used
+  std::string chosen_app_;
 };
 
 }  // namespace berth::cli

@@ -74,7 +74,9 @@ struct Entry {
 constexpr std::array environment = std::to_array<Entry>({
     {"BERTH_URL", "The server, as with `--server`."},
     {"BERTH_TOKEN",
-     "An access token (at_live_...) or a session JWT, for CI; nothing is stored if it is set."},
+     "An access token (at_live_...) of an app or of `berth login`, or a session JWT, for CI; "
+     "nothing "
+     "is stored if it is set."},
     {"BERTH_CLIENT_ID, BERTH_CLIENT_SECRET",
      "An app's own credentials, for CI; each run gets a token by client credentials."},
     {"BERTH_APP, BERTH_OUTPUT",
@@ -95,7 +97,7 @@ constexpr std::array files = std::to_array<Entry>({
      "Defaults: server, output, app, browser. The directory is ~/.config if the variable isn't "
      "set."},
     {"$XDG_STATE_HOME/berth/credentials.json",
-     "The session, the apps' secrets and their tokens, with mode 0600. The directory is "
+     "The logins, the apps' secrets and their tokens, with mode 0600. The directory is "
      "~/.local/state if the variable isn't set."},
 });
 

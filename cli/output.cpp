@@ -290,6 +290,7 @@ void report(const Failure& failure) {
   std::cerr << painted("berth:", red) << " " << printable(failure.what()) << "\n";
   for (const std::string& line : failure.details) say("  " + line);
   if (!failure.advice.empty()) say(failure.advice);
+  if (!failure.docs_url.empty()) say("See " + failure.docs_url);
 }
 
 }  // namespace berth::cli

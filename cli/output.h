@@ -58,6 +58,8 @@ class Output {
 
   // Prints `body` in the formats for machines, or `text` in the one for people.
   void print(const json& body, const std::function<std::string()>& text) const;
+  // Print `items` as a table, and `object` as a list of fields, for people; `body` in the formats
+  // for machines.
   void list(const json& body, const json& items, const std::vector<Column>& columns) const;
   void object(const json& body, const json& object, const std::vector<Column>& fields) const;
   // Prints a sentence about what was done, or the server's answer in the formats for machines.

@@ -35,7 +35,7 @@ struct CommandInfo {
   std::vector<CommandInfo> commands;
 };
 
-// Without the commands that are hidden from people.
+// Returns the program's commands, without those that are hidden from people.
 CommandInfo tree_of(const CLI::App& root);
 // The command and all commands below it, in the order of --help.
 std::vector<const CommandInfo*> flattened(const CommandInfo& root);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/http.h"
 #include "cli/terminal.h"
 
 namespace berth::cli {
@@ -16,7 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 // The API allows 30 such requests a minute.
 constexpr std::chrono::milliseconds between_looks{2'100};
-constexpr std::chrono::seconds longest_absence{120};
 constexpr const char* top_of_screen = "\x1b[H\x1b[J";  // and what is below it is cleared
 
 void show(Format format, const json& body, const std::string& text) {

@@ -10,14 +10,20 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   # without which libstdc++ doesn't offer std::expected.
   add_compile_options(-w -D__cpp_concepts=202002L)
 endif()
+if(CMAKE_UNITY_BUILD)
+  # Several source files are included by one. A local name can then hide a name of another file's anonymous namespace,
+  # and what a file keeps in one looks as if a header did. The dev preset compiles each file alone and warns of what
+  # matters.
+  add_compile_options(-Wno-shadow -Wno-subobject-linkage)
+endif()
 include(cmake/hardening.cmake)
-include(cmake/precompiled.cmake)
 if(BERTH_SANITIZE)
   # GCC takes no precompiled header of a build with sanitizers: it defines their macros before it looks at the header.
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${BERTH_SANITIZE})
 endif()
+include(cmake/precompiled.cmake)
 
 function(berth_layer name)
   cmake_parse_arguments(LAYER "" "" "SOURCES;USES" ${ARGN})

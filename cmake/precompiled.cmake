@@ -10,6 +10,24 @@ target_include_directories(berth_precompiled_test_header PRIVATE ${PROJECT_SOURC
 target_precompile_headers(berth_precompiled_test_header PRIVATE
   <cmake/precompiled.h> <catch2/catch.hpp>)
 
+# ccache tells objects apart by the content of the precompiled header that they were compiled with. GCC writes that file
+# differently each time, so two checkouts would share nothing. With CCACHE_PCH_EXTSUM, which the Makefile sets, ccache
+# reads this sum of what the header contains instead.
+function(berth_precompiled_sum target)
+  set(includes "")
+  foreach(header ${ARGN})
+    string(APPEND includes "#include <${header}>\n")
+  endforeach()
+  file(WRITE ${CMAKE_BINARY_DIR}/${target}.h "${includes}")
+  execute_process(
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++23 -E -P -I${PROJECT_SOURCE_DIR} -x c++ ${CMAKE_BINARY_DIR}/${target}.h
+    OUTPUT_VARIABLE content COMMAND_ERROR_IS_FATAL ANY)
+  string(SHA256 sum "${content}")
+  file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.gch.sum "${sum}\n")
+endfunction()
+berth_precompiled_sum(berth_precompiled_header cmake/precompiled.h)
+berth_precompiled_sum(berth_precompiled_test_header cmake/precompiled.h catch2/catch.hpp)
+
 function(berth_precompiled target)
   target_precompile_headers(${target} REUSE_FROM berth_precompiled_header)
 endfunction()

@@ -5,6 +5,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/embedded.h"
+#include "controller/base/public_address.h"
 #include "controller/base/yaml.h"
 #include "manifests/fill.h"
 
@@ -32,6 +33,11 @@ const std::string user_label_prefix = "label.berth/";
 // can't be taken back, so it is overcommitted with care.
 constexpr std::int64_t cpu_limit_to_request = 10;
 constexpr std::int64_t memory_limit_to_request = 2;
+
+// How much a container may write to its own file system, /tmp and its log together, and how much of
+// that it is guaranteed. In MiB.
+constexpr std::int64_t limit_disk = 1024;
+constexpr std::int64_t request_disk = 64;
 
 const json& parsed_template(const std::string& file) {
   static const auto all = [] {
@@ -63,6 +69,10 @@ Object finished(const std::string& file, const Values& values) {
 
 std::string millicores(std::int64_t count) { return std::to_string(count) + "m"; }
 std::string mebibytes(std::int64_t count) { return std::to_string(count) + "Mi"; }
+// The text of an amount is a part of what tells new pods from old ones, so it mustn't change.
+std::string disk_size(std::int64_t mebi) {
+  return mebi % 1024 == 0 ? std::to_string(mebi / 1024) + "Gi" : mebibytes(mebi);
+}
 std::int64_t rounded_up(std::int64_t amount, std::int64_t divisor) {
   return (amount + divisor - 1) / divisor;
 }
@@ -92,7 +102,7 @@ json all_labels(const deployments::Deployment& deployment, const Settings& setti
 
 // What several templates need of a deployment.
 struct Parts {
-  const deployments::Wish& wish;
+  const deployments::DesiredState& state;
   const Settings& settings;
   std::string name;
   Values common;  // name, namespace and labels
@@ -102,15 +112,15 @@ struct Parts {
     return more;
   }
   Values with_all_labels(Values more) const {
-    more["labels"] = all_labels(wish.deployment, settings);
+    more["labels"] = all_labels(state.deployment, settings);
     return with(std::move(more));
   }
 };
 
-Parts parts_of(const deployments::Wish& wish, const Settings& settings) {
-  const auto& deployment = wish.deployment;
+Parts parts_of(const deployments::DesiredState& state, const Settings& settings) {
+  const auto& deployment = state.deployment;
   const std::string name = object_name(deployment.id);
-  return {wish,
+  return {state,
           settings,
           name,
           {{"name", name},
@@ -120,7 +130,7 @@ Parts parts_of(const deployments::Wish& wish, const Settings& settings) {
 
 Object env_secret(const Parts& parts) {
   json data;
-  for (const auto& [key, value] : parts.wish.secrets.env) data[key] = base64(value);
+  for (const auto& [key, value] : parts.state.secrets.env) data[key] = base64(value);
   return finished("env_secret.yaml", parts.with({{"data", data}}));
 }
 
@@ -133,13 +143,13 @@ std::string registry_key(const std::string& image) {
 }
 
 Object registry_secret(const Parts& parts) {
-  const auto& credentials = *parts.wish.secrets.registry_credentials;
+  const auto& credentials = *parts.state.secrets.registry_credentials;
   const json entry = {{"username", credentials.username},
                       {"password", credentials.password},
                       {"auth", base64(credentials.username + ":" + credentials.password)}};
-  const json config = {{"auths", {{registry_key(parts.wish.deployment.container.image), entry}}}};
+  const json config = {{"auths", {{registry_key(parts.state.deployment.container.image), entry}}}};
   Values values = parts.with({{"config", base64(config.dump())}});
-  values["name"] = registry_secret_name(parts.wish.deployment.id);
+  values["name"] = registry_secret_name(parts.state.deployment.id);
   return finished("registry_secret.yaml", values);
 }
 
@@ -149,8 +159,22 @@ json readiness_probe(const deployments::Deployment& deployment) {
 }
 
 json pull_secrets(const Parts& parts) {
-  if (!parts.wish.secrets.registry_credentials) return nullptr;
-  return json::array({{{"name", registry_secret_name(parts.wish.deployment.id)}}});
+  if (!parts.state.secrets.registry_credentials) return nullptr;
+  return json::array({{{"name", registry_secret_name(parts.state.deployment.id)}}});
+}
+
+// The parts of a pod that keep it apart from other tenants' pods and from the node.
+Values confinement_values(const tiers::Confinement& confinement, const Settings& settings) {
+  const auto or_left_out = [](const auto& value, bool is_set) {
+    return is_set ? json(value) : json();
+  };
+  return {{"runtime_class", confinement.runtime_class ? json(*confinement.runtime_class) : json()},
+          {"host_users", confinement.user_namespaces ? json(false) : json()},
+          {"bandwidth",
+           confinement.bandwidth ? json(std::to_string(*confinement.bandwidth) + "M") : json()},
+          {"priority_class", settings.priority_class ? json(*settings.priority_class) : json()},
+          {"node_selector", or_left_out(settings.node_selector, !settings.node_selector.empty())},
+          {"tolerations", or_left_out(settings.tolerations, !settings.tolerations.empty())}};
 }
 
 Values container_values(const deployments::Deployment& deployment) {
@@ -163,12 +187,27 @@ Values container_values(const deployments::Deployment& deployment) {
           {"limits_memory", mebibytes(memory)},
           {"requests_cpu", millicores(rounded_up(cpu, cpu_limit_to_request))},
           {"requests_memory", mebibytes(rounded_up(memory, memory_limit_to_request))},
+          {"limit_disk", disk_size(limit_disk)},
+          {"request_disk", disk_size(request_disk)},
           {"readiness_probe", readiness_probe(deployment)}};
 }
 
-Object deployment_object(const Parts& parts, const Object& env) {
-  const auto& deployment = parts.wish.deployment;
+// The number of the rollout is a part of it, so that a restart writes the Secrets again, should
+// somebody have changed or deleted them.
+std::string hash_of_secrets(const std::vector<Object>& secrets, std::int64_t rollout) {
+  json parts = json::array({rollout});
+  for (const Object& secret : secrets)
+    parts.push_back(secret["metadata"]["annotations"][hash_annotation]);
+  return short_hash(parts);
+}
+
+// `secrets` begin with the one that has the variables.
+Object deployment_object(const Parts& parts, const std::vector<Object>& secrets) {
+  const auto& deployment = parts.state.deployment;
+  const Object& env = secrets.front();
   Values values = parts.with_all_labels(container_values(deployment));
+  values.merge(confinement_values(parts.state.confinement, parts.settings));
+  values["secrets_hash"] = hash_of_secrets(secrets, deployment.rollout);
   values["deployment"] = deployment.id;
   values["replicas"] = deployment.status == deployments::Status::stopped ? 0 : 1;
   values["rollout"] = std::to_string(deployment.rollout);
@@ -221,7 +260,7 @@ Values domain_values(const deployments::Deployment& deployment, const std::strin
 }
 
 Object ingress(const Parts& parts) {
-  const std::string host = host_of(parts.wish.deployment, parts.settings);
+  const std::string host = host_of(parts.state.deployment, parts.settings);
   return finished("ingress.yaml", parts.with_all_labels({{"class", parts.settings.ingress_class},
                                                          {"host", host},
                                                          {"service", parts.name},
@@ -233,6 +272,48 @@ Object ingress(const Parts& parts) {
 // restarts a minute and about 20 s for a pod to end.
 constexpr std::int64_t pods_of_a_deployment = 5;
 
+// The ingress controller as a list of peers of a network policy.
+json ingress_peers(const IngressController& ingress) {
+  json peers = json::array();
+  if (!ingress.name_space.empty())
+    peers.push_back({{"namespaceSelector",
+                      {{"matchLabels", {{"kubernetes.io/metadata.name", ingress.name_space}}}}}});
+  for (const AddressRange& range : ingress.ranges)
+    peers.push_back({{"ipBlock", {{"cidr", to_string(range)}}}});
+  return peers;
+}
+
+// All namespaces that aren't tenants', one of which is the ingress controller's.
+json namespaces_of_others() {
+  const json expression = {{"key", managed_by_label}, {"operator", "NotIn"}, {"values", {"berth"}}};
+  return json::array({{{"namespaceSelector", {{"matchExpressions", {expression}}}}}});
+}
+
+json internet_peers(const Settings& settings) {
+  json peers = json::array();
+  for (const PublicBlock& block : public_blocks(settings.cluster_ranges))
+    peers.push_back({{"ipBlock", {{"cidr", block.range}, {"except", block.except}}}});
+  return peers;
+}
+
+// A rule without peers would allow all addresses, so there is no rule then.
+Object network_policy(const Values& common, const Settings& settings) {
+  const json ingress = ingress_peers(settings.ingress_controller);
+  const json internet = internet_peers(settings);
+  json ports = json::array();
+  for (const int port : settings.ingress_controller.ports)
+    ports.push_back({{"protocol", "TCP"}, {"port", port}});
+  Values values = common;
+  values["ingress_controller"] = ingress.empty() ? namespaces_of_others() : ingress;
+  values["to_ingress_controller"] =
+      ingress.empty() || ports.empty()
+          ? json()
+          : filled("rule_ingress.yaml", {{"ingress_controller", ingress}, {"ports", ports}});
+  values["to_internet"] =
+      internet.empty() ? json() : filled("rule_internet.yaml", {{"internet", internet}});
+  return finished("network_policy.yaml", values);
+}
+
 Object resource_quota(const Values& common, const deployments::AppSize& size) {
   const std::int64_t pods = pods_of_a_deployment * size.deployments;
   const std::int64_t cpu = pods_of_a_deployment * size.cpu_millicores;
@@ -243,14 +324,18 @@ Object resource_quota(const Values& common, const deployments::AppSize& size) {
                    {"limits_cpu", millicores(cpu)},
                    {"limits_memory", mebibytes(memory)},
                    {"requests_cpu", millicores(cpu / cpu_limit_to_request + pods)},
-                   {"requests_memory", mebibytes(memory / memory_limit_to_request + pods)}};
+                   {"requests_memory", mebibytes(memory / memory_limit_to_request + pods)},
+                   {"limits_disk", disk_size(limit_disk * pods)},
+                   {"requests_disk", disk_size(request_disk * pods)}};
   values.insert(common.begin(), common.end());
   return finished("resource_quota.yaml", values);
 }
 
 Object limit_range(const Values& common, const deployments::AppSize& size) {
   Values values = {{"largest_cpu", millicores(size.largest_cpu_millicores)},
-                   {"largest_memory", mebibytes(size.largest_memory_mb)}};
+                   {"largest_memory", mebibytes(size.largest_memory_mb)},
+                   {"limit_disk", disk_size(limit_disk)},
+                   {"request_disk", disk_size(request_disk)}};
   values.insert(common.begin(), common.end());
   return finished("limit_range.yaml", values);
 }
@@ -269,29 +354,49 @@ std::string registry_secret_name(const std::string& deployment_id) {
   return object_name(deployment_id) + "-registry";
 }
 
+std::string subdomain_secret_name(const std::string& deployment_id) {
+  return object_name(deployment_id) + tls_suffix;
+}
+
 std::vector<Object> of_namespace(const std::string& app_id, const deployments::AppSize& size,
                                  const Settings& settings) {
   const Values common = {{"namespace", namespace_of(app_id)},
                          {"labels", app_labels(app_id, settings)}};
   const Values name = {
       {"namespace", namespace_of(app_id)}, {"instance", settings.instance}, {"app", app_id}};
-  return {finished("namespace.yaml", name), finished("service_account.yaml", common),
-          finished("network_policy.yaml", common), limit_range(common, size),
-          resource_quota(common, size)};
+  std::vector<Object> objects = {finished("namespace.yaml", name)};
+  if (const auto& tenant = settings.tenant_role) {
+    Values values = common;
+    values["role"] = tenant->role;
+    values["account"] = tenant->account;
+    values["account_namespace"] = tenant->account_namespace;
+    objects.push_back(finished("role_binding.yaml", values));
+  }
+  objects.push_back(finished("service_account.yaml", common));
+  objects.push_back(network_policy(common, settings));
+  objects.push_back(limit_range(common, size));
+  objects.push_back(resource_quota(common, size));
+  return objects;
 }
 
-std::vector<Object> of_deployment(const deployments::Wish& wish, const Settings& settings) {
-  const Parts parts = parts_of(wish, settings);
+std::vector<Object> of_deployment(const deployments::DesiredState& state,
+                                  const Settings& settings) {
+  const Parts parts = parts_of(state, settings);
   std::vector<Object> objects = {env_secret(parts)};
-  if (wish.secrets.registry_credentials) objects.push_back(registry_secret(parts));
+  if (state.secrets.registry_credentials) objects.push_back(registry_secret(parts));
+  const Object deployment = deployment_object(parts, objects);
   objects.push_back(
-      finished("service.yaml", parts.with_all_labels({{"deployment", wish.deployment.id}})));
-  objects.push_back(deployment_object(parts, objects.front()));
-  if (!wish.host_is_held) {
+      finished("service.yaml", parts.with_all_labels({{"deployment", state.deployment.id}})));
+  const json internet = internet_peers(settings);
+  if (state.confinement.smtp && !internet.empty())
+    objects.push_back(finished("smtp_policy.yaml", parts.with({{"deployment", state.deployment.id},
+                                                               {"internet", internet}})));
+  objects.push_back(deployment);
+  if (!state.host_is_held) {
     objects.push_back(ingress(parts));
     if (settings.has_subdomain_certificates())
-      objects.push_back(certificate(parts.common, host_of(wish.deployment, settings),
-                                    parts.name + tls_suffix, settings));
+      objects.push_back(certificate(parts.common, host_of(state.deployment, settings),
+                                    subdomain_secret_name(state.deployment.id), settings));
   }
   return objects;
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "controller/base/address_range.h"
 #include "controller/domain/deployments/deployments.h"
 
 // The Kubernetes objects that a tenant gets. Their shape is in the YAML files beside this one,
@@ -13,6 +15,24 @@
 namespace berth::manifests {
 
 using Object = nlohmann::json;
+
+// Where the ingress controller is, as the network policies have it.
+struct IngressController {
+  // The namespace of its pods. If this and `ranges` are empty, every namespace that isn't a
+  // tenant's may reach the containers' ports, and containers reach no ingress controller.
+  std::string name_space = {};
+  // The addresses of its nodes, if it uses the nodes' own network.
+  std::vector<AddressRange> ranges = {};
+  std::vector<int> ports = {};  // the ports of its pods, which containers may reach
+};
+
+// A ClusterRole with what berthd may do in an app's namespace, and the ServiceAccount that gets it
+// there.
+struct TenantRole {
+  std::string role;
+  std::string account_namespace;
+  std::string account;
+};
 
 // The settings that are the same for all deployments of one berthd.
 struct Settings {
@@ -26,6 +46,14 @@ struct Settings {
   std::optional<std::string> wildcard_tls_secret;
   // The name of cert-manager's ClusterIssuer. If it is empty, no Certificate is ever created.
   std::optional<std::string> cluster_issuer = {};
+  IngressController ingress_controller = {};
+  // Public addresses that belong to the cluster. Containers don't reach them.
+  std::vector<AddressRange> cluster_ranges = {};
+  std::map<std::string, std::string> node_selector = {};  // the nodes on which containers run
+  Object tolerations = {};  // a list of tolerations (kubernetes.io, "Taints and Tolerations")
+  std::optional<std::string> priority_class = {};
+  // If it is set, each app's namespace gets a RoleBinding.
+  std::optional<TenantRole> tenant_role = {};
 
   // Whether each sub-domain gets its own Certificate.
   bool has_subdomain_certificates() const { return cluster_issuer && !wildcard_tls_secret; }
@@ -39,6 +67,9 @@ inline constexpr const char* app_label = "berth/app";
 inline constexpr const char* component_label = "app.kubernetes.io/component";
 inline constexpr const char* domain_component = "domain";
 inline constexpr const char* hash_annotation = "berth/hash";
+// On a Deployment, the hash of its Secrets, which are written before it. It is how berthd, which
+// can't read Secrets, knows that they are there.
+inline constexpr const char* secrets_annotation = "berth/secrets";
 inline constexpr const char* rollout_annotation = "berth/rollout";
 // On each pod, the hash of the template that it was created from, which tells new pods from old
 // ones.
@@ -52,18 +83,21 @@ std::string namespace_of(const std::string& app_id);  // the namespace of an ope
 // credentials and has a name of its own.
 std::string object_name(const std::string& deployment_id);
 std::string registry_secret_name(const std::string& deployment_id);
+// The TLS secret of the sub-domain's own certificate.
+std::string subdomain_secret_name(const std::string& deployment_id);
 
-// The app's namespace and the objects in it that its deployments share: Namespace, ResourceQuota,
-// LimitRange, NetworkPolicy, ServiceAccount. The quota has room for five times `size`: a
+// The app's namespace and the objects in it that its deployments share, in the order in which they
+// are applied: Namespace, RoleBinding (if settings.tenant_role is set), ServiceAccount,
+// NetworkPolicy, LimitRange, ResourceQuota. The quota has room for five times `size`: a
 // deployment's pod, the one that replaces it, and those that are still terminating.
 std::vector<Object> of_namespace(const std::string& app_id, const deployments::AppSize& size,
                                  const Settings& settings);
 
 // The deployment's own objects in the order in which they are applied: Secret (variables), Secret
-// (registry credentials, if there are any), Service, Deployment, Ingress (left out while
-// host_is_held), Certificate (if the sub-domain has its own). A stopped deployment keeps all of
-// them, with 0 replicas.
-std::vector<Object> of_deployment(const deployments::Wish& wish, const Settings& settings);
+// (registry credentials, if there are any), Service, NetworkPolicy (if its tier has `smtp`),
+// Deployment, Ingress (left out while host_is_held), Certificate (if the sub-domain has its own). A
+// stopped deployment keeps all of them, with 0 replicas.
+std::vector<Object> of_deployment(const deployments::DesiredState& state, const Settings& settings);
 
 // The name of a custom domain's Ingress and Certificate, and the name of its TLS secret. The names
 // differ for each domain of a deployment, so that two domains never share a secret.
@@ -71,7 +105,8 @@ std::string domain_object_name(const std::string& deployment_id, const std::stri
 std::string domain_secret_name(const std::string& deployment_id, const std::string& domain);
 
 // The custom domain's Ingress and its Certificate. settings.cluster_issuer must be set. The caller
-// has to know that the DNS points to us, because a Certificate is an order.
+// must have found that the DNS points to the platform, because cert-manager places an order for
+// each Certificate at once.
 Object domain_ingress(const deployments::Deployment& deployment, const std::string& domain,
                       const Settings& settings);
 Object domain_certificate(const deployments::Deployment& deployment, const std::string& domain,

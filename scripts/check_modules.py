@@ -25,6 +25,7 @@ ALLOWED = {
     "api/gate": ["controller/base", "controller/db", DOMAIN, "api/transport"],
     "api/resources": ["controller/base", "controller/db", DOMAIN, "api/transport", "api/gate"],
     "api/pages": ["controller/base", "controller/db", DOMAIN, "api/transport", "api/gate", "api/resources"],
+    "api/console": ["controller/base", "api/transport", "api/gate", "api/resources", "api/pages"],
     "reconcilers/kube": ["controller/base"],
     "reconcilers/dns": ["controller/base"],
     "reconcilers/cluster": ["controller/base", "controller/db", DOMAIN, "manifests", "reconcilers/kube", "reconcilers/dns"],

@@ -16,10 +16,11 @@ build=(g++ cmake ninja-build mold ccache pkg-config git publicsuffix libcpp-http
   libicu-dev liboath-dev libqrencode-dev libzxcvbn-dev libkainjow-mustache-dev)
 test=(catch2 librapidcheck-dev openssl curl jq python3-aiosmtpd python3-venv chromium postgresql-15)
 image=(buildah binutils curl ca-certificates publicsuffix tzdata)
-# An existing Node.js stays, wherever it comes from.
-command -v npm >/dev/null || test+=(nodejs npm)
+# The console is built with npm. An existing Node.js stays, wherever it comes from.
+command -v npm >/dev/null || build+=(nodejs npm)
+# promtool is a part of Prometheus. The tests need no running Prometheus; its service stays off, see below.
+command -v promtool >/dev/null || test+=(prometheus)
 bench_oauth=(wrk postgresql-15)
-command -v npm >/dev/null || bench_oauth+=(nodejs npm)
 command -v go >/dev/null || bench_oauth+=(golang-go)
 deb=(dpkg-dev file lintian mmdebstrap systemd man-db curl)
 lint=(clang-format clang-tidy-16 shellcheck)
@@ -32,7 +33,7 @@ case ${1:-build} in
   deb) wanted=("${build[@]}" "${deb[@]}") ;;
   lint) wanted=("${build[@]}" "${test[@]}" "${lint[@]}") ;;
   fuzz) wanted=("${build[@]}" "${fuzz[@]}") ;;
-  bench) wanted=("${build[@]}" wrk jq curl) ;;
+  bench) wanted=("${build[@]}" wrk jq curl python3-cryptography) ;;
   bench-oauth) wanted=("${build[@]}" "${bench_oauth[@]}") ;;
   *) sed -n '2,12p' "$0"; exit 2 ;;
 esac
@@ -52,4 +53,17 @@ as_root=()
 echo "installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
+if [[ " ${missing[*]} " == *" prometheus "* ]]; then
+  # A masked unit is neither started by the installation nor by the next boot; `systemctl unmask prometheus` is for those
+  # who want to run it after all.
+  "${as_root[@]}" ln -s /dev/null /etc/systemd/system/prometheus.service 2>/dev/null || true
+  # Without systemd, the package starts its service by invoke-rc.d, which asks this program first.
+  policy=/usr/sbin/policy-rc.d
+  if [ ! -e $policy ]; then
+    trap '"${as_root[@]}" rm -f $policy' EXIT
+    # shellcheck disable=SC2016  # $1 is that program's
+    printf '#!/bin/sh\n[ "$1" != prometheus ] || exit 101\n' | "${as_root[@]}" tee $policy >/dev/null
+    "${as_root[@]}" chmod 755 $policy
+  fi
+fi
 "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -14,14 +14,10 @@ done
 address=$(cat "$data/berthd.addr")
 cat <<TEXT
 
-berthd listens on http://$address (the cluster is simulated: nothing really runs)
-  health:      curl http://$address/health
-  the API:     curl http://$address/.well-known/openapi.json
-  metrics:     curl http://$(cat "$data/berthd.metrics.addr")/metrics
-  admin:       the header x-internal-secret with the content of $data/internal-secret
-  the client:  ${berthd%d} --help
-  a tour:      README.md, "Five minutes"
-Ctrl-C ends it.
+berth is at   http://$address
+
+Open it in a browser. The cluster is simulated: nothing really runs. README.md, "Five minutes", has the same for the
+command line, with the client ${berthd%d}. Ctrl-C ends it.
 
 TEXT
 wait $pid

@@ -24,7 +24,7 @@ cmake --preset dev -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNC
 # concepts, and without that libstdc++ doesn't offer std::expected.
 # With its three-way comparison, nlohmann's JSON can't be compared with a text that is on the left.
 mkdir -p build/lint
-sed 's/-std=c++23/-std=c++2b -U__cpp_concepts -D__cpp_concepts=202002L -DJSON_HAS_THREE_WAY_COMPARISON=0/; s/-Wno-restrict\|-Wno-maybe-uninitialized\|-Wno-stringop-overflow//g; s/-Winvalid-pch -include [^ ]*//' \
+sed 's/-std=c++23/-std=c++2b -U__cpp_concepts -D__cpp_concepts=202002L -DJSON_HAS_THREE_WAY_COMPARISON=0/; s/-Wno-restrict\|-Wno-maybe-uninitialized\|-Wno-stringop-overflow\|-Wno-stringop-overread\|-Wno-array-bounds//g; s/-Winvalid-pch -include [^ ]*//' \
   build/dev/compile_commands.json >build/lint/compile_commands.json
 work=$(mktemp -d)
 export work

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "api/gate/browser_session.h"
+#include "controller/domain/accounts/sessions.h"
+#include "controller/domain/oauth/first_party.h"
+
 namespace berth::api {
 namespace {
 
@@ -18,7 +22,7 @@ TokenKind kind_of(const std::string& token) {
   return token.find("_live_") == std::string::npos ? TokenKind::unknown : TokenKind::other_of_ours;
 }
 
-// For the security log.
+// Returns what the security log calls this kind of token.
 std::string_view name_of(TokenKind kind) {
   switch (kind) {
     case TokenKind::jwt:
@@ -48,14 +52,64 @@ Bearer use_play_session(db::Tx& tx, const std::string& token) {
   return {.play = play::check(tx, token)};
 }
 
-Bearer use_access_token(db::Tx& tx, const std::string& token, const Access& access) {
-  const oauth::Caller caller = oauth::check_access_token(tx, token);
+void require_scope(const ScopeSet& scopes, const Access& access, const std::string& who) {
   const bool enough = access.any_of.empty() || std::ranges::any_of(access.any_of, [&](Scope scope) {
-                        return caller.scopes.has(scope);
+                        return scopes.has(scope);
                       });
   if (!enough)
-    throw Error(Code::insufficient_scope,
-                "the token lacks the scope " + scope_names(access.any_of));
+    throw Error(Code::insufficient_scope, who + " lacks the scope " + scope_names(access.any_of));
+}
+
+// Returns the app that the console or the client asks about. Returns nothing if the operation is
+// about no app, or about all of the user's apps.
+std::optional<apps::App> app_for(db::Tx& tx, const Access& access, const std::string& user_id,
+                                 const std::string& wanted) {
+  if (access.for_app == Access::ForApp::none) return std::nullopt;
+  if (access.for_app == Access::ForApp::one_or_all && wanted.empty()) return std::nullopt;
+  apps::App app = apps::choose_owned(tx, user_id, wanted);
+  if (app.suspended) throw Error(Code::account_suspended, "the app is suspended");
+  return app;
+}
+
+// Returns the scopes that the console never has. A user limits what an app may spend of their
+// points when they consent to the app, and nobody consents to the console. Users transfer points in
+// their own name instead.
+const ScopeSet& moves_points() {
+  static const ScopeSet scopes = {Scope::points_spend, Scope::points_transfer, Scope::points_award};
+  return scopes;
+}
+
+// Returns the caller that a request of the console stands for: the user, who may do with their own
+// app what the app is approved for.
+oauth::Caller console_caller(db::Tx& tx, const Access& access, const std::string& user_id,
+                             const std::string& wanted) {
+  const auto app = app_for(tx, access, user_id, wanted);
+  const ScopeSet scopes =
+      (app ? app->approved_scopes : ScopeSet::automatic() | ScopeSet::operators()) - moves_points();
+  require_scope(scopes, access, app ? "the app " + app->app_name : "the console");
+  return {.user_id = user_id,
+          .app_id = app ? app->id : "",
+          .grant_id = "",
+          .scopes = scopes,
+          .expires_at = Instant::max(),
+          .first_party = true};
+}
+
+// Narrows the caller behind a token of the built-in client to one of the user's apps.
+void choose_app(db::Tx& tx, const Access& access, const std::string& wanted,
+                oauth::Caller& caller) {
+  const auto app = app_for(tx, access, caller.user_id, wanted);
+  caller.app_id = app ? app->id : "";
+  if (!app) return;
+  caller.scopes = caller.scopes & app->approved_scopes;
+  require_scope(caller.scopes, access, "the app " + app->app_name);
+}
+
+Bearer use_access_token(db::Tx& tx, const Shown& shown, const Access& access) {
+  oauth::Caller caller = oauth::check_access_token(tx, shown.token);
+  require_scope(caller.scopes, access, "the token");
+  if (caller.first_party && access.kind == Access::Kind::oauth)
+    choose_app(tx, access, shown.app, caller);
   return {.caller = caller};
 }
 
@@ -69,11 +123,35 @@ accounts::User user_of(db::Tx& tx, const std::string& id) {
   throw Error(Code::wrong_token_type, std::string(needed) + " is required here");
 }
 
-Bearer by_session(db::Tx& tx, const std::string& token, const Services& services) {
-  const TokenKind kind = kind_of(token);
+// Checks a token of the built-in client, which acts for the user who logged in with it.
+Bearer use_token_of_client(db::Tx& tx, const Shown& shown, const Access& access) {
+  // Another app's token is refused for its kind, even if it has expired or was revoked.
+  if (!oauth::is_of_built_in_client(tx, shown.token))
+    refuse_kind("a session token from POST /api/auth/login");
+  Bearer bearer = {.caller = oauth::check_access_token(tx, shown.token)};
+  require_scope(bearer.caller->scopes, access, "the token");
+  bearer.user = user_of(tx, bearer.caller->user_id);
+  return bearer;
+}
+
+Bearer by_session(db::Tx& tx, const Shown& shown, const Access& access, const Services& services) {
+  const TokenKind kind = kind_of(shown.token);
+  if (kind == TokenKind::access && access.first_party == Access::FirstParty::console_and_client)
+    return use_token_of_client(tx, shown, access);
   if (kind != TokenKind::jwt && kind != TokenKind::unknown)
     refuse_kind("a session token from POST /api/auth/login");
-  return use_session(tx, token, services);
+  return use_session(tx, shown.token, services);
+}
+
+Bearer by_console(db::Tx& tx, const Shown& shown, const Access& access, const Services& services) {
+  if (access.first_party == Access::FirstParty::none)
+    refuse_kind(access.kind == Access::Kind::play_session
+                    ? "an app's session token (st_live_...)"
+                    : "a session token in the Authorization field");
+  Bearer bearer = use_session(tx, shown.token, services);
+  if (access.kind == Access::Kind::oauth)
+    bearer.caller = console_caller(tx, access, bearer.user->id, shown.app);
+  return bearer;
 }
 
 Bearer by_play_session(db::Tx& tx, const std::string& token) {
@@ -83,11 +161,11 @@ Bearer by_play_session(db::Tx& tx, const std::string& token) {
   return use_play_session(tx, token);
 }
 
-Bearer by_access_token(db::Tx& tx, const std::string& token, const Access& access) {
-  const TokenKind kind = kind_of(token);
+Bearer by_access_token(db::Tx& tx, const Shown& shown, const Access& access) {
+  const TokenKind kind = kind_of(shown.token);
   if (kind == TokenKind::jwt || kind == TokenKind::play_session || kind == TokenKind::refresh)
     refuse_kind("an OAuth access token (at_live_...)");
-  return use_access_token(tx, token, access);
+  return use_access_token(tx, shown, access);
 }
 
 // Whether a request changes nothing as far as its method says (RFC 9110, section 9.2.1).
@@ -106,13 +184,14 @@ Bearer by_session_or_play_session(db::Tx& tx, const std::string& token, const Se
   return bearer;
 }
 
-Bearer by_session_or_access_token(db::Tx& tx, const std::string& token, const Access& access,
+Bearer by_session_or_access_token(db::Tx& tx, const Shown& shown, const Access& access,
                                   const Services& services) {
-  const TokenKind kind = kind_of(token);
-  if (kind == TokenKind::jwt || kind == TokenKind::unknown) return use_session(tx, token, services);
+  const TokenKind kind = kind_of(shown.token);
+  if (kind == TokenKind::jwt || kind == TokenKind::unknown)
+    return use_session(tx, shown.token, services);
   if (kind != TokenKind::access)
     refuse_kind("a session token from POST /api/auth/login or an OAuth access token (at_live_...)");
-  Bearer bearer = use_access_token(tx, token, access);
+  Bearer bearer = use_access_token(tx, shown, access);
   bearer.user = user_of(tx, bearer.caller->user_id);
   return bearer;
 }
@@ -146,22 +225,31 @@ bool takes_token(const Access& access) {
   return access.kind != Access::Kind::open && access.kind != Access::Kind::internal;
 }
 
-Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
+Shown shown_by(const Request& request, const Services& services) {
+  std::string jwt = console_jwt(request, services.base_url);
+  const bool is_console = !jwt.empty();
+  return {.token = is_console ? std::move(jwt) : bearer_token(request),
+          .is_console = is_console,
+          .app = std::string(request.headers.get("Berth-App"))};
+}
+
+Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown,
                     const Services& services) {
   if (!takes_token(access)) return {};
-  if (token.empty())
+  if (shown.token.empty())
     throw Error(Code::invalid_token, "a token is required: Authorization: Bearer <token>");
+  if (shown.is_console) return by_console(tx, shown, access, services);
   switch (access.kind) {
     case Access::Kind::session:
-      return by_session(tx, token, services);
+      return by_session(tx, shown, access, services);
     case Access::Kind::play_session:
-      return by_play_session(tx, token);
+      return by_play_session(tx, shown.token);
     case Access::Kind::oauth:
-      return by_access_token(tx, token, access);
+      return by_access_token(tx, shown, access);
     case Access::Kind::session_or_play_session:
-      return by_session_or_play_session(tx, token, services);
+      return by_session_or_play_session(tx, shown.token, services);
     case Access::Kind::session_or_oauth:
-      return by_session_or_access_token(tx, token, access, services);
+      return by_session_or_access_token(tx, shown, access, services);
     case Access::Kind::open:
     case Access::Kind::internal:
       break;
@@ -169,29 +257,67 @@ Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
   return {};
 }
 
+namespace {
+
+// Whether the refusal is about what the caller has shown, and not about the app that they named.
+bool is_about_token(Code code) { return status(code) == 401 || status(code) == 403; }
+
+// Returns the result of check(). If check() refuses a token, adds an entry for the security log to
+// the error. A request without a token gets no entry, because no token was rejected.
+template <typename Check>
+Bearer noting_refusals(const Shown& shown, Check&& check) {
+  try {
+    return check();
+  } catch (Error& refusal) {
+    if (!shown.token.empty() && is_about_token(refusal.code)) {
+      if (!refusal.event)
+        refusal.event = {.kind = SecurityKind::token_rejected, .reason = name(refusal.code)};
+      refusal.event->token_kind =
+          shown.is_console ? "session_cookie" : name_of(kind_of(shown.token));
+    }
+    throw;
+  }
+}
+
+// Makes the refusal of a user who isn't accepted as an admin. `step_up` tells the console what the
+// user can do about it, and is empty if they can do nothing.
+Error no_admin(const accounts::User& user, const char* why, const std::string& step_up = {}) {
+  const Details details =
+      step_up.empty() ? Details() : Details{{std::string("step_up"), {step_up}}};
+  return with_event(
+      Error(Code::forbidden, why, details),
+      {.kind = SecurityKind::token_rejected, .reason = "forbidden", .user_id = user.id});
+}
+
+}  // namespace
+
+Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services) {
+  return noting_refusals({.token = jwt, .is_console = true}, [&] {
+    Bearer bearer = use_session(tx, jwt, services);
+    const accounts::User& user = *bearer.user;
+    if (!user.is_admin) throw no_admin(user, "this is for admins of the platform only");
+    if (!user.totp_enabled)
+      throw no_admin(user, "admins need a second factor; enable it first", "enable_second_factor");
+    if (!accounts::has_fresh_second_factor(tx, bearer.session_id))
+      throw no_admin(user,
+                     "the second factor was last proven more than 15 minutes ago; prove it again",
+                     "prove_second_factor");
+    return bearer;
+  });
+}
+
 void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call) {
   if (!takes_token(access)) return;
-  const std::string token = bearer_token(call.http);
-  Bearer bearer = [&] {
-    try {
-      return check_bearer(tx, access, token, services);
-    } catch (Error& refusal) {
-      // Whoever showed none was rejected no token.
-      if (!token.empty()) {
-        if (!refusal.event)
-          refusal.event = {.kind = SecurityKind::token_rejected, .reason = name(refusal.code)};
-        refusal.event->token_kind = name_of(kind_of(token));
-      }
-      throw;
-    }
-  }();
-  // The session's own routes, which take nothing but its token, stay open: they don't act as the
-  // user.
+  const Shown shown = shown_by(call.http, services);
+  Bearer bearer = noting_refusals(shown, [&] { return check_bearer(tx, access, shown, services); });
+  // Routes that take nothing but a session token stay open, because they concern the session itself
+  // and don't act as the user.
   if (bearer.play && access.kind == Access::Kind::session_or_play_session &&
       bearer.play->access == play::SessionAccess::read && !is_read(call.http.method))
     throw Error(Code::insufficient_scope,
                 "the user allows this app only to read with its session token, not to act as them");
-  if (bearer.caller) services.uses.note(bearer.caller->grant_id, tx.now());
+  if (bearer.caller && !bearer.caller->grant_id.empty())
+    services.uses.note(bearer.caller->grant_id, tx.now());
   if (bearer.play) services.uses.note(bearer.play->grant_id, tx.now());
   if (bearer.ends_idle) services.session_uses.note(bearer.session_id, tx.now());
   call.user = std::move(bearer.user);

@@ -22,25 +22,40 @@ std::string admin_actor(const Request& request);
 // Returns the scopes' names, separated by spaces.
 std::string scope_names(const std::vector<Scope>& scopes);
 
-// Whom a token speaks for. Only the fields that the access concerns are set.
+// What check_bearer() has found out about the bearer of a token. Only the fields that the route's
+// Access concerns are set.
 struct Bearer {
   std::optional<accounts::User> user = {};
   std::string session_id = {};
-  bool ends_idle = false;  // whether the session ends when it is idle
+  bool ends_idle = false;  // whether the session ends when it isn't used for a while
   std::optional<oauth::Caller> caller = {};
   std::optional<play::Session> play = {};
 };
-// Checks that the token gives this access at this moment. Returns an empty Bearer for open and
+// What a request shows of its caller.
+struct Shown {
+  std::string token;        // of the Authorization field, or the JWT of the session cookie
+  bool is_console = false;  // the JWT is the cookie's, and the console has sent it (console_jwt())
+  std::string app = {};     // of the Berth-App field
+};
+Shown shown_by(const Request& request, const Services& services);
+// Checks that what is shown gives this access at this moment. Returns an empty Bearer for open and
 // internal access. Throws like authenticate().
-Bearer check_bearer(db::Tx& tx, const Access& access, const std::string& token,
-                    const Services& services);
+Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown, const Services& services);
 
-// Whether callers present a token. On open routes and below /api/internal/ they don't.
+// Returns the admin who uses the console, by the JWT of their session cookie. They need a second
+// factor that they have proven in this session within accounts::second_factor_fresh_for. Throws
+// what authenticate() throws for a session, and forbidden; its detail `step_up` is
+// `enable_second_factor` or `prove_second_factor` if that would help.
+Bearer check_admin(db::Tx& tx, const std::string& jwt, const Services& services);
+
+// Whether a route with this access requires a token. Open routes and those below /api/internal/
+// don't.
 bool takes_token(const Access& access);
 
 // Finds out who calls, and sets the call's user, session_id, caller and play as the route's access
 // says; sets nothing if the route takes no token. Throws invalid_token, wrong_token_type,
-// token_expired, token_revoked, account_suspended or insufficient_scope.
+// token_expired, token_revoked, account_suspended or insufficient_scope; and for the console and
+// the built-in client what apps::choose_owned() throws.
 void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call);
 
 }  // namespace berth::api

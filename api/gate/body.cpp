@@ -42,8 +42,8 @@ class BodyReader {
   bool end_object() { return close(); }
   bool end_array() { return close(); }
 
-  // A name that is there twice is refused: readers differ in which of the values counts (RFC 8259,
-  // section 4), and whoever stands before us may have read the other.
+  // A name that occurs twice is refused, because programs differ in which of its values they take
+  // (RFC 8259, section 4): a proxy may have checked another value than the one that is read here.
   bool key(std::string& name) {
     auto& fields = open_.back()->get_ref<json::object_t&>();
     const auto [place, is_new] = fields.emplace(std::move(name), nullptr);
@@ -82,7 +82,7 @@ class BodyReader {
 
   json root_;
   std::vector<json*> open_;  // the containers that aren't complete yet, each in the one before it
-  json* field_ = nullptr;    // where the value goes whose name was just read
+  json* field_ = nullptr;    // the place of the value whose name was read last
   json* newest_ = nullptr;   // the value that was added last
   size_t values_ = 0;
 };
@@ -91,7 +91,7 @@ class BodyReader {
 
 json parse_body(std::string_view text) {
   BodyReader reader;
-  // The parser takes a NUL for the end, whatever comes behind it.
+  // The parser would stop at a NUL and ignore what follows it.
   if (text.find('\0') != std::string_view::npos || !json::sax_parse(text, &reader))
     throw Error(Code::invalid_json, "the body isn't valid JSON");
   return reader.take();
@@ -105,7 +105,7 @@ json parse_form_body(std::string_view text) {
   if (!is_utf8(*form)) throw Error(Code::invalid_request, "the form isn't valid UTF-8");
   json body = json::object();
   for (auto& [name, value] : *form) {
-    // RFC 6749, section 3.2: parameters must not be there more than once.
+    // Parameters must not occur more than once (RFC 6749, section 3.2).
     if (body.contains(name))
       throw Error(Code::invalid_request, shown(name) + " occurs more than once");
     body[name] = std::move(value);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "controller/base/text.h"
+
 namespace berth::api {
 namespace {
 
@@ -10,13 +12,6 @@ bool is_port(std::string_view text) {
   constexpr std::size_t longest = 5;
   return !text.empty() && text.size() <= longest &&
          std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::string_view without_blanks(std::string_view text) {
-  constexpr std::string_view blanks = " \t";
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 // An entry of the list, as proxies write them: 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1]
@@ -58,8 +53,8 @@ std::string client_address(const Request& request,
     while (true) {
       if (!trusted(*address) || ++passed > max_forwarding_proxies) return to_string(*address);
       const std::size_t comma = list.rfind(',');
-      const auto entry = address_in(
-          without_blanks(comma == std::string_view::npos ? list : list.substr(comma + 1)));
+      const auto entry =
+          address_in(trimmed(comma == std::string_view::npos ? list : list.substr(comma + 1)));
       if (!entry) return to_string(*address);
       address = entry;
       if (comma == std::string_view::npos) break;

@@ -8,7 +8,7 @@
 namespace berth::api {
 namespace {
 
-// The pages of an app call what is below these prefixes, and the token endpoint.
+// The pages of an app may call the token endpoint and whatever is below these prefixes.
 constexpr std::string_view token_path = "/api/oauth/token";
 constexpr std::array<std::string_view, 6> prefixes_for_apps = {
     "/api/external/ads/", "/api/external/points/", "/api/points/",
@@ -16,9 +16,10 @@ constexpr std::array<std::string_view, 6> prefixes_for_apps = {
 constexpr std::string_view prefix_for_all = "/.well-known/";
 
 constexpr const char* allowed_headers =
-    "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id";
+    "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, X-Request-Id";
 constexpr const char* exposed_headers =
-    "Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id";
+    "ETag, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, "
+    "WWW-Authenticate, X-Request-Id";
 // Browsers keep the answer to a preflight request for this long.
 constexpr const char* preflight_seconds = "600";
 
@@ -29,7 +30,6 @@ std::string_view origin_of(const Request& request) {
 
 bool is_allowed(db::Tx& tx, std::string_view origin, const CorsCaller& caller) {
   if (!caller.app_id.empty()) return apps::allows_origin(tx, caller.app_id, origin);
-  if (caller.is_other) return false;
   if (caller.client_id.empty()) return apps::is_origin_of_any(tx, origin);
   const auto app = apps::find_by_client_id(tx, caller.client_id);
   return app && apps::allows_origin(tx, app->id, origin);
@@ -57,10 +57,11 @@ void add_cors(db::Database& db, const Request& request, Cors cors, const CorsCal
     fields.emplace_back("Access-Control-Expose-Headers", exposed_headers);
     return;
   }
-  // Caches need to know this even if the request has no origin.
+  // This answer depends on the origin too, even if it goes to a request without one (RFC 9110,
+  // section 12.5.5).
   fields.emplace_back("Vary", "Origin");
   const std::string_view origin = origin_of(request);
-  if (origin.empty()) return;
+  if (origin.empty() || caller.is_other) return;
   if (!db.read([&](db::Tx& tx) { return is_allowed(tx, origin, caller); })) return;
   allow(origin, fields);
   fields.emplace_back("Access-Control-Expose-Headers", exposed_headers);

@@ -31,7 +31,8 @@ void add_cors(db::Database& db, const Request& request, Cors cors, const CorsCal
 // allowed, because a preflight request has no token; the request that follows is checked by its own
 // app.
 Reply preflight(db::Database& db, const Request& request, Cors cors, const std::string& methods);
-// Whether it is a preflight request, which names an origin and the method that it is for.
+// Whether `request` is a preflight request: OPTIONS with an Origin and with the method of the
+// request that is to follow (Access-Control-Request-Method).
 bool is_preflight(const Request& request);
 
 }  // namespace berth::api

@@ -3,11 +3,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-// Decoding that several handlers share, for bodies that name just the fields to change.
+#include "api/gate/route.h"
+#include "controller/base/enum_text.h"
+#include "controller/base/error.h"
+
+// Decoding that several handlers share.
 namespace berth::api {
 
-// Sets `field` if the body has the field `name`. The second form sets an optional field, which null
-// clears.
+// For bodies that name just the fields to change: sets `field` if the body has the field `name`.
+// The second form sets an optional field, which null clears.
 template <typename T>
 void set(T& field, const nlohmann::json& body, const char* name) {
   if (const auto value = body.find(name); value != body.end()) field = value->get<T>();
@@ -16,6 +20,26 @@ template <typename T>
 void set(std::optional<T>& field, const nlohmann::json& body, const char* name) {
   const auto value = body.find(name);
   if (value != body.end()) field = value->is_null() ? std::nullopt : std::optional(value->get<T>());
+}
+
+// Returns the value that a query parameter names; nothing if it is missing. Throws
+// validation_failed, which says what the parameter may be.
+template <EnumWithTexts E>
+std::optional<E> enum_query(const Call& call, const char* name) {
+  const auto text = call.query(name);
+  if (!text) return std::nullopt;
+  const auto value = parse_enum<E>(*text);
+  if (!value) throw invalid_field(name, "must be " + alternatives<E>());
+  return value;
+}
+
+// Returns the time of a query parameter; nothing if it is missing. Throws validation_failed.
+inline std::optional<Instant> instant_query(const Call& call, const char* name) {
+  const auto text = call.query(name);
+  if (!text) return std::nullopt;
+  const auto at = parse_iso8601(*text);
+  if (!at) throw invalid_field(name, "must be an ISO 8601 time such as 2026-01-31T12:00:00Z");
+  return at;
 }
 
 }  // namespace berth::api

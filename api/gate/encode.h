@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "api/gate/cursor.h"
 #include "controller/base/clock.h"
 #include "controller/domain/kernel/page.h"
 
@@ -23,8 +24,8 @@ inline nlohmann::json or_null_object(const std::optional<std::string>& text) {
   return text ? nlohmann::json::parse(*text) : nlohmann::json(nullptr);
 }
 
-// Encodes a page of a list: {<plural>: […], page, page_size, total, next_page}. The gate makes the
-// Link header of next_page.
+// Encodes a page of a list: {<plural>: […], page, page_size, total, total_is_at_least, next_page,
+// next_cursor}. The gate makes a cursor and the Link header of the position in next_cursor.
 template <typename T, typename Encode>
 nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& encode) {
   nlohmann::json items = nlohmann::json::array();
@@ -33,7 +34,9 @@ nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& enc
           {"page", page.page},
           {"page_size", page.page_size},
           {"total", page.total},
-          {"next_page", page.is_last() ? nlohmann::json(nullptr) : nlohmann::json(page.page + 1)}};
+          {"total_is_at_least", page.total_is_at_least},
+          {"next_page", page.next ? nlohmann::json(page.page + 1) : nlohmann::json(nullptr)},
+          {"next_cursor", encode_position(page.next)}};
 }
 
 // Returns the fields of an object, and in addition the object itself under the name `name`.

@@ -30,13 +30,14 @@ bool concerns_token(Code code) {
 
 std::string bearer_challenge(const Error& error, const Challenge& challenge) {
   std::string value = "Bearer realm=\"berth\"";
-  // Without a token there is nothing to say about it (RFC 6750, section 3.1).
+  // If no token was sent, the challenge names no error (RFC 6750, section 3.1).
   if (error.code == Code::insufficient_scope) {
     value += ", error=\"insufficient_scope\"";
-    // Where a session token isn't enough, no scope would be (RFC 6750, section 3: it is optional).
+    // The scope is optional (RFC 6750, section 3). A session token that may only read wouldn't be
+    // accepted with any scope.
     if (!challenge.scope.empty()) value += ", scope=" + quoted_string(challenge.scope);
   }
-  // RFC 9470, section 3.
+  // The challenge for a login that is too old (RFC 9470, section 3).
   if (error.code == Code::insufficient_user_authentication)
     value += ", error=\"insufficient_user_authentication\", error_description=" +
              quoted_string(error.what()) + ", max_age=\"" +
@@ -46,6 +47,9 @@ std::string bearer_challenge(const Error& error, const Challenge& challenge) {
   return value + ", resource_metadata=" +
          quoted_string(challenge.base_url + "/.well-known/oauth-protected-resource");
 }
+
+// Below the base URL: the page with a row for each code, whose name is the anchor.
+constexpr std::string_view page_of_errors = "/docs/reference/errors#";
 
 json body_for(const Error& error, ErrorBody form) {
   const std::string_view code = name(error.code);
@@ -60,7 +64,7 @@ json body_for(const Error& error, ErrorBody form) {
     case ErrorBody::oauth_and_message:
       return {{"error", code}, {"error_description", error.what()}, {"message", error.what()}};
     case ErrorBody::framework:
-      return {{"errors", {{"detail", error.what()}}}};
+      return {{"errors", {{"detail", error.what()}, {"code", code}}}};
     case ErrorBody::nested:
       break;
   }
@@ -83,7 +87,12 @@ ErrorBody body_of(Shape shape, int status) {
 
 Reply reply_to(const Error& error, Shape shape, const Challenge& challenge) {
   const int http_status = status(error.code);
-  Reply reply = {.status = http_status, .body = body_for(error, body_of(shape, http_status))};
+  const ErrorBody form = body_of(shape, http_status);
+  Reply reply = {.status = http_status, .body = body_for(error, form)};
+  // The other forms are fixed by RFC 6749 or by the specification.
+  if (form == ErrorBody::nested && !challenge.base_url.empty())
+    reply.body["error"]["docs_url"] =
+        challenge.base_url + std::string(page_of_errors) + std::string(name(error.code));
   if (error.retry_after)
     reply.headers.emplace_back("Retry-After", std::to_string(error.retry_after->count()));
   if (error.code == Code::consumed_refresh_token) return reply;

@@ -19,14 +19,18 @@ ErrorBody body_of(Shape shape, int status);
 // What the answer to an error needs besides the error. Answers with 401 and 403 have a
 // WWW-Authenticate header (RFC 6750, section 3; RFC 9728, section 5.1) if the token was the reason.
 struct Challenge {
+  // Also the beginning of the link to the documentation of the code, in errors of the nested form;
+  // there is none if this is empty.
   std::string base_url;
   // The request had a token.
   bool with_credentials = false;
   bool basic = false;  // the client used HTTP Basic
   std::string scope;   // a scope that would have been enough
 };
+// Returns the answer to `error` on a route of this shape.
 Reply reply_to(const Error& error, Shape shape, const Challenge& challenge);
-// The answers of the router itself, in the framework form.
+// Returns an answer of the router itself (404 or 405) in the framework form, {"errors": {"detail":
+// …}}; and the body of that form alone, which the transport uses for its own refusals.
 Reply router_reply(int status, std::string_view detail);
 std::string framework_body(std::string_view detail);
 

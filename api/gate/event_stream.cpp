@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <thread>
 
 #include "api/gate/authenticate.h"
 #include "api/gate/route.h"
@@ -20,7 +21,8 @@ std::chrono::milliseconds random_retry() {
       shortest_retry.count(), longest_retry.count())(random));
 }
 
-// One stream out of the database; its functions run on the connection's thread.
+// Sends the events of one stream, which it reads from the database. Its functions run on the
+// connection's thread.
 class Follower {
  public:
   Follower(const Call& call, const Services& services, Following following)
@@ -36,6 +38,8 @@ class Follower {
       started_ = true;
     } else if (!behind_ && !subscription_->wait(stream_step)) {
       return bearer_.still_good() && beat(sink) ? Next::more : Next::end;
+    } else if (following_.gather.count() > 0) {
+      std::this_thread::sleep_for(following_.gather);
     }
     return send_news(sink);
   }
@@ -51,12 +55,13 @@ class Follower {
     } catch (const Error&) {
       return Next::end;  // the client is told the reason when it connects again
     }
-    behind_ = batch.events.size() >= event_batch_size;
+    behind_ = batch.behind || batch.events.size() >= event_batch_size;
+    if (!batch.read_to.empty()) following_.after = batch.read_to;
     if (batch.events.empty()) return batch.next;
     std::string text;
     for (const Event& event : batch.events) text += encode_event(event);
     if (!sink(text)) return Next::end;
-    following_.after = batch.events.back().id;
+    if (batch.read_to.empty()) following_.after = batch.events.back().id;
     spoke_ = std::chrono::steady_clock::now();
     return behind_ ? Next::more : batch.next;
   }
@@ -158,9 +163,8 @@ std::size_t EventHub::open_streams() const {
 
 BearerCheck::BearerCheck(const Call& call, const Services& services)
     : services_(services),
-      check_([access = call.route->access, token = bearer_token(call.http), &services](db::Tx& tx) {
-        check_bearer(tx, access, token, services);
-      }),
+      check_([access = call.route->access, shown = shown_by(call.http, services),
+              &services](db::Tx& tx) { check_bearer(tx, access, shown, services); }),
       holder_(holder_of(call)) {}
 
 void BearerCheck::in(db::Tx& tx) const { check_(tx); }

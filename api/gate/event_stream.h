@@ -19,7 +19,7 @@
 
 // Streams of server-sent events (WHATWG HTML, section 9.2) from the database.
 //
-// What is sent are rows. A commit wakes the streams that follow its topic (db::Topic), and each
+// Events are read from rows. A commit wakes the streams that follow its topic (db::Topic), and each
 // stream reads on from the last id that it sent. So there is no queue that could overflow, a stream
 // that is resumed with Last-Event-ID reads the same rows, and nothing is lost between reading and
 // waiting. If a client is too slow to take a batch within the write timeout, the server closes its
@@ -54,6 +54,10 @@ std::optional<std::string> last_event_id(const Request& request);
 inline constexpr std::size_t max_event_id_bytes = 128;
 // Like last_event_id(), for ids that are row ids: 1 to 2^63-1 without a sign.
 std::optional<std::int64_t> last_event_number(const Request& request);
+
+// The id that streams follow which show events of more than one app. All of them are woken by each
+// event of any app.
+inline constexpr const char* events_of_all_apps = "";
 
 // The place where streams wait for commits. Thread-safe, and has to outlive its subscriptions.
 class EventHub {
@@ -136,6 +140,10 @@ class EventHub {
 struct EventBatch {
   std::vector<Event> events;  // each with an id
   Next next = Next::more;
+  // For streams that pass over rows of others: the id that the next reading begins after, if it
+  // isn't that of the last event, and whether rows behind it are waiting already.
+  std::string read_to = {};
+  bool behind = false;
 };
 // The most events that are read, kept in memory and sent at once.
 inline constexpr std::size_t event_batch_size = 100;
@@ -149,6 +157,9 @@ struct Following {
   // a snapshot, once at the beginning and then after each commit that concerned topic and id. An
   // exception ends the stream; an Error means that the client may not see the events any more.
   std::function<EventBatch(db::Tx& tx, const std::string& after)> read;
+  // How long a stream that was woken waits for further commits before it reads; at most
+  // stream_step.
+  std::chrono::milliseconds gather{0};
 };
 
 // Answers with a stream of events. The stream ends when the caller's token expires, is revoked or
@@ -156,10 +167,12 @@ struct Following {
 // `bearer_check_interval`. Throws like EventHub::admit().
 Reply follow_events(const Call& call, const Services& services, Following following);
 
-// The parts of follow_events(), for streams that don't come from the database.
+// What follows are the parts of follow_events(), for streams that don't come from the database.
+// How long a stream may go on before its token is checked again.
 inline constexpr std::chrono::seconds bearer_check_interval{5};
-// Finds clients that are gone, and makes proxies keep the connection: common ones close it after 60
-// s of silence, and the standard recommends a comment every 15 s (section 9.2.7).
+// The time between two comment lines. They show whether the client is still there, and keep proxies
+// from closing the connection: common ones do so after 60 s of silence, and the standard recommends
+// a comment every 15 s (section 9.2.7).
 inline constexpr std::chrono::seconds heartbeat_interval{15};
 
 // Checks whether the token of a call still gives access to its route. Copies what it needs from the
@@ -167,7 +180,7 @@ inline constexpr std::chrono::seconds heartbeat_interval{15};
 class BearerCheck {
  public:
   BearerCheck(const Call& call, const Services& services);
-  // Throws what the gate would throw.
+  // Checks the token in this transaction. Throws like authenticate().
   void in(db::Tx& tx) const;
   // Checks the token if the last check is older than the interval. Returns false if the stream has
   // to end.

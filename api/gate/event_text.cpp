@@ -1,5 +1,5 @@
-// The text of events, and the ids that come back: apart from the streams, so that the fuzzer needs
-// nothing else.
+// How events are written to a stream, and how the ids that clients send back are read. This is a
+// file of its own so that the fuzzer can be linked without the streams.
 #include <algorithm>
 #include <charconv>
 

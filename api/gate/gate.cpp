@@ -5,9 +5,11 @@
 
 #include "api/gate/authenticate.h"
 #include "api/gate/body.h"
+#include "api/gate/browser_session.h"
 #include "api/gate/canonical_id.h"
 #include "api/gate/client_address.h"
 #include "api/gate/cors.h"
+#include "api/gate/cursor.h"
 #include "api/gate/encode.h"
 #include "api/gate/errors.h"
 #include "api/gate/next_link.h"
@@ -21,6 +23,9 @@ namespace berth::api {
 namespace {
 
 constexpr size_t max_request_id_length = 128;
+// The Retry-After of a request that took too long. It keeps clients that repeat the request from
+// occupying another connection at once.
+constexpr std::chrono::seconds retry_after_too_slow{10};
 constexpr std::string_view api_prefix = "/api/";
 constexpr std::string_view internal_prefix = "/api/internal";
 
@@ -28,7 +33,7 @@ bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
 }
 
-// The caller's own id, where there is one that can be logged as it is; else a new one.
+// Returns the id that the caller chose if it can be logged as it is, and a new one otherwise.
 std::string request_id_of(const Request& request, Instant now) {
   const std::string_view given = request.headers.get("X-Request-Id");
   const bool usable = !given.empty() && given.size() <= max_request_id_length && is_plain(given) &&
@@ -41,7 +46,7 @@ bool is_below_internal(std::string_view path) {
          (path.size() == internal_prefix.size() || path[internal_prefix.size()] == '/');
 }
 
-// Whether it is the form's media type; parameters may stand behind it (RFC 9110, section 8.3.1).
+// Whether it is the media type of a form. Parameters may follow the type (RFC 9110, section 8.3.1).
 bool is_form_type(std::string_view content_type) {
   constexpr std::string_view form = "application/x-www-form-urlencoded";
   const size_t end = content_type.find_first_of("; \t");
@@ -49,9 +54,20 @@ bool is_form_type(std::string_view content_type) {
 }
 
 CorsCaller cors_caller(const Call& call) {
+  // The console and the built-in client never call across origins.
+  if (!call.session_id.empty() || (call.caller && call.caller->first_party))
+    return {.is_other = true};
   if (call.caller) return {.app_id = call.caller->app_id};
   if (call.play) return {.app_id = call.play->app_id};
   return {.is_other = call.user.has_value()};
+}
+
+Error too_slow() {
+  Error error(Code::too_slow,
+              "this request needed too long in the database and was stopped; nothing was changed. "
+              "Try again later, or ask for less");
+  error.retry_after = retry_after_too_slow;
+  return error;
 }
 
 void check_query(const Route& route, const Call& call) {
@@ -91,21 +107,30 @@ PageRequest Call::page() const {
     return value;
   };
   constexpr int max_page = 1'000'000;
-  return {.page = number("page", 1, max_page),
-          .page_size = number("page_size", PageRequest::default_size, PageRequest::max_size)};
+  PageRequest request = {
+      .page = number("page", 1, max_page),
+      .page_size = number("page_size", PageRequest::default_size, PageRequest::max_size)};
+  if (const auto cursor = query("cursor")) {
+    if (query("page")) throw invalid_field("cursor", "takes the place of page; send one of them");
+    return read_cursor(*this, *cursor, request.page_size);
+  }
+  if (request.offset() > PageRequest::max_skipped)
+    throw invalid_field("page", "would skip more than " + std::to_string(PageRequest::max_skipped) +
+                                    " entries; go on with `cursor`, the next_cursor of a page");
+  return request;
 }
 
 struct Gate::Passage {
   const Request& request;
   std::string address;  // the caller's
   std::string request_id;
-  std::string user_id = {};  // empty where nobody has shown who they are
+  std::string user_id = {};  // empty if the request isn't authenticated as a user
   const Route* route = nullptr;
   Shape shape = Shape::nested;
   std::optional<RateLimiter::Verdict> rate;
   std::chrono::steady_clock::time_point started;
   bool caller_is_known = false;  // a token or the internal secret was valid
-  CorsCaller cors = {};          // set where the route needs it
+  CorsCaller cors = {};          // set if the route allows origins of apps
 };
 
 Gate::Gate(const Services& services, HttpMetrics& metrics)
@@ -132,11 +157,14 @@ void Gate::handle(const Request& request, Response& response) {
                      .rate = {},
                      .started = std::chrono::steady_clock::now()};
   Reply reply;
+  const db::RequestLimits limits;
   try {
     reply = answer(passage);
     if (reply.refusal) reply = refused(passage, reply);
   } catch (const Error& error) {
     reply = reply_to_error(passage, error);
+  } catch (const db::TooSlow&) {
+    reply = reply_to_error(passage, too_slow());
   } catch (const std::exception& failure) {
     log::error(
         "a request failed",
@@ -155,25 +183,44 @@ Reply Gate::answer_to_preflight(const Request& request, const std::string& allow
   return preflight(services_.db, request, wanted == nullptr ? Cors::none : wanted->cors, allow);
 }
 
-// Adds a Link header if the answer is a page of a list (encode_page()) and not the last one.
-void Gate::add_next_link(Reply& reply, const Call& call) const {
-  const auto next = reply.body.find("next_page");
-  if (next == reply.body.end() || !next->is_number_integer()) return;
-  if (auto link = next_link(call, services_.base_url, "page", next->dump()))
+// If the answer is a page of a list (encode_page()) and not the last one, turns the position in its
+// next_cursor into a cursor, and adds a Link header with the URL of the next page.
+void Gate::add_cursor(Reply& reply, const Call& call) const {
+  const auto next = reply.body.find("next_cursor");
+  if (next == reply.body.end() || !next->is_array()) return;
+  const std::string cursor = write_cursor(call, reply.body.at("next_page"), *next);
+  *next = cursor;
+  if (auto link = next_link(call, services_.base_url, "cursor", cursor, "page"))
     reply.headers.emplace_back("Link", *std::move(link));
+}
+
+// Lets only admins of the platform pass. Returns the one who uses the console; nothing if the
+// request has the internal secret.
+std::optional<Bearer> Gate::admit_admin(Passage& passage) {
+  const Request& request = passage.request;
+  passage.shape = Shape::simple;
+  const size_t secrets = request.headers.count("x-internal-secret");
+  const std::string jwt = secrets == 0 ? console_jwt(request, services_.base_url) : "";
+  std::optional<Bearer> admin;
+  if (jwt.empty()) {
+    // Two secrets are refused like a wrong one: a proxy may have checked the other of the two.
+    internal_secret_.check(
+        secrets <= 1 ? request.headers.get("x-internal-secret") : "more than one",
+        accounts::network_of(passage.address), passage.started);
+  } else {
+    admin = services_.db.read([&](db::Tx& tx) { return check_admin(tx, jwt, services_); });
+    if (admin->ends_idle) services_.session_uses.note(admin->session_id, services_.clock.now());
+    passage.user_id = admin->user->id;
+  }
+  passage.shape = Shape::nested;
+  return admin;
 }
 
 Reply Gate::answer(Passage& passage) {
   const Request& request = passage.request;
-  // Before routing: without the secret nobody learns which internal paths there are.
-  if (is_below_internal(request.path)) {
-    passage.shape = Shape::simple;
-    // Two of them are a wrong guess: a proxy may have looked at the other one.
-    const bool once = request.headers.count("x-internal-secret") <= 1;
-    internal_secret_.check(once ? request.headers.get("x-internal-secret") : "more than one",
-                           accounts::network_of(passage.address), passage.started);
-    passage.shape = Shape::nested;
-  }
+  std::optional<Bearer> admin;
+  // This check comes before routing, so that others don't learn which internal paths exist.
+  if (is_below_internal(request.path)) admin = admit_admin(passage);
   Router::Match match = router_.find(request.method, request.path);
   if (match.route == nullptr) {
     if (match.allow.empty()) return router_reply(404, "Not Found");
@@ -191,24 +238,27 @@ Reply Gate::answer(Passage& passage) {
                .route = match.route,
                .request_id = passage.request_id,
                .path = std::move(match.parameters),
-               .body = {},
-               .address = passage.address,
-               .user = {},
-               .session_id = {},
-               .caller = {},
-               .play = {},
-               .admin = {}};
-  if (match.route->access.kind == Access::Kind::internal) call.admin = admin_actor(request);
+               .address = passage.address};
+  if (match.route->access.kind == Access::Kind::internal) {
+    if (admin && match.route->access.first_party == Access::FirstParty::none)
+      throw Error(Code::forbidden, "this needs the platform's internal secret");
+    call.admin = admin ? "user:" + admin->user->id : admin_actor(request);
+  }
+  if (admin) {
+    call.session_id = admin->session_id;
+    call.user = std::move(admin->user);
+  }
   if (const auto repeated = repeated_field(request.headers))
     throw Error(is_oauth(passage.shape) ? Code::invalid_request : Code::malformed_request,
                 std::string(*repeated) + " was sent more than once");
   Reply reply = run(passage, call);
-  if (!match.route->query.empty()) add_next_link(reply, call);
+  if (!match.route->query.empty()) add_cursor(reply, call);
   passage.caller_is_known = call.user || call.caller || call.play || !call.admin.empty();
   return reply;
 }
 
-// The database is never held while a body is read, since that takes as long as the caller makes it.
+// Runs the route's steps and its handler. No transaction is open while the body is read, because a
+// caller can send it as slowly as they like.
 Reply Gate::run(Passage& passage, Call& call) {
   const Route& route = *passage.route;
   const auto enter = [&](db::Tx& tx) {
@@ -217,6 +267,7 @@ Reply Gate::run(Passage& passage, Call& call) {
     if (route.cors == Cors::origins_of_apps) passage.cors = cors_caller(call);
     take_rate(passage, call);
   };
+  const db::RequestLimits limits(route.readers);
   const auto* read = std::get_if<ReadHandler>(&route.run);
   if (read != nullptr && route.body_kind == Body::none)
     return services_.db.read([&](db::Tx& tx) {
@@ -241,14 +292,15 @@ Reply Gate::run(Passage& passage, Call& call) {
   return write(passage, call);
 }
 
-// Counts per grant, per user, or per address, whichever the route knows. Who has one IPv6 address
-// has 2^64 of them, so those count by their network.
+// Counts the request against the route's rate limit: for the grant of its token, for its user, or
+// for its address if neither is known. All IPv6 addresses of a network count as one, because
+// whoever has one of them can use all of them.
 void Gate::take_rate(Passage& passage, const Call& call) {
   const Route& route = *passage.route;
   if (!services_.rate_limits || route.rate.limit == 0) return;
   std::string key(route.name);
   RateLimiter& limiter = call.caller || call.play || call.user ? caller_limits_ : network_limits_;
-  if (call.caller)
+  if (call.caller && !call.caller->grant_id.empty())
     key += " grant " + call.caller->grant_id;
   else if (call.play)
     key += " grant " + call.play->grant_id;
@@ -300,8 +352,8 @@ Reply Gate::write(const Passage& passage, const Call& call) const {
   return services_.db.write([&](db::Tx& tx) { return write_once(tx, passage, call, slot); });
 }
 
-// In the write transaction: the answer that was kept for this key, or a new one, kept with the
-// effect.
+// Returns the answer that was stored for this key. If there is none, runs the handler and stores
+// its answer in the same transaction.
 Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
                        const idempotency::Slot& slot) const {
   const Write handler = std::get<WriteHandler>(passage.route->run).run;
@@ -318,7 +370,7 @@ Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
   return reply;
 }
 
-// The refusal in a reply whose effects are kept.
+// Makes the answer of a reply that refuses the request and whose effects are kept all the same.
 Reply Gate::refused(const Passage& passage, const Reply& reply) const {
   Reply refusal = reply_to_error(passage, *reply.refusal);
   refusal.body.update(reply.body);
@@ -344,8 +396,8 @@ void Gate::note(const Passage& passage, SecurityEvent event) const {
                                   .request_id = passage.request_id});
 }
 
-// If the database can't say whether the origin is allowed, the fields are left out, and the browser
-// keeps the answer from the page.
+// If the database can't be read, the fields are left out. The browser then doesn't give the answer
+// to the page.
 void Gate::add_cors_fields(const Passage& passage, Response& response) const {
   try {
     add_cors(services_.db, passage.request, passage.route->cors, passage.cors, response.headers);
@@ -389,7 +441,8 @@ void Gate::finish(const Passage& passage, const Reply& reply, Response& response
   const auto took = std::chrono::steady_clock::now() - passage.started;
   const std::string route(passage.route == nullptr ? "none" : passage.route->name);
   metrics_.observe(std::string(passage.request.method), route, reply.status, took);
-  // What was refused says so at debug alone: strangers can be refused as often as they like.
+  // Refused requests are logged only at the level debug, because anybody can send as many as they
+  // like.
   const bool changes = passage.route != nullptr && reply.status < 400 &&
                        std::holds_alternative<WriteHandler>(passage.route->run);
   const auto level = changes || reply.status >= 500 ? log::Level::info : log::Level::debug;

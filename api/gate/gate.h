@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "api/gate/authenticate.h"
 #include "api/gate/idempotency.h"
 #include "api/gate/internal_secret.h"
 #include "api/gate/metrics.h"
@@ -28,10 +29,11 @@ class Gate {
  private:
   struct Passage;  // one request that is being handled
   Reply answer(Passage& passage);
+  std::optional<Bearer> admit_admin(Passage& passage);
   Reply run(Passage& passage, Call& call);
   Reply answer_to_preflight(const Request& request, const std::string& allow) const;
   void add_cors_fields(const Passage& passage, Response& response) const;
-  void add_next_link(Reply& reply, const Call& call) const;
+  void add_cursor(Reply& reply, const Call& call) const;
   void take_rate(Passage& passage, const Call& call);
   json body_of(const Passage& passage) const;
   // Normalizes the body before it checks it.

@@ -9,7 +9,8 @@
 
 // Implements the header Idempotency-Key: for 24 hours (idempotency_keys::kept_for) the first answer
 // is repeated byte for byte (after draft-ietf-httpapi-idempotency-key-header). A key belongs to its
-// caller, method and path.
+// caller, method and path. Answers with 429 or 5xx aren't stored, so that the request can be
+// repeated.
 namespace berth::api::idempotency {
 
 inline constexpr size_t max_key_length = 255;

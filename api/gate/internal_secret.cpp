@@ -17,7 +17,8 @@ InternalSecret::InternalSecret(const std::string& secret, bool limited)
 
 void InternalSecret::check(std::string_view shown, const std::string& network,
                            RateLimiter::Time now) {
-  // Hashes of the same length, so that not even the secret's length shows.
+  // Compares hashes, which all have the same length, so that the time doesn't depend on the length
+  // of the secret.
   if (!hash_.empty() && equal_in_constant_time(sha256(shown), hash_)) return;
   const Error forbidden(Code::forbidden, "this is for admins of the platform only");
   if (shown.empty()) throw forbidden;

@@ -33,13 +33,13 @@ class LoginThrottle {
   static constexpr size_t max_pairs = 131'072;
   static constexpr size_t max_accounts_by_code = 16'384;
 
-  enum class Secret { password, code };
+  enum class Secret { password, code };  // what an attempt guesses
   struct Attempt {
-    // The address or name that was given, whether or not there is such an account. Must not be
-    // longer than one can be.
+    // The address or name that was given, whether or not there is such an account. The caller
+    // refuses a text that is too long for one.
     std::string account;
-    std::string network;  // as accounts::network_of returns it
-    bool known_network = false;
+    std::string network;         // as accounts::network_of returns it
+    bool known_network = false;  // whether the account was logged in from this network before
   };
 
   // Counts the attempt as a failure before its result is known, so that many simultaneous attempts

@@ -17,10 +17,12 @@ std::string canonical_path(const Call& call) {
 }
 
 std::optional<std::string> next_link(const Call& call, const std::string& base_url,
-                                     std::string_view name, const std::string& value) {
+                                     std::string_view name, const std::string& value,
+                                     std::string_view left_out) {
   std::string url = base_url + canonical_path(call) + "?";
   for (const Param& param : call.route->query)
-    if (const auto kept = param.name == name ? std::nullopt : call.query(param.name))
+    if (const auto kept =
+            param.name == name || param.name == left_out ? std::nullopt : call.query(param.name))
       url += std::string(param.name) + "=" + percent_encode(*kept) + "&";
   url += std::string(name) + "=" + percent_encode(value);
   if (url.size() > max_link_length) return std::nullopt;

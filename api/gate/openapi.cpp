@@ -1,210 +1,212 @@
 #include "api/gate/openapi.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
+#include <stdexcept>
 
-#include "api/gate/errors.h"
+#include "api/gate/document_texts.h"
+#include "api/gate/openapi_errors.h"
 #include "api/gate/schema.h"
 #include "api/gate/version.h"
-#include "controller/base/lower_case.h"
+#include "controller/base/ascii.h"
 #include "controller/base/version.h"
 
 namespace berth::api {
 namespace {
 
-std::string reference(std::string_view schema) {
-  return "#/components/schemas/" + std::string(schema);
-}
+// What is true of all operations. It is shown at the top of the document.
+constexpr const char* introduction =
+    R"(Accounts, OAuth 2.0, points and container hosting.
 
-bool is_required(const json& schema, const std::string& field) {
-  const json required = schema.value("required", json::array());
-  return std::find(required.begin(), required.end(), field) != required.end();
-}
-
-// An example of a schema, composed of the examples of its fields. Optional fields whose example
-// would be null are left out.
-json example_of(const json& schema) {
-  if (schema.contains("example")) return schema["example"];
-  if (schema.contains("$ref")) {
-    const std::string name = schema["$ref"].get<std::string>();
-    return example_of(all_schemas().at(name.substr(name.rfind('/') + 1)));
-  }
-  json example = json::object();
-  const json properties = schema.value("properties", json::object());
-  for (const auto& [name, field] : properties.items())
-    if (json value = example_of(field); !value.is_null() || is_required(schema, name))
-      example[name] = std::move(value);
-  return example;
-}
+**Tokens.** The security requirements of an operation say what it needs: a session JWT (users, from
+`login`), an access token `at_live_…` with a scope (apps, from `token`), an app's session token
+`st_live_…` (a user in an app), or the internal secret (administrators). Without any, it is open to all.
+**Costs.** An operation costs points only where its description says so.
+**Errors.** Refusals have a status, a code for programs and a message for people. The default response
+stands for those that every operation may give, because the server itself refuses (413, 431, 500, 503).
+**Limits.** `x-rate-limit` counts by grant, user or address. Every answer of a limited operation has
+`RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset`; a 429 has `Retry-After`.
+**Lists** have pages; `Link` with rel=next (RFC 8288) and `next_page` name the next one.
+**Repetition.** With an `Idempotency-Key`, a request that is sent again gets the first answer.
+**Formats.** Ids are UUIDs, times ISO 8601 in UTC, points integers. Every answer has `X-Request-Id`.)";
 
 json content(std::string_view type, std::string_view schema) {
-  return {{std::string(type),
-           {{"schema", {{"$ref", reference(schema)}}},
-            {"example", example_of(all_schemas().at(std::string(schema)))}}}};
+  return {{std::string(type), {{"schema", reference("schemas", schema)}}}};
 }
 
-const char* schema_of(ErrorBody body) {
-  switch (body) {
-    case ErrorBody::simple:
-      return "SimpleError";
-    case ErrorBody::oauth:
-    case ErrorBody::oauth_and_message:
-      return "OAuthError";
-    case ErrorBody::framework:
-      return "FrameworkError";
-    case ErrorBody::nested:
-      break;
-  }
-  return "NestedError";
+// Whether this is the schema of a list, whose answers have a Link where they go on: by pages, or
+// backwards from their oldest entry.
+bool is_list(std::string_view name) {
+  const json& schema = all_schemas().at(std::string(name));
+  return schema.contains(json::json_pointer("/properties/next_page")) ||
+         schema.contains(json::json_pointer("/properties/has_more")) ||
+         (schema.contains("allOf") && schema["allOf"][0] == reference("schemas", "Paging"));
 }
 
-// Every error code that the operation can answer with: those in its row, and those that follow from
-// what the row requires.
-std::set<Code> codes_of(const Route& route) {
-  std::set<Code> codes(route.errors.begin(), route.errors.end());
-  const bool oauth = is_oauth(route.shape);
-  switch (route.access.kind) {
-    case Access::Kind::open:
-      break;
-    case Access::Kind::oauth:
-    case Access::Kind::session_or_oauth:
-      if (!route.access.any_of.empty()) codes.insert(Code::insufficient_scope);
-      [[fallthrough]];
-    case Access::Kind::session:
-    case Access::Kind::play_session:
-    case Access::Kind::session_or_play_session:
-      // An app's session token that may only read.
-      if (route.access.kind == Access::Kind::session_or_play_session && route.method != "GET")
-        codes.insert(Code::insufficient_scope);
-      codes.insert({Code::invalid_token, Code::token_expired, Code::token_revoked,
-                    Code::wrong_token_type, Code::account_suspended});
-      break;
-    case Access::Kind::internal:
-      codes.insert(Code::forbidden);
-      break;
-  }
-  if (route.rate.limit > 0) codes.insert(Code::rate_limited);
-  if (route.body_kind != Body::none) {
-    codes.insert(Code::body_too_large);
-    if (oauth)
-      codes.insert(Code::invalid_request);
-    else
-      codes.insert({Code::invalid_json, Code::validation_failed});
-  }
-  if (!route.query.empty() && !oauth) codes.insert(Code::validation_failed);
-  if (route.idempotency == Idempotency::kept)
-    codes.insert({Code::idempotency_conflict, Code::malformed_request});
-  codes.insert({Code::headers_too_large, Code::internal_error, Code::unavailable});
-  return codes;
-}
-
-json rate_headers() {
-  const auto integer = [](const char* text) {
-    return json{{"description", text}, {"schema", {{"type", "integer"}}}};
-  };
-  return {{"RateLimit-Limit", integer("How many requests are allowed in a time window.")},
-          {"RateLimit-Remaining", integer("How many requests are left in the window.")},
-          {"RateLimit-Reset", integer("Seconds until the oldest request leaves the window.")}};
-}
-
-bool is_list(std::string_view schema) {
-  return all_schemas()
-      .at(std::string(schema))
-      .contains(json::json_pointer("/properties/next_page"));
-}
-
-json responses(const Route& route) {
-  json result = json::object();
-  json& ok = result[std::to_string(route.answer.status)];
-  ok = {{"description", "Success."},
-        {"content", content(route.answer.content_type, route.answer.schema)}};
-  if (!route.answer.by_accept.empty())
-    ok["content"].update(content(route.answer.by_accept, route.answer.schema));
-  if (route.rate.limit > 0) ok["headers"] = rate_headers();
-  if (is_list(route.answer.schema))
-    ok["headers"]["Link"] = {{"description", "Where the list goes on: rel=next (RFC 8288)."},
-                             {"schema", {{"type", "string"}}}};
-  if (!route.answer.or_nothing.empty()) result["204"] = {{"description", route.answer.or_nothing}};
-  std::map<int, std::set<std::string_view>> by_status;
-  for (const Code code : codes_of(route)) by_status[status(code)].insert(name(code));
-  for (const auto& [http_status, names] : by_status) {
-    std::string list;
-    for (const std::string_view code : names) list.append(list.empty() ? "" : ", ").append(code);
-    const char* schema = schema_of(body_of(route.shape, http_status));
-    json& response = result[std::to_string(http_status)];
-    response = {{"description", list}, {"content", content("application/json", schema)}};
-    if (http_status == 429) {
-      response["headers"] = rate_headers();
-      response["headers"]["Retry-After"] = {{"description", "How many seconds to wait."},
-                                            {"schema", {{"type", "integer"}}}};
-    }
+json responses(const Route& route, json& components) {
+  json result = error_responses(route, components["responses"]);
+  const Answer& answer = route.answer;
+  json& ok = result[std::to_string(answer.status)];
+  ok = {{"description", "Success."}, {"content", content(answer.content_type, answer.schema)}};
+  if (!answer.by_accept.empty()) ok["content"].update(content(answer.by_accept, answer.schema));
+  if (is_list(answer.schema)) ok["headers"]["Link"] = reference("headers", "Link");
+  if (!answer.or_nothing.empty()) result["204"] = {{"description", answer.or_nothing}};
+  if (!answer.or_unchanged.empty()) {
+    ok["headers"]["ETag"] = reference("headers", "ETag");
+    result["304"] = {{"description", answer.or_unchanged}, {"headers", ok["headers"]}};
   }
   return result;
 }
 
-json parameters(const Route& route) {
+// Returns the component that describes the placeholder at the end of a path.
+const json& placeholder_of(std::string_view path) {
+  for (const auto& [end, placeholder] : document_texts().placeholders.items())
+    if (path.ends_with(end)) return placeholder;
+  throw std::logic_error("resources/placeholders.yaml doesn't describe the end of " +
+                         std::string(path));
+}
+
+json header_parameter(const char* name, size_t most, const char* text, const char* example) {
+  return {{"name", name},
+          {"in", "header"},
+          {"description", text},
+          {"schema", {{"type", "string"}, {"maxLength", most}}},
+          {"example", example}};
+}
+
+// The parameters that don't follow from a route's path or query.
+json common_parameters() {
+  return {{"IdempotencyKey",
+           header_parameter("Idempotency-Key", 255,
+                            "If a request is repeated with the same key and body within 24 hours, "
+                            "the first answer is returned.",
+                            "order-1042")},
+          {"RequestId", header_parameter("X-Request-Id", 128,
+                                         "The id of the request in berthd's log, if you choose it.",
+                                         "3f2a9c41")}};
+}
+
+json example_of(const Param& param) {
+  if (param.type != "integer") return param.example;
+  return json::parse(param.example);
+}
+
+// The parameters that several operations have in common are components, by their text.
+using SharedParameters = std::map<json, std::string>;
+
+json query_parameter(const Param& param) {
+  json schema = {{"type", param.type}};
+  if (!param.limits.empty()) schema.update(json::parse(param.limits));
+  json result = {{"name", param.name},
+                 {"in", "query"},
+                 {"description", param.description},
+                 {"schema", std::move(schema)}};
+  if (param.required) result["required"] = true;
+  if (!param.example.empty()) result["example"] = example_of(param);
+  return result;
+}
+
+SharedParameters shared_parameters(const std::vector<Route>& table) {
+  std::map<json, int> uses;
+  for (const Route& route : table)
+    for (const Param& param : route.query) ++uses[query_parameter(param)];
+  SharedParameters result;
+  std::set<std::string> names;
+  for (const auto& [parameter, count] : uses) {
+    if (count == 1) continue;
+    const std::string name = in_camel_case(parameter["name"].get<std::string>());
+    std::string component = name;
+    for (int number = 2; !names.insert(component).second; ++number)
+      component = name + std::to_string(number);
+    result[parameter] = component;
+  }
+  return result;
+}
+
+// Adds the placeholder's component if it is missing, and returns a reference to it.
+json path_parameter(std::string_view path, json& components) {
+  const json& text = placeholder_of(path);
+  const std::string component = text.at("name");
+  const size_t open = path.rfind('{') + 1;
+  json schema = {{"type", text.value("type", "string")}};
+  if (text.contains("format")) schema["format"] = text["format"];
+  components[component] = {{"name", path.substr(open, path.size() - 1 - open)},
+                           {"in", "path"},
+                           {"required", true},
+                           {"description", text.at("description")},
+                           {"schema", std::move(schema)},
+                           {"example", text.at("example")}};
+  return reference("parameters", component);
+}
+
+json parameters(const Route& route, const SharedParameters& shared, json& components) {
   json result = json::array();
-  for (size_t open = route.path.find('{'); open != std::string_view::npos;
-       open = route.path.find('{', open + 1)) {
-    const size_t close = route.path.find('}', open);
-    result.push_back({{"name", route.path.substr(open + 1, close - open - 1)},
-                      {"in", "path"},
-                      {"required", true},
-                      {"schema", {{"type", "string"}}}});
-  }
+  for (size_t close = route.path.find('}'); close != std::string_view::npos;
+       close = route.path.find('}', close + 1))
+    result.push_back(path_parameter(route.path.substr(0, close + 1), components));
   for (const Param& param : route.query) {
-    json entry = {{"name", param.name},
-                  {"in", "query"},
-                  {"required", param.required},
-                  {"description", param.description},
-                  {"schema", {{"type", param.type}}}};
-    if (!param.example.empty()) entry["example"] = param.example;
-    result.push_back(std::move(entry));
+    json parameter = query_parameter(param);
+    const auto found = shared.find(parameter);
+    result.push_back(found == shared.end() ? std::move(parameter)
+                                           : reference("parameters", found->second));
   }
   if (route.idempotency == Idempotency::kept)
-    result.push_back({{"name", "Idempotency-Key"},
-                      {"in", "header"},
-                      {"required", false},
-                      {"description",
-                       "If a request is repeated with the same key and body within 24 hours, the "
-                       "first answer is returned."},
-                      {"schema", {{"type", "string"}, {"maxLength", 255}}}});
+    result.push_back(reference("parameters", "IdempotencyKey"));
+  // Every operation takes an X-Request-Id, but the document says so only here: for an operation
+  // with two types of bodies, openapi-python-client makes code that can't be imported unless the
+  // operation has an optional parameter.
+  if (route.body_kind == Body::json_or_form) result.push_back(reference("parameters", "RequestId"));
   return result;
+}
+
+void add_oauth(json& choices, const Access& access) {
+  for (const Scope scope : access.any_of)
+    choices.push_back({{"oauth", json::array({info(scope).name})}});
+  if (access.any_of.empty()) choices.push_back({{"oauth", json::array()}});
 }
 
 json security(const Access& access) {
   json choices = json::array();
+  const auto add = [&](const char* scheme) { choices.push_back({{scheme, json::array()}}); };
   switch (access.kind) {
     case Access::Kind::open:
-      return json::array();
+      break;
     case Access::Kind::session:
-      return json::array({{{"session", json::array()}}});
+      add("session");
+      // Such a route takes the tokens of the built-in client as well.
+      if (access.first_party == Access::FirstParty::console_and_client) add_oauth(choices, access);
+      break;
     case Access::Kind::play_session:
-      return json::array({{{"play_session", json::array()}}});
+      add("play_session");
+      break;
     case Access::Kind::internal:
-      return json::array({{{"internal", json::array()}}});
+      add("internal");
+      break;
     case Access::Kind::session_or_play_session:
-      return json::array({{{"session", json::array()}}, {{"play_session", json::array()}}});
+      add("session");
+      add("play_session");
+      break;
     case Access::Kind::session_or_oauth:
-      choices.push_back({{"session", json::array()}});
+      add("session");
+      add_oauth(choices, access);
       break;
     case Access::Kind::oauth:
+      add_oauth(choices, access);
       break;
   }
-  for (const Scope scope : access.any_of)
-    choices.push_back({{"oauth", json::array({info(scope).name})}});
-  if (access.any_of.empty()) choices.push_back({{"oauth", json::array()}});
+  if (access.first_party != Access::FirstParty::none) add("console");
   return choices;
 }
 
-json operation(const Route& route) {
-  json result = {{"operationId", route.name},
-                 {"tags", json::array({route.tag})},
-                 {"summary", route.summary},
-                 {"security", security(route.access)},
-                 {"responses", responses(route)}};
-  if (json list = parameters(route); !list.empty()) result["parameters"] = std::move(list);
+json operation(const Route& route, const SharedParameters& shared, json& components) {
+  // A test makes sure that each operation has a text; if one is missing, the summary replaces it.
+  const std::string text =
+      document_texts().operations.value(std::string(route.name), std::string(route.summary) + ".");
+  json result = {{"operationId", route.name},          {"tags", json::array({route.tag})},
+                 {"summary", route.summary},           {"description", text},
+                 {"security", security(route.access)}, {"responses", responses(route, components)}};
+  if (json list = parameters(route, shared, components["parameters"]); !list.empty())
+    result["parameters"] = std::move(list);
   if (route.body_kind != Body::none) {
     json types = content("application/json", route.body);
     if (route.body_kind == Body::json_or_form)
@@ -218,6 +220,72 @@ json operation(const Route& route) {
   return result;
 }
 
+json headers() {
+  const auto header = [](const char* type, const char* text, const json& example) {
+    return json{{"description", text}, {"schema", {{"type", type}}}, {"example", example}};
+  };
+  return {
+      {"RateLimit-Limit", header("integer", "How many requests are allowed in a time window.", 30)},
+      {"RateLimit-Remaining", header("integer", "How many requests are left in the window.", 0)},
+      {"RateLimit-Reset",
+       header("integer", "Seconds until the oldest request leaves the window.", 42)},
+      {"Retry-After", header("integer", "How many seconds to wait.", 42)},
+      {"Link", header("string", "Where the list goes on (RFC 8288); absent on its last page.",
+                      "<https://berth.example.org/api/operators?page=2>; rel=\"next\"")},
+      {"ETag", header("string", "Identifies this text; to be sent as If-None-Match.",
+                      "\"6mYcTzUuFlPwzSLgDvXvWw\"")},
+      {"WWW-Authenticate",
+       header(
+           "string",
+           "Which token, or which scope of it, is needed (RFC 6750, section 3; RFC 9728, section "
+           "5.1).",
+           "Bearer realm=\"berth\"")}};
+}
+
+json webhook_headers() {
+  json result = json::array();
+  for (const auto& [name, text] : document_texts().events.at("headers").items())
+    result.push_back({{"name", name},
+                      {"in", "header"},
+                      {"required", true},
+                      {"description", text.at("description")},
+                      {"schema", {{"type", "string"}}},
+                      {"example", text.at("example")}});
+  return result;
+}
+
+// The requests that berth sends to the webhooks of apps.
+json webhooks(json& components) {
+  json list = json::array();
+  for (json& header : webhook_headers()) {
+    const std::string component = "Webhook." + header["name"].get<std::string>();
+    list.push_back(reference("parameters", component));
+    components[component] = std::move(header);
+  }
+  json result = json::object();
+  for (const auto& [type, event] : document_texts().events.at("events").items()) {
+    const json data = {{"type", "object"},
+                       {"required", json::array({"type", "data"})},
+                       {"properties",
+                        {{"type", {{"type", "string"}, {"const", type}}},
+                         {"data", reference("schemas", event.at("data").get<std::string>())}}}};
+    const json schema = {{"allOf", json::array({reference("schemas", "WebhookEvent"), data})}};
+    result[type]["post"] = {
+        {"operationId", event.at("name")},
+        {"tags", json::array({"Webhooks"})},
+        {"summary", event.at("summary")},
+        {"description", event.at("description")},
+        {"security", json::array()},
+        {"parameters", list},
+        {"requestBody",
+         {{"required", true}, {"content", {{"application/json", {{"schema", schema}}}}}}},
+        {"responses",
+         {{"2XX", {{"description", "The event was received; the answer's body is ignored."}}},
+          {"default", {{"description", "The event is sent again later, for three days."}}}}}};
+  }
+  return result;
+}
+
 json security_schemes(const std::string& base_url) {
   json scopes = json::object();
   for (const ScopeInfo& scope : all_scopes()) scopes[std::string(scope.name)] = scope.grants;
@@ -228,7 +296,10 @@ json security_schemes(const std::string& base_url) {
             {"description", "The session JWT from POST /api/auth/login."}}},
           {"oauth",
            {{"type", "oauth2"},
-            {"description", "Access tokens of the form at_live_…"},
+            {"description",
+             "Access tokens of the form at_live_…. Tokens of the built-in client `berth` work for "
+             "all of the user's apps: the header Berth-App, with an id or client_id, chooses one "
+             "where the user has several. Beside `session`, only tokens of that client work."},
             {"flows",
              {{"authorizationCode",
                {{"authorizationUrl", base_url + "/api/oauth/authorize"},
@@ -241,6 +312,16 @@ json security_schemes(const std::string& base_url) {
            {{"type", "http"},
             {"scheme", "bearer"},
             {"description", "Apps' session tokens of the form st_live_…"}}},
+          {"console",
+           {{"type", "apiKey"},
+            {"in", "cookie"},
+            {"name", base_url.starts_with("https://") ? "__Host-berth_session" : "berth_session"},
+            {"description",
+             "The cookie of a login in a browser, for berth's own pages: only with "
+             "`Sec-Fetch-Site: same-origin` and `Berth-Console: 1`. The header Berth-App, with an "
+             "id or client_id, chooses one of the user's apps where they have several. Below "
+             "/api/internal/ it works for admins who have proven their second factor within the "
+             "last 15 minutes (stepUp); `details.step_up` of a 403 says what is missing."}}},
           {"internal",
            {{"type", "apiKey"},
             {"in", "header"},
@@ -252,25 +333,35 @@ json security_schemes(const std::string& base_url) {
 
 json openapi(const std::vector<Route>& table, Environment environment,
              const std::string& base_url) {
+  json components = {{"schemas", all_schemas()},
+                     {"parameters", common_parameters()},
+                     {"headers", headers()},
+                     {"responses", json::object()},
+                     {"securitySchemes", security_schemes(base_url)}};
+  const SharedParameters shared = shared_parameters(table);
+  for (const auto& [parameter, name] : shared) components["parameters"][name] = parameter;
   json paths = json::object();
   for (const Route& route : table) {
     if (route.availability == Availability::development_only &&
         environment != Environment::development)
       continue;
-    paths[std::string(route.path)][lower_case(route.method)] = operation(route);
+    paths[std::string(route.path)][lower_case(route.method)] = operation(route, shared, components);
   }
+  json requests = webhooks(components["parameters"]);
   return {{"openapi", "3.1.0"},
           {"info",
            {{"title", "berth"},
             {"version", interface_version},
             {"x-berthd-version", version},
             {"x-berthd-commit", build_commit()},
-            {"description", "Accounts, OAuth 2.0, points and container hosting."},
+            {"description", introduction},
+            {"contact", {{"name", "The administrators of this berth"}, {"url", base_url}}},
             {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}}},
           {"servers", json::array({{{"url", base_url}}})},
+          {"tags", document_texts().tags},
           {"paths", std::move(paths)},
-          {"components",
-           {{"schemas", all_schemas()}, {"securitySchemes", security_schemes(base_url)}}}};
+          {"webhooks", std::move(requests)},
+          {"components", std::move(components)}};
 }
 
 }  // namespace berth::api

@@ -8,7 +8,7 @@
 namespace berth::api {
 
 // The OpenAPI 3.1 document of the table of routes: each operation with its schemas, scopes, rate,
-// errors and examples. Pure.
+// errors and examples. This is a pure function.
 json openapi(const std::vector<Route>& table, Environment environment, const std::string& base_url);
 
 }  // namespace berth::api

@@ -4,7 +4,8 @@
 
 namespace berth::api {
 
-// Limits requests to `limit` in any time span of this length (a sliding log, not buckets).
+// A limit: at most `limit` requests in any span of time of the length `window`, whenever it begins
+// (a sliding log, not buckets).
 struct Rate {
   int limit = 0;
   std::chrono::seconds window{60};

@@ -8,10 +8,11 @@
 namespace berth::api {
 namespace {
 
-// More than one, so that a table which is no longer asked for much empties.
+// How many outdated keys each request removes. It is more than one, so that the table shrinks when
+// fewer callers come.
 constexpr int dropped_at_once = 2;
 constexpr size_t secret_bytes = 32;
-// A log whose times take less than this share of its memory gives the rest back.
+// If the memory of a log would hold this many times its entries, the unused part is freed.
 constexpr size_t slack = 4;
 
 std::chrono::seconds rounded_up(std::chrono::steady_clock::duration time) {
@@ -37,7 +38,7 @@ RateLimiter::Hash RateLimiter::hash(std::string_view key) const {
   return hash;
 }
 
-// What a request at `now` would get. Drops the times that have left the window.
+// Returns the verdict on a request at `now`, and removes the times that have left the window.
 RateLimiter::Verdict RateLimiter::verdict_on(Log& log, const Rate& rate, Time now) {
   const auto is_in_window = [&](Time time) { return now - time < rate.window; };
   log.times.erase(log.times.begin(), std::ranges::find_if(log.times, is_in_window));

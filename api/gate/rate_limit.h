@@ -48,6 +48,7 @@ class RateLimiter {
 
   // Takes back what the latest take() of this key counted.
   void give_back(std::string_view key);
+  // Removes the key with everything that was counted for it.
   void forget(std::string_view key);
 
   // Returns how many keys are stored. Each new request removes some whose window is over.

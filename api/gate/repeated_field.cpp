@@ -5,10 +5,11 @@
 namespace berth::api {
 namespace {
 
-// The transport looks at Host, Content-Length, Transfer-Encoding, Content-Encoding and Expect.
-constexpr std::array<std::string_view, 8> single_fields = {
-    "Authorization", "Content-Type",   "Idempotency-Key", "Last-Event-ID",
-    "Origin",        "Sec-Fetch-Site", "X-Admin-Actor",   "X-Internal-Secret"};
+// The fields that a request may have only once. The transport checks Host, Content-Length,
+// Transfer-Encoding, Content-Encoding and Expect.
+constexpr std::array<std::string_view, 10> single_fields = {
+    "Authorization", "Berth-App", "Berth-Console",  "Content-Type",  "Idempotency-Key",
+    "Last-Event-ID", "Origin",    "Sec-Fetch-Site", "X-Admin-Actor", "X-Internal-Secret"};
 
 }  // namespace
 

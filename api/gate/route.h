@@ -21,7 +21,7 @@
 #include "controller/domain/oauth/oauth.h"
 
 // A row of the table of routes: everything that the gate needs to serve a route and that
-// openapi.json says about it.
+// openapi.json says about it, but for its description, which is in the resource's operations.yaml.
 namespace berth::api {
 
 using nlohmann::json;
@@ -38,25 +38,42 @@ struct Access {
     internal
   } kind = Kind::open;
   // Scopes of which an OAuth token needs one; if empty, any token will do.
-  std::vector<Scope> any_of;
+  std::vector<Scope> any_of = {};
+  // Which of berth's own programs may call in the name of the person who is logged in: the console
+  // (console.h), and the built-in client with its access tokens.
+  enum class FirstParty { none, console, console_and_client } first_party = FirstParty::none;
+  // Where such a program calls with `oauth`: for which of the person's apps. `none`: for the person
+  // alone; `one_or_all`: for all of them, unless one is named.
+  enum class ForApp { one, one_or_all, none } for_app = ForApp::one;
 };
 inline Access open_to_all() { return {}; }
-inline Access session() { return {Access::Kind::session, {}}; }
-inline Access oauth_token(std::vector<Scope> any_of) {
-  return {Access::Kind::oauth, std::move(any_of)};
+// A session JWT, or the console's cookie.
+inline Access session() { return {Access::Kind::session, {}, Access::FirstParty::console}; }
+// A session JWT only: what the console must not do on its own.
+inline Access session_jwt() { return {Access::Kind::session}; }
+// What session() accepts, or an access token of the built-in client, which needs one of the scopes.
+inline Access person(std::vector<Scope> any_of = {}) {
+  return {Access::Kind::session, std::move(any_of), Access::FirstParty::console_and_client};
+}
+inline Access oauth_token(std::vector<Scope> any_of, Access::ForApp for_app = Access::ForApp::one) {
+  return {Access::Kind::oauth, std::move(any_of), Access::FirstParty::console_and_client, for_app};
 }
 // The session token (st_live_) that an app received for a user.
 inline Access play_session() { return {Access::Kind::play_session, {}}; }
 // A session JWT, or the session token (st_live_) of a play session that hasn't ended: the user
 // calls directly or through an app. Call::user is set in both cases, Call::play with a session
 // token.
-inline Access jwt_or_play_session() { return {Access::Kind::session_or_play_session, {}}; }
+inline Access jwt_or_play_session() {
+  return {Access::Kind::session_or_play_session, {}, Access::FirstParty::console};
+}
 // A session JWT, which needs no scope, or an OAuth token with one of the scopes. Call::user is set
 // in both cases, Call::caller with an OAuth token.
 inline Access jwt_or_oauth(std::vector<Scope> any_of) {
-  return {Access::Kind::session_or_oauth, std::move(any_of)};
+  return {Access::Kind::session_or_oauth, std::move(any_of), Access::FirstParty::console};
 }
-inline Access internal() { return {Access::Kind::internal, {}}; }
+// The internal secret, or the console's cookie of an admin (authenticate.h).
+inline Access internal() { return {Access::Kind::internal, {}, Access::FirstParty::console}; }
+inline Access internal_secret() { return {Access::Kind::internal}; }
 
 // The form of errors (specification, section "Errors"). `simple`: the simple form for all errors,
 // with `details` for validation_failed. `nested_but_access`: the nested form, but the simple form
@@ -71,9 +88,11 @@ enum class Body { none, only_json, optional_json, json_or_form };
 // The web origins whose pages may read the answers in browsers (gate/cors.h).
 enum class Cors { none, origins_of_apps, any_origin };
 enum class Availability { always, development_only };
+// Whether the header Idempotency-Key has an effect on the route (idempotency.h).
 enum class Idempotency { ignored, kept };
-// by_handler: the specification demands other codes than validation_failed, so the schema is only
-// used in the document.
+// How a body is checked: by the gate with its schema, or by the handler, because the specification
+// demands other codes than validation_failed. In the second case the schema is only published in
+// openapi.json.
 enum class Check { by_schema, by_handler };
 
 struct Param {  // a parameter of the query
@@ -82,6 +101,8 @@ struct Param {  // a parameter of the query
   std::string_view description;
   bool required = false;
   std::string_view example = {};
+  // Further keywords of its schema for the document, as JSON. The handler checks them.
+  std::string_view limits = {};
   Code if_missing = Code::validation_failed;  // the error if it is required and missing
 };
 
@@ -91,24 +112,30 @@ struct Route;
 struct Call {
   const Request& http;
   const Route* route;  // its row in the table
-  std::string request_id;
-  std::map<std::string, std::string, std::less<>> path;  // the values of the path's {placeholders}
-  json body;
-  std::string address;  // the client's address, as far as trusted proxies report it
+  std::string request_id = {};
+  // The values of the path's {placeholders}.
+  std::map<std::string, std::string, std::less<>> path = {};
+  json body = {};
+  std::string address = {};  // the client's address, as far as trusted proxies report it
   // Set if the route accepts a session JWT. With jwt_or_…, it is the user whom the other token
-  // stands for.
-  std::optional<accounts::User> user;
-  std::string session_id;               // of the session JWT, if one was presented
-  std::optional<oauth::Caller> caller;  // of the OAuth token, if one was presented
-  std::optional<play::Session> play;    // of an app's session token, if one was presented
-  std::string admin;                    // the header X-Admin-Actor, or "internal"
+  // stands for. In the console it is set on all routes that need a login.
+  std::optional<accounts::User> user = {};
+  std::string session_id = {};  // of the session JWT or the console's cookie, if there was one
+  // Of the OAuth token, if one was presented; in the console on routes that accept such a token.
+  std::optional<oauth::Caller> caller = {};
+  std::optional<play::Session> play = {};  // of an app's session token, if one was presented
+  // Who acts as an admin: the header X-Admin-Actor, or "internal"; "user:" and an id in the
+  // console.
+  std::string admin = {};
 
   // Returns the value of the path's placeholder `name`. Throws std::logic_error if the route has
   // none.
   const std::string& id(std::string_view name = "id") const;
   // Returns the value of a query parameter. An id is in lower case.
   std::optional<std::string> query(std::string_view name) const;
-  PageRequest page() const;  // throws validation_failed
+  // The page of a list that is asked for, by its number or by a cursor. Throws validation_failed,
+  // also for a number so high that too many rows would be skipped.
+  PageRequest page() const;
 };
 
 struct Reply {
@@ -130,9 +157,9 @@ struct Reply {
 inline Reply message_reply(std::string text) { return {.body = {{"message", std::move(text)}}}; }
 
 using Read = Reply (*)(db::Tx&, const Call&, const Services&);  // runs on a snapshot
-// Answered once the transaction is on disk.
+// The gate opens the transaction, and sends the answer once it is on disk.
 using Write = Reply (*)(db::Tx&, const Call&, const Services&);
-// Has its own transactions, because something slow (argon2) comes between them.
+// Opens its own transactions, because something slow (argon2) happens between them.
 using Free = Reply (*)(const Call&, const Services&);
 struct ReadHandler {
   Read run;
@@ -151,6 +178,9 @@ struct Answer {
   std::string_view content_type = "application/json";
   std::string_view by_accept = {};   // another content type, used if the Accept header names it
   std::string_view or_nothing = {};  // describes when the answer is 204 instead
+  // Describes when the answer is 304 instead, which needs an ETag on the others (RFC 9110, section
+  // 13.1.2).
+  std::string_view or_unchanged = {};
 };
 
 struct Route {
@@ -168,9 +198,13 @@ struct Route {
   std::vector<Param> query = {};
   Answer answer = {};
   std::vector<Code> errors = {};  // in addition to those that follow from access, rate and body
+  // Codes of answers with the status 400 that aren't berth's own errors (device_authorization).
+  std::vector<std::string_view> other_codes = {};
   Idempotency idempotency = Idempotency::ignored;
   Availability availability = Availability::always;
   Cors cors = Cors::none;  // set for all rows of the table by their paths
+  // heavy: it may look at very many rows, and then nobody else shall wait for it.
+  db::Readers readers = db::Readers::ordinary;
   AnyHandler run;
 };
 

@@ -1,6 +1,7 @@
 #include "api/gate/router.h"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "controller/base/url.h"
@@ -67,13 +68,14 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
   const auto same_length = patterns_.find(segments.size());
   if (same_length == patterns_.end()) return {};
   Match match;
+  std::set<std::string_view> allowed;  // by all patterns that match, in the order of the alphabet
   for (const Pattern& pattern : same_length->second) {
     if (!matches(pattern, segments)) continue;
     const auto row = pattern.methods.find(wanted);
     if (row == pattern.methods.end()) {
       for (const auto& [name, unused] : pattern.methods) {
-        match.allow += (match.allow.empty() ? "" : ", ") + name;
-        if (name == "GET") match.allow += ", HEAD";
+        allowed.insert(name);
+        if (name == "GET") allowed.insert("HEAD");
       }
       continue;
     }
@@ -87,6 +89,8 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
     match.route = row->second;
     return match;
   }
+  for (const std::string_view name : allowed)
+    match.allow.append(match.allow.empty() ? "" : ", ").append(name);
   return match;
 }
 

@@ -4,7 +4,9 @@
 #include <stdexcept>
 
 #include "controller/base/embedded.h"
+#include "controller/base/error.h"
 #include "controller/base/yaml.h"
+#include "controller/domain/oauth/device.h"
 
 namespace berth::api {
 
@@ -19,12 +21,13 @@ using Names = std::set<std::string, std::less<>>;
 
 constexpr std::string_view reference_prefix = "#/components/schemas/";
 
-// Keywords that Validator checks, or that say something to readers only.
+// The keywords that a schema may have: those that Validator checks, and those that are for readers.
 const Names known_keywords = {"type",          "properties",    "required",  "additionalProperties",
                               "items",         "enum",          "minimum",   "maximum",
                               "pattern",       "minLength",     "maxLength", "minItems",
                               "minProperties", "maxProperties", "maxItems",  "format",
-                              "description",   "example",       "default",   "$ref"};
+                              "description",   "example",       "default",   "$ref",
+                              "allOf"};
 const Names known_types = {"null", "boolean", "integer", "number", "string", "array", "object"};
 const Names known_formats = {"email", "uuid", "date-time", "uri", "date", "one-time-code"};
 
@@ -53,8 +56,15 @@ void check_words(const json& schema, const std::string& where) {
     mistake(where, "has the unknown format " + schema["format"].get<std::string>());
 }
 
-json load() {
-  json all = json::object();
+json error_codes() {
+  std::set<std::string_view> names;  // two codes may share a name
+  for (const CodeInfo& code : all_codes()) names.insert(code.name);
+  for (const std::string_view text : texts_of(oauth::DeviceRefusal())) names.insert(text);
+  return {{"type", "string"}, {"description", "What went wrong."}, {"enum", names}};
+}
+
+json load_schemas() {
+  json all = {{"ErrorCode", error_codes()}};
   for (const EmbeddedFile& file : schemas::files()) {
     const json content = parse_yaml(file.text, std::string(file.name));
     for (const auto& [name, schema] : content.items()) {
@@ -64,6 +74,18 @@ json load() {
     }
   }
   return all;
+}
+
+// Merges one of the schemas of an allOf into `whole`.
+void merge(json& whole, const json& part) {
+  for (const auto& [key, value] : part.items()) {
+    if (key == "properties" && whole.contains(key))
+      whole[key].update(value);
+    else if (key == "required" && whole.contains(key))
+      whole[key].insert(whole[key].end(), value.begin(), value.end());
+    else
+      whole[key] = value;
+  }
 }
 
 json inlined(const json& schema) {
@@ -77,8 +99,9 @@ json inlined(const json& schema) {
   if (schema.contains("$ref"))
     result = inlined_schema(
         schema["$ref"].get_ref<const std::string&>().substr(reference_prefix.size()));
+  for (const json& part : schema.value("allOf", json::array())) merge(result, inlined(part));
   for (const auto& [key, value] : schema.items())
-    if (key != "$ref") result[key] = inlined(value);
+    if (key != "$ref" && key != "allOf") result[key] = inlined(value);
   return result;
 }
 
@@ -92,10 +115,12 @@ void check_schema(const json& schema, const std::string& where) {
     if (!field.contains("description")) mistake(where + "." + name, "has no description");
     check_schema(field, where + "." + name);
   }
+  for (const json& part : schema.value("allOf", json::array())) check_schema(part, where);
   if (schema.contains("items")) check_schema(schema["items"], where + "[]");
   if (schema.contains("additionalProperties"))
     check_schema(schema["additionalProperties"], where + ".*");
-  // std::regex needs some hundred bytes of stack for each character.
+  // std::regex needs some hundred bytes of stack for each character of a text, so the length of a
+  // text with a pattern has to be limited.
   if (schema.contains("pattern") && !schema.contains("maxLength"))
     mistake(where, "has a pattern and no maxLength");
 }
@@ -114,7 +139,7 @@ void check_sizes(const json& schema, const std::string& where) {
 }
 
 const json& all_schemas() {
-  static const json all = load();
+  static const json all = load_schemas();
   return all;
 }
 

@@ -4,20 +4,22 @@
 #include <string>
 #include <string_view>
 
-// The schemas in schemas/*.yaml: JSON Schema draft 7, as far as OpenAPI 3.1 shares it and Validator
-// checks it. They check request bodies and are published in openapi.json.
+// The schemas in gate/*.yaml and resources/*/schema.yaml: JSON Schema, as far as Validator checks
+// it. They check request bodies and are published in openapi.json. One more is made here:
+// ErrorCode, the names of all error codes.
 namespace berth::api {
 
 // Returns all schemas by name. The first call also checks what each field of a schema must have and
 // which keywords are allowed; a mistake throws std::logic_error, which keeps berthd from starting.
 const nlohmann::json& all_schemas();  // name -> schema
 
-// Returns the schema with each $ref replaced by what it refers to; there are no cycles. Throws
-// std::logic_error if there is no schema with this name.
+// Returns the schema with each $ref replaced by what it refers to, and each allOf by one object
+// with the fields of all its parts; there are no cycles. Throws std::logic_error if there is no
+// schema with this name.
 nlohmann::json inlined_schema(std::string_view name);
 
 // Throws std::logic_error, which names `where`, if the schema has a keyword, type or format that
-// Validator doesn't check, or a field without a description.
+// Validator doesn't check, a field without a description, or a pattern without maxLength.
 void check_schema(const nlohmann::json& schema, const std::string& where);
 
 // Throws std::logic_error if an inlined schema of a request accepts an array or map of any size. An

@@ -31,7 +31,8 @@ constexpr Success successes[] = {
     {"rotateSecret", SecurityKind::client_secret_changed, "rotated"},
 };
 
-// Counted from 0 on, since the first event of a series that appears with it isn't seen by rate().
+// The series that exist from the start with the value 0. If a series appeared with its first event,
+// the function rate() of Prometheus would miss that event.
 const SecurityEvent from_zero[] = {
     {.kind = SecurityKind::login_failed, .reason = "wrong_password"},
     {.kind = SecurityKind::login_failed, .reason = "unknown_account"},
@@ -60,7 +61,8 @@ SecurityLog::SecurityLog(prometheus::Registry& registry)
   for (const SecurityEvent& event : from_zero) series(events_, event);
 }
 
-// With the mutex held: ends the kind's minute if it is over. True where it wrote a line.
+// Ends the kind's minute if it is over, and logs how many events were left out in it. Returns
+// whether it wrote a line. The caller holds the mutex.
 bool SecurityLog::summarize(SecurityKind kind, Time now) {
   Minute& current = minutes_[size_t(kind)];
   if (now - current.began < minute) return false;

@@ -13,12 +13,14 @@
 #include "controller/base/address_range.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/accounts/sessions.h"
 #include "controller/domain/ads/serving.h"
 #include "controller/domain/deployments/container_logs.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/usage_history.h"
 #include "controller/domain/kernel/keys.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/oauth/connections.h"
@@ -29,10 +31,17 @@
 namespace berth::api {
 
 class ChatFeeds;
-// An empty set of feeds. The chat's routes define it, since nobody else looks inside.
+// Returns an empty set of feeds. It is defined with the routes of the chat, because nothing else
+// knows what ChatFeeds contains.
 std::shared_ptr<ChatFeeds> make_chat_feeds();
 
 enum class Environment { development, production };
+
+// What is known of the cluster.
+enum class KubernetesState { simulated, connected, unreachable };
+constexpr auto texts_of(KubernetesState) {
+  return EnumTexts<KubernetesState::unreachable>{"simulated", "connected", "unreachable"};
+}
 
 // An encrypted copy of the database and the keys that is being sent.
 struct Backup {
@@ -54,8 +63,24 @@ struct Usage {
   std::optional<std::int64_t> requests;
 };
 
-// What the handlers work with. Created by main; lives as long as the server. The cluster's
-// functions are passed in, because the API never includes the reconcilers.
+// What berthd knows of its work for the cluster, and of its own files.
+struct Fleet {
+  std::string leader;               // who works for the cluster; empty if nobody does
+  bool leads = true;                // whether this process does
+  std::string cluster_error;        // empty while the cluster answers
+  std::int64_t waiting = 0;         // deployments that wait to be reconciled
+  std::int64_t stalled = 0;         // that wait for the cluster to be reachable, or for a leader
+  double longest_seconds = 0;       // for which the reconcile that has run longest has run
+  std::int64_t errors = 0;          // reconciles that have failed since the start
+  Duration backup_age{0};           // since the newest backup, or the first start
+  std::int64_t database_bytes = 0;  // with its write-ahead log
+  std::int64_t history_bytes = 0;   // of the deployments' usage
+  std::int64_t disk_bytes = 0;
+  std::int64_t disk_free_bytes = 0;
+};
+
+// What the handlers work with. Created by controller/berthd/platform.cpp; lives as long as the
+// server. The cluster's functions are passed in, because the API never includes the reconcilers.
 struct Services {
   db::Database& db;
   Clock& clock;
@@ -72,10 +97,10 @@ struct Services {
   std::string base_url;  // the issuer, without a slash at its end
   std::string internal_secret;
   bool rate_limits = true;
-  std::vector<AddressRange> trusted_proxies;  // the proxies whose X-Forwarded-For is believed
+  std::vector<AddressRange> trusted_proxies;  // the proxies whose X-Forwarded-For is trusted
   Duration session_lifetime = std::chrono::hours(24);
   ReservedNames reserved_names = {};
-  bool password_blocklist = true;  // new passwords that are guessed first are refused
+  bool password_blocklist = true;  // whether passwords that are easy to guess are refused
   // How long a login through the API, and one in a browser, may be idle before it ends. If empty,
   // there is no limit.
   std::optional<Duration> jwt_idle_timeout = {};
@@ -94,7 +119,7 @@ struct Services {
   // The public URL of a deployment's host: scheme, host and port.
   std::function<std::string(const std::string& host)> url_of;
 
-  std::function<std::string()> kubernetes_state;  // simulated, connected or unreachable
+  std::function<KubernetesState()> kubernetes_state;
   // Returns the ids of deployments that have objects on the cluster but no row in the database.
   std::function<std::vector<std::string>()> orphans;
   // Answers from memory. The result is empty if no container was started. If the function is empty,
@@ -102,6 +127,10 @@ struct Services {
   std::function<std::optional<Health>(const std::string& deployment_id)> deployment_health = {};
   // Takes a few seconds at most. If the function is empty, the usage is unknown.
   std::function<Usage(const deployments::Deployment& deployment)> deployment_usage = {};
+  // If the function is empty, nothing is known.
+  usage_history::Read usage_history = {};
+  // Answers from memory and the database. If the function is empty, nothing is known.
+  std::function<Fleet()> fleet = {};
   container_logs::Open container_logs = {};
   // Makes a backup encrypted with this key of 32 bytes (base/sealed_file.h). Throws Error
   // `unavailable`.

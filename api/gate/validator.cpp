@@ -19,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-// "a", "a or b", "from a to b": what the field must be, for people.
+// Returns the limits of a size or value as a part of a sentence, such as " 1 to 10 bytes". Returns
+// an empty text if there are none.
 std::string described_range(const json& schema, const char* low, const char* high,
                             const std::string& unit) {
   const auto bound = [&](const char* key) { return schema[key].dump(); };
@@ -71,11 +72,12 @@ bool has_format(const std::string& text, const std::string& format) {
   if (format == "date-time") return parse_iso8601(text).has_value();
   if (format == "date") return text.size() == 10 && parse_iso8601(text).has_value();
   if (format == "email")
-    return text.find('@') != std::string::npos;  // accounts::check_email knows the rest
+    return text.find('@') != std::string::npos;  // accounts::check_email() checks the rest
   return true;
 }
 
-// What doesn't fit into 64 bits is no integer; parse_body() has made one of 1.0.
+// Whether the value has the type. A number that doesn't fit into 64 bits isn't an integer, but 1.0
+// is one: parse_body() has converted it.
 bool is_of(const json& value, std::string_view type) {
   switch (value.type()) {
     case json::value_t::null:
@@ -109,7 +111,7 @@ void write_code_in_digits(json& value) {
   value = std::move(digits);
 }
 
-// A least and a greatest size, or value.
+// The limits of a size or of a value, both included.
 template <typename T>
 struct Range {
   T low;
@@ -122,20 +124,20 @@ struct Range {
 
 }  // namespace
 
-// A schema made ready for checks.
+// A schema in the form in which values are checked against it.
 struct Validator::Rule {
-  std::vector<std::string> types;  // none: any
-  std::vector<json> one_of;        // none: anything
-  // As doubles: the bounds are below 2^53, where an integer that a double can't hold isn't.
+  std::vector<std::string> types;  // if empty, all types are allowed
+  std::vector<json> one_of;        // if empty, all values are allowed
+  // Doubles are exact here, because the limits are below 2^53.
   Range<double> number;
   Range<size_t> length, items, names;
   std::optional<std::regex> pattern;
   std::string format;
   std::vector<std::string> required;
   std::map<std::string, Rule, std::less<>> fields;
-  std::unique_ptr<Rule> item;   // each of an array
-  std::unique_ptr<Rule> other;  // the fields of an object that aren't in `fields`
-  std::string must;             // what is said of a value that breaks the rule
+  std::unique_ptr<Rule> item;   // for each item of an array
+  std::unique_ptr<Rule> other;  // for the fields of an object that aren't in `fields`
+  std::string must;             // the error message for a value that breaks the rule
 
   explicit Rule(const json& schema)
       : number(schema, "minimum", "maximum"),
@@ -164,7 +166,7 @@ struct Validator::Rule {
     return std::ranges::find(required, name) != required.end();
   }
 
-  // Whether the value fits, but for what is in it.
+  // Whether the value itself fits. The items or fields in it are checked by Run.
   bool fits(const json& value) const {
     if (!types.empty() &&
         std::ranges::none_of(types, [&](const auto& type) { return is_of(value, type); }))
@@ -183,7 +185,7 @@ struct Validator::Rule {
   }
 };
 
-// One check of a value.
+// The check of one body, which collects what is wrong.
 class Validator::Run {
  public:
   Details wrong;

@@ -59,7 +59,16 @@ Page change(Visit& visit, const std::string& done, Work&& work) {
 }  // namespace
 
 // The page for visitors who enter the platform's address.
-Page show_home(Visit&) { return go_to("/account"); }
+Page show_home(Visit& visit) {
+  if (visit.visitor) return go_to("/console");
+  Page page = {.title = "Run containers without running a cluster", .content = "start"};
+  page.values.set("wide", flag(true));
+  const KubernetesState kubernetes = visit.services.kubernetes_state();
+  page.values.set("simulated", flag(kubernetes == KubernetesState::simulated));
+  page.values.set(
+      "well", flag(kubernetes != KubernetesState::unreachable && visit.services.db.takes_writes()));
+  return page;
+}
 
 Page show_account(Visit& visit) { return account_page(visit); }
 

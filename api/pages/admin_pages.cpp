@@ -10,7 +10,7 @@ Page requests_page(const Visit& visit) {
   Page page = {.title = "Scope requests", .content = "scope_requests"};
   visit.services.db.read([&](db::Tx& tx) {
     Values list(Values::type::list);
-    const auto waiting = apps::list_requests(tx, std::nullopt, "pending",
+    const auto waiting = apps::list_requests(tx, std::nullopt, apps::RequestStatus::pending,
                                              {.page = 1, .page_size = PageRequest::max_size});
     for (const apps::ScopeRequest& request : waiting.items) {
       const auto app = apps::find(tx, request.app_id);

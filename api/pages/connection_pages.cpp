@@ -78,8 +78,9 @@ Page limit_app(Visit& visit) {
 Page change_session_access(Visit& visit) {
   return unless_refused(
       [&] {
-        const auto access = play::parse_session_access(visit.field("session_access"));
-        if (!access) throw invalid_field("session_access", "must be full or read");
+        const auto access = parse_enum<play::SessionAccess>(visit.field("session_access"));
+        if (!access)
+          throw invalid_field("session_access", "must be " + alternatives<play::SessionAccess>());
         visit.services.db.write([&](db::Tx& tx) {
           connections::set_session_access(tx, visit.user().id, visit.field("app_id"), *access);
         });

@@ -71,6 +71,8 @@ Page consent_page(const Visit& visit, const AuthorizationQuestion& question, con
     entry.set("value", value->second);
     hidden.push_back(entry);
   }
+  page.values.set("manages",
+                  Values(app.built_in ? Values::type::bool_true : Values::type::bool_false));
   page.values.set("scopes", scope_values(scopes));
   page.values.set("parameters", hidden);
   if (app.session_tokens) {

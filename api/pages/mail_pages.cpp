@@ -57,9 +57,7 @@ Page show_forgot_password(Visit&) { return forgot_page(""); }
 
 Page forgot_password(Visit& visit) {
   const Services& services = visit.services;
-  services.db.write([&](db::Tx& tx) {
-    accounts::request_reset(tx, visit.field("email"), services.keys, services.base_url);
-  });
+  services.db.write([&](db::Tx& tx) { accounts::request_reset(tx, visit.field("email")); });
   std::vector<std::string> paragraphs = {
       "If somebody has an account with the address " + visit.field("email") +
       ", a mail is on its way to it. The link in it works for an hour."};

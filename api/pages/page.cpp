@@ -18,13 +18,19 @@ std::string Visit::query(std::string_view name) const {
   return value == http.query.end() ? std::string() : value->second;
 }
 
+void add_security_headers(Response& response, std::string policy) {
+  response.add_header("Content-Security-Policy", std::move(policy));
+  response.add_header("X-Frame-Options", "DENY");
+  response.add_header("Referrer-Policy", "same-origin");
+}
+
 Page go_to(std::string path) {
   Page page;
   page.go_to = std::move(path);
   return page;
 }
 
-Page message(std::string title, const std::vector<std::string>& paragraphs, std::string link,
+Page message(std::string title, const std::vector<std::string>& paragraphs, const std::string& link,
              const std::string& link_text) {
   Page page;
   page.title = std::move(title);
@@ -65,7 +71,10 @@ std::string safe_next(const std::string& next) {
   const bool is_plain =
       std::ranges::all_of(next, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
   if (is_plain && next.starts_with("/api/oauth/authorize?")) return next;
-  for (const char* page : {"/account", "/account/totp", "/connected-apps", "/admin/scope-requests"})
+  // Dots could lead out of the console.
+  if ((next == "/console" || next.starts_with("/console/")) && !next.contains("..")) return next;
+  for (const char* page : {"/account", "/account/totp", "/connected-apps", "/device",
+                           "/admin/scope-requests", "/docs/api"})
     if (next == page) return next;
   return "/account";
 }

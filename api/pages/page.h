@@ -16,6 +16,9 @@
 // What the hosted pages have in common, and the declarations of their handlers.
 namespace berth::api::pages {
 
+// Adds the Content-Security-Policy, and the other fields that all HTML of berth has for security.
+void add_security_headers(Response& response, std::string policy);
+
 // A request for a page. If it is a form, its token was checked before the handler is called.
 struct Visit {
   const Request& http;
@@ -51,11 +54,13 @@ struct Page {
   std::optional<SecurityEvent> event = {};  // entry for the security log
 };
 
+// Returns a redirect to `path`; see Page::go_to.
 Page go_to(std::string path);
-Page message(std::string title, const std::vector<std::string>& paragraphs, std::string link = {},
-             const std::string& link_text = {});
-// Where a mail is that may not have been sent: in development berthd needs no mail server. Empty in
-// production.
+// Returns a page that consists of a title, paragraphs and, unless `link` is empty, a link.
+Page message(std::string title, const std::vector<std::string>& paragraphs,
+             const std::string& link = {}, const std::string& link_text = {});
+// Returns a sentence that says where to find a mail in development, where berthd needs no mail
+// server; empty in production.
 std::string whereabouts_of_mail(const Services& services);
 // Returns `page` with the error's message on it and the error's status.
 Page refused(Page page, const Error& error);
@@ -70,9 +75,10 @@ Page unless_refused(Work&& work, Again&& again) {
   }
 }
 
-// Returns where to go after the login: `next` if it is one of berth's own pages or an authorization
-// request, and /account if it is anything else.
+// Returns where to go after the login: `next` if it is the console, one of berth's own pages or an
+// authorization request, and /account if it is anything else.
 std::string safe_next(const std::string& next);
+// Returns the path with one more parameter in its query, percent-encoded.
 std::string with_parameter(const std::string& path, std::string_view name, std::string_view value);
 // Returns the time in the form "21 November 2026, 14:05 UTC".
 std::string in_words(Instant at);
@@ -124,6 +130,11 @@ Page new_recovery_codes(Visit& visit);
 // In consent_pages.cpp:
 Page show_consent(Visit& visit);
 Page decide_consent(Visit& visit);
+
+// In device_pages.cpp:
+Page show_device(Visit& visit);
+Page enter_device_code(Visit& visit);
+Page decide_device(Visit& visit);
 
 // In connection_pages.cpp:
 Page show_connected_apps(Visit& visit);

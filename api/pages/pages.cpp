@@ -69,6 +69,9 @@ const Pages::Row* Pages::find(const Request& request, std::string_view path) {
        new_recovery_codes},
       {"GET", "/api/oauth/authorize", "page_authorize", Who::anybody, show_consent},
       {"POST", "/consent", "page_consent", Who::user, decide_consent},
+      {"GET", "/device", "page_device", Who::user, show_device},
+      {"POST", "/device", "page_device_code", Who::user, enter_device_code},
+      {"POST", "/device/decide", "page_decide_device", Who::user, decide_device},
       {"GET", "/connected-apps", "page_connected_apps", Who::user, show_connected_apps},
       {"POST", "/connected-apps/limit", "page_limit_app", Who::user, limit_app},
       {"POST", "/connected-apps/session", "page_session_access", Who::user, change_session_access},
@@ -94,20 +97,19 @@ bool is_source(std::string_view text) {
   });
 }
 
-void add_security_headers(Response& response, const std::string& form_target) {
+std::string policy_for(const std::string& form_target) {
   std::string policy =
-      "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors "
+      "'none'; "
       "form-action 'self'";
   if (is_source(form_target)) policy += " " + form_target;
-  response.headers.emplace_back("Content-Security-Policy", policy);
-  response.add_header("X-Frame-Options", "DENY");
-  response.add_header("Referrer-Policy", "same-origin");
-  response.add_header("Cache-Control", "no-store");
+  return policy;
 }
 
 void show(const Visit& visit, Page page, Response& response) {
   response.status = page.status;
-  add_security_headers(response, page.form_target);
+  add_security_headers(response, policy_for(page.form_target));
+  response.add_header("Cache-Control", "no-store");
   if (page.retry_after)
     response.add_header("Retry-After", std::to_string(page.retry_after->count()));
   if (!page.go_to.empty()) {
@@ -160,18 +162,26 @@ Pages::Pages(const Services& services, HttpMetrics& metrics)
 }
 
 bool Pages::handle(const Request& request, Response& response) {
-  if (request.method == "GET" && request.path == "/assets/pages.css") {
-    response.content_type = "text/css; charset=utf-8";
+  if (request.method == "GET" &&
+      (request.path == "/assets/pages.css" || request.path == "/assets/berth.svg")) {
+    const bool is_icon = request.path.ends_with(".svg");
+    response.content_type = is_icon ? "image/svg+xml" : "text/css; charset=utf-8";
     response.add_header("Cache-Control", "max-age=300");
-    response.body = stylesheet();
+    response.body = is_icon ? icon() : stylesheet();
     return true;
   }
   const Row* row = find(request, request.path);
   if (row == nullptr) return redirect_from_slash(request, response);
   const auto started = std::chrono::steady_clock::now();
   const std::string request_id = new_uuid(services_.clock.now());
+  const db::RequestLimits limits;
   try {
     serve(*row, request, request_id, response);
+  } catch (const db::TooSlow&) {
+    response = Response();
+    response.status = 503;
+    response.content_type = "text/plain; charset=utf-8";
+    response.body = "berthd is too busy for this page at the moment; please try again later\n";
   } catch (const std::exception& failure) {
     log::error("a page failed",
                {{"request_id", request_id}, {"path", request.path}, {"error", failure.what()}});

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "api/gate/browser_session.h"
 #include "api/gate/metrics.h"
 #include "api/gate/rate_limit.h"
 #include "api/gate/services.h"
-#include "api/pages/browser_session.h"
 #include "api/transport/http.h"
 
 namespace berth::api::pages {

@@ -45,6 +45,11 @@ std::string render(std::string_view content, Values values) {
   return layout.render(values);
 }
 
-const std::string& stylesheet() { return file("pages.css"); }
+const std::string& stylesheet() {
+  static const std::string all = file("tokens.css") + file("pages.css");
+  return all;
+}
+
+const std::string& icon() { return file("berth.svg"); }
 
 }  // namespace berth::api::pages

@@ -18,5 +18,7 @@ void check_templates();
 // Both see `values`.
 std::string render(std::string_view content, Values values);
 const std::string& stylesheet();
+// The picture that browsers show beside the page's title.
+const std::string& icon();
 
 }  // namespace berth::api::pages

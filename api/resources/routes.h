@@ -7,15 +7,24 @@
 // The parts of the table of routes, and the parameters and rate limits that several rows share.
 namespace berth::api {
 
+// The parameters of every list that is returned in pages.
 inline const std::vector<Param> paged = {
     {.name = "page",
      .type = "integer",
-     .description = "The number of the page, counted from 1.",
-     .example = "1"},
+     .description = "The number of the page, counted from 1, which is the default.",
+     .example = "1",
+     .limits = R"({"minimum": 1, "maximum": 1000000})"},
     {.name = "page_size",
      .type = "integer",
-     .description = "How many items a page has, 1 to 100. The default is 20.",
-     .example = "20"}};
+     .description = "The greatest number of entries on a page. The default is 20.",
+     .example = "20",
+     .limits = R"({"minimum": 1, "maximum": 100})"},
+    {.name = "cursor",
+     .type = "string",
+     .description =
+         "Where the list goes on: next_cursor of the page before, asked for with the same "
+         "filters. It takes the place of page.",
+     .example = "eyJ2IjoxfQ"}};
 
 // Returns `params` with one more parameter.
 inline std::vector<Param> with(std::vector<Param> params, const Param& more) {
@@ -25,10 +34,10 @@ inline std::vector<Param> with(std::vector<Param> params, const Param& more) {
 
 inline constexpr Rate account_reads = per_minute(120);
 inline constexpr Rate account_writes = per_minute(30);
-// Is counted for each address, and is low because these operations allow guessing passwords.
+// Counted for each network, and low because these operations allow guessing passwords.
 inline constexpr Rate logins = per_minute(20);
 inline constexpr Rate registrations = per_minute(20);
-// Is counted for each address, which may be the server of a busy app.
+// Counted for each network, because the caller may be the server of a busy app.
 inline constexpr Rate token_calls = per_minute(300);
 // A stream that breaks is resumed within seconds. The number of open streams is limited by
 // EventHub.
@@ -37,8 +46,8 @@ inline constexpr Rate internal_calls = per_minute(600);
 inline constexpr Rate password_calls = per_minute(10);  // each costs a hash, or a mail to somebody
 inline constexpr Rate ad_reads = per_minute(60);
 inline constexpr Rate ad_writes = per_minute(30);
-// These limits come from the section "Limits" of the specification, or are our choice if it has
-// none.
+// These limits come from the section "Limits" of the specification; berth has chosen those that it
+// doesn't name.
 inline constexpr Rate deploy_reads = per_minute(30);
 inline constexpr Rate deploy_writes = per_minute(10);
 
@@ -62,6 +71,7 @@ std::vector<Route> cosmetics_routes();
 std::vector<Route> custom_domains_routes();
 std::vector<Route> deployment_events_routes();
 std::vector<Route> deployments_routes();
+std::vector<Route> fleet_routes();
 std::vector<Route> friends_routes();
 std::vector<Route> internal_routes();
 std::vector<Route> learning_routes();

@@ -37,9 +37,10 @@ struct ConnectionLimits {
   // Addresses that stand for many callers, such as that of a trusted proxy. Only the total limits
   // their connections.
   std::vector<AddressRange> shared_addresses = {};
-  // A new connection displaces one of its own network only if that one has been in the same
-  // activity for longer than `patience`, or has sent nothing since it was opened for longer than
-  // `silent_patience`. Connections of networks that have more connections are displaced at once.
+  // A connection of a network that has more connections than the newcomer's is displaced at once.
+  // Any other one, such as one of the newcomer's own network, is displaced only if it has been in
+  // the same activity for longer than `patience`, or has sent nothing since it was opened for
+  // longer than `silent_patience`.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
   std::chrono::milliseconds silent_patience = std::chrono::seconds(1);
 };
@@ -48,11 +49,12 @@ struct ConnectionLimits {
 // another.
 //
 // If a network has reached its limit, its new connection displaces another one of that network. If
-// the total is reached, it displaces one of the network with the most connections. Connections that
-// wait for a request are displaced first, then those that are ending, then those that receive a
-// request or send an answer; among equals, those that never sent a valid token come first, and the
-// oldest of them. If none can be displaced, the new connection is refused, except that a few places
-// are reserved for networks without connections. All functions may be called from any thread.
+// the total is reached, it displaces one of any network. Connections that wait for a request are
+// displaced first, then those that are ending, those that receive a request, and those that send an
+// answer. Among equals, those of the network with the most connections come first, among these
+// those that never sent a valid token, and then the oldest. If none can be displaced, the new
+// connection is refused, except that a few places are reserved for networks without connections.
+// All functions may be called from any thread.
 class ConnectionTable {
  private:
   struct Network;

@@ -12,6 +12,8 @@
 
 namespace berth::api {
 
+inline constexpr std::string_view line_end = "\r\n";
+
 // The header fields of a request, in the order in which they were sent. The class owns no text:
 // names and values point into the text that was parsed. Names are compared without regard to case
 // (RFC 9110, section 5.1).
@@ -89,7 +91,8 @@ using Sink = std::function<bool(std::string_view)>;
 // The body of an answer that goes on, such as server-sent events or logs. It is called repeatedly
 // on the connection's thread, without occupying a handler slot, until it returns Next::end, the
 // caller goes away, or the server shuts down; then it is destroyed. A call may wait for news for at
-// most `stream_step`, so that the other two are noticed. An exception from it cuts the answer off.
+// most `stream_step`, because the server looks for the other two only between calls. An exception
+// from it cuts the answer off.
 using Stream = std::function<Next(const Sink&)>;
 inline constexpr std::chrono::milliseconds stream_step{1000};
 

@@ -7,10 +7,10 @@
 #include <charconv>
 #include <cstring>
 
+#include "controller/base/text.h"
+
 namespace berth::api {
 namespace {
-
-constexpr std::string_view line_end = "\r\n";
 
 constexpr auto token_characters = [] {
   std::array<bool, 256> allowed{};
@@ -24,14 +24,6 @@ constexpr auto token_characters = [] {
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }

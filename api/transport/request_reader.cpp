@@ -17,7 +17,6 @@ constexpr std::size_t kept_bytes = 64 * 1024;
 // have to be skipped.
 constexpr std::size_t max_chunk_line_bytes = 256;
 
-constexpr std::string_view line_end = "\r\n";
 constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
@@ -168,7 +167,7 @@ std::size_t RequestReader::read_chunk_size(Deadline deadline) {
       std::from_chars(line.data(), line.data() + line.size(), size, hexadecimal);
   if (error == std::errc::result_out_of_range) throw Refusal(413, "the body is too large");
   const std::string_view rest = line.substr(static_cast<std::size_t>(end - line.data()));
-  if (error != std::errc() || (!rest.empty() && rest.find_first_of(";") != 0) ||
+  if (error != std::errc() || (!rest.empty() && rest.front() != ';') ||
       !is_field_value(rest)) {
     throw Refusal(400, "the size of a chunk is malformed");
   }

@@ -45,7 +45,7 @@ class RequestReader {
   // next call. Throws ConnectionLost, and Refusal: 408 after the deadline, 413, 431, 503 if a large
   // body got no slot before the deadline, and what parse_head() throws.
   RequestHead read(Request& request);
-  // Tells that the caller has freed the body which read() returned.
+  // Call this when the body that read() returned isn't in memory any more; its slot is then free.
   void release_body() { large_body_.reset(); }
 
  private:

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "api/transport/http.h"
+
 namespace berth::api {
 namespace {
 
-constexpr std::string_view line_end = "\r\n";
 constexpr std::string_view shown_get = "GET / HTTP/1.1\r\n\r\n";
 constexpr std::string_view shown_head = "HEAD / HTTP/1.1\r\n\r\n";
 // Up to this size, copying is cheaper than another system call. A larger body is sent without being

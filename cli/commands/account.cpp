@@ -16,7 +16,7 @@ struct AccountFlags {
   bool password_stdin = false;
   bool yes = false;
 };
-using Flags = std::shared_ptr<AccountFlags>;
+using SharedAccountFlags = std::shared_ptr<AccountFlags>;
 
 constexpr const char* apps_path = "/api/oauth/connected-apps";
 
@@ -101,7 +101,7 @@ void add_own_data(CLI::App& account, Run& run) {
                       {"Points earned", "stats.total_earned"},
                       {"Points spent", "stats.total_spent"}});
   });
-  const Flags named = std::make_shared<AccountFlags>();
+  const SharedAccountFlags named = std::make_shared<AccountFlags>();
   add_command(account, "rename", "Change your user name", "berth account rename lovelace",
               [&run, named] {
                 const json answer = run.api().call({.method = "PATCH",
@@ -112,18 +112,18 @@ void add_own_data(CLI::App& account, Run& run) {
               })
       ->add_option("USERNAME", named->name, "The new name, which others see")
       ->required();
-  const Flags secret = std::make_shared<AccountFlags>();
+  const SharedAccountFlags secret = std::make_shared<AccountFlags>();
   add_command(account, "password", "Change your password; your other sessions end",
               "berth account password", [&run, secret] { change_password(run, *secret); })
       ->add_flag("--password-stdin", secret->password_stdin,
                  "Read two lines from stdin: the present password and the new one");
-  add_command(account, "resend-verification", "Have the mail sent again that verifies your address",
+  add_command(account, "resend-verification", "Send the mail that verifies your address again",
               "berth account resend-verification", [&run] {
                 run.out().done(
                     run.api().post("/api/auth/resend-verification", nullptr, As::account),
                     "A mail is on its way; `berth verify` takes the token in it.");
               });
-  const Flags end = std::make_shared<AccountFlags>();
+  const SharedAccountFlags end = std::make_shared<AccountFlags>();
   CLI::App* removal =
       add_command(account, "delete", "Delete your account for good", "berth account delete",
                   [&run, end] { delete_account(run, *end); });
@@ -148,7 +148,7 @@ void add_connected_apps(CLI::App& account, Run& run) {
                     {"ACCESS", "session_access"},
                     {"LAST USED", "last_used"}});
   });
-  const Flags limited = std::make_shared<AccountFlags>();
+  const SharedAccountFlags limited = std::make_shared<AccountFlags>();
   CLI::App* limit = add_command(account, "limit", "Limit what a connected app may do",
                                 "berth account limit \"My game\" --daily-spend 100 --access read",
                                 [&run, limited] { limit_app(run, *limited); });
@@ -157,7 +157,7 @@ void add_connected_apps(CLI::App& account, Run& run) {
       ->check(check_spend);
   limit->add_option("--access", limited->access, "What its session tokens may do")
       ->check(CLI::IsMember({"full", "read"}));
-  const Flags gone = std::make_shared<AccountFlags>();
+  const SharedAccountFlags gone = std::make_shared<AccountFlags>();
   CLI::App* end =
       add_command(account, "disconnect", "End an app's access to your account",
                   "berth account disconnect \"My game\"", [&run, gone] { disconnect(run, *gone); });

@@ -15,9 +15,10 @@ struct AdminFlags {
   std::string kind = "app";
   std::string id;
   std::string amount;
+  std::vector<std::string> scopes;
   bool yes = false;
 };
-using Flags = std::shared_ptr<AdminFlags>;
+using SharedAdminFlags = std::shared_ptr<AdminFlags>;
 
 constexpr const char* requests_path = "/api/internal/scope-requests";
 
@@ -25,9 +26,10 @@ json pending(Run& run) {
   return run.api().all(std::string(requests_path) + "?status=pending", "scope_requests", As::admin);
 }
 
-const std::vector<Column> request_columns = {{"REQUEST", "id"},    {"APP", "app_name"},
-                                             {"OWNER", "owner"},   {"SCOPES", "requested_scopes"},
-                                             {"APP ID", "app_id"}, {"ASKED", "inserted_at"}};
+const std::vector<Column> scope_request_columns = {
+    {"REQUEST", "id"},    {"APP", "app_name"},
+    {"OWNER", "owner"},   {"SCOPES", "requested_scopes"},
+    {"APP ID", "app_id"}, {"ASKED", "inserted_at"}};
 
 // The requests to decide. --all shows who asks for what and asks back, because an approval gives
 // strangers access to what the scope opens.
@@ -62,16 +64,16 @@ void add_requests(CLI::App& admin, Run& run) {
   add_command(admin, "requests", "List the scope requests that wait for a decision",
               "berth admin requests", [&run] {
                 const json body = pending(run);
-                run.out().list(body, body.at("scope_requests"), request_columns);
+                run.out().list(body, body.at("scope_requests"), scope_request_columns);
               });
-  const Flags good = std::make_shared<AdminFlags>();
+  const SharedAdminFlags good = std::make_shared<AdminFlags>();
   CLI::App* approve =
       add_command(admin, "approve", "Approve scope requests", "berth admin approve --all",
                   [&run, good] { decide(run, chosen(run, *good), "approve", nullptr); });
   approve->add_option("REQUEST", good->requests, "Ids of the requests");
   approve->add_flag("--all", good->all, "Approve all requests that wait, after showing them");
   approve->add_flag("--yes,-y", good->yes, "Don't ask");
-  const Flags bad = std::make_shared<AdminFlags>();
+  const SharedAdminFlags bad = std::make_shared<AdminFlags>();
   CLI::App* reject = add_command(admin, "reject", "Reject scope requests",
                                  "berth admin reject 01936f5e-7c1a-7000-8000-000000000003 "
                                  "--reason \"Say what for\"",
@@ -83,7 +85,7 @@ void add_requests(CLI::App& admin, Run& run) {
 }
 
 void add_grants(CLI::App& admin, Run& run) {
-  const Flags promotion = std::make_shared<AdminFlags>();
+  const SharedAdminFlags promotion = std::make_shared<AdminFlags>();
   CLI::App* promote = add_command(
       admin, "promote", "Promote an app to a tier", "berth admin promote basic", [&run, promotion] {
         const json answer =
@@ -93,7 +95,7 @@ void add_grants(CLI::App& admin, Run& run) {
       });
   promote->add_option("TIER", promotion->tier, "Tier, by its slug")->required();
   promote->add_option("--for", promotion->app, "Id of the app; by default the current one");
-  const Flags mint = std::make_shared<AdminFlags>();
+  const SharedAdminFlags mint = std::make_shared<AdminFlags>();
   CLI::App* points = add_command(
       admin, "mint", "Mint points", "berth admin mint 5000 --reason \"Thanks for testing\"",
       [&run, mint] {
@@ -114,6 +116,27 @@ void add_grants(CLI::App& admin, Run& run) {
   points->add_option("--reason", mint->reason, "Reason, for the audit log")->required();
 }
 
+void revoke(Run& run, const AdminFlags& flags) {
+  const std::vector<std::string> scopes = split(flags.scopes);
+  const std::string list = joined(scopes, ", ");
+  const std::string id = app_id(run, flags.app);
+  confirm("Take " + list + " away from the app " + id + "? Its tokens lose it at once", flags.yes);
+  const json answer = run.api().post("/api/internal/apps/" + id + "/scopes/revoke",
+                                     {{"scopes", scopes}}, As::admin);
+  run.out().done(answer, "The app " + id + " no longer has " + list + ".");
+}
+
+void add_revocation(CLI::App& admin, Run& run) {
+  const SharedAdminFlags flags = std::make_shared<AdminFlags>();
+  CLI::App* command =
+      add_command(admin, "revoke", "Take approved scopes away from an app and its tokens",
+                  "berth admin revoke deploy:manage --for 01936f5e-7c1a-7000-8000-000000000002",
+                  [&run, flags] { revoke(run, *flags); });
+  command->add_option("SCOPE", flags->scopes, "Scopes, separated by spaces or commas")->required();
+  command->add_option("--for", flags->app, "Id of the app; by default the current one");
+  command->add_flag("--yes,-y", flags->yes, "Don't ask");
+}
+
 }  // namespace
 
 void add_admin_commands(CLI::App& root, Run& run) {
@@ -124,6 +147,7 @@ void add_admin_commands(CLI::App& root, Run& run) {
       ->check(CLI::ExistingFile);
   add_requests(*admin, run);
   add_grants(*admin, run);
+  add_revocation(*admin, run);
   add_admin_people_commands(*admin, run);
   add_admin_platform_commands(*admin, run);
 }

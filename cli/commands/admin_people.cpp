@@ -18,7 +18,7 @@ struct PeopleFlags {
   std::string id;
   bool yes = false;
 };
-using Flags = std::shared_ptr<PeopleFlags>;
+using SharedPeopleFlags = std::shared_ptr<PeopleFlags>;
 
 constexpr const char* users_path = "/api/internal/users";
 
@@ -64,7 +64,7 @@ std::string path_of(Run& run, const PeopleFlags& flags) {
   if (flags.kind == "user") return std::string(users_path) + "/" + user_id(run, flags.id);
   if (flags.kind == "app") return "/api/internal/apps/" + app_id(run, flags.id);
   if (!is_uuid(flags.id))
-    throw Failure(Exit::usage, flags.id + " is no id of a deployment",
+    throw Failure(Exit::usage, flags.id + " isn't the id of a deployment",
                   "Admins name deployments of others by their ids.");
   return "/api/internal/deploy/apps/" + flags.id;
 }
@@ -75,35 +75,36 @@ void decide(Run& run, const PeopleFlags& flags, const std::string& action,
   run.out().done(answer, "The " + flags.kind + " " + flags.id + " " + sentence);
 }
 
-void add_subject(CLI::App& command, const Flags& flags) {
+void add_subject(CLI::App& command, const SharedPeopleFlags& flags) {
   command.add_option("KIND", flags->kind, "What it is")
       ->required()
       ->check(CLI::IsMember({"user", "app", "deployment"}));
-  command.add_option("ID", flags->id, "Its id; of a user the name or email address, too")
+  command.add_option("ID", flags->id, "Id; for a user, the name or email address works, too")
       ->required();
 }
 
 void add_users(CLI::App& admin, Run& run) {
   CLI::App* group = add_group(admin, "users", "The users of the platform");
-  const Flags listed = std::make_shared<PeopleFlags>();
+  const SharedPeopleFlags listed = std::make_shared<PeopleFlags>();
   CLI::App* list = add_command(*group, "list", "List users", "berth admin users list --search ada",
                                [&run, listed] {
                                  const json body = users(run, listed->search, listed->limit);
                                  run.out().list(body, body.at("users"), user_columns);
                                });
   list->add_option("--search", listed->search,
-                   "Only users whose name or email address has this in it");
-  list->add_option("--limit", listed->limit, "How many at most")
+                   "Only users whose name or email address contains this text");
+  list->add_option("--limit", listed->limit, "Greatest number of users")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
-  const Flags raised = std::make_shared<PeopleFlags>();
+  const SharedPeopleFlags raised = std::make_shared<PeopleFlags>();
   CLI::App* promotion = add_command(
       *group, "promote", "Give a user another tier, or make them an admin",
       "berth admin users promote ada --admin", [&run, raised] { promote(run, *raised); });
   promotion->add_option("USER", raised->user, "Name, email address or id of the user")->required();
   promotion->add_option("--tier", raised->tier, "The user's tier");
-  CLI::Option* makes = promotion->add_flag("--admin", raised->makes_admin, "Make them an admin");
-  promotion->add_flag("--no-admin", raised->takes_admin, "Make them no admin any more")
+  CLI::Option* makes =
+      promotion->add_flag("--admin", raised->makes_admin, "Give them the rights of an admin");
+  promotion->add_flag("--no-admin", raised->takes_admin, "Take away the rights of an admin")
       ->excludes(makes);
 }
 
@@ -111,7 +112,7 @@ void add_users(CLI::App& admin, Run& run) {
 
 void add_admin_people_commands(CLI::App& admin, Run& run) {
   add_users(admin, run);
-  const Flags bad = std::make_shared<PeopleFlags>();
+  const SharedPeopleFlags bad = std::make_shared<PeopleFlags>();
   CLI::App* suspension = add_command(
       admin, "suspend", "Suspend a user, an app or a deployment",
       "berth admin suspend user mallory", [&run, bad] {
@@ -121,7 +122,7 @@ void add_admin_people_commands(CLI::App& admin, Run& run) {
       });
   add_subject(*suspension, bad);
   suspension->add_flag("--yes,-y", bad->yes, "Don't ask");
-  const Flags good = std::make_shared<PeopleFlags>();
+  const SharedPeopleFlags good = std::make_shared<PeopleFlags>();
   add_subject(*add_command(admin, "reactivate", "End the suspension of a user, app or deployment",
                            "berth admin reactivate user mallory",
                            [&run, good] { decide(run, *good, "reactivate", "works again."); }),

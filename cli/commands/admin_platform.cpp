@@ -1,8 +1,10 @@
-// An admin's view of the platform: treasury, ledger, audit log, tiers, orphans, words, mail.
+// An admin's view of the platform: treasury, ledger, audit log, tiers, orphans, words and messages
+// of the chat, mail, the key of sessions, the clock.
 #include <algorithm>
 #include <optional>
 
 #include "cli/commands/commands.h"
+#include "cli/terminal.h"
 #include "controller/base/url.h"
 
 namespace berth::cli {
@@ -22,6 +24,10 @@ struct TierFlags {
   std::optional<std::int64_t> stipend;
   std::optional<bool> for_all;
   std::optional<bool> domains;
+  std::optional<std::string> runtime_class;  // an empty text stands for the cluster's default
+  std::optional<bool> user_namespaces;
+  std::optional<bool> smtp;
+  std::optional<std::int64_t> bandwidth;  // 0 stands for no limit
 };
 
 template <typename T>
@@ -40,6 +46,12 @@ json body_of(const TierFlags& flags) {
   put(body, "monthly_stipend_points", flags.stipend);
   put(body, "auto_approve", flags.for_all);
   put(body, "custom_domain_allowed", flags.domains);
+  put(body, "user_namespaces", flags.user_namespaces);
+  put(body, "smtp", flags.smtp);
+  put(body, "runtime_class", flags.runtime_class);
+  if (flags.runtime_class == "") body["runtime_class"] = nullptr;
+  put(body, "bandwidth", flags.bandwidth);
+  if (flags.bandwidth == 0) body["bandwidth"] = nullptr;
   return body;
 }
 
@@ -77,12 +89,21 @@ void update_tier(Run& run, const TierFlags& flags) {
 void add_sizes(CLI::App& command, TierFlags& flags) {
   command.add_option("--price", flags.price, "Points for 30 days");
   command.add_option("--max-deployments", flags.most, "Deployments that an account may have");
-  command.add_option("--stipend", flags.stipend, "Points that its owner gets every 30 days");
+  command.add_option("--stipend", flags.stipend,
+                     "Points that the owner of a deployment gets every 30 days");
   command.add_option("--description", flags.description, "Description, for people");
   command.add_option("--auto-approve", flags.for_all,
                      "Whether every app may use it, without an admin's promotion: true or false");
   command.add_option("--custom-domains", flags.domains,
                      "Whether deployments may have a domain of their own: true or false");
+  command.add_option("--runtime-class", flags.runtime_class,
+                     "RuntimeClass of the containers; '' is the cluster's default");
+  command.add_option("--user-namespaces", flags.user_namespaces,
+                     "Whether containers have users of their own: true or false");
+  command.add_option("--smtp", flags.smtp,
+                     "Whether containers may connect to port 25: true or false");
+  command.add_option("--bandwidth", flags.bandwidth,
+                     "Mbit/s of a container in each direction; 0 is no limit");
 }
 
 void add_tiers(CLI::App& admin, Run& run) {
@@ -94,7 +115,7 @@ void add_tiers(CLI::App& admin, Run& run) {
               });
   const auto made = std::make_shared<TierFlags>();
   CLI::App* creation = add_command(
-      *group, "create", "Offer another tier",
+      *group, "create", "Create a tier",
       "berth admin tiers create large --name Large --memory-mb 4096 --cpu 2000 --price 5000",
       [&run, made] {
         json body = body_of(*made);
@@ -102,16 +123,16 @@ void add_tiers(CLI::App& admin, Run& run) {
         run.out().done(run.api().post(tiers_path, body, As::admin),
                        "The tier " + made->slug + " is offered.");
       });
-  creation->add_option("SLUG", made->slug, "What a deployment names it by")->required();
+  creation->add_option("SLUG", made->slug, "Slug, by which deployments name the tier")->required();
   creation->add_option("--name", made->name, "Name, for people")->required();
   creation->add_option("--memory-mb", made->memory, "Memory of a container in MiB")->required();
   creation->add_option("--cpu", made->cpu, "CPU of a container; 1000 are one CPU")->required();
   add_sizes(*creation, *made);
   const auto changed = std::make_shared<TierFlags>();
-  CLI::App* change = add_command(*group, "update",
-                                 "Change a tier; a price counts from each deployment's next period",
-                                 "berth admin tiers update basic --price 1200",
-                                 [&run, changed] { update_tier(run, *changed); });
+  CLI::App* change = add_command(
+      *group, "update", "Change a tier; a new price applies from each deployment's next period",
+      "berth admin tiers update basic --price 1200",
+      [&run, changed] { update_tier(run, *changed); });
   change->add_option("TIER", changed->slug, "Tier, by its slug or id")->required();
   change->add_option("--name", changed->name, "Name, for people");
   change->add_option("--memory-mb", changed->memory, "Memory of a container in MiB");
@@ -130,7 +151,7 @@ void set_words(Run& run, const json& words) {
 
 void add_words(CLI::App& admin, Run& run) {
   CLI::App* group = add_group(admin, "words", "The words that the chat filters");
-  add_command(*group, "list", "List them", "berth admin words list", [&run] {
+  add_command(*group, "list", "List the filtered words", "berth admin words list", [&run] {
     const json body = run.api().get(words_path, As::admin);
     run.out().print(body, [&] {
       std::string text;
@@ -150,7 +171,7 @@ void add_words(CLI::App& admin, Run& run) {
       ->add_option("WORD", *added, "Words")
       ->required();
   const auto taken = std::make_shared<std::vector<std::string>>();
-  add_command(*group, "remove", "Filter words no longer", "berth admin words remove darn",
+  add_command(*group, "remove", "Stop filtering words", "berth admin words remove darn",
               [&run, taken] {
                 json words = json::array();
                 for (const json& word : words_in(run))
@@ -162,6 +183,56 @@ void add_words(CLI::App& admin, Run& run) {
       ->required();
 }
 
+void add_message_deletion(CLI::App& admin, Run& run) {
+  struct MessageFlags {
+    std::string id;
+    bool yes = false;
+  };
+  const auto flags = std::make_shared<MessageFlags>();
+  CLI::App* command = add_command(
+      admin, "delete-message", "Delete a message of the chat for good",
+      "berth admin delete-message 01936f5e-7c1a-7000-8000-00000000000c", [&run, flags] {
+        if (!is_uuid(flags->id))
+          throw Failure(Exit::usage, flags->id + " isn't the id of a message");
+        confirm("Delete the message for good?", flags->yes);
+        run.out().done(run.api().call({.method = "DELETE",
+                                       .path = "/api/internal/chat/messages/" + flags->id,
+                                       .as = As::admin}),
+                       "The message is deleted.");
+      });
+  command->add_option("MESSAGE", flags->id, "Id of the message")->required();
+  command->add_flag("--yes,-y", flags->yes, "Don't ask");
+}
+
+void add_session_key(CLI::App& admin, Run& run) {
+  add_command(
+      admin, "rotate-session-key", "Sign new sessions with a new key; existing sessions stay valid",
+      "berth admin rotate-session-key", [&run] {
+        const json answer = run.api().post("/api/internal/session-keys/rotate", nullptr, As::admin);
+        run.out().done(answer, "New sessions are signed with the key " + cell(answer, "kid") + ".");
+      });
+}
+
+void add_clock(CLI::App& admin, Run& run) {
+  const auto seconds = std::make_shared<std::int64_t>(0);
+  CLI::App* command = add_command(
+      admin, "clock", "Show berthd's clock, or move it ahead (development only)",
+      "berth admin clock --advance 30d", [&run, seconds] {
+        constexpr const char* path = "/api/internal/clock";
+        const json answer = *seconds == 0
+                                ? run.api().get(path, As::admin)
+                                : run.api().post(path, {{"advance_seconds", *seconds}}, As::admin);
+        run.out().object(answer, answer, {{"Now", "now"}, {"Seconds ahead", "ahead_seconds"}});
+      });
+  command
+      ->add_option("--advance", *seconds,
+                   "How far to move it ahead, such as 90s, 15m, 2h or 30d; it can't be moved back")
+      ->type_name("DURATION")
+      ->transform(CLI::AsNumberWithUnit(std::map<std::string, std::int64_t>{
+                                            {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86'400}})
+                      .description(""));
+}
+
 void check_ledger(Run& run) {
   const json body = run.api().get("/api/internal/ledger/audit", As::admin);
   run.out().print(body, [&] {
@@ -169,7 +240,7 @@ void check_ledger(Run& run) {
     for (const json& check : body.at("checks"))
       rows.push_back(
           {check.at("ok") ? "ok" : "failed", cell(check, "name"), cell(check, "detail")});
-    return table_of({"RESULT", "WHAT HAS TO HOLD", "LOOKED AT"}, rows, Output::paint());
+    return table_of({"RESULT", "INVARIANT", "DETAIL"}, rows, Output::paint());
   });
   if (!body.at("ok")) throw Failure(Exit::failed, "the ledger isn't sound");
 }
@@ -199,7 +270,7 @@ void add_admin_platform_commands(CLI::App& admin, Run& run) {
                         {"TO", "target"},
                         {"DETAILS", "details"}});
       })
-      ->add_option("--limit", *limit, "How many entries at most")
+      ->add_option("--limit", *limit, "Greatest number of entries")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
   add_tiers(admin, run);
@@ -215,6 +286,9 @@ void add_admin_platform_commands(CLI::App& admin, Run& run) {
                 });
               });
   add_words(admin, run);
+  add_message_deletion(admin, run);
+  add_session_key(admin, run);
+  add_clock(admin, run);
   add_command(admin, "outbox", "List the mail that was or will be sent (development only)",
               "berth admin outbox -o json", [&run] {
                 const json body = run.api().get("/api/internal/outbox", As::admin);

@@ -170,9 +170,9 @@ void add_api_command(CLI::App& root, Run& run) {
   command->add_option("--data,-d", flags->data, "Body as JSON; @FILE reads a file, @- stdin");
   command
       ->add_option("--field,-f", flags->fields,
-                   "Field of the body: KEY=TEXT, or KEY:=JSON for other values; several")
+                   "Field of the body: KEY=TEXT, or KEY:=JSON for other values; may be repeated")
       ->allow_extra_args(false);
-  command->add_option("--header,-H", flags->headers, "Header, as \"Name: value\"; several")
+  command->add_option("--header,-H", flags->headers, "Header, as \"Name: value\"; may be repeated")
       ->allow_extra_args(false);
   command
       ->add_option("--as", flags->as, "Credentials to send, instead of those that the path needs")

@@ -25,12 +25,13 @@ struct AppFlags {
   std::string website;
   std::vector<std::string> redirect_uris;
   std::vector<std::string> scopes;
+  bool is_public = false;
   bool show_secret = false;
   bool secret_stdin = false;
   bool rotate = false;
   bool yes = false;
 };
-using Flags = std::shared_ptr<AppFlags>;
+using SharedAppFlags = std::shared_ptr<AppFlags>;
 
 std::string my_app(Run& run, const std::string& app, const std::string& behind = "") {
   return "/api/oauth/my-apps/" + app_id(run, app) + behind;
@@ -94,11 +95,12 @@ void create_app(Run& run, const AppFlags& flags) {
       scopes.insert(scopes.begin(), "profile:read");
     body["allowed_scopes"] = scopes;
   }
+  if (flags.is_public) body["token_endpoint_auth_method"] = "none";
   if (!flags.description.empty()) body["app_description"] = flags.description;
   if (!flags.website.empty()) body["website_url"] = flags.website;
   json answer = run.api().post("/api/oauth/apps", body, As::account);
   const json& app = answer.at("app");
-  put_in_use(run, stored_form(app, app.at("client_secret")));
+  put_in_use(run, stored_form(app, app.value("client_secret", "")));
   std::string sentence =
       "Created the app " + flags.name + ", which is the current app from now on.";
   if (const auto wanted = to_be_approved(app); !wanted.empty()) {
@@ -112,7 +114,7 @@ void create_app(Run& run, const AppFlags& flags) {
   }
   for (const json& warning : answer.value("warnings", json::array()))
     sentence += "\nWarning: " + warning.get<std::string>() + ".";
-  const bool shows = flags.show_secret;
+  const bool shows = flags.show_secret && app.contains("client_secret");
   if (shows)
     sentence += "\nClient id: " + app.at("client_id").get<std::string>() +
                 "\nClient secret: " + app.at("client_secret").get<std::string>();
@@ -139,6 +141,8 @@ void rotate_secret(Run& run, const AppFlags& flags) {
   });
 }
 
+bool is_public(const json& app) { return app.value("token_endpoint_auth_method", "") == "none"; }
+
 void use_app(Run& run, const AppFlags& flags) {
   json app = find_app(run, flags.app);
   std::string secret;
@@ -150,11 +154,13 @@ void use_app(Run& run, const AppFlags& flags) {
                  .at("client_secret");
   Account account = run.store().load(run.settings().server);
   const StoredApp* known = account.find(app.at("client_id"));
-  if (secret.empty() && (known == nullptr || known->client_secret.empty()))
+  const bool needs_secret = !account.login && !is_public(app);
+  if (needs_secret && secret.empty() && (known == nullptr || known->client_secret.empty()))
     throw Failure(Exit::usage,
                   "the app's secret isn't stored here, and the server has only its hash",
-                  "Pass --secret-stdin; or --rotate-secret for a new secret, after which programs "
-                  "with the old one stop working.");
+                  "Log in with `berth login`, which works for all your apps; or pass "
+                  "--secret-stdin, or --rotate-secret for a new secret, after which programs with "
+                  "the old one stop working.");
   put_in_use(run, stored_form(app, secret));
   run.out().done({{"app", app}},
                  "The app " + app.at("app_name").get<std::string>() + " is now the current app.");
@@ -173,7 +179,7 @@ std::string fate_of_points(Run& run, const std::string& id) {
       // The app may lack the scope; the question can be asked without the number.
     }
   }
-  return points + " on its account go to the treasury, and don't come back.";
+  return points + " on its account go to the treasury for good.";
 }
 
 void delete_app(Run& run, const AppFlags& flags) {
@@ -189,11 +195,11 @@ void delete_app(Run& run, const AppFlags& flags) {
     std::erase_if(account.apps, [&](const auto& entry) { return entry.second.id == id; });
     if (!account.apps.contains(account.current)) account.current.clear();
   });
-  run.out().done(answer, "The app was deleted; what was on its account is the treasury's.");
+  run.out().done(answer, "The app was deleted; the points on its account went to the treasury.");
 }
 
-void add_creation(CLI::App& apps, Run& run) {
-  const Flags flags = std::make_shared<AppFlags>();
+void add_app_creation(CLI::App& apps, Run& run) {
+  const SharedAppFlags flags = std::make_shared<AppFlags>();
   CLI::App* create = add_command(
       apps, "create",
       "Register an app, make it the current app, and ask the admins to approve its scopes",
@@ -213,10 +219,12 @@ void add_creation(CLI::App& apps, Run& run) {
                      "Description that the consent page shows");
   create->add_option("--website", flags->website, "Website, which is shown as a link");
   create->add_flag("--show-secret", flags->show_secret, "Print the client secret, too");
+  create->add_flag("--public", flags->is_public,
+                   "For a program on users' devices: the app gets no secret");
 }
 
-void add_changes(CLI::App& apps, Run& run) {
-  const Flags rotation = std::make_shared<AppFlags>();
+void add_app_changes(CLI::App& apps, Run& run) {
+  const SharedAppFlags rotation = std::make_shared<AppFlags>();
   CLI::App* rotate = add_command(apps, "rotate-secret", "Replace an app's secret",
                                  "berth apps rotate-secret --show-secret",
                                  [&run, rotation] { rotate_secret(run, *rotation); });
@@ -224,7 +232,7 @@ void add_changes(CLI::App& apps, Run& run) {
   rotate->add_flag("--show-secret", rotation->show_secret, "Print the new secret");
   rotate->add_flag("--yes,-y", rotation->yes, "Don't ask for confirmation");
 
-  const Flags choice = std::make_shared<AppFlags>();
+  const SharedAppFlags choice = std::make_shared<AppFlags>();
   CLI::App* use =
       add_command(apps, "use", "Choose the app that the other commands act for",
                   "berth apps use \"My game\"", [&run, choice] { use_app(run, *choice); });
@@ -234,7 +242,7 @@ void add_changes(CLI::App& apps, Run& run) {
   use->add_flag("--rotate-secret", choice->rotate, "Replace the app's secret")
       ->excludes(from_stdin);
 
-  const Flags end = std::make_shared<AppFlags>();
+  const SharedAppFlags end = std::make_shared<AppFlags>();
   CLI::App* remove =
       add_command(apps, "delete", "Delete an app that has no deployments",
                   "berth apps delete \"My game\"", [&run, end] { delete_app(run, *end); });
@@ -242,11 +250,11 @@ void add_changes(CLI::App& apps, Run& run) {
   remove->add_flag("--yes,-y", end->yes, "Don't ask for confirmation");
 }
 
-const std::vector<Column> request_columns = {{"ID", "id"},
-                                             {"STATUS", "status"},
-                                             {"SCOPES", "requested_scopes"},
-                                             {"ASKED", "inserted_at"},
-                                             {"REASON", "reason"}};
+const std::vector<Column> own_request_columns = {{"ID", "id"},
+                                                 {"STATUS", "status"},
+                                                 {"SCOPES", "requested_scopes"},
+                                                 {"ASKED", "inserted_at"},
+                                                 {"REASON", "reason"}};
 
 void request_scopes(Run& run, const AppFlags& flags) {
   const json request = run.api().post(my_app(run, flags.app, "/scope-request"),
@@ -274,7 +282,7 @@ void list_scopes(Run& run, const AppFlags& flags) {
     std::vector<std::vector<std::string>> rows;
     for (const json& request : requests) {
       rows.emplace_back();
-      for (const Column& column : request_columns)
+      for (const Column& column : own_request_columns)
         rows.back().push_back(cell(request, column.path));
     }
     return facts_of({{"App", cell(app, "app_name")},
@@ -299,8 +307,8 @@ void add_app_commands(CLI::App& root, Run& run) {
                     {"CREATED", "inserted_at"},
                     {"APPROVED", "approved_scopes"}});
   });
-  add_creation(*apps, run);
-  const Flags shown = std::make_shared<AppFlags>();
+  add_app_creation(*apps, run);
+  const SharedAppFlags shown = std::make_shared<AppFlags>();
   add_command(*apps, "show", "Show one of your apps", "berth apps show", [&run, shown] {
     const json app = find_app(run, shown->app);
     run.out().object(app, app, app_fields);
@@ -310,21 +318,21 @@ void add_app_commands(CLI::App& root, Run& run) {
                 const json body = run.api().get("/api/external/app/balance");
                 run.out().done(body, cell(body, "balance") + " points");
               });
-  add_changes(*apps, run);
+  add_app_changes(*apps, run);
 }
 
 void add_scope_commands(CLI::App& root, Run& run) {
   CLI::App* scopes =
       add_group(root, "scopes", "Scopes of an app: see them, and ask the admins for more");
-  const Flags wish = std::make_shared<AppFlags>();
+  const SharedAppFlags flags = std::make_shared<AppFlags>();
   CLI::App* request = add_command(*scopes, "request", "Ask the admins to approve scopes",
                                   "berth scopes request campaigns:manage",
-                                  [&run, wish] { request_scopes(run, *wish); });
-  request->add_option("SCOPES", wish->scopes, "Scopes, such as deploy:manage")->required();
-  const Flags shown = std::make_shared<AppFlags>();
+                                  [&run, flags] { request_scopes(run, *flags); });
+  request->add_option("SCOPES", flags->scopes, "Scopes, such as deploy:manage")->required();
+  const SharedAppFlags shown = std::make_shared<AppFlags>();
   add_command(*scopes, "list", "List the scopes of the current app, and its scope requests",
               "berth scopes list", [&run, shown] { list_scopes(run, *shown); });
-  const Flags back = std::make_shared<AppFlags>();
+  const SharedAppFlags back = std::make_shared<AppFlags>();
   add_command(*scopes, "withdraw", "Withdraw a pending request",
               "berth scopes withdraw 01936f5e-7c1a-7000-8000-000000000003",
               [&run, back] {

@@ -28,25 +28,26 @@ struct CampaignFlags {
   std::string to;
   bool yes = false;
 };
-using Flags = std::shared_ptr<CampaignFlags>;
+using SharedCampaignFlags = std::shared_ptr<CampaignFlags>;
 
-constexpr const char* path = "/api/external/campaigns";
+constexpr const char* campaigns_path = "/api/external/campaigns";
 
-const std::vector<Column> fields = {{"Name", "name"},           {"Id", "id"},
-                                    {"Status", "status"},       {"Surface", "surface_type"},
-                                    {"Budget", "budget"},       {"Spent", "spent"},
-                                    {"Payout", "payout_rate"},  {"Paid", "total_payment_made"},
-                                    {"Rake", "rake_amount"},    {"Reserved", "reserved"},
-                                    {"Remaining", "remaining"}, {"Refunded", "refunded"},
-                                    {"Ended by", "end_reason"}, {"Starts", "starts_at"},
-                                    {"Ends", "ends_at"},        {"Targeting", "targeting_metadata"},
-                                    {"Created", "inserted_at"}};
+const std::vector<Column> campaign_fields = {
+    {"Name", "name"},           {"Id", "id"},
+    {"Status", "status"},       {"Surface", "surface_type"},
+    {"Budget", "budget"},       {"Spent", "spent"},
+    {"Payout", "payout_rate"},  {"Paid", "total_payment_made"},
+    {"Rake", "rake_amount"},    {"Reserved", "reserved"},
+    {"Remaining", "remaining"}, {"Refunded", "refunded"},
+    {"Ended by", "end_reason"}, {"Starts", "starts_at"},
+    {"Ends", "ends_at"},        {"Targeting", "targeting_metadata"},
+    {"Created", "inserted_at"}};
 
 const json& inner(const json& body) {
   return body.contains("campaign") ? body.at("campaign") : body;
 }
 
-json list(Run& run) { return run.api().all(path, "campaigns"); }
+json list(Run& run) { return run.api().all(campaigns_path, "campaigns"); }
 
 // Finds a campaign by its id, or by a name that only one campaign has.
 std::string campaign_id(Run& run, const std::string& wanted) {
@@ -63,7 +64,7 @@ std::string campaign_id(Run& run, const std::string& wanted) {
 }
 
 std::string path_of(Run& run, const CampaignFlags& flags) {
-  return std::string(path) + "/" + campaign_id(run, flags.campaign);
+  return std::string(campaigns_path) + "/" + campaign_id(run, flags.campaign);
 }
 
 void create(Run& run, const CampaignFlags& flags) {
@@ -79,7 +80,7 @@ void create(Run& run, const CampaignFlags& flags) {
       throw Failure(Exit::usage, "--targeting must be a JSON object",
                     "For example, '{\"geography\": \"de\"}'.");
   }
-  const json answer = run.api().post(path, body);
+  const json answer = run.api().post(campaigns_path, body);
   const json& campaign = inner(answer);
   run.out().done(answer, "Created " + flags.name + " (" + cell(campaign, "id") + "): a budget of " +
                              cell(campaign, "budget") + " points, " + std::to_string(flags.payout) +
@@ -133,7 +134,7 @@ void stats(Run& run, const CampaignFlags& flags) {
   });
 }
 
-CLI::App* add_named(CLI::App& group, const Flags& flags, const std::string& name,
+CLI::App* add_named(CLI::App& group, const SharedCampaignFlags& flags, const std::string& name,
                     const std::string& description, const std::string& example,
                     std::function<void()> action) {
   CLI::App* command = add_command(group, name, description, example, std::move(action));
@@ -141,8 +142,8 @@ CLI::App* add_named(CLI::App& group, const Flags& flags, const std::string& name
   return command;
 }
 
-void add_creation(CLI::App& group, Run& run) {
-  const Flags flags = std::make_shared<CampaignFlags>();
+void add_campaign_creation(CLI::App& group, Run& run) {
+  const SharedCampaignFlags flags = std::make_shared<CampaignFlags>();
   CLI::App* command = add_command(group, "create", "Create a campaign, paid from the app's balance",
                                   "berth campaigns create Spring --payment 1000",
                                   [&run, flags] { create(run, *flags); });
@@ -170,24 +171,24 @@ void add_creation(CLI::App& group, Run& run) {
                       "JSON object with game_type, play_tier and geography");
 }
 
-void add_changes(CLI::App& group, Run& run) {
-  const Flags paused = std::make_shared<CampaignFlags>();
+void add_campaign_changes(CLI::App& group, Run& run) {
+  const SharedCampaignFlags paused = std::make_shared<CampaignFlags>();
   add_named(group, paused, "pause", "Pause a campaign", "berth campaigns pause Spring",
             [&run, paused] {
               put(run, *paused, {{"status", "paused"}}, "The campaign is paused.");
             });
-  const Flags resumed = std::make_shared<CampaignFlags>();
+  const SharedCampaignFlags resumed = std::make_shared<CampaignFlags>();
   add_named(group, resumed, "resume", "Resume a paused campaign", "berth campaigns resume Spring",
             [&run, resumed] {
               put(run, *resumed, {{"status", "active"}}, "The campaign is active.");
             });
-  const Flags raised = std::make_shared<CampaignFlags>();
+  const SharedCampaignFlags raised = std::make_shared<CampaignFlags>();
   add_named(group, raised, "top-up", "Add points to a campaign",
             "berth campaigns top-up Spring 500", [&run, raised] { top_up(run, *raised); })
       ->add_option("POINTS", raised->payment, "Points to pay; 90% of them become budget")
       ->required()
       ->check(check_points);
-  const Flags ended = std::make_shared<CampaignFlags>();
+  const SharedCampaignFlags ended = std::make_shared<CampaignFlags>();
   add_named(group, ended, "cancel", "Cancel a campaign; the rest of its budget is refunded",
             "berth campaigns cancel Spring --yes", [&run, ended] { cancel(run, *ended); })
       ->add_flag("--yes,-y", ended->yes, "Don't ask for confirmation");
@@ -197,7 +198,7 @@ void add_changes(CLI::App& group, Run& run) {
 
 void add_campaign_commands(CLI::App& root, Run& run) {
   CLI::App* group = add_group(root, "campaigns", "Ad campaigns, paid from the app's balance");
-  add_creation(*group, run);
+  add_campaign_creation(*group, run);
   add_command(*group, "list", "List the app's campaigns", "berth campaigns list", [&run] {
     const json body = list(run);
     run.out().list(body, body.at("campaigns"),
@@ -209,14 +210,14 @@ void add_campaign_commands(CLI::App& root, Run& run) {
                     {"SPENT", "spent"},
                     {"PAYOUT", "payout_rate"}});
   });
-  const Flags shown = std::make_shared<CampaignFlags>();
+  const SharedCampaignFlags shown = std::make_shared<CampaignFlags>();
   add_named(*group, shown, "show", "Show everything about a campaign",
             "berth campaigns show Spring", [&run, shown] {
               const json body = run.api().get(path_of(run, *shown));
-              run.out().object(body, inner(body), fields);
+              run.out().object(body, inner(body), campaign_fields);
             });
-  add_changes(*group, run);
-  const Flags measured = std::make_shared<CampaignFlags>();
+  add_campaign_changes(*group, run);
+  const SharedCampaignFlags measured = std::make_shared<CampaignFlags>();
   CLI::App* figures =
       add_named(*group, measured, "stats", "Show a campaign's impressions and clicks, day by day",
                 "berth campaigns stats Spring --from 2026-01-01",

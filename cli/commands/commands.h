@@ -65,8 +65,8 @@ struct WaitFlags {
   int timeout = 300;  // seconds
 };
 void add_wait(CLI::App& command, WaitFlags& flags);
-// Prints what a change of a deployment came to: `sentence`, or how it runs, after waiting for that
-// if it was asked for. `answer` is the server's.
+// Prints the result of a change of a deployment. Without --wait this is `sentence`; with it, waits
+// until the deployment runs and says where. `answer` is the server's answer to the change.
 void show_change(Run& run, const json& answer, const WaitFlags& flags, const std::string& sentence);
 
 // Checks that an argument is a number of points: 1 to 2^53-1.
@@ -74,15 +74,17 @@ std::string check_points(const std::string& text);
 
 // The id of the caller's deployment with this name or id. Throws Failure `not_found`.
 std::string deployment_id(Api& api, const std::string& name_or_id);
+// The path of that deployment in the API, followed by `behind`, such as "/logs".
 std::string deployment_path(Api& api, const std::string& name_or_id,
                             const std::string& behind = "");
-// The id of an app of one's own, given by id, client id or name; an empty text means the current
+// The id of one of the user's apps, given by id, client id or name; an empty text means the current
 // app. Throws Failure `usage`, with the ids, if several apps have the name.
 std::string app_id(Run& run, const std::string& app);
 
 bool is_uuid(const std::string& text);
 // Splits texts at commas and spaces; a flag may also be given several times.
 std::vector<std::string> split(const std::vector<std::string>& texts);
+// Joins texts, with `between` between two of them.
 std::string joined(const std::vector<std::string>& texts, const std::string& between);
 
 }  // namespace berth::cli

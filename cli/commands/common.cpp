@@ -126,7 +126,7 @@ std::string app_id(Run& run, const std::string& app) {
   const std::string& wanted = app.empty() ? run.settings().app : app;
   // The server knows of apps that another machine has made, which may have the same name.
   const auto& token = run.settings().token;
-  const bool has_session = token ? token->starts_with("eyJ") : account.session.has_value();
+  const bool has_session = token ? token->starts_with("eyJ") : account.session || account.login;
   const bool asks_server = !wanted.empty() && has_session;
   if (asks_server) {
     const json mine = run.api().all("/api/oauth/my-apps", "apps", As::account);

@@ -1,6 +1,6 @@
 // Deployments: create, show, change, delete.
 #include "cli/commands/commands.h"
-#include "cli/order.h"
+#include "cli/deploy_plan.h"
 #include "cli/terminal.h"
 
 namespace berth::cli {
@@ -22,29 +22,29 @@ struct DeployFlags {
   bool yes = false;
   WaitFlags waiting;
 };
-using Flags = std::shared_ptr<DeployFlags>;
+using SharedDeployFlags = std::shared_ptr<DeployFlags>;
 
-const std::vector<Column> fields = {{"Name", "name"},
-                                    {"Id", "id"},
-                                    {"Status", "status"},
-                                    {"Phase", "phase"},
-                                    {"Reason", "reason"},
-                                    {"Cause", "cause"},
-                                    {"Message", "message"},
-                                    {"URL", "url"},
-                                    {"Image", "container_image"},
-                                    {"Tier", "tier"},
-                                    {"Memory (MB)", "memory_limit_mb"},
-                                    {"CPU (1/1000)", "cpu_limit_millicores"},
-                                    {"Port", "port"},
-                                    {"Health path", "health_path"},
-                                    {"Health", "health_status"},
-                                    {"Variables", "env_keys"},
-                                    {"Custom domain", "custom_domain"},
-                                    {"Billing", "billing_status"},
-                                    {"Created", "inserted_at"},
-                                    {"Deployed", "deployed_at"},
-                                    {"Stopped", "stopped_at"}};
+const std::vector<Column> deployment_fields = {{"Name", "name"},
+                                               {"Id", "id"},
+                                               {"Status", "status"},
+                                               {"Phase", "phase"},
+                                               {"Reason", "reason"},
+                                               {"Cause", "cause"},
+                                               {"Message", "message"},
+                                               {"URL", "url"},
+                                               {"Image", "container_image"},
+                                               {"Tier", "tier"},
+                                               {"Memory (MB)", "memory_limit_mb"},
+                                               {"CPU (1/1000)", "cpu_limit_millicores"},
+                                               {"Port", "port"},
+                                               {"Health path", "health_path"},
+                                               {"Health", "health_status"},
+                                               {"Variables", "env_keys"},
+                                               {"Custom domain", "custom_domain"},
+                                               {"Billing", "billing_status"},
+                                               {"Created", "inserted_at"},
+                                               {"Deployed", "deployed_at"},
+                                               {"Stopped", "stopped_at"}};
 
 void add_wishes(CLI::App& command, DeployFlags& flags) {
   command.add_option("--port", flags.port, "Port on which the container listens; 3000 by default")
@@ -131,8 +131,8 @@ void remove(Run& run, const DeployFlags& flags) {
   run.out().done(answer, flags.name + " was deleted; its name is free.");
 }
 
-void add_creation(CLI::App& deploy, Run& run) {
-  const Flags flags = std::make_shared<DeployFlags>();
+void add_deployment_creation(CLI::App& deploy, Run& run) {
+  const SharedDeployFlags flags = std::make_shared<DeployFlags>();
   flags->tier = "free";
   CLI::App* command =
       add_command(deploy, "create", "Create a deployment that runs an image",
@@ -149,7 +149,7 @@ void add_creation(CLI::App& deploy, Run& run) {
 }
 
 void add_update(CLI::App& deploy, Run& run) {
-  const Flags flags = std::make_shared<DeployFlags>();
+  const SharedDeployFlags flags = std::make_shared<DeployFlags>();
   CLI::App* command =
       add_command(deploy, "update", "Change a deployment without dropping requests",
                   "berth deploy update hello --image docker.io/library/hello:2 --wait",
@@ -165,16 +165,16 @@ void add_update(CLI::App& deploy, Run& run) {
 
 void add_looks(CLI::App& deploy, Run& run) {
   add_list_command(deploy, run);
-  const Flags got = std::make_shared<DeployFlags>();
+  const SharedDeployFlags got = std::make_shared<DeployFlags>();
   add_deployment(
       *add_command(deploy, "get", "Show everything about a deployment", "berth deploy get hello",
                    [&run, got] {
                      const json body = run.api().get(deployment_path(run.api(), got->name));
-                     run.out().object(body, body, fields);
+                     run.out().object(body, body, deployment_fields);
                    }),
       got->name);
   add_status_command(deploy, run);
-  const Flags past = std::make_shared<DeployFlags>();
+  const SharedDeployFlags past = std::make_shared<DeployFlags>();
   add_deployment(
       *add_command(deploy, "history", "List what was done with a deployment, with the results",
                    "berth deploy history hello",
@@ -192,18 +192,18 @@ void add_looks(CLI::App& deploy, Run& run) {
 }
 
 void add_actions(CLI::App& deploy, Run& run) {
-  const Flags stopped = std::make_shared<DeployFlags>();
+  const SharedDeployFlags stopped = std::make_shared<DeployFlags>();
   add_deployment(
       *add_command(deploy, "stop", "Stop a deployment's container and keep the deployment",
                    "berth deploy stop hello", [&run, stopped] { act(run, *stopped, "stop"); }),
       stopped->name);
-  const Flags restarted = std::make_shared<DeployFlags>();
+  const SharedDeployFlags restarted = std::make_shared<DeployFlags>();
   CLI::App* restart = add_command(
       deploy, "restart", "Restart a deployment, pulling its image again",
       "berth deploy restart hello --wait", [&run, restarted] { act(run, *restarted, "restart"); });
   add_deployment(*restart, restarted->name);
   add_wait(*restart, restarted->waiting);
-  const Flags back = std::make_shared<DeployFlags>();
+  const SharedDeployFlags back = std::make_shared<DeployFlags>();
   CLI::App* rollback = add_command(
       deploy, "rollback", "Return a deployment to what an earlier rollout ran",
       "berth deploy rollback hello --wait", [&run, back] {
@@ -213,7 +213,7 @@ void add_actions(CLI::App& deploy, Run& run) {
   add_deployment(*rollback, back->name);
   rollback->add_option("--to", back->to_log, "Id of an entry of `berth deploy history`");
   add_wait(*rollback, back->waiting);
-  const Flags gone = std::make_shared<DeployFlags>();
+  const SharedDeployFlags gone = std::make_shared<DeployFlags>();
   CLI::App* end =
       add_command(deploy, "delete", "Delete a deployment for good",
                   "berth deploy delete hello --yes", [&run, gone] { remove(run, *gone); });
@@ -226,7 +226,7 @@ void add_actions(CLI::App& deploy, Run& run) {
 void add_deploy_commands(CLI::App& root, Run& run) {
   CLI::App* deploy =
       add_group(root, "deploy", "Deployments: containers, each on a sub-domain of its own");
-  add_creation(*deploy, run);
+  add_deployment_creation(*deploy, run);
   add_up_command(*deploy, run);
   add_looks(*deploy, run);
   add_update(*deploy, run);

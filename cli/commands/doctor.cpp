@@ -62,8 +62,9 @@ Check server(Run& run) {
   const std::string text = run.settings().server + ", version " + cell(health, "version") +
                            ", Kubernetes " + cell(health, "kubernetes");
   if (health.at("status") != "ok" || health.at("kubernetes") == "unreachable")
-    return warning(text + ", " + cell(health, "status"),
-                   "The server works and says that something of it doesn't: tell its admins.");
+    return warning(
+        text + ", " + cell(health, "status"),
+        "The server answers, but reports that a part of it doesn't work: tell its admins.");
   return ok(text);
 }
 

@@ -1,7 +1,7 @@
 // The variables of a deployment's container.
 #include "cli/commands/commands.h"
+#include "cli/deploy_plan.h"
 #include "cli/files.h"
-#include "cli/order.h"
 
 namespace berth::cli {
 namespace {
@@ -12,7 +12,7 @@ struct EnvFlags {
   std::string file;
   WaitFlags waiting;
 };
-using Flags = std::shared_ptr<EnvFlags>;
+using SharedEnvFlags = std::shared_ptr<EnvFlags>;
 
 void list(Run& run, const EnvFlags& flags) {
   const json row = run.api().get(deployment_path(run.api(), flags.deployment));
@@ -27,7 +27,8 @@ void list(Run& run, const EnvFlags& flags) {
 // The API merges: it sets these, removes those that are null, and leaves the others as they are.
 void change(Run& run, const EnvFlags& flags, const json& variables) {
   if (variables.empty())
-    throw Failure(Exit::usage, "which variables?", "Name one at least: `berth env --help`.");
+    throw Failure(Exit::usage, "no variables were named",
+                  "Name at least one; see `berth env --help`.");
   const json answer = run.api().call({.method = "PATCH",
                                       .path = deployment_path(run.api(), flags.deployment),
                                       .body = {{"env_vars", variables}}});
@@ -64,24 +65,25 @@ void unset(Run& run, const EnvFlags& flags) {
 
 void add_env_commands(CLI::App& root, Run& run) {
   CLI::App* env = add_group(root, "env", "The variables of a deployment's container");
-  const Flags listed = std::make_shared<EnvFlags>();
+  const SharedEnvFlags listed = std::make_shared<EnvFlags>();
   add_deployment(*add_command(*env, "list",
                               "List the names of the variables; the server never gives values back",
                               "berth env list hello", [&run, listed] { list(run, *listed); }),
                  listed->deployment);
 
-  const Flags given = std::make_shared<EnvFlags>();
+  const SharedEnvFlags given = std::make_shared<EnvFlags>();
   CLI::App* setting = add_command(*env, "set", "Set variables and keep the others",
                                   "berth env set hello LOG_LEVEL=debug --wait",
                                   [&run, given] { set(run, *given); });
   add_deployment(*setting, given->deployment);
   setting->add_option("VARIABLE", given->variables,
                       "KEY=VALUE, or KEY to take the value from your environment");
-  setting->add_option("--env-file", given->file, "File of variables, one KEY=VALUE a line")
+  setting
+      ->add_option("--env-file", given->file, "File of variables, with one KEY=VALUE in each line")
       ->check(CLI::ExistingFile);
   add_wait(*setting, given->waiting);
 
-  const Flags taken = std::make_shared<EnvFlags>();
+  const SharedEnvFlags taken = std::make_shared<EnvFlags>();
   CLI::App* removal =
       add_command(*env, "unset", "Remove variables and keep the others",
                   "berth env unset hello LOG_LEVEL", [&run, taken] { unset(run, *taken); });

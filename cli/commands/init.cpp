@@ -2,8 +2,9 @@
 #include <iostream>
 
 #include "cli/commands/commands.h"
+#include "cli/deploy_plan.h"
 #include "cli/files.h"
-#include "cli/order.h"
+#include "controller/base/ascii.h"
 
 namespace berth::cli {
 namespace {
@@ -35,7 +36,7 @@ std::string name_from(const std::string& image) {
   for (const char c : image.substr(image.rfind('/') + 1)) {
     if (c == ':' || c == '@' || name.size() == longest_name) break;
     const bool fits = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    name += fits ? char(std::tolower(static_cast<unsigned char>(c))) : '-';
+    name += fits ? lower_case(c) : '-';
   }
   while (name.starts_with('-')) name.erase(0, 1);
   while (name.ends_with('-')) name.pop_back();
@@ -68,8 +69,8 @@ void init(Run& run, const InitFlags& flags) {
     return;
   }
   if (!flags.force && read_file(flags.file))
-    throw Failure(Exit::conflict, flags.file + " is there already",
-                  "--force writes over it, --file names another one.");
+    throw Failure(Exit::conflict, flags.file + " exists already",
+                  "--force overwrites it, --file names another one.");
   write_file(std::filesystem::absolute(flags.file), text, Access::everybody);
   run.out().done({{"file", flags.file}, {"name", name}, {"image", image}},
                  "Wrote " + flags.file + " for " + name + ". Next: `berth deploy up --wait" +
@@ -92,7 +93,7 @@ void add_init_command(CLI::App& root, Run& run) {
       ->check(CLI::Range(1, 65'535));
   command->add_option("--file,-f", flags->file, "File to write; - prints it")
       ->capture_default_str();
-  command->add_flag("--force", flags->force, "Write over a file that is there");
+  command->add_flag("--force", flags->force, "Overwrite a file that exists");
 }
 
 }  // namespace berth::cli

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/loopback.h"
 #include "cli/terminal.h"
+#include "controller/base/clock.h"
 #include "controller/base/crypto.h"
 #include "controller/base/url.h"
 
@@ -23,6 +24,8 @@ struct LoginFlags {
   bool client_secret_stdin = false;
   std::string scope;
   bool no_browser = false;
+  bool device = false;
+  bool token = false;
 };
 
 struct RegisterFlags {
@@ -60,9 +63,11 @@ StoredApp app_for_login(Run& run, const LoginFlags& flags) {
   StoredApp app = known != nullptr ? *known : StoredApp{};
   if (known == nullptr) {
     if (settings.client_id.empty())
-      throw Failure(Exit::usage, "no OAuth app is stored here, and logging in by browser needs one",
-                    "`berth login --email YOU@EXAMPLE.ORG` and `berth apps create NAME` create "
-                    "one; or pass --client-id and --client-secret-stdin of an existing app.");
+      throw Failure(Exit::usage,
+                    settings.app.empty() ? "no app is stored here"
+                                         : "the app " + settings.app + " isn't stored here",
+                    "Log in without --app, which works for all your apps; or pass --client-id and "
+                    "--client-secret-stdin of an existing app.");
     app.client_id = app.name = settings.client_id;
     app.redirect_uri = loopback_redirect_uri;
   }
@@ -104,10 +109,106 @@ std::string scope_of(const LoginFlags& flags, const StoredApp& app) {
   return joined(wanted, " ");
 }
 
+// Apps of another account stay stored, because their secrets can't be obtained again, but none of
+// them stays the current app.
+void keep_session(Run& run, const StoredSession& session) {
+  run.store().update(run.settings().server, [&](Account& account) {
+    if (account.session && account.session->email != session.email) account.current.clear();
+    if (account.login && account.login->email != session.email) {
+      account.current.clear();
+      account.login.reset();
+    }
+    account.session = session;
+  });
+}
+
+// The session, the app's tokens and the login by berth's own client may be those of different
+// people; the newest one counts.
+void keep_login(Run& run, const Tokens& tokens) {
+  const HttpResponse response =
+      run.api().raw({.method = "GET",
+                     .url = "/api/auth/me",
+                     .headers = {"Authorization: Bearer " + tokens.access_token}});
+  if (response.status != 200) throw failure_of(response);
+  const json user = json::parse(response.body).at("user");
+  const StoredLogin login = {
+      .tokens = tokens, .email = user.at("email"), .username = user.at("username")};
+  run.store().update(run.settings().server, [&](Account& account) {
+    const auto& before = account.session ? account.session->email
+                         : account.login ? account.login->email
+                                         : login.email;
+    if (before != login.email) account.current.clear();
+    account.session.reset();
+    for (auto& [client_id, app] : account.apps) app.tokens.reset();
+    account.login = login;
+  });
+  run.out().done({{"username", login.username}, {"email", login.email}, {"scope", tokens.scope}},
+                 "Logged in as " + login.username + ", with " + tokens.scope +
+                     ". It works for all your apps; `berth apps use` chooses one.");
+}
+
+std::string scope_of_login(const LoginFlags& flags) {
+  return joined(flags.scope.empty() ? useful_scopes() : split({flags.scope}), " ");
+}
+
+StoredApp built_in_app() {
+  StoredApp app;
+  app.client_id = app.name = built_in_client;
+  return app;
+}
+
+void login_by_device(Run& run, const LoginFlags& flags) {
+  const DeviceCodes codes = start_device_login(run.api(), scope_of_login(flags));
+  say("Open " + codes.verification_uri + " in any browser, and enter this code:");
+  say("  " + codes.user_code);
+  keep_login(run, finish_device_login(run.api(), codes));
+}
+
+// Tokens that were made elsewhere: a session's, one of berth's own client, or one of an app.
+void login_by_token(Run& run) {
+  const std::string token =
+      is_interactive() ? ask_secret("Token", "Pass it on stdin.") : secret_from_stdin("token");
+  if (token.starts_with("eyJ")) {
+    const HttpResponse response = run.api().raw(
+        {.method = "GET", .url = "/api/auth/me", .headers = {"Authorization: Bearer " + token}});
+    if (response.status != 200) throw failure_of(response);
+    const json user = json::parse(response.body).at("user");
+    keep_session(run, {.jwt = token, .email = user.at("email"), .username = user.at("username")});
+    run.out().done({{"username", user.at("username")}, {"email", user.at("email")}},
+                   "Logged in as " + user.at("username").get<std::string>() + ".");
+    return;
+  }
+  const json seen = run.api().post("/api/oauth/token/verify", {{"token", token}}, As::nobody);
+  if (!seen.value("active", false))
+    throw Failure(Exit::not_logged_in, "the token is " + seen.value("reason", "refused"));
+  const Tokens tokens = {
+      .access_token = token,
+      .refresh_token = {},
+      .scope = joined(seen.at("scopes").get<std::vector<std::string>>(), " "),
+      .expires_at = to_millis(*parse_iso8601(seen.at("expires_at").get<std::string>())) / 1000};
+  try {
+    keep_login(run, tokens);
+  } catch (const Failure& failure) {
+    if (failure.server_code != "wrong_token_type") throw;
+    const std::string id = seen.at("app_id");
+    run.store().update(run.settings().server, [&](Account& account) {
+      StoredApp& app = account.apps[id];
+      app.client_id = app.id = app.name = id;
+      app.tokens = tokens;
+      account.current = id;
+    });
+    run.out().done({{"app_id", id}, {"scope", tokens.scope}},
+                   "Logged in for the app " + id + ", with " + tokens.scope + ".");
+  }
+}
+
 // The authorization code flow for native apps (RFC 8252) with PKCE; checks `iss` against mix-up
 // attacks (RFC 9207).
 void login_by_browser(Run& run, const LoginFlags& flags) {
-  const StoredApp app = app_for_login(run, flags);
+  const Settings& settings = run.settings();
+  const bool for_one_app = !settings.app.empty() || !settings.client_id.empty();
+  const StoredApp app = for_one_app ? app_for_login(run, flags) : built_in_app();
+  const std::string scope = for_one_app ? scope_of(flags, app) : scope_of_login(flags);
   const json server = run.api().get("/.well-known/oauth-authorization-server", As::nobody);
   const Pkce pkce = new_pkce();
   const std::string state = base64url(random_bytes(16));
@@ -116,7 +217,7 @@ void login_by_browser(Run& run, const LoginFlags& flags) {
                           encoded({{"response_type", "code"},
                                    {"client_id", app.client_id},
                                    {"redirect_uri", loopback.redirect_uri()},
-                                   {"scope", scope_of(flags, app)},
+                                   {"scope", scope},
                                    {"state", state},
                                    {"code_challenge", pkce.challenge},
                                    {"code_challenge_method", "S256"}});
@@ -136,17 +237,12 @@ void login_by_browser(Run& run, const LoginFlags& flags) {
         answer["error"] == "invalid_scope" ? "`berth scopes list` shows which scopes are approved "
                                              "for the app; ask for fewer with --scope."
                                            : "");
-  keep(run, app,
-       exchange_code(run.api(), app, answer["code"], loopback.redirect_uri(), pkce.verifier));
-}
-
-// Apps of another account stay stored, because their secrets can't be obtained again, but none of
-// them stays the current app.
-void keep_session(Run& run, const StoredSession& session) {
-  run.store().update(run.settings().server, [&](Account& account) {
-    if (account.session && account.session->email != session.email) account.current.clear();
-    account.session = session;
-  });
+  const Tokens tokens =
+      exchange_code(run.api(), app, answer["code"], loopback.redirect_uri(), pkce.verifier);
+  if (for_one_app)
+    keep(run, app, tokens);
+  else
+    keep_login(run, tokens);
 }
 
 void login_by_password(Run& run, const LoginFlags& flags) {
@@ -167,7 +263,11 @@ void login_by_password(Run& run, const LoginFlags& flags) {
 }
 
 void login(Run& run, const LoginFlags& flags) {
-  if (flags.client_credentials) {
+  if (flags.token) {
+    login_by_token(run);
+  } else if (flags.device) {
+    login_by_device(run, flags);
+  } else if (flags.client_credentials) {
     const StoredApp app = app_for_login(run, flags);
     keep(run, app,
          client_credentials(run.api(), app.client_id, app.client_secret,
@@ -221,10 +321,18 @@ void logout(Run& run) {
               As::nobody);
     });
   }
+  if (account.login)
+    unless_refused("the login", [&] {
+      const Tokens& tokens = account.login->tokens;
+      const std::string& token =
+          tokens.refresh_token.empty() ? tokens.access_token : tokens.refresh_token;
+      api.post("/api/oauth/revoke", {{"token", token}, {"client_id", built_in_client}}, As::nobody);
+    });
   if (account.session)
     unless_refused("the session", [&] { api.post("/api/auth/logout", nullptr, As::account); });
   run.store().update(run.settings().server, [](Account& now) {
     now.session.reset();
+    now.login.reset();
     for (auto& [client_id, app] : now.apps) app.tokens.reset();
   });
   for (const std::string& line : left) say("still valid on the server: " + line);
@@ -238,8 +346,8 @@ void whoami(Run& run) {
   Account account = run.store().load(settings.server);
   // Credentials from the environment take precedence over stored ones.
   const bool as_client = !settings.client_id.empty() && settings.client_secret;
-  const bool has_session =
-      settings.token ? settings.token->starts_with("eyJ") : account.session && !as_client;
+  const bool has_session = settings.token ? settings.token->starts_with("eyJ")
+                                          : (account.session || account.login) && !as_client;
   if (has_session) result["user"] = run.api().get("/api/auth/me", As::account).at("user");
   const StoredApp* app = account.find(settings.app);
   if (app != nullptr && !settings.token && !as_client)
@@ -281,8 +389,8 @@ void add_register(CLI::App& root, Run& run) {
 void add_login(CLI::App& root, Run& run) {
   const auto flags = std::make_shared<LoginFlags>();
   CLI::App* command = add_command(
-      root, "login", "Log in by browser, with an account's password (--email), or as an app",
-      "berth login --email ada@example.org", [&run, flags] { login(run, *flags); });
+      root, "login", "Log in by browser, on another device, with a password, or as an app",
+      "berth login --device", [&run, flags] { login(run, *flags); });
   command->add_option("--email", flags->email, "Log in with this account's password");
   command->add_flag("--password-stdin", flags->password_stdin,
                     "Read the password from stdin instead of asking");
@@ -294,6 +402,9 @@ void add_login(CLI::App& root, Run& run) {
   command->add_option("--scope", flags->scope,
                       "Scopes to ask for; by default all that commands use");
   command->add_flag("--no-browser", flags->no_browser, "Only print the address");
+  command->add_flag("--device", flags->device,
+                    "Show a code to enter in a browser on another machine");
+  command->add_flag("--token", flags->token, "Use a token that you have, from stdin");
 }
 
 void add_token(CLI::App& root, Run& run) {

@@ -209,8 +209,9 @@ void add_logs_command(CLI::App& parent, Run& run) {
   CLI::App* command = add_command(parent, "logs", "Show what the containers of deployments write",
                                   path_in(parent) + "logs shop worker --follow",
                                   [&run, flags] { logs(run, *flags); });
-  command->add_option("DEPLOYMENT", flags->names,
-                      "Names or ids of deployments; of several, each line has the name before it");
+  command->add_option(
+      "DEPLOYMENT", flags->names,
+      "Names or ids of deployments; if there are several, each line begins with the name");
   command->add_flag("--all", flags->all, "Show the logs of all deployments of the current app");
   CLI::Option* follows = command->add_flag("--follow,-f", flags->follow, "Keep printing new lines");
   command->add_option("--tail", flags->tail, "Print at most this many of the last lines of each")

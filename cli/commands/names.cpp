@@ -6,7 +6,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::chrono::milliseconds longest_answer{2'000};  // somebody has pressed Tab
+constexpr std::chrono::milliseconds longest_completion{2'000};  // somebody has pressed Tab
 constexpr const char* first_page = "?page_size=100";
 
 struct Kind {
@@ -37,7 +37,7 @@ void names(Run& run, const std::string& name) {
   const bool has_pages = name != "tiers";
   const json body = run.api().call({.path = kind.path + (has_pages ? first_page : ""),
                                     .as = kind.as,
-                                    .time = longest_answer,
+                                    .time = longest_completion,
                                     .patient = false});
   for (const json& item : body.at(kind.list))
     std::cout << printable(cell(item, kind.field)) << "\n";

@@ -14,7 +14,7 @@ struct PointsFlags {
   std::string until;
   size_t limit = 50;
 };
-using Flags = std::shared_ptr<PointsFlags>;
+using SharedPointsFlags = std::shared_ptr<PointsFlags>;
 
 void history(Run& run, const PointsFlags& flags) {
   std::vector<std::pair<std::string, std::string>> query;
@@ -52,26 +52,27 @@ void add_points_commands(CLI::App& root, Run& run) {
     run.out().done(body, cell(body, "points") + " points");
   });
 
-  const Flags listed = std::make_shared<PointsFlags>();
-  CLI::App* entries = add_command(*points, "history", "List what came and went, the newest first",
-                                  "berth points history --direction out --from 2026-01-01",
-                                  [&run, listed] { history(run, *listed); });
+  const SharedPointsFlags listed = std::make_shared<PointsFlags>();
+  CLI::App* entries = add_command(
+      *points, "history", "List what was added to and taken from your points, the newest first",
+      "berth points history --direction out --from 2026-01-01",
+      [&run, listed] { history(run, *listed); });
   entries->add_option("--kind", listed->kind, "Only entries of this kind, such as transfer");
   entries->add_option("--direction", listed->direction, "Only what came in or went out")
       ->check(CLI::IsMember({"in", "out"}));
   entries->add_option("--from", listed->from, "Only since this time, in ISO 8601");
   entries->add_option("--to", listed->until, "Only until this time, in ISO 8601");
-  entries->add_option("--limit", listed->limit, "How many entries at most")
+  entries->add_option("--limit", listed->limit, "Greatest number of entries")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
 
-  const Flags given = std::make_shared<PointsFlags>();
+  const SharedPointsFlags given = std::make_shared<PointsFlags>();
   CLI::App* giving = add_command(*points, "transfer", "Give points to another user",
                                  "berth points transfer bob 20 --description \"For the map\"",
                                  [&run, given] { transfer(run, *given); });
-  giving->add_option("USER", given->to, "User name or id of who gets them")->required();
+  giving->add_option("USER", given->to, "Name or id of the user who gets them")->required();
   giving->add_option("POINTS", given->points, "Number of points")->required()->check(check_points);
-  giving->add_option("--description", given->description, "What it is for, which both see");
+  giving->add_option("--description", given->description, "Description, which both users see");
 }
 
 }  // namespace berth::cli

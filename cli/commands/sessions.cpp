@@ -5,7 +5,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* path = "/api/auth/sessions";
+constexpr const char* sessions_path = "/api/auth/sessions";
 
 struct SessionFlags {
   std::vector<std::string> ids;
@@ -14,17 +14,18 @@ struct SessionFlags {
 
 void end_sessions(Run& run, const SessionFlags& flags) {
   if (flags.others == !flags.ids.empty())
-    throw Failure(Exit::usage, "which sessions?",
+    throw Failure(Exit::usage, "no sessions were named",
                   "Name their ids (`berth sessions list`), or pass --others.");
   std::vector<std::string> ids = flags.ids;
   if (flags.others) {
-    const json all = run.api().all(path, "sessions", As::account);
+    const json all = run.api().all(sessions_path, "sessions", As::account);
     for (const json& session : all.at("sessions"))
       if (!session.at("current")) ids.push_back(session.at("id"));
   }
   for (const std::string& id : ids) {
-    if (!is_uuid(id)) throw Failure(Exit::usage, id + " is no id of a session");
-    run.api().call({.method = "DELETE", .path = std::string(path) + "/" + id, .as = As::account});
+    if (!is_uuid(id)) throw Failure(Exit::usage, id + " isn't the id of a session");
+    run.api().call(
+        {.method = "DELETE", .path = std::string(sessions_path) + "/" + id, .as = As::account});
   }
   run.out().done({{"ended", ids}}, ids.size() == 1
                                        ? "The session has ended."
@@ -36,7 +37,7 @@ void end_sessions(Run& run, const SessionFlags& flags) {
 void add_session_commands(CLI::App& root, Run& run) {
   CLI::App* sessions = add_group(root, "sessions", "The logins of your account");
   add_command(*sessions, "list", "List where you are logged in", "berth sessions list", [&run] {
-    const json body = run.api().all(path, "sessions", As::account);
+    const json body = run.api().all(sessions_path, "sessions", As::account);
     run.out().list(body, body.at("sessions"),
                    {{"ID", "id"},
                     {"THIS ONE", "current"},
@@ -46,7 +47,7 @@ void add_session_commands(CLI::App& root, Run& run) {
                     {"PROGRAM", "user_agent"}});
   });
   const auto flags = std::make_shared<SessionFlags>();
-  CLI::App* end = add_command(*sessions, "end", "End logins", "berth sessions end --others",
+  CLI::App* end = add_command(*sessions, "end", "End sessions", "berth sessions end --others",
                               [&run, flags] { end_sessions(run, *flags); });
   end->add_option("SESSION", flags->ids, "Ids of the sessions");
   end->add_flag("--others", flags->others, "End all sessions but this one");

@@ -79,7 +79,8 @@ void add_top_command(CLI::App& parent, Run& run) {
       add_command(parent, "top", "Show the CPU and memory that deployments use",
                   path_in(parent) + "top --watch", [&run, flags] { top(run, *flags); });
   command->add_option("DEPLOYMENT", flags->names, "Names or ids of deployments; all if left out");
-  command->add_flag("--watch,-w", flags->watches, "Show it again when it changes, until Ctrl-C");
+  command->add_flag("--watch,-w", flags->watches,
+                    "Show the table again when it changes, until Ctrl-C");
 }
 
 }  // namespace berth::cli

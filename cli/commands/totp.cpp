@@ -10,7 +10,7 @@ struct TotpFlags {
   std::string code;
   bool password_stdin = false;
 };
-using Flags = std::shared_ptr<TotpFlags>;
+using SharedTotpFlags = std::shared_ptr<TotpFlags>;
 
 constexpr const char* from_stdin = "Read the password from stdin instead of asking";
 
@@ -61,20 +61,21 @@ void enable(Run& run, const TotpFlags& flags) {
 
 void add_totp_commands(CLI::App& root, Run& run) {
   CLI::App* totp = add_group(root, "totp", "The second factor of your account");
-  add_command(*totp, "setup", "Print a new secret for an authenticator, which isn't in force yet",
+  add_command(*totp, "setup",
+              "Print a new secret for an authenticator, which totp enable puts into force",
               "berth totp setup", [&run] {
                 const json body = set_up(run);
                 run.out().object(body, body, {{"Secret", "secret"}, {"Address", "uri"}});
               });
-  const Flags on = std::make_shared<TotpFlags>();
+  const SharedTotpFlags on = std::make_shared<TotpFlags>();
   CLI::App* enabling = add_command(*totp, "enable", "Turn the second factor on",
                                    "berth totp enable", [&run, on] { enable(run, *on); });
   enabling->add_option("--code", on->code, "Code of the authenticator, after `berth totp setup`");
   enabling->add_flag("--password-stdin", on->password_stdin, from_stdin);
 
-  const Flags fresh = std::make_shared<TotpFlags>();
+  const SharedTotpFlags fresh = std::make_shared<TotpFlags>();
   CLI::App* codes =
-      add_command(*totp, "recovery-codes", "Make new recovery codes; the old ones end",
+      add_command(*totp, "recovery-codes", "Make new recovery codes; the old ones stop working",
                   "berth totp recovery-codes", [&run, fresh] {
                     const json answer = with_proof(run, "/api/auth/totp/recovery-codes",
                                                    json::object(), fresh->password_stdin);
@@ -82,7 +83,7 @@ void add_totp_commands(CLI::App& root, Run& run) {
                   });
   codes->add_flag("--password-stdin", fresh->password_stdin, from_stdin);
 
-  const Flags off = std::make_shared<TotpFlags>();
+  const SharedTotpFlags off = std::make_shared<TotpFlags>();
   CLI::App* disabling = add_command(
       *totp, "disable", "Turn the second factor off", "berth totp disable --code 123456",
       [&run, off] {

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "cli/commands/commands.h"
-#include "cli/order.h"
+#include "cli/deploy_plan.h"
 #include "cli/suggest.h"
 #include "cli/terminal.h"
 #include "cli/wait.h"
@@ -89,6 +89,7 @@ json applied(Api& api, const Plan& plan) {
     Failure named(failure.exit, plan.name + ": " + failure.what(), failure.advice,
                   failure.server_code);
     named.details = failure.details;
+    named.docs_url = failure.docs_url;
     throw named;
   }
 }

@@ -14,11 +14,12 @@ struct WebhookFlags {
   size_t limit = 50;
   bool yes = false;
 };
-using Flags = std::shared_ptr<WebhookFlags>;
+using SharedWebhookFlags = std::shared_ptr<WebhookFlags>;
 
 constexpr const char* event_types =
     "Events to send: deployment.status, deployment.domain, billing.warning, billing.failed, "
-    "billing.reactivated, scope_request.decided, campaign.exhausted, campaign.ended; several";
+    "billing.reactivated, scope_request.decided, campaign.exhausted, campaign.ended; separated by "
+    "commas";
 
 std::string hooks_path(Run& run) { return "/api/operator/apps/" + app_id(run, "") + "/webhooks"; }
 
@@ -70,7 +71,7 @@ void update(Run& run, const WebhookFlags& flags) {
 
 void remove(Run& run, const WebhookFlags& flags) {
   const std::string path = path_of(run, flags.webhook);
-  confirm("Delete the webhook " + flags.webhook + "? What wasn't delivered yet is dropped",
+  confirm("Delete the webhook " + flags.webhook + "? Events that weren't delivered yet are dropped",
           flags.yes);
   const json answer = run.api().call({.method = "DELETE", .path = path, .as = As::account});
   run.out().done(answer, "The webhook is deleted.");
@@ -78,7 +79,7 @@ void remove(Run& run, const WebhookFlags& flags) {
 
 void rotate(Run& run, const WebhookFlags& flags) {
   const std::string path = path_of(run, flags.webhook);
-  confirm("Receivers that know only the present secret refuse what comes from now on. Go on?",
+  confirm("Receivers that know only the present secret will refuse all further events. Continue?",
           flags.yes);
   print_secret(run, run.api().post(path + "/rotate-secret", nullptr, As::account),
                "The webhook has a new secret.");
@@ -89,23 +90,24 @@ const std::vector<Column> delivery_columns = {
     {"STATUS", "status"},          {"ATTEMPTS", "attempts"},
     {"ANSWER", "response_status"}, {"ERROR", "error"}};
 
-CLI::App* add_named(CLI::App& group, const Flags& flags, const char* name, const char* description,
-                    const char* example, std::function<void()> action) {
+CLI::App* add_named(CLI::App& group, const SharedWebhookFlags& flags, const char* name,
+                    const char* description, const char* example, std::function<void()> action) {
   CLI::App* command = add_command(group, name, description, example, std::move(action));
   command->add_option("WEBHOOK", flags->webhook, "Id or address of the webhook")->required();
   return command;
 }
 
-void add_changes(CLI::App& group, Run& run) {
-  const Flags made = std::make_shared<WebhookFlags>();
+void add_webhook_changes(CLI::App& group, Run& run) {
+  const SharedWebhookFlags made = std::make_shared<WebhookFlags>();
   CLI::App* creation = add_command(
-      group, "create", "Have events sent to an address",
+      group, "create", "Send the app's events to an address",
       "berth webhooks create https://example.org/berth --events deployment.status,billing.warning",
       [&run, made] { create(run, *made); });
-  creation->add_option("URL", made->url, "Where they are sent to, by POST")->required();
+  creation->add_option("URL", made->url, "Address that the events are sent to, by POST")
+      ->required();
   creation->add_option("--events", made->events, event_types)->required()->allow_extra_args(false);
 
-  const Flags changed = std::make_shared<WebhookFlags>();
+  const SharedWebhookFlags changed = std::make_shared<WebhookFlags>();
   CLI::App* change =
       add_named(group, changed, "update", "Change a webhook's address or events",
                 "berth webhooks update https://example.org/berth --events deployment.status",
@@ -113,13 +115,13 @@ void add_changes(CLI::App& group, Run& run) {
   change->add_option("--url", changed->url, "The new address");
   change->add_option("--events", changed->events, event_types)->allow_extra_args(false);
 
-  const Flags rotated = std::make_shared<WebhookFlags>();
+  const SharedWebhookFlags rotated = std::make_shared<WebhookFlags>();
   add_named(group, rotated, "rotate-secret", "Replace the secret that signs what is sent",
             "berth webhooks rotate-secret https://example.org/berth",
             [&run, rotated] { rotate(run, *rotated); })
       ->add_flag("--yes,-y", rotated->yes, "Don't ask");
 
-  const Flags gone = std::make_shared<WebhookFlags>();
+  const SharedWebhookFlags gone = std::make_shared<WebhookFlags>();
   add_named(group, gone, "delete", "Delete a webhook",
             "berth webhooks delete https://example.org/berth", [&run, gone] { remove(run, *gone); })
       ->add_flag("--yes,-y", gone->yes, "Don't ask");
@@ -136,8 +138,8 @@ void add_webhook_commands(CLI::App& root, Run& run) {
             body, body.at("webhooks"),
             {{"ID", "id"}, {"URL", "url"}, {"EVENTS", "events"}, {"CREATED", "created_at"}});
       });
-  add_changes(*group, run);
-  const Flags tried = std::make_shared<WebhookFlags>();
+  add_webhook_changes(*group, run);
+  const SharedWebhookFlags tried = std::make_shared<WebhookFlags>();
   add_named(*group, tried, "test", "Send a test event",
             "berth webhooks test https://example.org/berth", [&run, tried] {
               const json answer =
@@ -145,7 +147,7 @@ void add_webhook_commands(CLI::App& root, Run& run) {
               run.out().done(answer, "A test event is on its way; `berth webhooks deliveries " +
                                          tried->webhook + "` shows what becomes of it.");
             });
-  const Flags seen = std::make_shared<WebhookFlags>();
+  const SharedWebhookFlags seen = std::make_shared<WebhookFlags>();
   add_named(*group, seen, "deliveries", "List what was sent, the newest first, and the answers",
             "berth webhooks deliveries https://example.org/berth --limit 10",
             [&run, seen] {
@@ -153,7 +155,7 @@ void add_webhook_commands(CLI::App& root, Run& run) {
                                               "deliveries", As::account, seen->limit);
               run.out().list(body, body.at("deliveries"), delivery_columns);
             })
-      ->add_option("--limit", seen->limit, "How many at most")
+      ->add_option("--limit", seen->limit, "Greatest number of deliveries")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), most_items));
 }

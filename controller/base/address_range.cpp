@@ -102,6 +102,15 @@ std::optional<AddressRange> parse_address_range(std::string_view text) {
   return range;
 }
 
+std::string to_string(const AddressRange& range) {
+  IpAddress first = {.family = range.family, .bytes = range.network};
+  for (size_t at = 0; at < first.bytes.size(); ++at) {
+    const int kept = std::clamp(range.bits - int(at) * 8, 0, 8);
+    first.bytes[at] = std::uint8_t(first.bytes[at] & (0xff00 >> kept));
+  }
+  return to_string(first) + "/" + std::to_string(range.bits);
+}
+
 bool contains(const AddressRange& range, const IpAddress& address) {
   if (address.family != range.family) return false;
   const auto whole = range.bits / 8;

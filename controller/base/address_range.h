@@ -24,8 +24,8 @@ std::optional<IpAddress> parse_ip_address(std::string_view text);
 std::string to_string(const IpAddress& address);
 
 // Returns the network by which an address is counted and remembered: an IPv4 address itself, or the
-// /64 of an IPv6 address, all of which belongs to one customer. Text that isn't an address is
-// returned unchanged.
+// /64 of an IPv6 address, all of which belongs to one customer. Of text that isn't an address, the
+// first 64 bytes are returned.
 std::string network_of(std::string_view address);
 
 // A range of IP addresses.
@@ -38,6 +38,10 @@ struct AddressRange {
 // Parses "10.96.0.0/12" or "fd00:10:96::/108" (RFC 4632, section 3.1; RFC 4291, section 2.3), or a
 // single address. Returns nothing for any other text.
 std::optional<AddressRange> parse_address_range(std::string_view text);
+
+// Returns the usual notation with a prefix length, also for a single address. The bits behind the
+// prefix are zero.
+std::string to_string(const AddressRange& range);
 
 // False for addresses of another family.
 bool contains(const AddressRange& range, const IpAddress& address);

@@ -6,11 +6,7 @@
 
 namespace berth {
 
-Instant Clock::now() const {
-  const Instant base =
-      standing_ ? *standing_ : std::chrono::floor<Duration>(std::chrono::system_clock::now());
-  return base + ahead();
-}
+Instant Clock::now() const { return (standing_ ? *standing_ : system_time()) + ahead(); }
 
 void Clock::advance(Duration by) {
   if (by < Duration::zero()) throw std::invalid_argument("a clock can't be moved back");

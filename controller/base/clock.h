@@ -35,10 +35,16 @@ class Clock {
   std::atomic<std::int64_t> ahead_{0};
 };
 
+// The machine's clock, for what has to agree with other machines, such as Leases and Events.
+inline Instant system_time() {
+  return std::chrono::floor<Duration>(std::chrono::system_clock::now());
+}
+
 // Formats a time as ISO 8601 in UTC with milliseconds and `Z`: 2026-01-31T12:00:00.000Z.
 std::string to_iso8601(Instant at);
-// Parses such a text; also accepts whole seconds and `+hh:mm` offsets (RFC 3339, section 5.6).
-// Returns nothing if the text is malformed.
+// Parses a time of ISO 8601 in its extended or basic form. Seconds, a fraction and an offset may be
+// missing, as may the time of day; without an offset the time is UTC. Returns nothing if the text
+// is malformed.
 std::optional<Instant> parse_iso8601(std::string_view text);
 
 inline std::int64_t to_millis(Instant at) { return at.time_since_epoch().count(); }

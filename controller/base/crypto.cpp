@@ -102,6 +102,15 @@ std::optional<std::string> parse_base64(std::string_view text) {
   return base64(result) == text ? std::optional(result) : std::nullopt;
 }
 
+std::optional<std::string> parse_base64url(std::string_view text) {
+  if (text.find_first_of("+/=") != std::string_view::npos) return std::nullopt;
+  std::string padded(text);
+  std::ranges::replace(padded, '-', '+');
+  std::ranges::replace(padded, '_', '/');
+  padded.append((4 - padded.size() % 4) % 4, '=');
+  return parse_base64(padded);
+}
+
 std::string token_hash(std::string_view token) { return hex(sha256(token)); }
 
 bool equal_in_constant_time(std::string_view a, std::string_view b) {

@@ -21,6 +21,8 @@ std::string base64(std::string_view bytes);
 std::string base64url(std::string_view bytes);  // without padding (RFC 7515, section 2)
 // Strict: padding is required; nothing if malformed.
 std::optional<std::string> parse_base64(std::string_view text);
+// Strict: without padding; nothing if malformed.
+std::optional<std::string> parse_base64url(std::string_view text);
 
 // The form in which tokens and secrets of 256 random bits are stored: SHA-256 in hex. Not for
 // passwords.

@@ -120,6 +120,10 @@ constexpr std::array codes = {
              "berthd failed; its log has an entry with this request's id."},
     CodeInfo{Code::unavailable, "unavailable", 503,
              "berthd can't do this at the moment; nothing was changed."},
+    CodeInfo{
+        Code::too_slow, "too_slow", 503,
+        "The request needed too long in the database and was stopped; nothing was changed. Try "
+        "again later, or ask for less (see Retry-After)."},
 };
 
 constexpr bool in_order() {

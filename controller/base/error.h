@@ -93,6 +93,7 @@ enum class Code {
   // 5xx
   internal_error,
   unavailable,
+  too_slow,
 };
 
 struct CodeInfo {

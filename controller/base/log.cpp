@@ -4,12 +4,16 @@
 #include <spdlog/spdlog.h>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/base/text.h"
 
 namespace berth::log {
-namespace {
 
-constexpr std::string_view level_names[] = {"debug", "info", "warning", "error"};
+constexpr auto texts_of(Level) {
+  return EnumTexts<Level::error>{"debug", "info", "warning", "error"};
+}
+
+namespace {
 
 std::atomic<Format> chosen_format{Format::json};
 
@@ -51,15 +55,14 @@ std::string printed(const nlohmann::ordered_json& value) {
 
 std::string as_text(std::string_view time, Level level, std::string_view message, Fields fields) {
   std::string line(time);
-  line.append(" ").append(level_names[size_t(level)]).append(" ").append(message);
+  line.append(" ").append(to_string(level)).append(" ").append(message);
   for (const auto& [key, value] : fields)
     line.append(" ").append(key).append("=").append(printed(shortened(value)));
   return line;
 }
 
 std::string as_json(std::string_view time, Level level, std::string_view message, Fields fields) {
-  nlohmann::ordered_json line = {
-      {"time", time}, {"level", level_names[size_t(level)]}, {"msg", message}};
+  nlohmann::ordered_json line = {{"time", time}, {"level", to_string(level)}, {"msg", message}};
   for (const auto& [key, value] : fields) line[std::string(key)] = shortened(value);
   return printed(line);
 }
@@ -71,18 +74,13 @@ void setup(Format format, Level least) {
   logger().set_level(of_spdlog(least));
 }
 
-std::optional<Level> parse_level(std::string_view text) {
-  for (size_t i = 0; i < std::size(level_names); ++i)
-    if (level_names[i] == text) return static_cast<Level>(i);
-  return std::nullopt;
-}
+std::optional<Level> parse_level(std::string_view text) { return parse_enum<Level>(text); }
 
 bool enabled(Level level) { return logger().should_log(of_spdlog(level)); }
 
 void write(Level level, std::string_view message, Fields fields) {
   if (!enabled(level)) return;
-  const std::string time =
-      to_iso8601(std::chrono::floor<Duration>(std::chrono::system_clock::now()));
+  const std::string time = to_iso8601(system_time());
   const std::string line = chosen_format == Format::json ? as_json(time, level, message, fields)
                                                          : as_text(time, level, message, fields);
   logger().log(of_spdlog(level), spdlog::string_view_t(line));

@@ -4,7 +4,9 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "controller/base/ascii.h"
 #include "controller/base/crypto.h"
+#include "controller/base/text.h"
 #include "controller/base/url.h"
 
 namespace berth {
@@ -22,21 +24,11 @@ bool is_control(char c) {
 }
 bool has_control(std::string_view text) { return std::ranges::any_of(text, is_control); }
 
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; });
-}
-
 bool is_address(std::string_view text) {
   const size_t at = text.rfind('@');
   return at != std::string_view::npos && at > 0 && at + 1 < text.size() &&
          text.size() <= max_address && !has_control(text) &&
          text.find_first_of("<> ,;:\"()[]\\") == std::string_view::npos;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 // Encodes the text in words that contain whole characters, each on its own line (RFC 2047, section

@@ -21,6 +21,15 @@ inline std::string cut(std::string_view utf8, size_t most) {
   return std::string(utf8.substr(0, end));
 }
 
+// The text without the spaces and tabs at both of its ends, as fields of HTTP may have them
+// (RFC 9110, section 5.6.3).
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
 // The longest beginning of a caller's text that an error message repeats.
 inline constexpr size_t max_shown_bytes = 64;
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <new>
 
-#include "controller/base/lower_case.h"
+#include "controller/base/ascii.h"
 #include "controller/base/text.h"
 
 namespace berth {
@@ -28,10 +28,6 @@ std::string part_of(const CurlUrl& url, CURLUPart part, unsigned flags = 0) {
   if (curl_url_get(url.get(), part, &text, flags) != CURLUE_OK) return "";
   const std::unique_ptr<char, decltype(&curl_free)> owner(text, curl_free);
   return text;
-}
-
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; });
 }
 
 bool is_ipv4(const std::string& text) {

@@ -5,7 +5,7 @@
 
 namespace berth {
 
-// Of all of berth's programs: the number in CMakeLists.txt.
+// The version of all of berth's programs, which is the number in CMakeLists.txt.
 extern const std::string_view version;
 
 // The git commit that the program was built of: 12 digits, with `-dirty` behind them if the

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "controller/base/ascii.h"
 #include "controller/base/spelling.h"
 #include "controller/base/text.h"
 #include "controller/base/url.h"
@@ -54,7 +55,7 @@ std::string variable_of(std::string_view key) {
 std::string key_of(std::string_view variable) {
   std::string name;
   for (const char c : variable.substr(variable_prefix.size()))
-    name += c == '_' ? '-' : char(std::tolower(static_cast<unsigned char>(c)));
+    name += c == '_' ? '-' : lower_case(c);
   return name;
 }
 
@@ -193,6 +194,9 @@ class WholeCheck {
       refuse("mail-from", "required if smtp-url is set");
     if (config_.listen.port != 0 && config_.listen.text() == config_.metrics_listen.text())
       refuse("metrics-listen", config_.listen.text() + " is the address of listen, too");
+    if (config_.internal_listen) check_internal_listen(*config_.internal_listen);
+    if (config_.tenant_role && !config_.service_account)
+      refuse("service-account", "required if tenant-role is set");
     if (config_.production)
       check_production();
     else if (!is_loopback(config_.listen.host) && !config_.allow_remote)
@@ -204,6 +208,16 @@ class WholeCheck {
  private:
   void refuse(const std::string& key, const std::string& problem) {
     if (!settings_.is_bad(key)) settings_.refuse(key, key + ": " + problem);
+  }
+
+  void check_internal_listen(const Address& address) {
+    for (const Address& other : {config_.listen, config_.metrics_listen})
+      if (address.port != 0 && address.text() == other.text())
+        refuse("internal-listen", address.text() + " is the address of another listener, too");
+    if (!config_.production && !is_loopback(address.host) && !config_.allow_remote)
+      refuse("internal-listen", address.host +
+                                    " isn't a loopback address; development accepts "
+                                    "that only with allow-remote=on");
   }
 
   void check_production() {

@@ -12,6 +12,7 @@
 
 #include "controller/base/address_range.h"
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/base/log.h"
 #include "controller/base/mail_text.h"
 #include "controller/domain/accounts/accounts.h"
@@ -49,7 +50,14 @@ enum class MailTlsRule {
   if_offered,
 };
 
+constexpr auto texts_of(MailTlsRule) {
+  return EnumTexts<MailTlsRule::if_offered>{"auto", "required", "if-offered"};
+}
+
 enum class Cluster { simulated, kubeconfig, in_cluster };
+constexpr auto texts_of(Cluster) {
+  return EnumTexts<Cluster::in_cluster>{"simulated", "kubeconfig", "in-cluster"};
+}
 
 // Everything that can be configured. It is filled from defaults, then a YAML file (--config), then
 // BERTHD_* variables, then flags; a later source overrides an earlier one. If a key's name is
@@ -58,6 +66,8 @@ enum class Cluster { simulated, kubeconfig, in_cluster };
 struct Config {
   Address listen;
   Address metrics_listen;
+  // Where the internal secret is accepted; on `listen` if this is empty.
+  std::optional<Address> internal_listen;
   std::optional<std::string> base_url;
   std::filesystem::path data_dir;
   bool backup_before_upgrade = true;
@@ -76,7 +86,19 @@ struct Config {
   std::optional<std::string> cluster_issuer;
   std::vector<std::string> dns_servers;
   int reconcile_workers = 0;
-  std::string traefik_metrics_url;  // empty if there is none
+
+  // Where the ingress controller is, for the containers' network policies.
+  std::string ingress_namespace;
+  std::vector<AddressRange> ingress_ranges;
+  std::vector<int> ingress_ports;
+  // Where operators' containers run, and with which priority.
+  std::map<std::string, std::string> tenant_node_selector;
+  nlohmann::json tenant_tolerations;  // a list of tolerations
+  std::optional<std::string> tenant_priority_class;
+  // The ClusterRole that berthd gives its own ServiceAccount in each app's namespace.
+  std::optional<std::string> tenant_role;
+  std::optional<std::string> service_account;  // namespace/name
+  std::string traefik_metrics_url;             // empty if there is none
 
   std::optional<MailServer> mail_server;
   std::optional<Mailbox> mail_from;
@@ -130,7 +152,7 @@ struct LoadedConfig {
 
 // The variables whose names begin with BERTHD_, by name.
 using Environment = std::map<std::string, std::string>;
-// Returns those of this process.
+// Returns the variables of this process whose names begin with BERTHD_.
 Environment process_environment();
 
 // Returns the names of all flags, without dashes: every key, and every key with `-file`.

@@ -31,6 +31,10 @@ constexpr std::string_view default_ads =
     "{viewer-daily-impressions: 100, reservation-seconds: 600, open-per-app: 100, "
     "open-per-campaign: 1000}";
 
+// The private registry of a development machine, and the public ones.
+constexpr std::string_view local_registry = "registry.localhost:5000";
+constexpr std::string_view public_registries = "docker.io/library,ghcr.io";
+
 // Names that could pass for the platform's own or receive its mail (RFC 2142, and the addresses to
 // which certificate authorities write), and hosts that people or programs look up on their own.
 // Ordinary words that operators want for their apps (app, web, docs, blog, shop) aren't included.
@@ -47,6 +51,13 @@ std::int64_t integer(const std::string& text, std::int64_t least, std::int64_t m
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
     want("an integer from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
+}
+
+template <EnumWithTexts E>
+E one_of(const std::string& text) {
+  const auto value = parse_enum<E>(text);
+  if (!value) want(alternatives<E>());
+  return *value;
 }
 
 bool on_or_off(const std::string& text) {
@@ -96,19 +107,6 @@ Address address(const std::string& text) {
   return result;
 }
 
-// The name of an object on the cluster: a DNS subdomain name (kubernetes.io, "Object Names and
-// IDs").
-bool is_object_name(std::string_view text) {
-  constexpr size_t longest = 253;
-  if (text.size() > longest) return false;
-  for (size_t at = 0; at <= text.size();) {
-    const std::string_view label = text.substr(at, text.find('.', at) - at);
-    if (!is_host_label(label)) return false;
-    at += label.size() + 1;
-  }
-  return true;
-}
-
 std::optional<std::string> object_name_or_nothing(const std::string& text,
                                                   const std::string& wanted) {
   if (text.empty()) return std::nullopt;
@@ -144,24 +142,12 @@ bool is_image_prefix(const std::string& text) {
   return url && !url->has_user() && url->rest.find_first_of("?#") == std::string::npos;
 }
 
-std::vector<std::string> list(const std::string& text) {
-  std::vector<std::string> items;
-  if (text == "[]") return items;  // an empty list in the YAML file
-  std::istringstream in(text);
-  for (std::string item; std::getline(in, item, ',');) {
-    while (!item.empty() && item.front() == ' ') item.erase(0, 1);
-    while (!item.empty() && item.back() == ' ') item.pop_back();
-    if (!item.empty()) items.push_back(item);
-  }
-  return items;
-}
-
 std::optional<std::string> text_or_nothing(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
 void take_reserved_names(Config& config, const std::string& text) {
-  const std::vector<std::string> names = list(text);
+  const std::vector<std::string> names = list_items(text);
   for (const std::string& name : names)
     if (!std::ranges::all_of(name, [](unsigned char c) {
           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
@@ -221,20 +207,9 @@ void take_ads(Config& config, const std::string& text) {
   config.ad_rules.reservation_life = std::chrono::seconds(seconds);
 }
 
-void take_cluster(Config& config, const std::string& text) {
-  if (text == "simulated")
-    config.kubernetes = Cluster::simulated;
-  else if (text == "kubeconfig")
-    config.kubernetes = Cluster::kubeconfig;
-  else if (text == "in-cluster")
-    config.kubernetes = Cluster::in_cluster;
-  else
-    want("simulated, kubeconfig or in-cluster");
-}
-
 std::vector<AddressRange> address_ranges(const std::string& text, const char* allowed) {
   std::vector<AddressRange> ranges;
-  for (const std::string& item : list(text)) {
+  for (const std::string& item : list_items(text)) {
     const auto range = parse_address_range(item);
     if (!range) want(allowed);
     ranges.push_back(*range);
@@ -263,17 +238,6 @@ void take_smtp_url(Config& config, const std::string& text) {
       .url = url->origin(), .host = url->host, .user = url->user, .password = url->password};
 }
 
-void take_smtp_tls(Config& config, const std::string& text) {
-  if (text == "auto")
-    config.mail_tls = MailTlsRule::automatic;
-  else if (text == "required")
-    config.mail_tls = MailTlsRule::required;
-  else if (text == "if-offered")
-    config.mail_tls = MailTlsRule::if_offered;
-  else
-    want("auto, required or if-offered");
-}
-
 void take_mail_from(Config& config, const std::string& text) {
   if (text.empty()) return;
   config.mail_from = parse_mailbox(text);
@@ -284,6 +248,29 @@ void take_mail_from(Config& config, const std::string& text) {
 }  // namespace
 
 void want(const std::string& allowed) { throw std::invalid_argument(allowed); }
+
+std::vector<std::string> list_items(const std::string& text) {
+  std::vector<std::string> items;
+  if (text == "[]") return items;  // an empty list in the YAML file
+  std::istringstream in(text);
+  for (std::string item; std::getline(in, item, ',');) {
+    while (!item.empty() && item.front() == ' ') item.erase(0, 1);
+    while (!item.empty() && item.back() == ' ') item.pop_back();
+    if (!item.empty()) items.push_back(item);
+  }
+  return items;
+}
+
+bool is_object_name(std::string_view text) {
+  constexpr size_t longest = 253;
+  if (text.size() > longest) return false;
+  for (size_t at = 0; at <= text.size();) {
+    const std::string_view label = text.substr(at, text.find('.', at) - at);
+    if (!is_host_label(label)) return false;
+    at += label.size() + 1;
+  }
+  return true;
+}
 
 json structured_value(const std::string& text) {
   try {
@@ -299,7 +286,7 @@ const std::vector<Key>& config_keys() {
        [](Config& c, const std::string& v) { c.listen = address(v); }},
       {"base-url", "",
        "public URL of the API: the issuer of tokens and the beginning of links in mail; "
-       "http://<listen> if empty",
+       "http://<listen> if empty. Production requires it",
        take_base_url},
       {"data-dir", "./data", "directory of the database and the keys",
        [](Config& c, const std::string& v) {
@@ -316,22 +303,30 @@ const std::vector<Key>& config_keys() {
          if (v != "development" && v != "production") want("development or production");
          c.production = v == "production";
        }},
-      {"allow-remote", "off", "lets development listen on addresses other than loopback",
+      {"allow-remote", "off",
+       "lets development listen on addresses other than loopback; without effect in production",
        [](Config& c, const std::string& v) { c.allow_remote = on_or_off(v); }},
       {"internal-secret", "",
-       "secret for the header x-internal-secret; development creates one at the first start",
+       "secret for the header x-internal-secret; development creates one at the first start if it "
+       "is empty, production requires it",
        [](Config& c, const std::string& v) { c.internal_secret = text_or_nothing(v); },
        Key::Kind::secret},
-      {"kubernetes", "simulated", "simulated, kubeconfig or in-cluster", take_cluster},
-      {"kubeconfig", "", "path of a kubeconfig; $KUBECONFIG or ~/.kube/config if empty",
+      {"kubernetes", "simulated", "simulated (development only), kubeconfig or in-cluster",
+       [](Config& c, const std::string& v) { c.kubernetes = one_of<Cluster>(v); }},
+      {"kubeconfig", "",
+       "path of a kubeconfig; $KUBECONFIG or ~/.kube/config if empty. Without effect unless "
+       "kubernetes is kubeconfig",
        [](Config& c, const std::string& v) {
          if (!v.empty()) c.kubeconfig = v;
        }},
-      {"context", "", "context in the kubeconfig; its current context if empty",
+      {"context", "",
+       "context in the kubeconfig; its current context if empty. Without effect unless kubernetes "
+       "is kubeconfig",
        [](Config& c, const std::string& v) { c.context = v; }},
       {"lease-namespace", "",
        "namespace of the Lease that decides which of several berthd processes leads; if empty, the "
-       "pod's own namespace, or default",
+       "pod's own namespace, or default. Without effect on the simulated cluster, which has one "
+       "berthd",
        [](Config& c, const std::string& v) {
          if (!v.empty() && !is_host_label(v)) want("the name of a namespace");
          c.lease_namespace = text_or_nothing(v);
@@ -342,17 +337,22 @@ const std::vector<Key>& config_keys() {
          if (!is_host_name(v)) want("a domain in lower case, such as apps.example.org");
          c.apps_domain = v;
        }},
-      {"registries", "registry.localhost:5000,docker.io/library,ghcr.io",
-       "allowed prefixes of images, separated by commas",
+      {"registries", "",
+       "allowed prefixes of images, separated by commas; if empty, docker.io/library,ghcr.io, and "
+       "in development registry.localhost:5000 as well, which on a cluster is a node itself",
        [](Config& c, const std::string& v) {
-         c.registries = list(v);
+         c.registries = list_items(!v.empty()     ? v
+                                   : c.production ? std::string(public_registries)
+                                                  : std::string(local_registry) + "," +
+                                                        std::string(public_registries));
          for (std::string& prefix : c.registries)
            while (prefix.ends_with('/')) prefix.pop_back();
          std::erase(c.registries, "");
          if (c.registries.empty() || !std::ranges::all_of(c.registries, is_image_prefix))
            want("a list of prefixes, such as ghcr.io or docker.io/library");
        }},
-      {"ingress-class", "traefik", "class of tenants' Ingresses",
+      {"ingress-class", "traefik",
+       "class of tenants' Ingresses; without effect on the simulated cluster, which serves all",
        [](Config& c, const std::string& v) {
          if (!is_object_name(v)) want("the name of an IngressClass, in lower case");
          c.ingress_class = v;
@@ -365,8 +365,69 @@ const std::vector<Key>& config_keys() {
        }},
       {"wildcard-tls-secret", "",
        "TLS secret for *.<apps-domain>: namespace/name of the ingress controller's default "
-       "certificate, or the name of a secret in each app's namespace",
+       "certificate, or the name of a secret in each app's namespace. The simulated cluster "
+       "serves plain http all the same",
        take_wildcard_secret},
+      {"ingress-namespace", "",
+       "namespace of the ingress controller's pods. Operators' containers take requests from there "
+       "alone, and reach its ports; if this and ingress-ranges are empty, every namespace that "
+       "isn't an app's may send them requests",
+       [](Config& c, const std::string& v) {
+         if (!v.empty() && !is_host_label(v)) want("the name of a namespace");
+         c.ingress_namespace = v;
+       }},
+      {"ingress-ranges", "",
+       "addresses of the nodes on which the ingress controller runs, if it uses their network; the "
+       "same rules as for ingress-namespace hold for them",
+       [](Config& c, const std::string& v) {
+         c.ingress_ranges =
+             address_ranges(v, "a list of addresses and ranges, such as 10.1.0.0/24");
+       }},
+      {"ingress-ports", "80,443,8000,8443",
+       "ports of the ingress controller's pods, by which containers reach public names that lead "
+       "to "
+       "this cluster; without effect if ingress-namespace and ingress-ranges are empty",
+       [](Config& c, const std::string& v) {
+         c.ingress_ports.clear();
+         for (const std::string& port : list_items(v))
+           c.ingress_ports.push_back(int(integer(port, 1, 65535)));
+       }},
+      {"tenant-node-selector", "",
+       "labels of the nodes on which operators' containers run, such as "
+       "berth.example.org/tenants=yes, separated by commas, or as a map in YAML; if empty, all "
+       "nodes, berthd's included",
+       take_tenant_node_selector},
+      {"tenant-tolerations", "",
+       "taints of nodes that operators' containers tolerate, such as "
+       "berth.example.org/tenants=yes:NoSchedule, separated by commas, or as a list of tolerations "
+       "in YAML",
+       take_tenant_tolerations},
+      {"tenant-priority-class", "",
+       "PriorityClass of operators' containers, which should be below berthd's own; the cluster's "
+       "default if empty",
+       [](Config& c, const std::string& v) {
+         c.tenant_priority_class =
+             object_name_or_nothing(v, "the name of a PriorityClass, in lower case");
+       }},
+      {"tenant-role", "",
+       "ClusterRole with the rights that berthd has in apps' namespaces: it binds its own "
+       "ServiceAccount (service-account) to this role in each of them. If empty, berthd needs "
+       "these "
+       "rights in all namespaces",
+       [](Config& c, const std::string& v) {
+         if (v.find_first_of("/% ") != std::string::npos) want("the name of a ClusterRole");
+         c.tenant_role = text_or_nothing(v);
+       }},
+      {"service-account", "",
+       "berthd's own ServiceAccount as namespace/name; required if tenant-role is set, without "
+       "effect otherwise",
+       [](Config& c, const std::string& v) {
+         const size_t slash = v.find('/');
+         if (!v.empty() && (slash == std::string::npos || !is_host_label(v.substr(0, slash)) ||
+                            !is_object_name(v.substr(slash + 1))))
+           want("a namespace and a name, such as berth/berth");
+         c.service_account = text_or_nothing(v);
+       }},
       {"reconcile-workers", "8", "how many deployments are reconciled at the same time",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},
       {"traefik-metrics-url", "",
@@ -381,7 +442,7 @@ const std::vector<Key>& config_keys() {
       {"dns-servers", "",
        "name servers to ask about custom domains, with or without a port; the system's if empty",
        [](Config& c, const std::string& v) {
-         c.dns_servers = list(v);
+         c.dns_servers = list_items(v);
          if (!std::ranges::all_of(c.dns_servers, is_name_server))
            want("addresses such as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:5353");
        }},
@@ -390,13 +451,16 @@ const std::vector<Key>& config_keys() {
        take_smtp_url, Key::Kind::secret},
       {"smtp-tls", "auto",
        "TLS to the mail server: required, if-offered, or auto, which requires it except on "
-       "loopback",
-       take_smtp_tls},
+       "loopback; without effect if smtp-url is empty",
+       [](Config& c, const std::string& v) { c.mail_tls = one_of<MailTlsRule>(v); }},
       {"smtp-ca-file", "",
        "file with the certificate authorities to check the mail server's certificate with; the "
-       "system's if empty",
+       "system's if empty. Without effect if smtp-url is empty",
        take_ca_file},
-      {"mail-from", "", "sender of mail, such as berth <no-reply@example.org>", take_mail_from},
+      {"mail-from", "",
+       "sender of mail, such as berth <no-reply@example.org>; required if smtp-url is set, without "
+       "effect otherwise",
+       take_mail_from},
       {"refresh-reuse-grace", "10s",
        "a consumed refresh token that is used again within this time is refused without revoking "
        "anything",
@@ -412,7 +476,7 @@ const std::vector<Key>& config_keys() {
        "whether requests and logins are limited; off is allowed in development only",
        [](Config& c, const std::string& v) { c.rate_limits = on_or_off(v); }},
       {"password-blocklist", "on",
-       "on: new passwords that are guessed first, such as common words, rows of keys, repetitions "
+       "on: new passwords that are easy to guess, such as common words, rows of keys, repetitions "
        "and the user's name, are refused; off: their length alone counts",
        [](Config& c, const std::string& v) { c.password_blocklist = on_or_off(v); }},
       {"treasury-genesis", "",
@@ -472,8 +536,10 @@ const std::vector<Key>& config_keys() {
        "development only",
        [](Config& c, const std::string& v) { c.webhook_allow_private = on_or_off(v); }},
       {"cluster-ranges", "",
-       "public addresses that belong to the cluster's pods, services and nodes, such as "
-       "2001:db8:42::/48; like private addresses, they get no webhooks",
+       "public addresses that belong to the cluster's pods, services, nodes and API server, such "
+       "as "
+       "2001:db8:42::/48; like private addresses, they get no webhooks, and operators' containers "
+       "don't reach them",
        [](Config& c, const std::string& v) {
          c.cluster_ranges =
              address_ranges(v, "a list of ranges, such as 198.51.100.0/24 or 2001:db8:42::/48");
@@ -498,6 +564,15 @@ const std::vector<Key>& config_keys() {
        }},
       {"secret-grace", "0s", "how long the old client secret works after a rotation",
        [](Config& c, const std::string& v) { c.secret_grace = duration(v); }},
+      {"internal-listen", "",
+       "address of a listener of its own for /api/internal, which takes the internal secret; "
+       "listen "
+       "then doesn't, and only admins who use the console get through there. If empty, listen "
+       "takes "
+       "the secret",
+       [](Config& c, const std::string& v) {
+         if (!v.empty()) c.internal_listen = address(v);
+       }},
       {"metrics-listen", "127.0.0.1:9090",
        "address of /metrics, /livez and /readyz; port 0 lets the system choose one",
        [](Config& c, const std::string& v) { c.metrics_listen = address(v); }},

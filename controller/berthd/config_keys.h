@@ -14,7 +14,7 @@ struct Key {
   enum class Effect { acts, none_yet };
 
   std::string_view name;
-  std::string_view fallback;
+  std::string_view fallback;  // the default, as text
   std::string_view meaning;
   // Parses the text and sets the member of Config. Throws std::invalid_argument that says what is
   // allowed.
@@ -27,12 +27,20 @@ struct Key {
 // changing an API.
 const std::vector<Key>& config_keys();
 
-// For what takes a key's text. Throws std::invalid_argument; `allowed` ends the sentence "… has to
-// be".
+// Refuses the text of a key: throws std::invalid_argument with `allowed`, which ends the sentence
+// "… isn't valid; it must be".
 [[noreturn]] void want(const std::string& allowed);
 // The value of a key that holds YAML.
 nlohmann::json structured_value(const std::string& text);
+// The items of a list that commas separate, without blanks around them.
+std::vector<std::string> list_items(const std::string& text);
+// Whether the text can be the name of an object on the cluster: a DNS subdomain name
+// (kubernetes.io, "Object Names and IDs").
+bool is_object_name(std::string_view text);
 // The value of the key `tiers` (config_tiers.cpp).
 void take_tiers(Config& config, const std::string& text);
+// The values of the keys tenant-node-selector and tenant-tolerations (config_tenants.cpp).
+void take_tenant_node_selector(Config& config, const std::string& text);
+void take_tenant_tolerations(Config& config, const std::string& text);
 
 }  // namespace berth

@@ -18,13 +18,15 @@ using nlohmann::json;
 constexpr std::array known_fields = std::to_array<std::string_view>(
     {"slug", "name", "description", "memory-mb", "cpu-millicores", "monthly-cost-points",
      "monthly-cost-sats", "max-deployments", "custom-domain", "auto-approve",
-     "monthly-stipend-points", "ad-reach-multiplier"});
+     "monthly-stipend-points", "ad-reach-multiplier", "runtime-class", "user-namespaces", "smtp",
+     "bandwidth"});
 
 constexpr size_t max_name_bytes = 64;
 constexpr std::int64_t max_memory_mb = 1'048'576;
 constexpr std::int64_t max_cpu_millicores = 1'000'000;
 constexpr std::int64_t max_sats = 2'100'000'000'000'000;  // 21 million bitcoins
 constexpr std::int64_t max_max_deployments = 1'000'000;
+constexpr std::int64_t max_bandwidth = 1'000'000;  // Mbit/s
 
 // Whether `value` is what a field of type T holds: a text, true or false, or a whole number.
 template <typename T>
@@ -86,10 +88,21 @@ std::string matching(std::string text, const char* name, const char* pattern,
   return text;
 }
 
+tiers::Confinement confinement_of(const json& entry) {
+  const auto runtime_class = optional_field<std::string>(entry, "runtime-class");
+  if (runtime_class && !is_object_name(*runtime_class))
+    want("a list of tiers whose field runtime-class is the name of a RuntimeClass");
+  const auto bandwidth = optional_number(entry, "bandwidth", 1, max_bandwidth);
+  return {.runtime_class = runtime_class,
+          .user_namespaces = optional_field<bool>(entry, "user-namespaces").value_or(false),
+          .smtp = optional_field<bool>(entry, "smtp").value_or(false),
+          .bandwidth = bandwidth ? std::optional(int(*bandwidth)) : std::nullopt};
+}
+
 tiers::Tier tier_of(const json& entry) {
   for (const auto& [name, value] : entry.items())
     if (std::ranges::find(known_fields, name) == known_fields.end())
-      want("a list of tiers with known fields; " + name + " is none");
+      want("a list of tiers with known fields; " + name + " isn't one");
   const auto sats = optional_number(entry, "monthly-cost-sats", 0, max_sats);
   const auto most = optional_number(entry, "max-deployments", 0, max_max_deployments);
   const std::string reach =
@@ -111,7 +124,8 @@ tiers::Tier tier_of(const json& entry) {
       .monthly_stipend_points =
           optional_number(entry, "monthly-stipend-points", 0, ledger::max_points).value_or(0),
       .ad_reach_multiplier = matching(reach, "ad-reach-multiplier", "[0-9]{1,6}(\\.[0-9]{1,6})?",
-                                      "a decimal in quotes, such as \"1.5\"")};
+                                      "a decimal in quotes, such as \"1.5\""),
+      .confinement = confinement_of(entry)};
 }
 
 }  // namespace
@@ -128,7 +142,7 @@ void take_tiers(Config& config, const std::string& text) {
     if (tier.monthly_cost_points.has_value() == tier.monthly_cost_sats.has_value())
       want("a list of tiers with one of monthly-cost-points and monthly-cost-sats");
     if (!slugs.insert(tier.slug).second)
-      want("a list of tiers with a slug for each; " + tier.slug + " is there twice");
+      want("a list of tiers with a slug for each; " + tier.slug + " occurs twice");
     config.tiers.push_back(tier);
   }
 }

@@ -12,6 +12,8 @@ namespace berth {
 // The names of the files in a data directory.
 inline constexpr const char* database_name = "berth.db";
 inline constexpr const char* database_copy_name = "berth.db.copy";  // exists while a backup is made
+// What deployments used over time. Isn't a part of backups.
+inline constexpr const char* usage_history_name = "usage-history.db";
 inline constexpr const char* keys_name = "keys.json";
 inline constexpr const char* secret_name = "internal-secret";
 inline constexpr const char* address_name = "berthd.addr";
@@ -27,7 +29,8 @@ Keys parse_keys(const std::string& text);
 // has mode 0700, files with secrets have mode 0600.
 class DataDir {
  public:
-  // Creates the directory if it doesn't exist. Throws DataDirError.
+  // Creates the directory if it doesn't exist, and removes what a backup that was killed has left
+  // in it. Throws DataDirError, also if a restore into it wasn't completed.
   explicit DataDir(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }

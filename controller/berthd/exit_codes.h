@@ -30,8 +30,9 @@ inline constexpr std::array exit_codes = std::to_array<ExitCode>({
      "berthd was ended by SIGTERM or SIGINT and everything that it had accepted is on disk; or the "
      "command succeeded"},
     {1,
-     "an unexpected error; for `backup`, `restore` and `verify`: something isn't sound, or the "
-     "command failed"},
+     "an unexpected error; for `backup`, `restore`, `verify` and `doctor`: something isn't sound, "
+     "or "
+     "the command failed"},
     {exit_config, "the command line or the configuration is wrong; the message names the key"},
     {exit_data_dir,
      "the data directory or its database is in use by another process, damaged, or "

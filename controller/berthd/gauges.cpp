@@ -6,9 +6,15 @@
 #include "controller/berthd/metric_family.h"
 #include "controller/berthd/process_metrics.h"
 #include "controller/db/failed_commits.h"
+#include "controller/domain/deployments/custom_domains/refused_certificates.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/kernel/outbox.h"
+#include "controller/domain/kernel/utc_date.h"
+#include "controller/domain/ledger/days.h"
+#include "controller/domain/ledger/holds.h"
+#include "controller/domain/ledger/old_postings.h"
 #include "controller/domain/ledger/rewards.h"
+#include "controller/domain/ledger/running_audit.h"
 #include "controller/domain/webhooks/backlog.h"
 
 namespace berth {
@@ -44,7 +50,7 @@ void add_disk(Families& families, const std::filesystem::path& data_dir) {
   families.push_back(gauges("berth_disk_bytes", "Size of the data directory's file system.",
                             {gauge(double(space.capacity))}));
   families.push_back(gauges("berth_disk_free_bytes",
-                            "What is left of the data directory's file system for berthd.",
+                            "Free space of the data directory's file system that berthd may use.",
                             {gauge(double(space.available))}));
 }
 
@@ -59,15 +65,46 @@ void add_commits(Families& families, const db::Database& database) {
                               "Transactions that the disk or SQLite refused; nothing of them is "
                               "stored.",
                               {counter(double(db::failed_commits()))}));
+  families.push_back(counters("berth_database_stopped_statements_total",
+                              "Statements of requests that were stopped because they took too "
+                              "long, and reads that waited too long for a connection.",
+                              {counter(double(db::stopped_statements()))}));
+}
+
+void add_points(Families& families, db::Tx& tx) {
+  families.push_back(gauges("berth_treasury_points",
+                            "Points on the treasury's account, from which rewards are paid.",
+                            {gauge(double(ledger::balance(tx, ledger::treasury())))}));
+  families.push_back(gauges("berth_points_supply", "Points that exist: all that were ever minted.",
+                            {gauge(-double(ledger::balance(tx, ledger::issuance())))}));
+  families.push_back(gauges("berth_holds_open",
+                            "Reservations of points that are neither paid out nor given back.",
+                            {gauge(double(holds::count_open(tx)))}));
+  families.push_back(
+      gauges("berth_ledger_violations",
+             "Violations that the audit of the ledger has found, until a later pass finds none.",
+             {gauge(double(ledger::violations_found(tx)))}));
+  std::vector<ClientMetric> of_today;
+  const std::int64_t today = utc_day(tx.now());
+  for (const auto& [day, kind, sum] : ledger::kinds(tx, ledger::treasury(), today, today)) {
+    of_today.push_back(gauge(double(sum.credited), {{"kind", kind}, {"direction", "in"}}));
+    of_today.push_back(gauge(double(sum.debited), {{"kind", kind}, {"direction", "out"}}));
+  }
+  families.push_back(gauges("berth_treasury_points_today",
+                            "Points that came to the treasury or left it since midnight (UTC), by "
+                            "kind of transaction and direction (in, out).",
+                            std::move(of_today)));
 }
 
 // What one snapshot of the database says.
 void add_rows(Families& families, db::Tx& tx) {
   std::vector<ClientMetric> by_status;
   const auto counts = deployments::count_by_status(tx);
-  for (const char* status : {"pending", "deploying", "running", "stopped", "errored"}) {
+  using enum deployments::Status;
+  for (const auto status : {pending, deploying, running, stopped, errored}) {
     const auto count = counts.find(status);
-    by_status.push_back(gauge(count == counts.end() ? 0 : count->second, {{"status", status}}));
+    by_status.push_back(gauge(count == counts.end() ? 0 : count->second,
+                              {{"status", std::string(to_string(status))}}));
   }
   families.push_back(gauges("berth_deployments", "Deployments that aren't destroyed, by status.",
                             std::move(by_status)));
@@ -77,16 +114,26 @@ void add_rows(Families& families, db::Tx& tx) {
   families.push_back(gauges("berth_webhook_waiting",
                             "Deliveries to webhooks that wait for their first or next attempt.",
                             {gauge(double(backlog.waiting))}));
-  families.push_back(gauges("berth_webhook_overdue_seconds",
-                            "How long the attempt that is due longest has been due.",
-                            {gauge(seconds(backlog.overdue))}));
-  families.push_back(gauges("berth_treasury_points",
-                            "Points on the treasury's account, from which rewards are paid.",
-                            {gauge(double(ledger::balance(tx, ledger::treasury())))}));
-  families.push_back(gauges("berth_backup_age_seconds",
-                            "Seconds since the newest archive left berthd; since the first start "
-                            "if none did.",
-                            {gauge(seconds(backup::age_of_newest(tx)))}));
+  families.push_back(gauges(
+      "berth_webhook_overdue_seconds",
+      "Seconds for which the delivery that has waited longest has been due; 0 if none is due.",
+      {gauge(seconds(backlog.overdue))}));
+  const auto old_rows = ledger::old_rows(tx);
+  families.push_back(gauges("berth_ledger_old_postings",
+                            "Postings of an older berthd that wait to be moved into smaller rows; "
+                            "0 once all are moved.",
+                            {gauge(old_rows ? double(old_rows->left()) : 0)}));
+  families.push_back(
+      gauges("berth_backup_age_seconds",
+             "Seconds since berthd last sent a complete backup archive; since the first "
+             "start if it never did.",
+             {gauge(seconds(backup::age_of_newest(tx)))}));
+  families.push_back(gauges(
+      "berth_certificates_refused",
+      "Custom domains for which the issuer has refused a certificate that was ordered within "
+      "the last 24 hours.",
+      {gauge(double(custom_domains::refused_certificates(tx)))}));
+  add_points(families, tx);
 }
 
 void add_connections(Families& families, const Gauges::Http& http) {
@@ -94,9 +141,10 @@ void add_connections(Families& families, const Gauges::Http& http) {
                             {gauge(double(http.open_connections))}));
   families.push_back(gauges("http_running_handlers", "Requests that are being handled.",
                             {gauge(double(http.running_handlers))}));
-  families.push_back(gauges("http_open_streams",
-                            "Answers that go on: logs, events, chat and archives.",
-                            {gauge(double(http.open_streams))}));
+  families.push_back(
+      gauges("http_open_streams",
+             "Answers that are being streamed: logs, events, chat and backup archives.",
+             {gauge(double(http.open_streams))}));
   families.push_back(counters("http_refused_connections_total",
                               "Connections that were answered with 503 because a limit of "
                               "connections was reached.",

@@ -12,6 +12,7 @@
 #include "controller/berthd/backup/commands.h"
 #include "controller/berthd/config.h"
 #include "controller/berthd/data_dir.h"
+#include "controller/berthd/doctor.h"
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/platform.h"
 #include "controller/berthd/reference.h"
@@ -27,6 +28,7 @@ struct CommandLine {
   bool version = false;
   bool print_config = false;
   bool check_config = false;
+  bool doctor = false;
   std::string reference_page;  // empty if none is asked for
   // The command to run instead of serving.
   int (*command)(const backup::Arguments&, const Config&) = nullptr;
@@ -84,6 +86,9 @@ CommandLine parse_command_line(int argc, char** argv) {
       ->required()
       ->check(CLI::IsMember(reference_pages()));
   add_commands(app, line);
+  auto* doctor = app.add_subcommand("doctor", "check whether the cluster is ready for strangers")
+                     ->fallthrough();
+  doctor->add_flag("--cluster")->required();
   std::vector<std::string> names = flag_names();
   names.emplace_back("config");
   std::map<std::string, std::string> values;
@@ -97,6 +102,7 @@ CommandLine parse_command_line(int argc, char** argv) {
     if (app.count("--" + name) > 0) line.flags[name] = values[name];
   take_unknown(app.remaining(true), line);
   line.check_config = check->parsed();
+  line.doctor = doctor->parsed();
   line.print_config = print->parsed() && !line.check_config;
   return line;
 }
@@ -112,7 +118,8 @@ void print_usage() {
                "       berthd reference configuration|errors|exit-codes|keys|manual\n"
                "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
                "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
-               "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n\n"
+               "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n"
+               "       berthd doctor --cluster [--kubeconfig FILE] [--config FILE]\n\n"
                "Every key can be set in the file, in a variable (BERTHD_LISTEN) or by a flag "
                "(--listen).\n"
                "If -file follows the key, its value is read from a file.\n\n";
@@ -156,6 +163,7 @@ int run(int argc, char** argv) {
       print_settings(loaded.settings);
       return 0;
     }
+    if (line.doctor) return doctor::run(loaded.config);
     if (line.command != nullptr) return line.command(line.arguments, loaded.config);
     block_signals();
     log::setup(loaded.config.log_format, loaded.config.log_level);

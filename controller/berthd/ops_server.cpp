@@ -2,12 +2,14 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 
 #include "api/transport/server.h"
 #include "controller/berthd/exit_codes.h"
+#include "controller/berthd/metric_family.h"
 
 namespace berth {
 namespace {
@@ -29,6 +31,10 @@ std::string text_of(const std::vector<Check>& checks) {
     text += (check.ok ? "[+]" : "[-]") + check.name + (check.ok ? " ok" : " failed") +
             (check.detail.empty() ? "" : ": " + check.detail) + "\n";
   return text;
+}
+
+bool is_ready(const std::vector<Check>& checks) {
+  return std::ranges::all_of(checks, [](const Check& check) { return check.ok || !check.decides; });
 }
 
 api::ServerOptions options(const Address& address, api::Fields headers) {
@@ -102,6 +108,8 @@ class OpsServer::State {
     const std::lock_guard lock(scrape_);
     auto families = registry_.Collect();
     for (auto& family : more_->Collect()) families.push_back(std::move(family));
+    families.push_back(gauges("berth_ready", "1 while /readyz answers 200.",
+                              {gauge(is_ready(readiness_()) ? 1 : 0)}));
     response.content_type = "text/plain; version=0.0.4";
     response.body = prometheus::TextSerializer().Serialize(families);
   }
@@ -110,8 +118,7 @@ class OpsServer::State {
 
   void readyz(api::Response& response) {
     const auto checks = readiness_();
-    for (const Check& check : checks)
-      if (check.decides && !check.ok) response.status = 503;
+    if (!is_ready(checks)) response.status = 503;
     response.body = text_of(checks);
   }
 

@@ -8,32 +8,42 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "api/console/console.h"
+#include "api/console/documentation.h"
 #include "api/gate/errors.h"
 #include "api/gate/gate.h"
 #include "api/pages/pages.h"
 #include "api/transport/server.h"
+#include "controller/base/ascii.h"
 #include "controller/base/id.h"
-#include "controller/base/lower_case.h"
 #include "controller/base/url.h"
 #include "controller/base/version.h"
 #include "controller/berthd/backup/before_upgrade.h"
 #include "controller/berthd/backup/maker.h"
 #include "controller/berthd/backup/newest.h"
+#include "controller/berthd/cluster_access.h"
 #include "controller/berthd/data_dir.h"
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/gauges.h"
 #include "controller/berthd/notify_ready.h"
 #include "controller/berthd/ops_server.h"
+#include "controller/domain/apps/built_in.h"
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
 #include "controller/domain/kernel/clock_advance.h"
+#include "controller/domain/kernel/meta.h"
 #include "controller/domain/ledger/ledger.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
+#include "reconcilers/cluster/usage_history.h"
+#include "reconcilers/cluster/usage_sampler.h"
 #include "reconcilers/loops/ads.h"
 #include "reconcilers/loops/billing.h"
 #include "reconcilers/loops/expiry.h"
+#include "reconcilers/loops/ledger.h"
+#include "reconcilers/loops/ledger_move.h"
 #include "reconcilers/loops/mail.h"
+#include "reconcilers/loops/password_resets.h"
 #include "reconcilers/loops/presence.h"
 #include "reconcilers/loops/webhooks.h"
 #include "reconcilers/simulated/cluster.h"
@@ -43,6 +53,9 @@ namespace {
 
 constexpr std::chrono::seconds drain_grace{
     20};  // less than Kubernetes' 30 s between SIGTERM and SIGKILL
+
+// The most requests that the internal listener handles at the same time.
+constexpr size_t internal_threads = 16;
 
 // How often the security log reports what it left out.
 constexpr std::chrono::seconds summaries_interval{10};
@@ -71,15 +84,16 @@ bool is_out_of_room(const std::exception& failure, const std::filesystem::path& 
 
 // Returns the id of this database on every cluster that it uses, which is created once.
 std::string instance_of(db::Tx& tx) {
-  auto rows = tx.query(R"(SELECT value FROM meta WHERE key = 'instance')");
-  if (rows.next()) return rows.text("value");
+  constexpr std::string_view key = "instance";
+  if (auto known = meta::find(tx, key)) return *std::move(known);
   const std::string id = new_uuid(tx.now());
-  tx.execute(R"(INSERT INTO meta (key, value) VALUES ('instance', $1))", id);
+  meta::put(tx, key, id);
   return id;
 }
 
 void first_start(db::Tx& tx, const Config& config) {
   tiers::seed(tx, config.tiers);
+  apps::add_built_in(tx);
   if (tx.number(R"(SELECT count(*) FROM ledger_accounts WHERE kind = 'treasury')") > 0) return;
   ledger::open_account(tx, ledger::treasury());
   ledger::open_account(tx, ledger::issuance());
@@ -93,11 +107,7 @@ kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* 
     access.server = simulated->url();
     return access;
   }
-  return or_end_with(exit_cluster_access, "kubernetes", [&] {
-    if (config.kubernetes == Cluster::in_cluster) return kube::in_cluster_config();
-    return kube::load_kubeconfig(
-        config.kubeconfig ? *config.kubeconfig : kube::default_kubeconfig_path(), config.context);
-  });
+  return cluster_access(config);
 }
 
 // Returns nothing for the simulated cluster, which no other process can use, so that there is no
@@ -156,9 +166,10 @@ std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
                                       .registry = std::move(registry)});
 }
 
-std::string state_of(const reconcilers::Engine& engine, bool simulated) {
-  if (simulated) return "simulated";
-  return engine.cluster_state().connected ? "connected" : "unreachable";
+api::KubernetesState state_of(const reconcilers::Engine& engine, bool simulated) {
+  if (simulated) return api::KubernetesState::simulated;
+  return engine.cluster_state().connected ? api::KubernetesState::connected
+                                          : api::KubernetesState::unreachable;
 }
 
 // With the simulated cluster, berthd itself answers requests for hosts below apps-domain.
@@ -189,13 +200,13 @@ std::string words_of(const reconcilers::Leader::State& leadership) {
 }
 
 std::vector<Check> readiness(db::Database& database, const reconcilers::Engine& engine,
-                             const std::string& cluster) {
+                             api::KubernetesState cluster) {
   const auto state = engine.cluster_state();
   std::vector<Check> checks = {
       {.name = "database", .ok = database.takes_writes(), .detail = {}, .decides = true},
       {.name = "kubernetes",
        .ok = state.connected,
-       .detail = state.connected ? cluster : state.last_error,
+       .detail = state.connected ? std::string(to_string(cluster)) : state.last_error,
        .decides = false}};
   // A berthd that doesn't lead still serves the API.
   if (const auto leadership = engine.leadership())
@@ -216,7 +227,41 @@ int wait_for_signal() {
 }
 
 std::unique_ptr<simulated::Cluster> simulated_cluster(const Config& config) {
-  return config.kubernetes == Cluster::simulated ? std::make_unique<simulated::Cluster>() : nullptr;
+  if (config.kubernetes != Cluster::simulated) return nullptr;
+  simulated::Options options;
+  options.remembers = false;
+  return std::make_unique<simulated::Cluster>(options);
+}
+
+std::optional<manifests::TenantRole> tenant_role(const Config& config) {
+  if (!config.tenant_role) return std::nullopt;
+  const std::string& account = config.service_account.value();
+  const size_t slash = account.find('/');
+  return manifests::TenantRole{.role = *config.tenant_role,
+                               .account_namespace = account.substr(0, slash),
+                               .account = account.substr(slash + 1)};
+}
+
+manifests::Settings manifest_settings(const Config& config, const std::string& instance) {
+  return {.instance = instance,
+          .apps_domain = config.apps_domain,
+          .ingress_class = config.ingress_class,
+          .wildcard_tls_secret = config.wildcard_tls_secret,
+          .cluster_issuer = config.cluster_issuer,
+          .ingress_controller = {.name_space = config.ingress_namespace,
+                                 .ranges = config.ingress_ranges,
+                                 .ports = config.ingress_ports},
+          .cluster_ranges = config.cluster_ranges,
+          .node_selector = config.tenant_node_selector,
+          .tolerations = config.tenant_tolerations,
+          .priority_class = config.tenant_priority_class,
+          .tenant_role = tenant_role(config)};
+}
+
+std::int64_t size_of(const std::filesystem::path& file) {
+  std::error_code missing;
+  const auto bytes = std::filesystem::file_size(file, missing);
+  return missing ? 0 : std::int64_t(bytes);
 }
 
 reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::Cluster* simulated,
@@ -226,11 +271,7 @@ reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::C
   return {.database = database,
           .cluster = cluster_access(config, simulated),
           .client = {},
-          .settings = {.instance = instance,
-                       .apps_domain = config.apps_domain,
-                       .ingress_class = config.ingress_class,
-                       .wildcard_tls_secret = config.wildcard_tls_secret,
-                       .cluster_issuer = config.cluster_issuer},
+          .settings = manifest_settings(config, instance),
           .data_key = keys.data,
           .registry = std::move(registry),
           .lease_namespace = lease_namespace(config)};
@@ -269,6 +310,26 @@ api::ServerOptions server_options(const Config& config) {
           .headers = common_headers(config)};
 }
 
+// The internal listener serves admins and their programs alone.
+api::ServerOptions internal_server_options(const Config& config) {
+  api::ServerOptions options = server_options(config);
+  options.host = config.internal_listen->host;
+  options.port = config.internal_listen->port;
+  options.http_threads = std::min(options.http_threads, internal_threads);
+  return options;
+}
+
+constexpr std::string_view secret_header = "x-internal-secret";
+
+// The request as if it had no internal secret.
+api::Request without_secret(const api::Request& request) {
+  api::Request plain = request;
+  plain.headers.clear();
+  for (const auto& field : request.headers)
+    if (!api::same_name(field.name, secret_header)) plain.headers.add(field.name, field.value);
+  return plain;
+}
+
 db::Database open_database(const DataDir& data, const Clock& clock, bool backup_before_upgrade) {
   try {
     backup::prepare_upgrade(data,
@@ -296,10 +357,15 @@ class Platform {
 
  private:
   std::string first_write();
+  reconcilers::UsageSampler usage_sampler();
+  api::Fleet fleet();
   api::Services services();
   void tell(db::Topic topic, const std::string& id);
   void answer(const api::Request& request, api::Response& response);
-  std::string cluster_state() const { return state_of(engine_, simulated_ != nullptr); }
+  // The same for `listen`, which may not take the internal secret.
+  void answer_public(const api::Request& request, api::Response& response);
+  std::unique_ptr<api::Server> internal_server();
+  api::KubernetesState cluster_state() const { return state_of(engine_, simulated_ != nullptr); }
   Gauges::Http counters();
   void start();
   void announce();
@@ -316,6 +382,11 @@ class Platform {
   const std::unique_ptr<simulated::Cluster> simulated_ = simulated_cluster(config_);
   reconcilers::Engine engine_;
   reconcilers::BillingLoop billing_{database_, keys_.data};
+  reconcilers::UsageHistory usage_history_{data_.path() / usage_history_name};
+  reconcilers::UsageSampler usage_sampler_ = usage_sampler();
+  reconcilers::Repeating measuring_{"usage",
+                                    [this] { usage_sampler_.run_once(); },
+                                    {.interval = reconcilers::UsageSampler::interval}};
   ads::CampaignIndex campaign_index_;
   const std::shared_ptr<api::EventHub> events_ = std::make_shared<api::EventHub>(
       api::EventHub::Limits{.streams = size_t(config_.max_connections) * 3 / 4});
@@ -323,6 +394,8 @@ class Platform {
 
   api::Server server_;
   const Address listening_ = {.host = config_.listen.host, .port = bind(server_)};
+  const std::unique_ptr<api::Server> internal_server_ = internal_server();  // may be null
+  const int internal_port_ = internal_server_ ? bind(*internal_server_) : 0;
   const std::string base_url_ = config_.base_url.value_or("http://" + listening_.text());
   std::string base_host() const {
     const auto url = parse_url(base_url_);
@@ -337,10 +410,13 @@ class Platform {
   accounts::SessionUses session_uses_;
   reconcilers::ExpiryLoop expiry_{database_, {&uses_, &session_uses_}};
   reconcilers::AdsLoop ads_{database_, campaign_index_};
+  reconcilers::LedgerLoop ledger_{database_};
+  reconcilers::LedgerMove ledger_move_{database_};
   const api::Services services_ = services();
   api::HttpMetrics http_metrics_{*registry_};
   api::Gate gate_{services_, http_metrics_};
   api::pages::Pages pages_{services_, http_metrics_};
+  const api::console::Console console_{services_.base_url};
   const std::shared_ptr<Gauges> gauges_ =
       std::make_shared<Gauges>(Gauges::Sources{.database = database_,
                                                .data_dir = config_.data_dir,
@@ -352,10 +428,13 @@ class Platform {
       mail_loop(config_, database_, clock_, keys_, registry_);
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
       webhook_loop(config_, database_, services_, registry_);
+  reconcilers::PasswordResets password_resets_{database_, keys_, base_url_};
   reconcilers::PresenceLoop presence_{database_, services_.presence};
-  reconcilers::Repeating summaries_{[this] { security_log_.write_summaries(); },
+  reconcilers::Repeating summaries_{"security log",
+                                    [this] { security_log_.write_summaries(); },
                                     {.interval = summaries_interval}};
   std::thread serving_;
+  std::thread serving_internal_;
 };
 
 Platform::Platform(const Config& config)
@@ -367,7 +446,7 @@ Platform::Platform(const Config& config)
                .leader = {},
                .traefik_metrics_url = config.traefik_metrics_url}),
       server_(server_options(config), [this](const api::Request& request, api::Response& response) {
-        answer(request, response);
+        answer_public(request, response);
       }) {
   // Nothing has been written before this, so no notification is missed.
   database_.subscribe([this](db::Topic topic, const std::string& id) { tell(topic, id); });
@@ -381,6 +460,43 @@ std::string Platform::first_write() {
     name_history::remember_older(tx, keys_.data);
     return instance_of(tx);
   });
+}
+
+reconcilers::UsageSampler Platform::usage_sampler() {
+  return reconcilers::UsageSampler(
+      {.cache = engine_.cache(),
+       .history = usage_history_,
+       .clock = clock_,
+       .cluster = cluster_access(config_, simulated_.get()),
+       .label_selector = manifests::selector(manifest_settings(config_, instance_)),
+       .traefik_metrics_url = config_.traefik_metrics_url,
+       .leads = [this] {
+         const auto leadership = engine_.leadership();
+         return !leadership || leadership->leading;
+       }});
+}
+
+api::Fleet Platform::fleet() {
+  const auto work = engine_.work_now();
+  const auto leadership = engine_.leadership();
+  const auto bytes_of = [this](const char* name) {
+    const std::filesystem::path file = data_.path() / name;
+    return size_of(file) + size_of(file.string() + "-wal");
+  };
+  std::error_code unknown;
+  const auto space = std::filesystem::space(data_.path(), unknown);
+  return {.leader = leadership ? leadership->holder : "",
+          .leads = !leadership || leadership->leading,
+          .cluster_error = engine_.cluster_state().last_error,
+          .waiting = std::int64_t(work.waiting),
+          .stalled = std::int64_t(work.stalled),
+          .longest_seconds = work.longest.count(),
+          .errors = work.errors,
+          .backup_age = database_.read(backup::age_of_newest),
+          .database_bytes = bytes_of(database_name),
+          .history_bytes = bytes_of(usage_history_name),
+          .disk_bytes = unknown ? 0 : std::int64_t(space.capacity),
+          .disk_free_bytes = unknown ? 0 : std::int64_t(space.available)};
 }
 
 // Runs on the writer thread, after a commit.
@@ -397,13 +513,31 @@ void Platform::tell(db::Topic topic, const std::string& id) {
   // Deliveries are created by webhooks::emit or by the triggers on deployments, which use these
   // topics.
   if (topic == db::Topic::webhook || topic == db::Topic::deployment ||
-      topic == db::Topic::deployment_seen || topic == db::Topic::custom_domain)
+      topic == db::Topic::deployment_seen || topic == db::Topic::custom_domain) {
     webhooks_->wake();
+    events_->wake(db::Topic::webhook, api::events_of_all_apps);
+  }
 }
 
 void Platform::answer(const api::Request& request, api::Response& response) {
   if (simulated_ && answer_page(*simulated_, config_.apps_domain, request, response)) return;
-  if (!pages_.handle(request, response)) gate_.handle(request, response);
+  if (!console_.handle(request, response) &&
+      !api::console::answer_documentation(request, response) && !pages_.handle(request, response))
+    gate_.handle(request, response);
+}
+
+void Platform::answer_public(const api::Request& request, api::Response& response) {
+  if (config_.internal_listen && request.headers.count(secret_header) > 0)
+    answer(without_secret(request), response);
+  else
+    answer(request, response);
+}
+
+std::unique_ptr<api::Server> Platform::internal_server() {
+  if (!config_.internal_listen) return nullptr;
+  return std::make_unique<api::Server>(
+      internal_server_options(config_),
+      [this](const api::Request& request, api::Response& response) { answer(request, response); });
 }
 
 Gauges::Http Platform::counters() {
@@ -477,6 +611,8 @@ api::Services Platform::services() {
                                   .restarts = usage.restarts,
                                   .requests = usage.requests};
               },
+          .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
+          .fleet = [this] { return fleet(); },
           .container_logs =
               [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
           .backup =
@@ -494,49 +630,75 @@ api::Services Platform::services() {
 void Platform::start() {
   campaign_index_.refresh(database_);
   engine_.start();
+  measuring_.start();
   if (mail_) mail_->start();
   webhooks_->start();
   expiry_.start();
+  password_resets_.start();
   presence_.start();
   summaries_.start();
   billing_.start();
   ads_.start();
+  ledger_.start();
+  ledger_move_.start();
   serving_ = std::thread([this] { server_.run(); });
+  if (internal_server_) serving_internal_ = std::thread([this] { internal_server_->run(); });
 }
 
 void Platform::announce() {
   data_.write("berthd.addr", listening_.text() + "\n");
   const Address metrics = {.host = config_.metrics_listen.host, .port = ops_.port()};
+  if (internal_server_) {
+    const Address internal = {.host = config_.internal_listen->host, .port = internal_port_};
+    data_.write("berthd.internal.addr", internal.text() + "\n");
+    log::info("the internal API has a listener of its own", {{"listen", internal.text()}});
+  }
   data_.write("berthd.metrics.addr", metrics.text() + "\n");
   notify_ready();
   for (const std::string& key : config_.without_effect)
     log::warning("this key has no effect in this version of berthd", {{"key", key}});
   suffix_list::announce(clock_.now());
+  if (config_.production && config_.ingress_namespace.empty() && config_.ingress_ranges.empty())
+    log::warning(
+        "ingress-namespace is empty: every namespace that isn't an app's may send requests "
+        "to operators' containers");
   if (simulated_) log::info("the cluster is simulated, so no container really runs");
   log::info("ready", {{"listen", listening_.text()},
                       {"base_url", base_url_},
                       {"metrics", metrics.text()},
                       {"version", version},
-                      {"kubernetes", cluster_state()},
+                      {"kubernetes", to_string(cluster_state())},
                       {"instance", instance_}});
 }
 
 // Also after a start that failed halfway.
 void Platform::stop() {
   backups_.stop();
+  // New connections to the internal listener are refused while the other one drains.
+  std::thread draining([this] {
+    if (internal_server_) internal_server_->shutdown(drain_grace);
+  });
   const auto drained = server_.shutdown(drain_grace);
+  draining.join();
   if (serving_.joinable()) serving_.join();
+  if (serving_internal_.joinable()) serving_internal_.join();
   if (mail_) mail_->stop();
   webhooks_->stop();
   billing_.stop();
+  measuring_.stop();
   engine_.stop();
   expiry_.stop();
+  password_resets_.stop();
   presence_.stop();
   summaries_.stop();
   ads_.stop();
+  ledger_.stop();
+  ledger_move_.stop();
   // A handler that doesn't return would keep berthd from ending. Its request hasn't been answered,
   // and the database can be closed at any moment.
-  if (const auto running = server_.counters().running_handlers; running > 0) {
+  const auto running_internal =
+      internal_server_ ? internal_server_->counters().running_handlers : 0;
+  if (const auto running = server_.counters().running_handlers + running_internal; running > 0) {
     log::error("berthd stopped although some handlers hadn't returned", {{"handlers", running}});
     std::_Exit(EXIT_FAILURE);
   }

@@ -82,13 +82,14 @@ std::vector<prometheus::MetricFamily> process_metrics() {
                               {counter((number(utime) + number(stime)) / ticks)}));
     add("process_resident_memory_bytes", "Memory of berthd that is in RAM.",
         number(rss) * double(sysconf(_SC_PAGESIZE)));
-    add("process_virtual_memory_bytes", "Addresses that berthd has mapped.", number(vsize));
+    add("process_virtual_memory_bytes", "Virtual memory that berthd has mapped.", number(vsize));
     add("process_threads", "Threads of berthd.", number(num_threads));
     add("process_start_time_seconds", "When berthd was started, in seconds since 1970.",
         now() - (uptime() - number(starttime) / ticks));
   }
   add("process_open_fds", "Open files and connections of berthd.", open_files());
-  add("process_max_fds", "How many of them the system allows; -1 without a limit.",
+  add("process_max_fds",
+      "Greatest number of open files and connections that the system allows; -1 without a limit.",
       most_open_files());
   return result;
 }

@@ -12,7 +12,7 @@ namespace berth {
 //   like base64. So 32 hexadecimal or 22 base64 characters suffice;
 // - it has fewer than 9 different characters;
 // - it contains so many words, sequences or repetitions that zxcvbn estimates less than 0.6 of
-//   that. For nearly all random secrets zxcvbn estimates more: it refused 1 in 3,000 of the
+//   these bits. For nearly all random secrets zxcvbn estimates more: it refused 1 in 3,000 of the
 //   shortest.
 bool is_strong_secret(std::string_view secret);
 

@@ -6,12 +6,12 @@
 #include <memory>
 #include <optional>
 
+#include "controller/db/busy_timeout.h"
 #include "controller/db/private_file.h"
 
 namespace berth::db {
 namespace {
 
-constexpr int busy_timeout_ms = 5'000;
 constexpr int pages_of_a_step = 256;  // 1 MiB
 // SQLite's virtual-machine instructions between two calls of go_on.
 constexpr int steps_of_sqlite = 1'000;

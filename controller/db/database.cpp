@@ -6,6 +6,7 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/db/busy_timeout.h"
 #include "controller/db/failed_commits.h"
 #include "controller/db/migrate.h"
 #include "controller/db/private_file.h"
@@ -13,8 +14,6 @@
 namespace berth::db {
 namespace {
 
-// For the case that somebody opens the file with the sqlite3 tool.
-constexpr int busy_timeout_ms = 5'000;
 // About 16 MB of WAL, four times SQLite's default. Pages that every write changes, such as those of
 // a busy account, are therefore copied to the database file a quarter as often.
 constexpr int checkpoint_pages = 4'000;
@@ -70,19 +69,77 @@ void overwrite_wal_end(SQLite::Database& writer, Instant now) {
     statement.bind("$1", to_iso8601(now));
     statement.exec();
   } catch (const SQLite::Exception& failure) {
-    log::error("a failed commit could not be overwritten", {{"error", failure.what()}});
+    log::error("what a failed commit left in the WAL couldn't be overwritten",
+               {{"error", failure.what()}});
   }
 }
 
 std::atomic<std::uint64_t> failed{0};
+std::atomic<std::uint64_t> stopped{0};
+thread_local const RequestLimits* limits = nullptr;
+
+// How many instructions of a statement SQLite executes between two looks at the clock: some tens
+// of microseconds.
+constexpr int instructions_between_looks = 2'000;
+
+TooSlow too_slow(const char* what) {
+  ++stopped;
+  return TooSlow(what);
+}
+
+// Returns what a statement that reached its deadline throws, and logs its text, which contains no
+// values.
+TooSlow stopped_statement(const std::string& sql) {
+  log::warning("a statement took too long and was stopped", {{"sql", sql}});
+  return too_slow("a statement took too long");
+}
+
+std::optional<std::chrono::milliseconds> statement_time_of_thread() {
+  return limits == nullptr ? std::nullopt : std::optional(limits->statement_time);
+}
+
+bool was_stopped(const SQLite::Exception& failure, Connection::Deadline deadline) {
+  return (failure.getErrorCode() & 0xff) == SQLITE_INTERRUPT &&
+         deadline != Connection::Deadline::max();
+}
+
+// Returns what `step` does with the statement. Throws TooSlow if that was stopped at the deadline.
+template <typename Step>
+auto within(Connection& connection, Connection::Deadline deadline, SQLite::Statement& prepared,
+            Step&& step) {
+  connection.set_deadline(deadline);
+  try {
+    return step(prepared);
+  } catch (const SQLite::Exception& failure) {
+    if (was_stopped(failure, deadline)) throw stopped_statement(prepared.getQuery());
+    throw;
+  }
+}
 
 }  // namespace
 
 std::uint64_t failed_commits() { return failed; }
+std::uint64_t stopped_statements() { return stopped; }
+
+RequestLimits::RequestLimits(Readers use, std::chrono::milliseconds most)
+    : readers(use), statement_time(most), outer_(limits) {
+  limits = this;
+}
+RequestLimits::~RequestLimits() { limits = outer_; }
+const RequestLimits* RequestLimits::of_thread() { return limits; }
 
 Connection::Connection(const std::filesystem::path& file, int sqlite_open_flags,
                        const std::string& vfs)
-    : database_(file.string(), sqlite_open_flags, busy_timeout_ms, vfs) {}
+    : deadline_(std::make_unique<Deadline>(Deadline::max())),
+      database_(file.string(), sqlite_open_flags, busy_timeout_ms, vfs) {
+  sqlite3_progress_handler(
+      database_.getHandle(), instructions_between_looks,
+      [](void* deadline) {
+        const Deadline at = *static_cast<const Deadline*>(deadline);
+        return at != Deadline::max() && std::chrono::steady_clock::now() >= at ? 1 : 0;
+      },
+      deadline_.get());
+}
 
 Connection::Statements& Connection::statements(std::string_view sql) {
   const auto known = idle_.find(sql);
@@ -98,7 +155,11 @@ Statement::Statement(SQLite::Database& database, std::string_view sql)
     parameters.push_back(prepared.getIndex(("$" + std::to_string(number)).c_str()));
 }
 
-Query::Query(Connection& connection, std::string_view sql) : idle_(connection.statements(sql)) {
+Query::Query(Connection& connection, std::string_view sql,
+             const std::optional<std::chrono::milliseconds>& most)
+    : connection_(connection),
+      deadline_(most ? std::chrono::steady_clock::now() + *most : Connection::Deadline::max()),
+      idle_(connection.statements(sql)) {
   if (idle_.empty()) {
     statement_ = std::make_unique<Statement>(connection.raw(), sql);
   } else {
@@ -111,7 +172,18 @@ Query::~Query() {
   if (!statement_) return;
   statement_->prepared.tryReset();
   statement_->prepared.clearBindings();
+  connection_.set_deadline(Connection::Deadline::max());
   if (idle_.size() < max_idle_statements) idle_.push_back(std::move(statement_));
+}
+
+bool Query::next() {
+  return within(connection_, deadline_, statement_->prepared,
+                [](SQLite::Statement& prepared) { return prepared.executeStep(); });
+}
+
+int Query::run() {
+  return within(connection_, deadline_, statement_->prepared,
+                [](SQLite::Statement& prepared) { return prepared.exec(); });
 }
 
 std::optional<std::int64_t> Query::integer_or_null(int column) const {
@@ -183,17 +255,23 @@ Database::Database(const std::filesystem::path& file, const Clock& clock, Option
         return SQLITE_OK;
       },
       &wal_pages_);
-  for (unsigned i = 0; i < options_.readers; ++i) {
+  open_readers(Readers::ordinary, options_.readers);
+  open_readers(Readers::heavy, options_.heavy_readers);
+  thread_ = std::thread([this] { writer_loop(); });
+}
+
+void Database::open_readers(Readers which, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) {
     auto reader = std::make_unique<ReadConnection>(
-        Connection(file, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, options_.vfs), std::nullopt);
+        Connection(file_, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, options_.vfs),
+        std::nullopt);
     SQLite::Database& connection = reader->connection.raw();
     // Only the writer checkpoints: before SQLite 3.51.3, two connections that do so may damage the
     // file.
     connection.exec("PRAGMA wal_autocheckpoint = 0");
     connection.exec("PRAGMA query_only = ON");
-    idle_readers_.push_back(std::move(reader));
+    pools_.at(size_t(which)).idle.push_back(std::move(reader));
   }
-  thread_ = std::thread([this] { writer_loop(); });
 }
 
 Database::~Database() {
@@ -203,7 +281,7 @@ Database::~Database() {
   }
   queue_changed_.notify_one();
   thread_.join();
-  idle_readers_.clear();  // before the writer, which checkpoints when it is closed
+  for (Pool& pool : pools_) pool.idle.clear();  // before the writer, which checkpoints at its end
 }
 
 void Database::ReadConnection::begin(std::uint64_t epoch) {
@@ -222,14 +300,20 @@ void Database::ReadConnection::end() {
   }
 }
 
-Database::Reader::Reader(Database& database) : database_(database) {
+Database::Reader::Reader(Database& database)
+    : database_(database),
+      pool_(database.pools_.at(size_t(limits == nullptr ? Readers::ordinary : limits->readers))) {
   std::unique_lock lock(database.readers_mutex_);
-  database.reader_free_.wait(lock, [&] { return !database.idle_readers_.empty(); });
-  reader_ = std::move(database.idle_readers_.back());
-  database.idle_readers_.pop_back();
+  const auto is_one_free = [&] { return !pool_.idle.empty(); };
+  if (limits == nullptr)
+    pool_.is_free.wait(lock, is_one_free);
+  else if (!pool_.is_free.wait_for(lock, RequestLimits::reader_wait, is_one_free))
+    throw too_slow("all connections to the database were busy for too long");
+  reader_ = std::move(pool_.idle.back());
+  pool_.idle.pop_back();
   lock.unlock();
   try {
-    tx_.emplace(reader_->connection, database.clock_.now());
+    tx_.emplace(reader_->connection, database.clock_.now(), statement_time_of_thread());
     // The epoch is read before the snapshot is taken, so the snapshot may be newer than its epoch
     // but never older. Everything that was answered before this read began is in it.
     const std::uint64_t epoch = database.epoch_;
@@ -250,17 +334,18 @@ void Database::Reader::give_back() {
     const std::lock_guard lock(database_.readers_mutex_);
     // Under the lock, so that begin_epoch() finds all connections that are idle.
     if (failed || reader_->snapshot != database_.epoch_) reader_->end();
-    database_.idle_readers_.push_back(std::move(reader_));
+    pool_.idle.push_back(std::move(reader_));
   }
   // After the lock is released, because the thread that is woken takes the mutex at once.
-  database_.reader_free_.notify_one();
+  pool_.is_free.notify_one();
 }
 
 // Ends the snapshots that aren't in use; the others end when their connections are returned.
 void Database::begin_epoch() {
   ++epoch_;
   const std::lock_guard lock(readers_mutex_);
-  for (const auto& reader : idle_readers_) reader->end();
+  for (const Pool& pool : pools_)
+    for (const auto& reader : pool.idle) reader->end();
 }
 
 // The WAL starts again at its beginning once all of it is in the database file and no snapshot
@@ -283,7 +368,10 @@ void Database::subscribe(std::function<void(Topic, const std::string&)> subscrib
 }
 
 void Database::submit(std::function<void(Tx&)> work) {
-  Job job{.work = std::move(work), .notes = {}, .failure = {}};
+  Job job{.work = std::move(work),
+          .statement_time = statement_time_of_thread(),
+          .notes = {},
+          .failure = {}};
   std::shared_ptr<Group> group;
   {
     const std::lock_guard lock(queue_mutex_);
@@ -334,7 +422,8 @@ void Database::roll_back() {
 
 // Runs one write in its savepoint. Returns false if SQLite rolled back the whole transaction.
 bool Database::run_job(Job& job, Instant now) {
-  Tx tx(*writer_, now);
+  Tx tx(*writer_, now, job.statement_time);
+  bool was_too_slow = false;
   try {
     tx.execute("SAVEPOINT job");
     job.work(tx);
@@ -346,12 +435,15 @@ bool Database::run_job(Job& job, Instant now) {
                {{"error", failure.what()}, {"code", failure.getExtendedErrorCode()}});
     job.failure =
         is_environmental(failure.getErrorCode()) ? unavailable() : std::current_exception();
+  } catch (const TooSlow&) {
+    job.failure = std::current_exception();
+    was_too_slow = true;
   } catch (...) {
     job.failure = std::current_exception();
   }
   if (group_is_lost()) {
-    // Whatever the work made of SQLite's exception, the cause is the disk.
-    job.failure = unavailable();
+    // Whatever else the work made of SQLite's exception, the cause is the disk.
+    if (!was_too_slow) job.failure = unavailable();
     return false;
   }
   try {

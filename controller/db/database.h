@@ -2,7 +2,9 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/db/request_limits.h"
 
 namespace berth::db {
 
@@ -55,11 +58,15 @@ class Connection {
   // The prepared statements for this text that are unused at the moment. The reference stays valid.
   using Statements = std::vector<std::unique_ptr<Statement>>;
   Statements& statements(std::string_view sql);
+  // SQLite stops the statement that runs at this time; max() means never.
+  using Deadline = std::chrono::steady_clock::time_point;
+  void set_deadline(Deadline deadline) { *deadline_ = deadline; }
 
  private:
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
+  std::unique_ptr<Deadline> deadline_;  // SQLite's progress handler has its address
   SQLite::Database database_;
   std::unordered_map<std::string, Statements, Hash, std::equal_to<>> idle_;
 };
@@ -68,17 +75,19 @@ class Connection {
 // reset when this object is destroyed, which has to happen before the transaction ends.
 class Query {
  public:
-  // Takes an unused prepared statement for this text from the connection, or prepares one.
-  Query(Connection& connection, std::string_view sql);
+  // Takes an unused prepared statement for this text from the connection, or prepares one. If
+  // `most` is set, next() and run() throw TooSlow once the query is older than that.
+  Query(Connection& connection, std::string_view sql,
+        const std::optional<std::chrono::milliseconds>& most = {});
   ~Query();
   Query(Query&&) noexcept = default;
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
 
   // Moves to the next row. Returns false after the last one.
-  bool next() { return statement_->prepared.executeStep(); }
+  bool next();
   // Runs a statement that returns no rows. Returns the number of rows that it changed.
-  int run() { return statement_->prepared.exec(); }
+  int run();
 
   // Values of the present row. NULL reads as 0, false or "", except in the ..._or_null functions.
   // A name that the statement doesn't return is a programming error and throws std::logic_error.
@@ -126,6 +135,8 @@ class Query {
 
   int index_of(std::string_view column) const;
   int parameter(int number) const;
+  Connection& connection_;
+  Connection::Deadline deadline_;
   Connection::Statements& idle_;
   std::unique_ptr<Statement> statement_;
   mutable size_t next_column_ = 0;  // where the search for the next name begins
@@ -134,7 +145,10 @@ class Query {
 // An open transaction. Domain functions receive it by reference and must not keep it.
 class Tx {
  public:
-  Tx(Connection& connection, Instant now) : connection_(connection), now_(now) {}
+  // `statement_time` is the time that each statement may take; if it is empty, there is no limit.
+  Tx(Connection& connection, Instant now,
+     const std::optional<std::chrono::milliseconds>& statement_time = {})
+      : connection_(connection), now_(now), statement_time_(statement_time) {}
   Tx(const Tx&) = delete;
   Tx& operator=(const Tx&) = delete;
 
@@ -145,7 +159,7 @@ class Tx {
   // on the connection, so texts must not contain values.
   template <typename... Values>
   Query query(std::string_view sql, const Values&... values) {
-    Query query(connection_, sql);
+    Query query(connection_, sql, statement_time_);
     int number = 0;
     (query.bind(++number, values), ...);
     return query;
@@ -194,11 +208,13 @@ class Tx {
   friend class Database;
   Connection& connection_;
   Instant now_;
+  std::optional<std::chrono::milliseconds> statement_time_;
   std::vector<std::pair<Topic, std::string>> notes_;
 };
 
 struct Options {
   unsigned readers = 8;         // connections that read() can use at the same time
+  unsigned heavy_readers = 2;   // further ones, for Readers::heavy
   size_t max_waiting = 10'000;  // writes in the queue; further ones are refused
   size_t max_group = 1'024;     // writes that share a commit
   // For tests: the name of a registered SQLite VFS; empty means SQLite's default.
@@ -217,7 +233,8 @@ class Database {
   Database(const std::filesystem::path& file, const Clock& clock, Options options = {});
   ~Database();  // runs the waiting writes first
 
-  // Runs `work(Tx&)` on a snapshot and returns its result. Waits while all readers are busy.
+  // Runs `work(Tx&)` on a snapshot and returns its result. Waits while all readers are busy. The
+  // limits of the thread apply (RequestLimits).
   template <typename Work>
   auto read(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     Reader reader(*this);
@@ -227,7 +244,9 @@ class Database {
   // Runs `work(Tx&)` on the writer thread and returns its result once that is on disk. If `work`
   // throws, only its own changes are undone and the exception is thrown here. Throws Error
   // `unavailable` if the disk or the queue is full; then nothing was stored. `work` must be quick,
-  // must not wait for anything and must not call the Database.
+  // must not wait for anything and must not call the Database. The time limit of the calling
+  // thread's statements applies (RequestLimits). SQLite rolls back the whole group with a changing
+  // statement that is stopped; the group's other writes then throw `unavailable`.
   template <typename Work>
   auto write(Work&& work) -> std::invoke_result_t<Work, Tx&> {
     using Result = std::invoke_result_t<Work, Tx&>;
@@ -260,6 +279,11 @@ class Database {
     void begin(std::uint64_t epoch);
     void end();
   };
+  // The connections of one kind of Readers.
+  struct Pool {
+    std::vector<std::unique_ptr<ReadConnection>> idle;
+    std::condition_variable is_free;
+  };
 
   // The use of a connection for one read. Its snapshot stays open afterwards for the next read,
   // until a commit makes it outdated. So most reads need no lock of the file and neither BEGIN nor
@@ -273,12 +297,14 @@ class Database {
    private:
     void give_back();
     Database& database_;
+    Pool& pool_;
     std::unique_ptr<ReadConnection> reader_;
     std::optional<Tx> tx_;
   };
 
   struct Job {
     std::function<void(Tx&)> work;
+    std::optional<std::chrono::milliseconds> statement_time;
     std::vector<std::pair<Topic, std::string>> notes;
     std::exception_ptr failure;
   };
@@ -293,6 +319,7 @@ class Database {
     bool over = false;
   };
 
+  void open_readers(Readers which, unsigned count);
   void submit(std::function<void(Tx&)> work);
   void writer_loop();
   std::shared_ptr<Group> next_group();
@@ -322,8 +349,7 @@ class Database {
   // Increases when snapshots that were taken earlier must not be used any more.
   std::atomic<std::uint64_t> epoch_ = 0;
   std::mutex readers_mutex_;
-  std::condition_variable reader_free_;
-  std::vector<std::unique_ptr<ReadConnection>> idle_readers_;
+  std::array<Pool, 2> pools_;  // by Readers
 
   std::thread thread_;
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "controller/base/crypto.h"
+#include "controller/base/log.h"
 
 namespace berth::db {
 namespace {
@@ -71,6 +72,9 @@ void migrate(SQLite::Database& database, Instant now, const std::vector<Embedded
   for (const EmbeddedFile& file : files) {
     const std::string name(file.name);
     if (known.contains(name)) continue;
+    if (!known.empty())
+      log::info("changing the database, which may take minutes if it is large",
+                {{"migration", name}});
     try {
       apply(database, file, hex(sha256(file.text)), now);
     } catch (const SQLite::Exception& failure) {

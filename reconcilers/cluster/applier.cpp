@@ -19,9 +19,10 @@ std::optional<std::chrono::milliseconds> RepairBudget::wait_before(const std::st
                                                                    TimePoint now) {
   const std::lock_guard lock(mutex_);
   const double refill_seconds = std::chrono::duration<double>(refill).count();
-  if (left_.size() >= max_keys) {
+  if (left_.size() >= sweep_at_) {
     std::erase_if(left_, [&](const auto& entry) { return now - entry.second.at > most * refill; });
     if (left_.size() > max_keys / 2) left_.clear();
+    sweep_at_ = std::max(first_sweep, 2 * left_.size());
   }
   const auto [entry, is_new] = left_.try_emplace(key, Left{most, now});
   Left& left = entry->second;

@@ -35,8 +35,13 @@ class RepairBudget {
     double repairs = most;
     TimePoint at;
   };
+  // Budgets that are full again are forgotten when as many keys as this are remembered, and then
+  // whenever their number has doubled.
+  static constexpr size_t first_sweep = 512;
+
   std::mutex mutex_;
   std::map<std::string, Left> left_;
+  size_t sweep_at_ = first_sweep;
 };
 
 // Writes objects to the cluster, but only those that differ from what the cache knows. Thread-safe.

@@ -10,19 +10,18 @@ namespace berth::reconcilers {
 namespace {
 
 const std::vector<std::pair<const kube::Resource*, Need>> watched = {
-    {&kube::namespaces, Need::always},         {&kube::service_accounts, Need::always},
-    {&kube::network_policies, Need::always},   {&kube::limit_ranges, Need::always},
-    {&kube::resource_quotas, Need::always},    {&kube::secrets, Need::always},
-    {&kube::services, Need::always},           {&kube::deployments, Need::always},
-    {&kube::ingresses, Need::always},          {&kube::pods, Need::always},
+    {&kube::namespaces, Need::always},
+    {&kube::service_accounts, Need::always},
+    {&kube::network_policies, Need::always},
+    {&kube::limit_ranges, Need::always},
+    {&kube::resource_quotas, Need::always},
+    {&kube::services, Need::always},
+    {&kube::deployments, Need::always},
+    {&kube::ingresses, Need::always},
+    {&kube::pods, Need::always},
     {&kube::certificates, Need::where_served},
+    {&kube::role_bindings, Need::where_served},
 };
-
-void collect(const std::vector<ObjectPtr>& objects, std::set<std::string>& ids) {
-  for (const ObjectPtr& object : objects)
-    if (std::string id = label_of(*object, manifests::deployment_label); !id.empty())
-      ids.insert(std::move(id));
-}
 
 }  // namespace
 
@@ -108,13 +107,13 @@ std::vector<Tracked> Cache::of_deployment(const std::string& id) const {
 
 std::vector<std::string> Cache::deployments() const {
   std::set<std::string> ids;
-  for (const auto& informer : informers_) collect(informer->store().all(), ids);
+  for (const auto& informer : informers_) ids.merge(informer->store().deployments());
   return {ids.begin(), ids.end()};
 }
 
 std::vector<std::string> Cache::deployments_in(const std::string& name_space) const {
   std::set<std::string> ids;
-  for (const auto& informer : informers_) collect(informer->store().in_namespace(name_space), ids);
+  for (const auto& informer : informers_) ids.merge(informer->store().deployments_in(name_space));
   return {ids.begin(), ids.end()};
 }
 

@@ -12,7 +12,7 @@ namespace berth::reconcilers {
 
 // Whether the cluster can be reached; the source of /health and /readyz.
 struct ClusterState {
-  bool connected = false;  // the latest list or watch of every kind succeeded
+  bool connected = false;  // no kind has failed twice in a row
   // Every kind has been listed at least once, so the cache is complete enough to act on.
   bool synced = false;
   Instant since;           // when `connected` took its present value
@@ -26,8 +26,8 @@ struct Tracked {
   ObjectPtr object;
 };
 
-// All objects on the cluster that have berth's labels, kept up to date by one informer for each
-// kind. Thread-safe.
+// All objects on the cluster that have berth's labels, except Secrets, kept up to date by one
+// informer for each kind. Thread-safe.
 class Cache {
  public:
   // The callbacks run on the informers' threads, so they must return quickly.
@@ -54,13 +54,13 @@ class Cache {
   InformerState state(const kube::Resource& resource) const;  // throws like store()
 
   // Returns false if the cluster doesn't have this kind (cert-manager may not be installed) or
-  // doesn't allow us to read it, and for a kind that isn't watched.
+  // doesn't allow berth to read it, and for a kind that isn't watched.
   bool serves(const kube::Resource& resource) const;
   // Throws std::invalid_argument for a kind that isn't watched.
   Store& store(const kube::Resource& resource) const;
   // The cached object of the same kind, namespace and name as `like`; null if there is none.
   ObjectPtr find(const Object& like) const;
-  // Stores the API server's answer to a write of ours, so that the next reconcile sees it before
+  // Stores the API server's answer to a write of berth's, so that the next reconcile sees it before
   // its watch event arrives.
   void note(const Object& written);
 

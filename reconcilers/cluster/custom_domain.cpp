@@ -61,8 +61,7 @@ std::optional<DomainLoop::View> DomainLoop::view_of(const std::string& deploymen
 
 // Tells what a pass is about, also if it ends early or fails.
 void DomainLoop::name(Subject& subject, const View& view) {
-  if (view.claim)
-    subject = {view.claim->domain, std::string(custom_domains::to_string(view.claim->state))};
+  if (view.claim) subject = {view.claim->domain, std::string(to_string(view.claim->state))};
 }
 
 Outcome DomainLoop::reconcile(const std::string& deployment_id, Subject& subject) {
@@ -191,9 +190,9 @@ Outcome DomainLoop::wait(const View& view) {
   const Claim& claim = *view.claim;
   outcome.writes = objects_.withdraw(view.row, claim.domain);
   outcome.again = view.until(claim.next_check_at);
-  if (claim.reason) outcome.reason = custom_domains::to_string(*claim.reason);
+  if (claim.reason) outcome.reason = to_string(*claim.reason);
   const bool is_served =
-      view.is_served_until_expiry() && objects_.has_secret(view.row, claim.domain);
+      view.is_served_until_expiry() && objects_.has_ingress(view.row, claim.domain);
   if (is_served) {
     outcome.again = std::min(*outcome.again, view.until(*claim.expires_at));
   } else {
@@ -217,6 +216,10 @@ Outcome DomainLoop::clear(const View& view) {
                : Outcome();
   if (objects_.is_anything_left(view.row))
     return Outcome::waiting("objects are being deleted", look_again);
+  // The loop of deployments may have deleted an Ingress that named its secret.
+  std::vector<std::string> domains;
+  for (const Claim& claim : view.leaving) domains.push_back(claim.domain);
+  objects_.remove_secrets(view.row, domains);
   parts_.database.write([&](db::Tx& tx) {
     for (const Claim& claim : view.leaving) custom_domains::mark_removed(tx, claim.id);
   });

@@ -15,6 +15,12 @@ bool has_certificate(const std::vector<Tracked>& objects, const std::string& sec
   });
 }
 
+// The name of the TLS secret that an Ingress serves; empty if it has none.
+std::string tls_secret_of(const Object& ingress) {
+  const Object& tls = field(ingress, {"spec", "tls"});
+  return tls.is_array() && !tls.empty() ? text_at(tls.front(), {"secretName"}) : "";
+}
+
 // A condition that cert-manager wrote for an older spec says nothing about the present one.
 bool is_current(const Object& certificate, const Object& told) {
   return field(told, {"observedGeneration"}).is_null() ||
@@ -52,10 +58,10 @@ CertificateState DomainObjects::state_of(const Deployment& row, const std::strin
   return {.kind = Kind::waiting, .message = "", .certificate = {}};
 }
 
-bool DomainObjects::has_secret(const Deployment& row, const std::string& domain) const {
-  return cache_.store(kube::secrets)
+bool DomainObjects::has_ingress(const Deployment& row, const std::string& domain) const {
+  return cache_.store(kube::ingresses)
              .find(manifests::namespace_of(row.app_id),
-                   manifests::domain_secret_name(row.id, domain)) != nullptr;
+                   manifests::domain_object_name(row.id, domain)) != nullptr;
 }
 
 int DomainObjects::withdraw(const Deployment& row, const std::string& domain) {
@@ -73,16 +79,25 @@ DomainObjects::Removed DomainObjects::remove_all_but(const Deployment& row,
   Removed removed;
   for (const auto& [resource, object] : all) {
     const std::string name = name_of(*object);
-    if (keep && (name == manifests::domain_object_name(row.id, *keep) ||
-                 name == manifests::domain_secret_name(row.id, *keep)))
-      continue;
+    if (keep && name == manifests::domain_object_name(row.id, *keep)) continue;
     ++removed.left;
     if (is_being_deleted(*object)) continue;
-    if (resource->kind == kube::secrets.kind && has_certificate(all, name)) continue;
+    if (resource->kind == kube::ingresses.kind) {
+      const std::string secret = tls_secret_of(*object);
+      if (has_certificate(all, secret)) continue;
+      if (!secret.empty()) removed.writes += secrets_.remove(namespace_of(*object), {secret});
+    }
     client_.remove(*resource, namespace_of(*object), name, uid_of(*object));
     ++removed.writes;
   }
   return removed;
+}
+
+int DomainObjects::remove_secrets(const Deployment& row, const std::vector<std::string>& domains) {
+  std::vector<std::string> names;
+  for (const std::string& domain : domains)
+    names.push_back(manifests::domain_secret_name(row.id, domain));
+  return secrets_.remove(manifests::namespace_of(row.app_id), names);
 }
 
 bool DomainObjects::is_anything_left(const Deployment& row) {
@@ -92,7 +107,7 @@ bool DomainObjects::is_anything_left(const Deployment& row) {
                                                     "," + manifests::component_label + "=" +
                                                     manifests::domain_component,
                                   .field_selector = ""};
-  for (const kube::Resource* resource : {&kube::ingresses, &kube::certificates, &kube::secrets})
+  for (const kube::Resource* resource : {&kube::ingresses, &kube::certificates})
     if (cache_.serves(*resource) && !client_.list(*resource, ours).items.empty()) return true;
   return false;
 }

@@ -11,18 +11,18 @@ namespace berth::reconcilers {
 namespace {
 
 using deployments::Deployment;
+using deployments::DesiredState;
 using deployments::Observation;
 using deployments::Status;
-using deployments::Wish;
 
 // An administrator may change an admission policy or a quota without any event reaching us, so a
 // refused deployment is tried again after this time.
 constexpr std::chrono::milliseconds after_refusal{30'000};
+// How long an API server usually takes to act on a new RoleBinding. Until then it refuses.
+constexpr std::chrono::milliseconds rights_take_effect{250};
 // A deployment has at most two living pods, and possibly some that have ended. The events of more
 // pods than this would only repeat the same reason.
 constexpr size_t max_pods_asked = 4;
-
-Instant cluster_time() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
 
 std::optional<std::chrono::milliseconds> sooner(std::optional<std::chrono::milliseconds> a,
                                                 std::optional<std::chrono::milliseconds> b) {
@@ -30,34 +30,32 @@ std::optional<std::chrono::milliseconds> sooner(std::optional<std::chrono::milli
   return std::min(*a, *b);
 }
 
-// The secret that cert-manager writes is kept as long as the Certificate that names it is desired.
 bool is_wanted(const Tracked& tracked, const std::vector<Object>& desired) {
   const std::string name = name_of(*tracked.object);
   return std::any_of(desired.begin(), desired.end(), [&](const Object& object) {
-    if (tracked.resource->kind == kube::secrets.kind &&
-        text_at(object, {"spec", "secretName"}) == name)
-      return true;
     return text_at(object, {"kind"}) == tracked.resource->kind && name_of(object) == name;
   });
 }
 
 std::string reason_of(const Observation& seen) {
-  return seen.reason ? std::string(deployments::to_string(*seen.reason)) : "";
+  return seen.reason ? std::string(to_string(*seen.reason)) : "";
 }
 
-deployments::Reason reason_of(custom_domains::Reason reason) {
+// Returns nothing if the name servers don't answer, because the domain may be right then.
+std::optional<deployments::Reason> reason_of(custom_domains::Reason reason) {
   switch (reason) {
     case custom_domains::Reason::dns_not_pointing:
     case custom_domains::Reason::txt_missing:
-    case custom_domains::Reason::dns_unreachable:
       return deployments::Reason::dns_not_pointing;
+    case custom_domains::Reason::dns_unreachable:
+      return std::nullopt;
     case custom_domains::Reason::domain_taken:
       return deployments::Reason::domain_taken;
     case custom_domains::Reason::certificate_failed:
     case custom_domains::Reason::order_budget:
       return deployments::Reason::certificate_failed;
   }
-  return deployments::Reason::dns_not_pointing;
+  return std::nullopt;
 }
 
 // Puts a problem of the custom domain into the status of a deployment that runs without another
@@ -72,13 +70,14 @@ void add_domain(Observation& seen, const std::optional<custom_domains::Claim>& c
 
 // The desired state of a deployment, and the newest claim of its custom domain.
 struct DeploymentLoop::Wanted {
-  Wish wish;
+  DesiredState state;
   std::optional<custom_domains::Claim> domain;
 };
 
 DeploymentLoop::DeploymentLoop(Parts parts)
     : parts_(std::move(parts)),
       applier_(parts_.client, parts_.cache),
+      secrets_(parts_.client, parts_.cache),
       tenancy_(parts_.database, parts_.client, parts_.cache, applier_, parts_.settings),
       removal_(parts_.database, parts_.client, parts_.cache, tenancy_, parts_.settings,
                parts_.wake),
@@ -103,6 +102,7 @@ Outcome DeploymentLoop::stand_by(const std::string& id, Subject& subject) {
 
 Outcome DeploymentLoop::remove(const Deployment& row) {
   certificates_.forget(row.id);
+  tenancy_.bind_rights(row.app_id);
   Outcome outcome = removal_.step(row);
   if (outcome.kind == Outcome::Kind::waiting) {
     const std::lock_guard lock(mutex_);
@@ -119,46 +119,50 @@ Outcome DeploymentLoop::remove(const Deployment& row) {
 Outcome DeploymentLoop::make(const Deployment& row) {
   const KeyedMutex::Lock lock(names_, row.name);
   auto latest = wanted(row.id);
-  if (!latest || latest->wish.deployment.status == Status::destroyed)
+  if (!latest || latest->state.deployment.status == Status::destroyed)
     return {};  // the change that destroyed it has already queued the id
   return make_under_lock(*latest);
 }
 
 std::optional<DeploymentLoop::Wanted> DeploymentLoop::wanted(const std::string& id) {
   return parts_.database.read([&](db::Tx& tx) -> std::optional<Wanted> {
-    auto wish = deployments::wish(tx, id, parts_.data_key);
-    if (!wish) return std::nullopt;
-    return Wanted{.wish = std::move(*wish), .domain = custom_domains::newest(tx, id)};
+    auto state = deployments::desired_state(tx, id, parts_.data_key);
+    if (!state) return std::nullopt;
+    return Wanted{.state = std::move(*state), .domain = custom_domains::newest(tx, id)};
   });
 }
 
 Outcome DeploymentLoop::make_under_lock(Wanted& wanted) {
-  Wish& wish = wanted.wish;
+  DesiredState& state = wanted.state;
   try {
-    wish.host_is_held = wish.host_is_held && is_held_by_another(wish.deployment);
+    state.host_is_held = state.host_is_held && is_held_by_another(state.deployment);
     return apply_and_observe(wanted);
   } catch (const kube::ApiError& error) {
-    return on_failure(wish.deployment, error);
+    return on_failure(state.deployment, error);
   }
 }
 
 Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
-  Wish& wish = wanted.wish;
-  const Deployment& row = wish.deployment;
+  DesiredState& state = wanted.state;
+  const Deployment& row = state.deployment;
   const Tenancy::Made tenant = tenancy_.make(row.app_id);
   if (!tenant.ready) return wait_for_namespace(row);
+  if (tenant.rights_are_new)
+    return {Outcome::Kind::applied, tenant.result.applied, rights_take_effect, "", false};
   Applier::Result result = tenant.result;
-  const std::vector<Object> desired = manifests::of_deployment(wish, parts_.settings);
+  const std::vector<Object> desired = manifests::of_deployment(state, parts_.settings);
   if (is_too_early(row.id, desired))
     return Outcome::waiting("the serving container is too new for another rollout", look_again);
+  result.applied += secrets_.write(desired);
   std::vector<Object> applicable = desired;
+  std::erase_if(applicable, is_secret);
   const auto certificate_at = certificates_.admit(row, applicable);
   result.add(applier_.apply(applicable));
   result.again = sooner(result.again, certificate_at);
   result.applied += remove_unwanted(row.id, desired);
 
-  Seen seen = observe(row, look(row.id), parts_.patience, cluster_time());
-  if (wish.host_is_held) {
+  Seen seen = observe(row, look(row.id), parts_.patience, system_time());
+  if (state.host_is_held) {
     if (seen.observation.status == Status::running && !seen.observation.reason) {
       seen.observation.status = Status::deploying;
       seen.observation.phase = "waiting for the host name";
@@ -193,6 +197,7 @@ Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& 
     case Failure::leaving:
       return wait_for_namespace(row);
     case Failure::refused: {
+      if (waits_for_rights(row, error)) throw;
       const Observation seen = refused(row, look(row.id), error.what());
       const bool recorded = record(row, seen);
       return {Outcome::Kind::refused, 0, after_refusal, reason_of(seen), recorded};
@@ -207,6 +212,11 @@ Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& 
       throw;
   }
   throw;
+}
+
+// The API server takes a moment to act on a new RoleBinding.
+bool DeploymentLoop::waits_for_rights(const Deployment& row, const kube::ApiError& error) const {
+  return error.status == 403 && tenancy_.has_new_rights(row.app_id, system_time());
 }
 
 Outcome DeploymentLoop::orphan(const std::string& id) {
@@ -241,6 +251,10 @@ int DeploymentLoop::remove_unwanted(const std::string& id, const std::vector<Obj
     const Object& object = *tracked.object;
     parts_.client.remove(*tracked.resource, namespace_of(object), name_of(object), uid_of(object));
     ++removed;
+    // cert-manager leaves the secret behind. It would order a new one if the Certificate were
+    // there.
+    if (tracked.resource->kind == kube::certificates.kind)
+      removed += secrets_.remove(namespace_of(object), {text_at(object, {"spec", "secretName"})});
   }
   return removed;
 }
@@ -261,7 +275,7 @@ Live DeploymentLoop::look(const std::string& id) {
   if (!deployments.empty()) live.deployment = *deployments.front();
   for (const ObjectPtr& pod : parts_.cache.store(kube::pods).of_deployment(id))
     live.pods.push_back(*pod);
-  auto asked = pods_with_questions(live);
+  auto asked = pods_with_questions(live, parts_.patience, system_time());
   asked.resize(std::min(asked.size(), max_pods_asked));
   for (const std::string& pod : asked) {
     try {

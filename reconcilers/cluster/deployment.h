@@ -6,6 +6,7 @@
 
 #include "reconcilers/cluster/observe.h"
 #include "reconcilers/cluster/removal.h"
+#include "reconcilers/cluster/secrets.h"
 #include "reconcilers/cluster/subdomain_certificates.h"
 
 namespace berth::reconcilers {
@@ -46,8 +47,8 @@ class DeploymentLoop {
 
   // Wakes every deployment of an app whose namespace, or an object shared in it, has changed.
   void app_changed(const std::string& app_id);
-  // Ids of deployments that have objects with our labels on the cluster but no row. Those objects
-  // are never touched.
+  // Returns the ids of deployments that have objects with berth's labels on the cluster but no row.
+  // Those objects are never touched.
   std::set<std::string> orphans() const;
 
  private:
@@ -59,6 +60,7 @@ class DeploymentLoop {
   Outcome apply_and_observe(Wanted& wanted);
   Outcome without_cache(const deployments::Deployment& row);
   Outcome wait_for_namespace(const deployments::Deployment& row);
+  bool waits_for_rights(const deployments::Deployment& row, const kube::ApiError& error) const;
   Outcome on_failure(const deployments::Deployment& row, const kube::ApiError& error);
   Outcome orphan(const std::string& id);
 
@@ -72,6 +74,7 @@ class DeploymentLoop {
 
   const Parts parts_;
   Applier applier_;
+  Secrets secrets_;
   Tenancy tenancy_;
   Removal removal_;
   SubdomainCertificates certificates_;

@@ -14,8 +14,9 @@ inline constexpr std::string_view field_manager = "berth";
 
 // Whether `desired` has to be applied because `live` (an object from the API server or from a
 // Store) doesn't match it. That is so if the hash annotations differ; if `desired` isn't a subset
-// of `live` (quantities are compared by value, keyed lists by their keys); or if our field manager
-// owns fields that `desired` doesn't have. Fields that others added don't count. Pure.
+// of `live` (quantities are compared by value, keyed lists by their keys); or if `field_manager`
+// owns fields that `desired` doesn't have. Fields that others added don't count. This is a pure
+// function.
 bool differs(const Object& desired, const Object& live);
 
 // The single rules of differs(), for tests and messages. `is_subset` treats empty lists, empty

@@ -12,6 +12,7 @@ namespace {
 constexpr const char* controller_name = "deployment";
 // client-go refreshes its workqueue gauges at the same interval.
 constexpr std::chrono::milliseconds keeper_tick{500};
+constexpr std::chrono::milliseconds gathering{50};
 
 std::string host_of(const std::string& server) {
   const auto url = parse_url(server);
@@ -134,12 +135,13 @@ void Engine::stop() {
   cache_.stop();
 }
 
-// Changes to objects of a custom domain wake the domain loop, all others the deployment loop.
+// Changes to objects of a custom domain wake the domain loop, all others the deployment loop. A
+// rollout changes several objects within moments, which are looked at together.
 void Engine::notice(const std::string& id, const Object& object) {
   if (is_of_domain(object))
     domains_.enqueue(id);
   else
-    queue_.add(id);
+    queue_.add_after(id, gathering);
 }
 
 std::optional<Leader::State> Engine::leadership() const {
@@ -149,10 +151,18 @@ std::optional<Leader::State> Engine::leadership() const {
 
 std::optional<Health> Engine::health(const std::string& deployment_id) const {
   const InformerState pods = cache_.state(kube::pods);
-  const Instant now = std::chrono::floor<Duration>(std::chrono::system_clock::now());
+  const Instant now = system_time();
   const Duration silence =
       pods.connected ? Duration(0) : std::max(now - pods.last_contact, Duration(0));
   return health_of(cache_.store(kube::pods).of_deployment(deployment_id), now, silence);
+}
+
+Engine::Work Engine::work_now() {
+  const std::lock_guard lock(mutex_);
+  return {.waiting = queue_.depth(),
+          .stalled = stalled_.size(),
+          .longest = queue_.longest_running(),
+          .errors = metrics_.errors()};
 }
 
 void Engine::work() {

@@ -27,7 +27,7 @@ class Engine {
   struct Parts {
     db::Database& database;
     kube::Kubeconfig cluster;
-    kube::ClientOptions client;  // its observer is called in addition to our own metrics
+    kube::ClientOptions client;  // its observer is called in addition to the engine's metrics
     manifests::Settings settings;
     std::string data_key;
     std::shared_ptr<prometheus::Registry> registry;
@@ -84,6 +84,14 @@ class Engine {
   // Asks the cluster's metrics API and Traefik, which takes a few seconds at most. May be called
   // from any thread.
   Usage usage(const deployments::Deployment& deployment) { return usage_.of(deployment); }
+  // The work for deployments that waits or runs.
+  struct Work {
+    size_t waiting = 0;
+    size_t stalled = 0;  // until the cluster can be reached, or this process leads
+    std::chrono::duration<double> longest{0};  // that runs
+    std::int64_t errors = 0;                   // reconciles that have failed so far
+  };
+  Work work_now();
   // Whether no work is queued or running. Used by tests and by a berthd that is to exit when
   // finished.
   bool is_idle() const {

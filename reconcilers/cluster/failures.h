@@ -6,7 +6,7 @@ namespace berth::reconcilers {
 
 // What a failed API call means for the deployment loop.
 enum class Failure {
-  // No answer, or our credentials were refused: a problem of the cluster, not of the tenant.
+  // No answer, or berth's credentials were refused: a problem of the cluster, not of the tenant.
   unreachable,
   leaving,  // the namespace is terminating, or doesn't exist yet
   refused,  // the API server refuses the object: the tenant has to be told

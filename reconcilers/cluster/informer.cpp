@@ -9,8 +9,6 @@
 namespace berth::reconcilers {
 namespace {
 
-Instant now() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
-
 // A watch that ends sooner than this without any event counts as a failure, so that the informer
 // pauses before the next try.
 constexpr std::chrono::milliseconds shortest_watch{500};
@@ -25,7 +23,7 @@ Informer::Informer(kube::Client& client, const kube::Resource& resource, Need ne
       options_{.name_space = "", .label_selector = std::move(label_selector), .field_selector = ""},
       listener_(std::move(listener)) {
   state_.plural = resource.plural;
-  state_.since = now();
+  state_.since = system_time();
 }
 
 void Informer::start() {
@@ -147,7 +145,7 @@ void Informer::contact() {
   bool again = false;
   {
     const std::lock_guard lock(mutex_);
-    state_.last_contact = now();
+    state_.last_contact = system_time();
     again = !state_.connected;
     if (again) state_.since = state_.last_contact;
     state_.connected = true;
@@ -164,7 +162,7 @@ void Informer::count_failure(const std::string& error) {
   const std::lock_guard lock(mutex_);
   if (state_.connected || state_.last_error.empty())
     log::warning("the cluster can't be watched", {{"kind", state_.plural}, {"error", error}});
-  if (state_.connected) state_.since = now();
+  if (state_.connected) state_.since = system_time();
   state_.connected = false;
   state_.last_error = error;
 }

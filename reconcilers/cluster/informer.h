@@ -16,10 +16,10 @@
 namespace berth::reconcilers {
 
 struct InformerState {
-  std::string plural;   // of the kind, such as "deployments"
-  bool synced = false;  // every object was listed at least once
-  bool served = true;   // false: the server doesn't have this kind, or doesn't allow us to read it
-  bool connected = false;  // the latest list or watch succeeded
+  std::string plural;      // of the kind, such as "deployments"
+  bool synced = false;     // every object was listed at least once
+  bool served = true;      // false: the server doesn't have this kind, or doesn't let berth read it
+  bool connected = false;  // the server answered, and no two failures in a row have followed
   Instant since;           // when `connected` took its present value
   Instant last_contact;    // when the server last answered or sent an event
   std::string last_error;  // the newest one; empty if there was none

@@ -29,8 +29,6 @@ nanoseconds now() {
   return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
 }
 
-Instant calendar_time() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
-
 // The API's MicroTime format has exactly six digits after the second.
 std::string micro_time(Instant at) {
   std::string text = to_iso8601(at);
@@ -41,7 +39,7 @@ std::string micro_time(Instant at) {
 std::string new_identity() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return std::string(host.data()) + "_" + new_uuid(calendar_time());
+  return std::string(host.data()) + "_" + new_uuid(system_time());
 }
 
 kube::ClientOptions client_options(const Leader::Options& options) {
@@ -199,7 +197,7 @@ kube::Object Leader::next_version(const std::string& holder) const {
                      {"namespace", name_space_},
                      {"labels", {{"app.kubernetes.io/managed-by", field_manager}}}}}});
   kube::Object& spec = lease["spec"];
-  const std::string time = micro_time(calendar_time());
+  const std::string time = micro_time(system_time());
   if (!known_ || holder_of(lease) != holder) {
     spec["acquireTime"] = time;
     spec["leaseTransitions"] =

@@ -10,7 +10,7 @@
 namespace berth::reconcilers {
 namespace {
 
-constexpr std::int64_t nanoseconds = 1'000'000'000;
+constexpr std::int64_t nanoseconds_per_second = 1'000'000'000;
 constexpr std::size_t digits_of_nanoseconds = 9;
 constexpr std::string_view cut_mark = " … (cut)";
 constexpr std::string_view replacement = "\xef\xbf\xbd";
@@ -57,13 +57,13 @@ std::optional<std::int64_t> parse_nanoseconds(std::string_view timestamp) {
   if (!at) return std::nullopt;
   const std::int64_t seconds =
       std::chrono::floor<std::chrono::seconds>(*at).time_since_epoch().count();
-  if (seconds < 0 || seconds > INT64_MAX / nanoseconds - 1) return std::nullopt;
-  return seconds * nanoseconds + fraction;
+  if (seconds < 0 || seconds > INT64_MAX / nanoseconds_per_second - 1) return std::nullopt;
+  return seconds * nanoseconds_per_second + fraction;
 }
 
 std::string nanosecond_text(std::int64_t at) {
-  std::string text = to_iso8601(from_millis(at / nanoseconds * 1000));
-  std::string fraction = std::to_string(at % nanoseconds);
+  std::string text = to_iso8601(from_millis(at / nanoseconds_per_second * 1000));
+  std::string fraction = std::to_string(at % nanoseconds_per_second);
   fraction.insert(0, digits_of_nanoseconds - fraction.size(), '0');
   return text.substr(0, text.find('.')) + "." + fraction + "Z";
 }

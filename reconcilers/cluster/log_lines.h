@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-// Parses the text of a pod's log. Pure.
+// Parses the text of a pod's log, by pure functions.
 namespace berth::reconcilers {
 
 // A line as the kubelet writes it with timestamps=true: the time, a space, and the text.

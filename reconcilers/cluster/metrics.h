@@ -44,6 +44,9 @@ class Metrics {
     std::string result_ = "error";
   };
 
+  // The reconciles that have failed so far.
+  std::int64_t errors() const { return std::int64_t(errors_.Value()); }
+
   // Sets the gauges that change merely because time passes.
   void refresh(const WorkQueue& queue);
 

@@ -1,6 +1,7 @@
 #include "reconcilers/cluster/observe.h"
 
 #include <algorithm>
+#include <array>
 
 #include "manifests/manifests.h"
 
@@ -8,6 +9,7 @@ namespace berth::reconcilers {
 namespace {
 
 using deployments::Deployment;
+using deployments::HealthStatus;
 using deployments::Observation;
 using deployments::Reason;
 using deployments::Status;
@@ -86,12 +88,12 @@ void set_trouble(Observation& seen, const Trouble& trouble, const Object* servin
     seen.status = Status::running;
     seen.reason = Reason::rollout_failed;
     seen.cause = trouble.reason;
-    seen.health_status = "healthy";
+    seen.health_status = HealthStatus::healthy;
     describe(seen, *serving);
   } else {
     seen.status = Status::errored;
     seen.reason = trouble.reason;
-    seen.health_status = "unhealthy";
+    seen.health_status = HealthStatus::unhealthy;
   }
 }
 
@@ -102,32 +104,53 @@ Seen observe_stopped(const Deployment& row, const Live& live) {
   if (row.suspended_at) {
     seen.reason = Reason::suspended_by_admin;
     seen.message = row.message;
-  } else if (row.billing_status == "suspended") {
+  } else if (row.billing_status == billing::Status::suspended) {
     seen.message = row.message;
   }
   return {seen, {}};
 }
 
-// Why the ReplicaSet can't create the pod; nothing if it can, or if it is too early to say.
+// The Deployment's controller has given up on the rollout of the newest template, which made no
+// progress for progressDeadlineSeconds. What it says about an older template doesn't count.
+bool has_missed_deadline(const Object& deployment) {
+  return text_at(condition(deployment, "Progressing"), {"reason"}) == "ProgressDeadlineExceeded" &&
+         is_observed(deployment);
+}
+
+// The words of the API server and of admission plugins for an object that they don't take. The
+// condition has the message of an error without its status.
+bool is_refusal(const std::string& message) {
+  constexpr std::array words = {"forbidden", "denied", "is invalid"};
+  return std::ranges::any_of(
+      words, [&](const char* word) { return message.find(word) != std::string::npos; });
+}
+
+// The reason for a pod that the API server has refused with this message.
+Reason refusal_of(const std::string& message) {
+  if (message.contains("exceeded quota")) return Reason::quota_exceeded;
+  // The words of the API server's RuntimeClass admission plugin.
+  if (message.contains("pod rejected: RuntimeClass")) return Reason::runtime_class_missing;
+  return Reason::cluster_refused;
+}
+
+// Returns why the ReplicaSet can't create the pod; nothing if it can, or if it is too early to say.
+// An API server that is too busy to take the pod counts as a refusal only if that doesn't pass.
 std::optional<Trouble> creation_trouble(const Object& deployment) {
   const Object& failure = condition(deployment, "ReplicaFailure");
   if (text_at(failure, {"status"}) != "True") return std::nullopt;
   const std::string message = text_at(failure, {"message"});
+  if (!is_refusal(message) && !has_missed_deadline(deployment)) return std::nullopt;
   // A quota that was created milliseconds ago has no usage numbers yet (k8s.io/apiserver, quota
   // admission).
   if (message.find("status unknown for quota") != std::string::npos) return std::nullopt;
-  const bool quota = message.find("exceeded quota") != std::string::npos;
-  return Trouble{quota ? Reason::quota_exceeded : Reason::cluster_refused, message};
+  return Trouble{refusal_of(message), message};
 }
 
-// The Deployment's controller has given up on the rollout (progressDeadlineSeconds), and the pod
-// doesn't say why; its image may be pulled without end, for example. What the controller says about
-// an older template doesn't count.
+// Returns the trouble of a rollout that missed its deadline although its pod reports no trouble,
+// for example because pulling the image never ends.
 std::optional<Trouble> deadline_trouble(const Object& deployment, PodState::Step step) {
-  const Object& progress = condition(deployment, "Progressing");
-  if (text_at(progress, {"reason"}) != "ProgressDeadlineExceeded" || !is_observed(deployment))
-    return std::nullopt;
-  const std::string message = text_at(progress, {"message"});
+  if (!has_missed_deadline(deployment)) return std::nullopt;
+  const std::string message = text_at(condition(deployment, "Progressing"), {"message"});
   switch (step) {
     case PodState::Step::scheduling:
       return Trouble{Reason::unschedulable, message};
@@ -171,7 +194,7 @@ Observation observe_ready(const Deployment& row, const Live& live, const Pods& p
   const bool complete = rollout_is_complete(live.deployment) && !pods.old_ones_left;
   seen.status = complete ? Status::running : on_the_way(row, true);
   seen.phase = complete ? "" : "replacing";
-  seen.health_status = "healthy";
+  seen.health_status = HealthStatus::healthy;
   describe(seen, *pods.newest);
   return seen;
 }
@@ -192,12 +215,12 @@ Seen observe_unready(const Deployment& row, const Live& live, const Pods& pods,
     return seen;
   }
   seen.observation.status = on_the_way(row, state.has_started);
-  seen.observation.health_status = pods.serving ? "healthy" : "unknown";
+  seen.observation.health_status = pods.serving ? HealthStatus::healthy : HealthStatus::unknown;
   if (row.status == Status::running && !pods.serving && state.has_started) {
     // The pod was healthy before. Failing probes alone don't take the running status away, since
     // this is still the pod that serves requests.
     seen.observation.status = Status::running;
-    seen.observation.health_status = "unhealthy";
+    seen.observation.health_status = HealthStatus::unhealthy;
   }
   return seen;
 }
@@ -243,7 +266,7 @@ Observation waiting(const Deployment& row, const std::string& phase) {
   if (row.status == Status::stopped && row.suspended_at) {
     seen.reason = Reason::suspended_by_admin;
     seen.message = row.message;
-  } else if (row.status == Status::stopped && row.billing_status == "suspended") {
+  } else if (row.status == Status::stopped && row.billing_status == billing::Status::suspended) {
     seen.message = row.message;
   }
   return seen;
@@ -259,10 +282,16 @@ bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const 
   });
 }
 
-std::vector<std::string> pods_with_questions(const Live& live) {
+std::vector<std::string> pods_with_questions(const Live& live, const Patience& patience,
+                                             Instant now) {
   std::vector<std::string> names;
-  for (const Object& pod : live.pods)
-    if (!is_ready(pod) && !is_being_deleted(pod)) names.push_back(name_of(pod));
+  for (const Object& pod : live.pods) {
+    if (is_ready(pod) || is_being_deleted(pod)) continue;
+    const Object& state = field(container_status(pod), {"state"});
+    const auto started = instant_at(state, {"running", "startedAt"});
+    if (state.contains("waiting") || (started && now - *started >= patience.listening))
+      names.push_back(name_of(pod));
+  }
   return names;
 }
 

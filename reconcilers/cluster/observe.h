@@ -9,14 +9,15 @@
 #include "reconcilers/cluster/pod_trouble.h"
 #include "reconcilers/cluster/store.h"
 
-// Translates what the cluster reports about a deployment into the domain's terms. Pure.
+// Translates what the cluster reports about a deployment into the domain's terms, by pure
+// functions.
 namespace berth::reconcilers {
 
 // What the API server has about one deployment.
 struct Live {
   Object deployment;         // null if there is none
   std::vector<Object> pods;  // including pods that are being deleted
-  // By the name of the pod; only for pods that aren't ready.
+  // The pods' events, by the name of the pod; only for those of pods_with_questions().
   std::map<std::string, std::vector<Object>> events;
 };
 
@@ -32,14 +33,14 @@ struct Seen {
 Seen observe(const deployments::Deployment& row, const Live& live, const Patience& patience,
              Instant now);
 
-// The observation if the API server refuses our objects, with its message.
+// The observation if the API server refuses berth's objects, with its message.
 deployments::Observation refused(const deployments::Deployment& row, const Live& live,
                                  const std::string& message);
 // The observation if the API server doesn't answer: everything stays as last recorded, except for
 // the reason.
 deployments::Observation unreachable(const deployments::Deployment& row);
-// The observation if the API server answers but can't take our objects yet. `phase` says what is
-// waited for.
+// The observation if the API server answers but can't take berth's objects yet. `phase` says what
+// is waited for.
 deployments::Observation waiting(const deployments::Deployment& row, const std::string& phase);
 
 // Whether applying `desired`, the Deployment object to be, has to wait while `current` is in the
@@ -49,8 +50,9 @@ deployments::Observation waiting(const deployments::Deployment& row, const std::
 // pkg/controller/deployment/rolling.go).
 bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const Object& desired);
 
-// The names of the pods whose events observe() needs: those that are neither ready nor being
-// deleted.
-std::vector<std::string> pods_with_questions(const Live& live);
+// The names of the pods whose events observe() needs at `now`: their container waits to be started,
+// or it has run for a while without being ready.
+std::vector<std::string> pods_with_questions(const Live& live, const Patience& patience,
+                                             Instant now);
 
 }  // namespace berth::reconcilers

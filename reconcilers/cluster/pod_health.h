@@ -6,7 +6,7 @@
 #include "reconcilers/cluster/store.h"
 
 // Whether a deployment's container is healthy at this moment: what the kubelet's readiness probe
-// last reported. Writes nothing. Pure.
+// last reported. The functions are pure; they write nothing.
 namespace berth::reconcilers {
 
 struct Health {

@@ -5,19 +5,26 @@
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/domain/deployments/deployments.h"
 #include "reconcilers/cluster/fields.h"
 
-// What one pod says about itself. Pure.
+// What one pod says about itself, read by pure functions.
 namespace berth::reconcilers {
 
-// How long a state that may pass by itself has to last before it counts as trouble.
+// How long a state that may pass by itself has to last before it counts as trouble. Time alone is
+// never enough: a reason also needs something that the cluster has reported and that proves it
+// (docs/reference/reasons.md).
 struct Patience {
   Duration scheduling = std::chrono::seconds(5);  // a node may be about to have room
-  Duration listening = std::chrono::seconds(10);  // from the container's start to its open port
+  // From the container's start to its open port. If the node took longer than that to start the
+  // container, it is busy, and the port has as long as the start took, up to `longest_listening`.
+  // That is also the time for which the probes of a container that was ready may fail.
+  Duration listening = std::chrono::seconds(10);
+  Duration longest_listening = std::chrono::seconds(60);
   // How long a container has to run after a crash to count as recovered.
   Duration after_crash = std::chrono::seconds(10);
-  // For pods that the quota or an admission plugin refuses.
+  // How long the quota or an admission plugin has to refuse a pod.
   Duration creating = std::chrono::seconds(5);
 };
 
@@ -31,10 +38,12 @@ struct PodState {
   enum class Step { scheduling, pulling, starting, probing, ready };
   Step step = Step::scheduling;
   std::optional<Trouble> trouble;
-  std::optional<Duration> look_again;  // time alone will turn this into trouble after this long
+  std::optional<Duration> look_again;  // when to look again, even if the pod reports nothing new
   bool has_started = false;  // the image was pulled and the container was started at least once
 };
-std::string_view to_string(PodState::Step step);
+constexpr auto texts_of(PodState::Step) {
+  return EnumTexts<PodState::Step::ready>{"scheduling", "pulling", "starting", "probing", "ready"};
+}
 
 // The state of `pod` at `now`. `events` are those whose involvedObject is the pod. `deployment`
 // gives the port and the health path that the pod should answer on, for the messages.
@@ -43,10 +52,10 @@ PodState state_of(const Object& pod, const std::vector<Object>& events,
 
 // Whether the pod's condition Ready is True.
 bool is_ready(const Object& pod);
-// Whether the pod has ended for good, for example because it was evicted; its ReplicaSet then
-// creates another one.
+// Whether the pod has ended for good: its node was drained, shut down or low on something, or the
+// pod took more than it may. Its ReplicaSet then creates another one.
 bool is_over(const Object& pod);
-// The status of our container; null until the kubelet has taken up the pod.
+// The status of the deployment's container; null until the kubelet has taken up the pod.
 const Object& container_status(const Object& pod);
 
 }  // namespace berth::reconcilers

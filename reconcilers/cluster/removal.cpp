@@ -18,14 +18,6 @@ bool has(const std::vector<Tracked>& objects, const kube::Resource& resource) {
   });
 }
 
-// If the secret went before its Certificate, cert-manager would order the certificate again.
-bool waits_for_certificate(const Tracked& tracked, const std::vector<Tracked>& all) {
-  return tracked.resource->kind == kube::secrets.kind &&
-         std::ranges::any_of(all, [&](const Tracked& other) {
-           return text_at(*other.object, {"spec", "secretName"}) == name_of(*tracked.object);
-         });
-}
-
 // Ingresses are deleted first, which frees the host name.
 void ingresses_first(std::vector<Tracked>& objects) {
   std::stable_partition(objects.begin(), objects.end(), [](const Tracked& tracked) {
@@ -42,6 +34,7 @@ Removal::Removal(db::Database& database, kube::Client& client, Cache& cache, Ten
       cache_(cache),
       tenancy_(tenancy),
       settings_(settings),
+      secrets_(client, cache),
       wake_(std::move(wake)) {}
 
 Outcome Removal::step(const deployments::Deployment& row) {
@@ -51,8 +44,10 @@ Outcome Removal::step(const deployments::Deployment& row) {
     return {};
   }
   if (left.empty() && !progress_of(row.id).nothing_is_left) left = ask_for_rest(row);
-  const int writes = remove(left, row.id);
+  int writes = remove(left, row.id);
   if (!has(left, kube::ingresses)) free_host(row);
+  // If a secret went before its Certificate, cert-manager would order the certificate again.
+  if (!has(left, kube::certificates)) writes += remove_secrets(row);
   if (!left.empty())
     return {Outcome::Kind::waiting, writes, look_again, "objects are leaving", false};
   if (!tenancy_.remove_if_empty(row.app_id))
@@ -74,17 +69,28 @@ int Removal::remove(const std::vector<Tracked>& objects, const std::string& id) 
   for (const Tracked& tracked : ordered) {
     const auto& [resource, object] = tracked;
     if (is_being_deleted(*object) || (follows_its_owner(*resource) && !late)) continue;
-    if (waits_for_certificate(tracked, ordered)) continue;
     client_.remove(*resource, namespace_of(*object), name_of(*object), uid_of(*object));
     ++writes;
   }
   return writes;
 }
 
+int Removal::remove_secrets(const deployments::Deployment& row) {
+  if (progress_of(row.id).secrets_are_gone) return 0;
+  const std::string name_space = manifests::namespace_of(row.app_id);
+  std::vector<std::string> names = {manifests::object_name(row.id),
+                                    manifests::registry_secret_name(row.id)};
+  if (settings_.cluster_issuer) names.push_back(manifests::subdomain_secret_name(row.id));
+  const int removed = secrets_.remove(name_space, names);
+  const std::lock_guard lock(mutex_);
+  progress_[row.id].secrets_are_gone = true;
+  return removed;
+}
+
 std::vector<Tracked> Removal::ask_for_rest(const deployments::Deployment& row) {
-  static constexpr std::array kinds = {&kube::ingresses,    &kube::services, &kube::deployments,
-                                       &kube::certificates, &kube::secrets,  &kube::replica_sets,
-                                       &kube::pods};
+  static constexpr std::array kinds = {
+      &kube::ingresses,    &kube::services,     &kube::deployments, &kube::network_policies,
+      &kube::certificates, &kube::replica_sets, &kube::pods};
   const kube::ListOptions ours = {.name_space = manifests::namespace_of(row.app_id),
                                   .label_selector = manifests::selector(settings_) + "," +
                                                     manifests::deployment_label + "=" + row.id,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "reconcilers/cluster/outcome.h"
+#include "reconcilers/cluster/secrets.h"
 #include "reconcilers/cluster/tenancy.h"
 
 namespace berth::reconcilers {
@@ -27,17 +28,20 @@ class Removal {
  private:
   using SteadyClock = std::chrono::steady_clock;
 
-  // The cluster's garbage collector needs a moment to delete the pods; after this time we delete
-  // them ourselves.
+  // The cluster's garbage collector needs a moment to delete the pods; after this time berth
+  // deletes them itself.
   static constexpr std::chrono::seconds garbage_collector_time{15};
 
   struct Progress {
     SteadyClock::time_point since = SteadyClock::now();
     bool host_is_free = false;
+    bool secrets_are_gone = false;
     bool nothing_is_left = false;  // confirmed by the API server, not just by the cache
   };
 
   int remove(const std::vector<Tracked>& objects, const std::string& id);
+  // Deletes the deployment's own Secrets, once; those of custom domains are the domain loop's.
+  int remove_secrets(const deployments::Deployment& row);
   // Asks the API server for the objects that are left, since the cache may be behind.
   std::vector<Tracked> ask_for_rest(const deployments::Deployment& row);
   void free_host(const deployments::Deployment& row);
@@ -51,6 +55,7 @@ class Removal {
   Cache& cache_;
   Tenancy& tenancy_;
   const manifests::Settings& settings_;
+  Secrets secrets_;
   const std::function<void(const std::string&)> wake_;
   std::mutex mutex_;
   std::map<std::string, Progress> progress_;

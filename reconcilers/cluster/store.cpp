@@ -9,8 +9,6 @@
 namespace berth::reconcilers {
 namespace {
 
-constexpr std::string_view tls_secret_type = "kubernetes.io/tls";
-
 std::string key_of(const Object& object) { return namespace_of(object) + "/" + name_of(object); }
 
 std::string version_of(const Object& object) {
@@ -25,15 +23,8 @@ std::uint64_t number_of(const std::string& version) {
   return number;
 }
 
-bool differ_in_version_only(const Object& object, const Object& known) {
-  Object same = object;
-  same["metadata"]["resourceVersion"] = version_of(known);
-  return same == known;
-}
-
-bool is_older(const Object& object, const Object& than) {
-  return uid_of(object) == uid_of(than) &&
-         number_of(version_of(object)) < number_of(version_of(than));
+bool is_older(const std::string& version, const std::string& than) {
+  return number_of(version) < number_of(than);
 }
 
 // Keeps our own managed fields alone, and their trees as text, which takes a tenth of the memory.
@@ -58,15 +49,13 @@ Object slimmed(Object object) {
     *managers = is_pod ? Object::array() : our_managed_fields(std::move(*managers));
   if (is_pod) object["spec"] = {{"nodeName", text_at(object, {"spec", "nodeName"})}};
   if (object.value("kind", "") == "ResourceQuota") object.erase("status");
-  if (object.value("type", "") == tls_secret_type)
-    if (const auto data = object.find("data"); data != object.end()) data->erase("tls.key");
   return object;
 }
 
 ObjectPtr Store::find(const std::string& name_space, const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const auto found = objects_.find(name_space + "/" + name);
-  return found == objects_.end() ? nullptr : found->second;
+  return found == objects_.end() ? nullptr : tree_locked(found->second);
 }
 
 std::vector<ObjectPtr> Store::of_deployment(const std::string& id) const {
@@ -74,26 +63,25 @@ std::vector<ObjectPtr> Store::of_deployment(const std::string& id) const {
   std::vector<ObjectPtr> found;
   const auto keys = keys_of_deployment_.find(id);
   if (keys == keys_of_deployment_.end()) return found;
-  for (const std::string& key : keys->second) found.push_back(objects_.at(key));
+  for (const std::string& key : keys->second) found.push_back(tree_locked(objects_.at(key)));
   return found;
 }
 
-std::vector<ObjectPtr> Store::in_namespace(const std::string& name_space) const {
+std::set<std::string> Store::deployments() const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> ids;
+  for (const auto& [id, keys] : keys_of_deployment_) ids.insert(id);
+  return ids;
+}
+
+std::set<std::string> Store::deployments_in(const std::string& name_space) const {
   const std::lock_guard lock(mutex_);
   const std::string prefix = name_space + "/";
-  std::vector<ObjectPtr> found;
+  std::set<std::string> ids;
   for (auto at = objects_.lower_bound(prefix);
        at != objects_.end() && at->first.starts_with(prefix); ++at)
-    found.push_back(at->second);
-  return found;
-}
-
-std::vector<ObjectPtr> Store::all() const {
-  const std::lock_guard lock(mutex_);
-  std::vector<ObjectPtr> found;
-  found.reserve(objects_.size());
-  for (const auto& [key, object] : objects_) found.push_back(object);
-  return found;
+    if (!at->second.deployment.empty()) ids.insert(at->second.deployment);
+  return ids;
 }
 
 size_t Store::size() const {
@@ -111,89 +99,113 @@ void Store::note(Object object) {
   Object slim = slimmed(std::move(object));
   const std::string key = key_of(slim);
   put_locked(std::move(slim));
-  if (objects_.contains(key)) noted_[key] = SteadyClock::now();
+  const auto known = objects_.find(key);
+  if (known != objects_.end()) known->second.noted = SteadyClock::now();
 }
 
 void Store::erase(const Object& object) {
   const std::lock_guard lock(mutex_);
   const std::string uid = uid_of(object);
-  if (!uid.empty() && !deleted_.contains(uid)) deleted_order_.push_back(uid);
+  const auto now = SteadyClock::now();
+  if (!uid.empty() && !deleted_.contains(uid)) deleted_order_.emplace_back(now, uid);
   if (!uid.empty()) deleted_[uid] = number_of(version_of(object));
-  if (deleted_order_.size() > max_deleted) {
-    deleted_.erase(deleted_order_.front());
+  while (!deleted_order_.empty() && (deleted_order_.size() > max_deleted ||
+                                     now - deleted_order_.front().first > deleted_for)) {
+    deleted_.erase(deleted_order_.front().second);
     deleted_order_.pop_front();
   }
   const std::string key = key_of(object);
   const auto known = objects_.find(key);
-  if (known != objects_.end() && uid_of(*known->second) == uid) erase_locked(key);
+  if (known != objects_.end() && known->second.uid == uid) erase_locked(key);
 }
 
 std::vector<ObjectPtr> Store::replace(std::vector<Object> objects,
                                       const std::string& resource_version) {
   const std::lock_guard lock(mutex_);
+  const auto is_noted = [now = SteadyClock::now()](const Kept& kept) {
+    return kept.noted && now - *kept.noted < noted_for;
+  };
   std::vector<ObjectPtr> changed;
   std::set<std::string> listed;
   for (Object& object : objects) {
     const std::string key = key_of(object);
     listed.insert(key);
-    const auto known = objects_.find(key);
-    if (known != objects_.end() && version_of(*known->second) == version_of(object)) continue;
-    if (known != objects_.end() && is_noted_locked(key) && is_older(object, *known->second))
-      continue;
-    set_locked(key, std::make_shared<const Object>(slimmed(std::move(object))));
-    changed.push_back(objects_.at(key));
+    if (const auto known = objects_.find(key); known != objects_.end()) {
+      const Kept& kept = known->second;
+      if (kept.version == version_of(object)) continue;
+      if (is_noted(kept) && kept.uid == uid_of(object) &&
+          is_older(version_of(object), kept.version))
+        continue;
+    }
+    changed.push_back(set_locked(key, slimmed(std::move(object))));
   }
   std::vector<std::string> gone;
-  for (const auto& [key, object] : objects_) {
-    const bool newer =
-        is_noted_locked(key) && number_of(version_of(*object)) > number_of(resource_version);
+  for (const auto& [key, kept] : objects_) {
+    const bool newer = is_noted(kept) && is_older(resource_version, kept.version);
     if (!listed.contains(key) && !newer) gone.push_back(key);
   }
   for (const std::string& key : gone) {
-    changed.push_back(objects_.at(key));
+    changed.push_back(tree_locked(objects_.at(key)));
     erase_locked(key);
   }
   return changed;
 }
 
 bool Store::put_locked(Object&& object) {
-  bool changed = true;
+  const std::string version = version_of(object);
   const auto deleted = deleted_.find(uid_of(object));
-  if (deleted != deleted_.end() && number_of(version_of(object)) <= deleted->second) return false;
+  if (deleted != deleted_.end() && number_of(version) <= deleted->second) return false;
   const std::string key = key_of(object);
-  const auto known = objects_.find(key);
-  if (known != objects_.end()) {
-    const bool same = uid_of(*known->second) == uid_of(object) &&
-                      version_of(*known->second) == version_of(object);
-    if (same || is_older(object, *known->second)) return false;
-    changed = !differ_in_version_only(object, *known->second);
+  bool changed = true;
+  if (const auto known = objects_.find(key); known != objects_.end()) {
+    const Kept& kept = known->second;
+    if (kept.uid == uid_of(object) && (kept.version == version || is_older(version, kept.version)))
+      return false;
+    object["metadata"]["resourceVersion"] = kept.version;
+    changed = object.dump() != kept.text;
+    object["metadata"]["resourceVersion"] = version;
   }
-  set_locked(key, std::make_shared<const Object>(std::move(object)));
+  set_locked(key, std::move(object));
   return changed;
 }
 
-void Store::set_locked(const std::string& key, ObjectPtr object) {
+ObjectPtr Store::set_locked(const std::string& key, Object&& object) {
   erase_locked(key);
-  if (const std::string id = label_of(*object, manifests::deployment_label); !id.empty())
-    keys_of_deployment_[id].insert(key);
-  objects_[key] = std::move(object);
+  Kept kept{.text = object.dump(),
+            .uid = uid_of(object),
+            .version = version_of(object),
+            .deployment = label_of(object, manifests::deployment_label),
+            .noted = {},
+            .tree = {}};
+  kept.text.shrink_to_fit();
+  if (!kept.deployment.empty()) keys_of_deployment_[kept.deployment].insert(key);
+  ObjectPtr tree = std::make_shared<const Object>(std::move(object));
+  remember_locked(objects_[key] = std::move(kept), tree);
+  return tree;
+}
+
+ObjectPtr Store::tree_locked(const Kept& kept) const {
+  if (ObjectPtr tree = kept.tree.lock()) return tree;
+  ObjectPtr tree = std::make_shared<const Object>(Object::parse(kept.text));
+  remember_locked(kept, tree);
+  return tree;
+}
+
+void Store::remember_locked(const Kept& kept, const ObjectPtr& tree) const {
+  kept.tree = tree;
+  trees_.push_back(tree);
+  if (trees_.size() > most_trees) trees_.pop_front();
 }
 
 void Store::erase_locked(const std::string& key) {
   const auto known = objects_.find(key);
   if (known == objects_.end()) return;
-  const auto keys = keys_of_deployment_.find(label_of(*known->second, manifests::deployment_label));
-  if (keys != keys_of_deployment_.end()) {
+  if (const auto keys = keys_of_deployment_.find(known->second.deployment);
+      keys != keys_of_deployment_.end()) {
     keys->second.erase(key);
     if (keys->second.empty()) keys_of_deployment_.erase(keys);
   }
   objects_.erase(known);
-  noted_.erase(key);
-}
-
-bool Store::is_noted_locked(const std::string& key) const {
-  const auto found = noted_.find(key);
-  return found != noted_.end() && SteadyClock::now() - found->second < noted_for;
 }
 
 }  // namespace berth::reconcilers

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -18,26 +19,31 @@ namespace berth::reconcilers {
 // The pointer may be kept: an object that changes is replaced, never modified.
 using ObjectPtr = std::shared_ptr<const Object>;
 
-// The objects of one kind as the API server last reported them: from an informer's list and watch,
-// and from the answers to our own writes. Those are included so that a loop never repeats a write
-// just because the watch event of the first one hasn't arrived yet. Thread-safe.
+// The objects of one kind as the API server last reported them: in an informer's list and watch,
+// and in the answers to berth's own writes. The answers are included so that a loop never repeats a
+// write just because the watch event of the first one hasn't arrived yet. Thread-safe.
+//
+// An object is kept as JSON text, which takes a sixth of the memory of a tree; those that were used
+// last are kept as trees as well.
 class Store {
  public:
   // Null if there is no such object. Cluster-scoped objects have an empty namespace.
   ObjectPtr find(const std::string& name_space, const std::string& name) const;
   // The objects whose label berth/deployment has this value.
   std::vector<ObjectPtr> of_deployment(const std::string& id) const;
-  std::vector<ObjectPtr> in_namespace(const std::string& name_space) const;
-  std::vector<ObjectPtr> all() const;
+  // The ids of the deployments that have an object here; the second function looks at one namespace
+  // alone.
+  std::set<std::string> deployments() const;
+  std::set<std::string> deployments_in(const std::string& name_space) const;
   size_t size() const;
 
-  // Takes an object from a watch. Returns false if nothing that we keep has changed: a newer
+  // Takes an object from a watch. Returns false if nothing that is kept has changed: a newer
   // version was known, this very object has been deleted since, or only a quota's numbers changed.
   bool put(Object object);
-  // Takes a deletion from a watch: the object was deleted, or has lost our labels. In the second
-  // case it may come back.
+  // Takes a deletion from a watch: the object was deleted, or has lost berth's labels. In the
+  // second case it may come back.
   void erase(const Object& object);
-  // Takes the API server's answer to a write of ours.
+  // Takes the API server's answer to a write of berth's.
   void note(Object object);
   // Takes a complete list. Returns the objects that are new, changed or gone.
   std::vector<ObjectPtr> replace(std::vector<Object> objects, const std::string& resource_version);
@@ -49,27 +55,39 @@ class Store {
   // write.
   static constexpr std::chrono::seconds noted_for{60};
   // The deletions that are remembered so that late answers about those objects are ignored. Writes
-  // take seconds at most, and fewer objects than this are deleted in that time.
+  // take seconds at most.
   static constexpr size_t max_deleted = 4096;
+  static constexpr std::chrono::seconds deleted_for{60};
+
+  static constexpr size_t most_trees = 256;
+
+  struct Kept {
+    std::string text;
+    std::string uid;
+    std::string version;
+    std::string deployment;  // the label's value; may be empty
+    std::optional<SteadyClock::time_point> noted;
+    mutable std::weak_ptr<const Object> tree;
+  };
 
   bool put_locked(Object&& object);
-  void set_locked(const std::string& key, ObjectPtr object);
+  ObjectPtr set_locked(const std::string& key, Object&& object);
   void erase_locked(const std::string& key);
-  bool is_noted_locked(const std::string& key) const;
+  ObjectPtr tree_locked(const Kept& kept) const;
+  void remember_locked(const Kept& kept, const ObjectPtr& tree) const;
 
   mutable std::mutex mutex_;
-  std::map<std::string, ObjectPtr> objects_;  // by namespace/name
+  std::map<std::string, Kept> objects_;  // by namespace/name
   std::unordered_map<std::string, std::set<std::string>> keys_of_deployment_;
-  std::unordered_map<std::string, SteadyClock::time_point> noted_;
+  mutable std::deque<ObjectPtr> trees_;  // the ones used last, oldest first
   // By uid, the resourceVersion of the deletion.
   std::unordered_map<std::string, std::uint64_t> deleted_;
-  std::deque<std::string> deleted_order_;
+  std::deque<std::pair<SteadyClock::time_point, std::string>> deleted_order_;
 };
 
 // Returns `object` without the parts that nothing here reads: other managers' fields, a pod's spec
-// except for its node, a quota's status (which changes with every pod), and the private keys of
-// certificates. Our own managed fields are kept as text (fieldsV1 in JSON). This is how a thousand
-// deployments fit into 120 MB.
+// except for its node, and a quota's status (which changes with every pod). The managed fields of
+// berth are kept as text (fieldsV1 in JSON).
 Object slimmed(Object object);
 
 }  // namespace berth::reconcilers

@@ -37,12 +37,10 @@ void SubdomainCertificates::forget(const std::string& id) {
   refused_until_.erase(id);
 }
 
-// If the Certificate exists, nothing is ordered any more; if its secret exists, cert-manager uses
-// that without an order.
+// If the Certificate exists, nothing is ordered any more. A missing one takes an order from the
+// budget, although cert-manager needs none if the secret is still there: berthd can't know that.
 bool SubdomainCertificates::is_there(const Object& certificate) const {
-  const std::string secret = text_at(certificate, {"spec", "secretName"});
-  return cache_.find(certificate) ||
-         cache_.store(kube::secrets).find(namespace_of(certificate), secret);
+  return cache_.find(certificate) != nullptr;
 }
 
 SubdomainCertificates::Answer SubdomainCertificates::order(const deployments::Deployment& row,

@@ -1,8 +1,20 @@
 #include "reconcilers/cluster/tenancy.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace berth::reconcilers {
+namespace {
+
+std::vector<Object> bindings_among(const std::vector<Object>& objects) {
+  std::vector<Object> bindings;
+  std::ranges::copy_if(objects, std::back_inserter(bindings), [](const Object& object) {
+    return text_at(object, {"kind"}) == kube::role_bindings.kind;
+  });
+  return bindings;
+}
+
+}  // namespace
 
 Tenancy::Made Tenancy::make(const std::string& app_id) {
   const KeyedMutex::Lock lock(apps_, app_id);
@@ -17,8 +29,32 @@ Tenancy::Made Tenancy::make(const std::string& app_id) {
   if (is_leaving()) return {};
   Made made{.ready = true, .result = applier_.apply({objects.front()})};
   if (is_leaving()) return {};  // as the answer to the apply says
-  made.result.add(applier_.apply({objects.begin() + 1, objects.end()}));
+  const Applier::Result binding = applier_.apply(bindings_among(objects));
+  made.result.add(binding);
+  made.rights_are_new = binding.applied > 0;
+  if (!made.rights_are_new) made.result.add(applier_.apply({objects.begin() + 1, objects.end()}));
   return made;
+}
+
+void Tenancy::bind_rights(const std::string& app_id) {
+  if (!settings_.tenant_role) return;
+  const KeyedMutex::Lock lock(apps_, app_id);
+  const ObjectPtr home = cache_.store(kube::namespaces).find("", manifests::namespace_of(app_id));
+  if (!home || is_being_deleted(*home) || !is_ours(*home, app_id)) return;
+  applier_.apply(bindings_among(manifests::of_namespace(app_id, {}, settings_)));
+}
+
+bool Tenancy::has_new_rights(const std::string& app_id, Instant now) const {
+  if (!settings_.tenant_role) return false;
+  const ObjectPtr binding = live_binding(app_id);
+  const auto made =
+      binding ? instant_at(*binding, {"metadata", "creationTimestamp"}) : std::nullopt;
+  return made && now - *made < rights_take_effect;
+}
+
+ObjectPtr Tenancy::live_binding(const std::string& app_id) const {
+  return cache_.store(kube::role_bindings)
+      .find(manifests::namespace_of(app_id), settings_.tenant_role->role);
 }
 
 bool Tenancy::remove_if_empty(const std::string& app_id) {

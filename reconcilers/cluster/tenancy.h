@@ -23,11 +23,25 @@ class Tenancy {
         settings_(settings) {}
 
   struct Made {
-    bool ready = false;  // false: an old namespace of the same name is still terminating
+    // False if an old namespace of the same name is still terminating, or the app has no deployment
+    // any more.
+    bool ready = false;
+    // berthd has just got its rights in the namespace. The API server takes a moment to act on
+    // them, so nothing else was applied yet.
+    bool rights_are_new = false;
     Applier::Result result;
   };
   // Applies the namespace and the objects that the app's deployments share. Throws kube::ApiError.
   Made make(const std::string& app_id);
+
+  // Applies the RoleBinding that gives berthd its rights in the app's namespace, if there is a
+  // namespace and settings.tenant_role is set. make() does the same; this is for apps whose last
+  // deployment is leaving. Throws kube::ApiError.
+  void bind_rights(const std::string& app_id);
+
+  // Whether berthd got its rights in the app's namespace so recently that the API server may not
+  // know of them yet. Answers from the cache.
+  bool has_new_rights(const std::string& app_id, Instant now) const;
 
   // Removes the app's namespace if no deployment lives in it. Returns true if there is nothing to
   // wait for: the namespace is gone, or it is in use. Objects without a row count as use, because a
@@ -36,6 +50,10 @@ class Tenancy {
   bool remove_if_empty(const std::string& app_id);
 
  private:
+  // How long the API server may take to act on a new RoleBinding.
+  static constexpr std::chrono::seconds rights_take_effect{30};
+
+  ObjectPtr live_binding(const std::string& app_id) const;
   deployments::AppSize size_of(const std::string& app_id);
   bool has_orphans(const std::string& name_space);
   bool is_ours(const Object& name_space, const std::string& app_id) const;

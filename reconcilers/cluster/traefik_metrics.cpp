@@ -11,7 +11,7 @@ namespace berth::reconcilers {
 namespace {
 
 constexpr std::string_view family = "traefik_service_requests_total{";
-constexpr std::string_view service_label = "service=\"";
+constexpr std::string_view duration_family = "traefik_service_request_duration_seconds_bucket{";
 // A page about a thousand services has some 10 MB, because it has histograms as well as counters.
 constexpr size_t max_page_bytes = size_t(64) << 20;
 constexpr long connect_timeout_ms = 1'000;
@@ -47,26 +47,112 @@ std::optional<std::string> page_of(const std::string& url) {
   return std::nullopt;
 }
 
-}  // namespace
+// Returns the value of a label whose name is given as `{name="` or `,name="`; empty if the line
+// hasn't got it.
+std::string_view label_in(std::string_view line, std::string_view name) {
+  for (size_t at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
+    if (at == 0 || (line[at - 1] != '{' && line[at - 1] != ',')) continue;
+    const size_t from = at + name.size();
+    return line.substr(from, line.find('"', from) - from);
+  }
+  return {};
+}
 
-std::map<std::string, std::int64_t, std::less<>> traefik_requests(std::string_view metrics) {
-  std::map<std::string, std::int64_t, std::less<>> requests;
+std::optional<double> parse_number(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);  // "+Inf"
+  double value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc()) return {};
+  return value;
+}
+
+// Calls `use(line, service, count)` for each line of one of the families.
+template <typename Use>
+void each_count(std::string_view metrics, std::initializer_list<std::string_view> families,
+                Use&& use) {
   while (!metrics.empty()) {
     const size_t end = std::min(metrics.find('\n'), metrics.size());
     const std::string_view line = metrics.substr(0, end);
     metrics.remove_prefix(std::min(end + 1, metrics.size()));
-    if (!line.starts_with(family)) continue;
-    const size_t label = line.find(service_label);
+    const auto is_of = [line](std::string_view one) { return line.starts_with(one); };
+    if (std::ranges::none_of(families, is_of)) continue;
+    const std::string_view service = label_in(line, "service=\"");
     const size_t close = line.rfind("} ");
-    if (label == std::string_view::npos || close == std::string_view::npos) continue;
-    const size_t from = label + service_label.size();
-    const std::string_view name = line.substr(from, line.find('"', from) - from);
-    double count = 0;
-    const std::string_view value = line.substr(close + 2);
-    if (std::from_chars(value.data(), value.data() + value.size(), count).ec == std::errc())
-      requests[std::string(name)] += std::llround(count);
+    if (service.empty() || close == std::string_view::npos) continue;
+    if (const auto count = parse_number(line.substr(close + 2)))
+      use(line, service, std::llround(*count));
   }
+}
+
+}  // namespace
+
+std::map<std::string, std::int64_t, std::less<>> traefik_requests(std::string_view metrics) {
+  std::map<std::string, std::int64_t, std::less<>> requests;
+  each_count(metrics, {family},
+             [&](std::string_view, std::string_view service, std::int64_t count) {
+               requests[std::string(service)] += count;
+             });
   return requests;
+}
+
+TrafficOfServices traefik_traffic(std::string_view metrics) {
+  TrafficOfServices all;
+  each_count(metrics, {family, duration_family},
+             [&](std::string_view line, std::string_view service, std::int64_t count) {
+               auto found = all.find(service);
+               if (found == all.end()) found = all.emplace(service, Traffic()).first;
+               if (line.starts_with(family)) {
+                 const std::string_view code = label_in(line, "code=\"");
+                 const int of_class = code.empty() ? 0 : code.front() - '2';
+                 if (of_class >= 0 && of_class < int(found->second.by_class.size()))
+                   found->second.by_class.at(size_t(of_class)) += count;
+               } else if (const auto bound = parse_number(label_in(line, "le=\""))) {
+                 found->second.within[*bound] += count;
+               }
+             });
+  return all;
+}
+
+Traffic since(const Traffic& before, const Traffic& now) {
+  Traffic passed = now;
+  for (size_t i = 0; i < now.by_class.size(); ++i) {
+    passed.by_class.at(i) -= before.by_class.at(i);
+    if (passed.by_class.at(i) < 0) return now;
+  }
+  for (auto& [bound, count] : passed.within) {
+    const auto earlier = before.within.find(bound);
+    if (earlier != before.within.end()) count -= earlier->second;
+    if (count < 0) return now;
+  }
+  return passed;
+}
+
+std::optional<std::int64_t> milliseconds(const Traffic& traffic, double quantile) {
+  constexpr double ms_of_second = 1'000;
+  if (traffic.within.empty() || traffic.within.rbegin()->second == 0) return std::nullopt;
+  const double rank = quantile * double(traffic.within.rbegin()->second);
+  double lower = 0;
+  std::int64_t below = 0;
+  for (const auto& [bound, count] : traffic.within) {
+    if (double(count) >= rank && count > below) {
+      if (std::isinf(bound)) break;  // the greatest finite bound is all that is known
+      const double part = (rank - double(below)) / double(count - below);
+      return std::llround((lower + (bound - lower) * part) * ms_of_second);
+    }
+    if (!std::isinf(bound)) lower = bound;
+    below = count;
+  }
+  return std::llround(lower * ms_of_second);
+}
+
+std::string traefik_service(const std::string& name_space, const std::string& service,
+                            const std::string& port) {
+  return name_space + "-" + service + "-" + port + "@kubernetes";
+}
+
+std::optional<TrafficOfServices> TraefikMetrics::traffic() const {
+  if (url_.empty()) return std::nullopt;
+  const auto page = page_of(url_);
+  return page ? std::optional(traefik_traffic(*page)) : std::nullopt;
 }
 
 std::optional<std::int64_t> TraefikMetrics::requests(const std::string& name_space,
@@ -80,7 +166,7 @@ std::optional<std::int64_t> TraefikMetrics::requests(const std::string& name_spa
     read_at_ = SteadyClock::now();
   }
   if (!requests_) return std::nullopt;
-  const auto found = requests_->find(name_space + "-" + service + "-" + port + "@kubernetes");
+  const auto found = requests_->find(traefik_service(name_space, service, port));
   return found == requests_->end() ? 0 : found->second;
 }
 

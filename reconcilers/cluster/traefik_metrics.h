@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -15,6 +16,27 @@ namespace berth::reconcilers {
 // Prometheus' text format (doc.traefik.io, "Metrics", "Service Metrics").
 std::map<std::string, std::int64_t, std::less<>> traefik_requests(std::string_view metrics);
 
+// What Traefik has counted for a service since it started.
+struct Traffic {
+  std::array<std::int64_t, 4> by_class{};  // answers of 2xx, 3xx, 4xx and 5xx
+  // The answers that came within so many seconds; the last bound is infinite.
+  std::map<double, std::int64_t> within;
+};
+using TrafficOfServices = std::map<std::string, Traffic, std::less<>>;
+// The sums of traefik_service_requests_total and of the histogram
+// traefik_service_request_duration_seconds, by service. Upgraded connections (1xx) aren't counted.
+TrafficOfServices traefik_traffic(std::string_view metrics);
+
+// What was counted between two readings. Counters that went back began anew with the later one.
+Traffic since(const Traffic& before, const Traffic& now);
+// The quantile of the times of answers in milliseconds, estimated as Prometheus' histogram_quantile
+// does; nothing if there were no answers. `quantile` is between 0 and 1.
+std::optional<std::int64_t> milliseconds(const Traffic& traffic, double quantile);
+
+// The name by which Traefik knows the port of a Service.
+std::string traefik_service(const std::string& name_space, const std::string& service,
+                            const std::string& port);
+
 // Reads the request counters of one Traefik over HTTP. Thread-safe.
 class TraefikMetrics {
  public:
@@ -26,6 +48,8 @@ class TraefikMetrics {
   // Traefik.
   std::optional<std::int64_t> requests(const std::string& name_space, const std::string& service,
                                        const std::string& port);
+  // What Traefik has counted for all services, read now; nothing if it can't be asked.
+  std::optional<TrafficOfServices> traffic() const;
 
  private:
   using SteadyClock = std::chrono::steady_clock;

@@ -13,7 +13,6 @@ namespace {
 constexpr std::chrono::seconds connect_timeout{1};
 constexpr std::chrono::seconds request_timeout{2};
 constexpr double millicores_of_a_core = 1000;
-constexpr const char* service_port = "http";  // manifests/service.yaml
 
 kube::ClientOptions impatient(kube::RequestObserver observer) {
   kube::ClientOptions options;
@@ -24,13 +23,13 @@ kube::ClientOptions impatient(kube::RequestObserver observer) {
   return options;
 }
 
+}  // namespace
+
 std::int64_t restarts_of(const std::vector<ObjectPtr>& pods) {
   std::int64_t restarts = 0;
   for (const ObjectPtr& pod : pods) restarts += number_at(container_status(*pod), {"restartCount"});
   return restarts;
 }
-
-}  // namespace
 
 void add_measured(Usage& usage, const Object& pod_metrics) {
   long double cores = 0;

@@ -19,9 +19,15 @@ struct Usage {
   std::optional<std::int64_t> requests;  // that the ingress controller has passed on
 };
 
+// The name of the port in manifests/service.yaml, by which Traefik names the service.
+inline constexpr const char* service_port = "http";
+
 // Adds up a PodMetricsList (metrics.k8s.io/v1beta1) into cpu_millicores and memory_bytes. Leaves
 // both empty if no pod has been measured yet.
 void add_measured(Usage& usage, const Object& pod_metrics);
+
+// The restarts of the containers of these pods.
+std::int64_t restarts_of(const std::vector<ObjectPtr>& pods);
 
 // Asks metrics.k8s.io and Traefik on behalf of a waiting caller: each must answer within seconds or
 // its numbers count as unknown. Thread-safe.

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "controller/base/lower_case.h"
+#include "controller/base/ascii.h"
 
 namespace berth::dns {
 namespace {

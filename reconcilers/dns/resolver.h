@@ -34,7 +34,7 @@ struct Options {
   // a second or two.
   std::chrono::milliseconds patience{2'000};
   int tries = 2;  // for each server
-  // For one look-up with everything that it needs: CNAME chains, retries, TCP.
+  // The limit for one look-up with everything that it needs: CNAME chains, retries, TCP.
   std::chrono::milliseconds deadline{6'000};
 };
 

@@ -39,6 +39,8 @@ inline constexpr Resource replica_sets{"apps/v1", "ReplicaSet", "replicasets"};
 inline constexpr Resource ingresses{"networking.k8s.io/v1", "Ingress", "ingresses"};
 inline constexpr Resource network_policies{"networking.k8s.io/v1", "NetworkPolicy",
                                            "networkpolicies"};
+inline constexpr Resource role_bindings{"rbac.authorization.k8s.io/v1", "RoleBinding",
+                                        "rolebindings"};
 inline constexpr Resource leases{"coordination.k8s.io/v1", "Lease", "leases"};
 inline constexpr Resource certificates{"cert-manager.io/v1", "Certificate", "certificates"};
 
@@ -151,7 +153,8 @@ class Client {
   // If the server no longer has that version (410), the list starts over, once. `shorten` is called
   // for each item as its page arrives, so never more than one complete page is in memory.
   List list(const Resource& resource, const ListOptions& options, const ItemFilter& shorten = {});
-  // Server-side apply with our field manager and `force`. Returns the object as it is afterwards.
+  // Server-side apply with ClientOptions::field_manager and `force`. Returns the object as it is
+  // afterwards.
   Object apply(const Object& object);
   Object create(const Object& object);
   // Replaces the object (PUT). `object` needs a metadata.resourceVersion; throws ApiError 409 if

@@ -12,9 +12,7 @@ namespace {
 // again, one after the other, that would take many times the plugin's time-out.
 constexpr std::chrono::seconds shared_failure{1};
 
-Instant wall_clock() { return std::chrono::floor<Duration>(std::chrono::system_clock::now()); }
-
-std::string trimmed(const std::string& text) {
+std::string without_line_ends(const std::string& text) {
   constexpr const char* blank = " \t\r\n";
   const size_t first = text.find_first_not_of(blank);
   if (first == std::string::npos) return "";
@@ -23,7 +21,7 @@ std::string trimmed(const std::string& text) {
 
 // A line break in a token would add further headers.
 std::string bearer(const std::string& token) {
-  const std::string text = trimmed(token);
+  const std::string text = without_line_ends(token);
   const bool printable =
       std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; });
   if (text.empty() || !printable)
@@ -104,8 +102,8 @@ void Credentials::use_exec(Access& access, std::unique_lock<std::mutex>& lock,
   if (stop.stop_requested()) throw std::runtime_error("stopped while waiting for credentials");
   const auto since_failure = std::chrono::steady_clock::now() - exec_failed_at_;
   if (exec_failure_ && since_failure < shared_failure) std::rethrow_exception(exec_failure_);
-  const bool fresh =
-      exec_credential_ && (!exec_credential_->expires || wall_clock() < *exec_credential_->expires);
+  const bool fresh = exec_credential_ &&
+                     (!exec_credential_->expires || system_time() < *exec_credential_->expires);
   if (!fresh) run_exec(lock, stop);
   access.generation = generation_;
   if (!exec_credential_->token.empty()) access.authorization = bearer(exec_credential_->token);

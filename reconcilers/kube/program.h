@@ -11,7 +11,7 @@ namespace berth::kube {
 struct Program {
   std::string command;  // a path, or a name that is looked for in PATH
   std::vector<std::string> args;
-  // Added to our environment; replaces entries of the same name.
+  // Added to berthd's environment; replaces entries of the same name.
   std::vector<std::pair<std::string, std::string>> env;
   std::chrono::milliseconds timeout;
   size_t max_output_bytes;

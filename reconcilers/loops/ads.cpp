@@ -2,8 +2,8 @@
 
 #include "controller/base/log.h"
 #include "controller/domain/ads/campaigns.h"
+#include "controller/domain/ads/events.h"
 #include "controller/domain/ads/market.h"
-#include "controller/domain/ads/serving.h"
 #include "controller/domain/ledger/holds.h"
 
 namespace berth::reconcilers {
@@ -12,7 +12,7 @@ AdsLoop::AdsLoop(db::Database& database, ads::CampaignIndex& index, Options opti
     : database_(database),
       index_(index),
       options_(options),
-      rounds_([this] { run_and_log(); }, {.interval = options.interval}) {}
+      rounds_("ads", [this] { run_and_log(); }, {.interval = options.interval}) {}
 
 // Reads before it writes, because even an empty transaction would hold up the other writers.
 template <typename IsDue, typename Some>
@@ -33,6 +33,8 @@ int AdsLoop::run_once() {
                        [&](db::Tx& tx) { return holds::expire(tx, options_.rows); });
   dealt_with += repeat([](db::Tx& tx) { return ads::is_anything_old(tx); },
                        [&](db::Tx& tx) { return ads::remove_old(tx, options_.rows); });
+  dealt_with += repeat([](db::Tx& tx) { return ads::is_any_event_old(tx); },
+                       [&](db::Tx& tx) { return ads::remove_old_events(tx, options_.rows); });
   if (database_.read([](db::Tx& tx) { return ads::is_demand_old(tx); }))
     database_.write([](db::Tx& tx) { ads::recompute_demand(tx); });
   index_.refresh(database_);

@@ -17,7 +17,8 @@ BillingLoop::BillingLoop(db::Database& database, std::string data_key, Options o
     : database_(database),
       data_key_(std::move(data_key)),
       options_(options),
-      rounds_([this] { run_and_log(); }, {.interval = options.poll, .rest = options.rest}) {}
+      rounds_("billing", [this] { run_and_log(); },
+              {.interval = options.poll, .rest = options.rest}) {}
 
 void BillingLoop::credited(const std::string& app_id) {
   {
@@ -75,7 +76,7 @@ void BillingLoop::look_at(const std::vector<std::string>& ids) {
   database_.write([&](db::Tx& tx) {
     for (const std::string& id : ids) {
       try {
-        outcomes.push_back(tx.nested([&] { return billing::look(tx, id, data_key_); }));
+        outcomes.push_back(tx.nested([&] { return billing::settle_due(tx, id, data_key_); }));
       } catch (const std::exception& failure) {
         log::error("a deployment's billing couldn't be settled and will be tried again",
                    {{"deployment", id}, {"error", failure.what()}});

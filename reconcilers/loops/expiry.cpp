@@ -9,7 +9,7 @@ ExpiryLoop::ExpiryLoop(db::Database& database, std::vector<UseLog*> uses, Option
     : database_(database),
       uses_(std::move(uses)),
       options_(options),
-      rounds_([this] { run_and_log(); }, {.interval = options.interval}) {}
+      rounds_("expiry", [this] { run_and_log(); }, {.interval = options.interval}) {}
 
 ExpiryLoop::~ExpiryLoop() { stop(); }
 

@@ -1,5 +1,7 @@
 #include "reconcilers/loops/mail.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -31,6 +33,7 @@ MailLoop::~MailLoop() { stop(); }
 
 void MailLoop::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  pthread_setname_np(thread_.native_handle(), "mail");
 }
 
 void MailLoop::stop() {

@@ -53,8 +53,8 @@ class MailLoop {
   MailLoop(const MailLoop&) = delete;
   MailLoop& operator=(const MailLoop&) = delete;
 
-  void start();
-  void stop();
+  void start();  // starts the thread
+  void stop();   // returns when the mail that is being sent is done, after `last_mail` at most
 
  private:
   using SteadyClock = std::chrono::steady_clock;

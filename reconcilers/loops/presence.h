@@ -19,7 +19,7 @@ class PresenceLoop {
   PresenceLoop(db::Database& database, std::shared_ptr<presence::Board> board)
       : database_(database),
         board_(std::move(board)),
-        rounds_([this] { flush_and_log(); }, {.interval = interval}) {}
+        rounds_("presence", [this] { flush_and_log(); }, {.interval = interval}) {}
   ~PresenceLoop() { stop(); }
   PresenceLoop(const PresenceLoop&) = delete;
   PresenceLoop& operator=(const PresenceLoop&) = delete;

@@ -1,14 +1,17 @@
 #include "reconcilers/loops/repeating.h"
 
+#include <pthread.h>
+
 #include <utility>
 
 namespace berth::reconcilers {
 
-Repeating::Repeating(std::function<void()> round, Pauses pauses)
-    : round_(std::move(round)), pauses_(pauses) {}
+Repeating::Repeating(const char* name, std::function<void()> round, Pauses pauses)
+    : name_(name), round_(std::move(round)), pauses_(pauses) {}
 
 void Repeating::start() {
   thread_ = std::thread([this] { work(); });
+  pthread_setname_np(thread_.native_handle(), name_);
 }
 
 bool Repeating::stop() {

@@ -19,8 +19,8 @@ class Repeating {
     // something.
     std::chrono::milliseconds rest{0};
   };
-  // `round` must not throw.
-  Repeating(std::function<void()> round, Pauses pauses);
+  // `round` must not throw. The thread's name, of at most 15 characters, is what `top -H` shows.
+  Repeating(const char* name, std::function<void()> round, Pauses pauses);
   ~Repeating() { stop(); }
   Repeating(const Repeating&) = delete;
   Repeating& operator=(const Repeating&) = delete;
@@ -38,6 +38,7 @@ class Repeating {
  private:
   void work();
 
+  const char* const name_;
   const std::function<void()> round_;
   const Pauses pauses_;
   std::mutex mutex_;

@@ -19,7 +19,7 @@ struct SmtpSettings {
   MailTls tls = MailTls::required;
   std::string ca_file;  // to check the server's certificate with; empty: the system's certificates
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
-  // For one mail, from the first byte to the last reply.
+  // The limit for one mail, from the first byte to the last reply.
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
 };
 

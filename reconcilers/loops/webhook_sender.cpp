@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "controller/base/curl.h"
-#include "reconcilers/loops/public_address.h"
+#include "controller/base/public_address.h"
 
 namespace berth::reconcilers {
 namespace {

@@ -37,7 +37,7 @@ struct WebhookAnswer {
 // and no connection is reused. Not thread-safe, except for wake().
 class WebhookSender {
  public:
-  // From the look-up of the name to the end of the answer.
+  // The limit for one request, from the look-up of the name to the end of the answer.
   static constexpr std::chrono::seconds time_limit{10};
 
   // Addresses in `closed` are refused even if the reach allows them.

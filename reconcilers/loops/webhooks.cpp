@@ -1,5 +1,7 @@
 #include "reconcilers/loops/webhooks.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -10,7 +12,7 @@
 namespace berth::reconcilers {
 namespace {
 
-constexpr int removed_at_once = 200;  // so that other writers aren't held up
+constexpr int deliveries_removed_at_once = 200;  // so that other writers aren't held up
 
 prometheus::Counter& counter(prometheus::Family<prometheus::Counter>& family, const char* outcome) {
   return family.Add({{"outcome", outcome}});
@@ -21,6 +23,21 @@ prometheus::Family<prometheus::Counter>& family(prometheus::Registry& registry) 
       .Name("berth_webhook_attempts_total")
       .Help("Attempts to deliver to webhooks, by result: delivered, retried or failed for good")
       .Register(registry);
+}
+
+std::string unix_seconds(Instant time) {
+  return std::to_string(std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count());
+}
+
+// The key in a secret. Older secrets are in base64url without padding.
+std::string key_of(const std::string& secret) {
+  std::string text = secret.substr(webhooks::secret_prefix.size());
+  std::ranges::replace(text, '-', '+');
+  std::ranges::replace(text, '_', '/');
+  text.append((4 - text.size() % 4) % 4, '=');
+  const auto key = parse_base64(text);
+  if (!key) throw std::runtime_error("a webhook's secret isn't base64");
+  return *key;
 }
 
 void count_down(std::map<std::string, int>& counts, const std::string& key) {
@@ -38,10 +55,18 @@ std::string webhook_body(const webhooks::Attempt& attempt) {
   return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string webhook_signature(const std::string& secret, const std::string& body, Instant now) {
-  const std::string seconds =
-      std::to_string(std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count());
+std::string berth_signature(const std::string& secret, const std::string& body, Instant now) {
+  const std::string seconds = unix_seconds(now);
   return "t=" + seconds + ",v1=" + hex(hmac_sha256(secret, seconds + "." + body));
+}
+
+std::vector<std::string> standard_webhook_headers(const std::string& secret,
+                                                  const std::string& event_id,
+                                                  const std::string& body, Instant now) {
+  const std::string seconds = unix_seconds(now);
+  const std::string mac = hmac_sha256(key_of(secret), event_id + "." + seconds + "." + body);
+  return {"webhook-id: " + event_id, "webhook-timestamp: " + seconds,
+          "webhook-signature: v1," + base64(mac)};
 }
 
 WebhookLoop::WebhookLoop(Parts parts, Options options)
@@ -56,6 +81,7 @@ WebhookLoop::~WebhookLoop() { stop(); }
 
 void WebhookLoop::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  pthread_setname_np(thread_.native_handle(), "webhooks");
 }
 
 void WebhookLoop::stop() {
@@ -159,13 +185,13 @@ WebhookRequest WebhookLoop::request_of(const webhooks::Attempt& attempt) const {
     if (checked.is_number_integer()) checked = to_iso8601(from_millis(checked));
   }
   const std::string body = webhook_body(shown);
-  return {.key = attempt.id,
-          .url = attempt.url,
-          .headers = {"Content-Type: application/json",
-                      "Expect:", "Berth-Delivery: " + attempt.delivery_id,
-                      "Berth-Signature: " +
-                          webhook_signature(attempt.secret, body, parts_.clock.now())},
-          .body = body};
+  const Instant now = parts_.clock.now();
+  std::vector<std::string> headers =
+      standard_webhook_headers(attempt.secret, attempt.event_id, body, now);
+  headers.insert(headers.end(), {"Content-Type: application/json",
+                                 "Expect:", "Berth-Delivery: " + attempt.delivery_id,
+                                 "Berth-Signature: " + berth_signature(attempt.secret, body, now)});
+  return {.key = attempt.id, .url = attempt.url, .headers = std::move(headers), .body = body};
 }
 
 void WebhookLoop::keep(std::vector<WebhookAnswer> answers) {
@@ -210,7 +236,8 @@ void WebhookLoop::note(const webhooks::Attempt& attempt, const WebhookAnswer& an
 
 void WebhookLoop::clean_up() {
   if (!parts_.database.read(webhooks::is_anything_old)) return;
-  parts_.database.write([](db::Tx& tx) { return webhooks::remove_old(tx, removed_at_once); });
+  parts_.database.write(
+      [](db::Tx& tx) { return webhooks::remove_old(tx, deliveries_removed_at_once); });
 }
 
 // A random time between half and all of first_retry · 2^(attempt-1), which is capped at

@@ -49,7 +49,8 @@ const Type& known_type(const Json& object) {
 struct Cluster::State {
   explicit State(const Options& options)
       : registry(store, options.seed),
-        controllers(store, registry, images, options.timing),
+        faults(options.remembers),
+        controllers(store, registry, images, options.timing, options.remembers),
         rest(store, registry, controllers.kubelet(), faults, options.bookmark_interval),
         http([this](const api::Request& request, api::Response& response) {
           rest.handle(request, response);
@@ -131,6 +132,11 @@ void Cluster::resume_controllers() {
   state_->controllers.pause(false);
 }
 
+void Cluster::slow_down(int factor) {
+  const Lock lock(state_->store.mutex());
+  state_->controllers.slow_down(factor);
+}
+
 void Cluster::set_image(const std::string& image, ImageBehaviour behaviour) {
   const Lock lock(state_->store.mutex());
   state_->images.set(image, behaviour);
@@ -177,14 +183,14 @@ std::vector<Json> Cluster::list(const std::string& plural, const std::string& na
                                 const std::string& label_selector) const {
   const Type& type = type_named(plural);
   const Selector selector(type, label_selector, "");
-  std::vector<ObjectPtr> all;
+  std::vector<std::pair<Key, StoredPtr>> all;
   {
     const Lock lock(state_->store.mutex());
-    all = state_->store.list(type.id, name_space);
+    all = state_->store.list_stored(type.id, name_space);
   }
   std::vector<Json> found;
-  for (const ObjectPtr& object : all)
-    if (selector.matches(*object)) found.push_back(*object);
+  for (const auto& [key, object] : all)
+    if (selector.matches(*object)) found.push_back(tree_of(type, *object));
   return found;
 }
 

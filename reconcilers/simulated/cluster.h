@@ -41,6 +41,9 @@ struct Options {
   Timing timing;
   std::uint64_t seed = 0;  // for names and uids; 0: different ones each time
   std::chrono::milliseconds bookmark_interval{60'000};
+  // Whether requests() and certificate_orders() remember what was requested. A cluster that runs
+  // for long doesn't.
+  bool remembers = true;
 };
 
 // What a visitor of a host name is served.
@@ -90,6 +93,9 @@ class Cluster {
   // Stops controllers, scheduler and kubelet until resume_controllers() is called.
   void pause_controllers();
   void resume_controllers();
+  // From now on scheduler, kubelet and containers take `factor` times as long for each step, as on
+  // a node that is busy with other things; the kubelet probes as often as before.
+  void slow_down(int factor);
   // Sets what containers of this image reference do when they are started the next time.
   void set_image(const std::string& image, ImageBehaviour behaviour);
 

@@ -55,6 +55,7 @@ void Faults::resume() {
 }
 
 void Faults::record(Recorded request) {
+  if (!remembers_) return;
   const std::lock_guard lock(mutex_);
   if (recorded_.size() < most_recorded) recorded_.push_back(std::move(request));
 }

@@ -43,6 +43,8 @@ class Faults {
   // The most requests that are remembered; tests that look at them make fewer.
   static constexpr size_t most_recorded = 100'000;
 
+  explicit Faults(bool remembers) : remembers_(remembers) {}
+
   // Adds a fault, which applies after those that were added before.
   void add(Fault fault);
   void clear();
@@ -63,6 +65,7 @@ class Faults {
   void forget_recorded();
 
  private:
+  const bool remembers_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Fault> faults_;

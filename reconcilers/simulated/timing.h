@@ -22,6 +22,11 @@ struct Timing {
     using namespace std::chrono_literals;
     return {0ms, 1ms, 1ms, 1ms, 1ms, 5ms, 10ms};
   }
+  // Each step takes `factor` times as long, while the length of a second stays.
+  Timing slowed(int factor) const {
+    return {schedule * factor, pull * factor,  start * factor, probe * factor,
+            stop * factor,     issue * factor, second};
+  }
 };
 
 using Moment = std::chrono::steady_clock::time_point;

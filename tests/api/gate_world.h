@@ -79,7 +79,7 @@ class GateWorld {
             return world.keys.session[0].id;
           },
       .url_of = [](const std::string& host) { return "https://" + host; },
-      .kubernetes_state = [] { return "simulated"; },
+      .kubernetes_state = [] { return KubernetesState::simulated; },
       .orphans = [] { return std::vector<std::string>(); },
       .backup = {},
   };

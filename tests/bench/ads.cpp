@@ -19,13 +19,13 @@ constexpr int looked_at_once = 1'000;  // choices between two readings of the cl
 Choice::Campaign campaign(int i, Instant now) {
   Choice::Campaign one = {.id = "campaign " + std::to_string(i),
                           .owner_id = "owner " + std::to_string(i % 1'000),
-                          .surface_type = "banner",
+                          .surface_type = SurfaceType::banner,
                           .payout_rate = 1 + i % 20,
                           .impressions = 1'000'000'000,
                           .starts_at = now};
   if (i % 3 == 0) one.ends_at = now + std::chrono::days(1);
   if (i % 2 == 1)
-    one.slots[0].audiences[0][2] = {.kind = i % 4 == 1 ? Test::Kind::exact : Test::Kind::prefix,
+    one.slots[0].audiences[0][2] = {.mode = i % 4 == 1 ? MatchMode::exact : MatchMode::prefix,
                                     .value = std::to_string(i % geographies)};
   return one;
 }
@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   if (argc != 3) return std::fputs("usage: bench_ads CAMPAIGNS SECONDS\n", stderr), 2;
   const int campaigns = std::atoi(argv[1]);
   Choice choice;
-  Choice::Request request = {.surface_type = "banner",
+  Choice::Request request = {.surface_type = SurfaceType::banner,
                              .owner_id = "owner 0",
                              .now = *parse_iso8601("2026-01-31T00:00:00Z")};
   for (int i = 0; i < campaigns; ++i) choice.put(campaign(i, request.now), request.now);

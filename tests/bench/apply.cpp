@@ -161,15 +161,15 @@ Work work_for(const std::string& instance, const std::string& image, int apps, i
     work.tenants.push_back(berth::manifests::of_namespace(
         app, {each, each * memory_mb, each * cpu_millicores, memory_mb, cpu_millicores}, settings));
     for (int j = 0; j < each; ++j) {
-      berth::deployments::Wish wish;
-      wish.deployment.id = berth::new_uuid(clock.now());
-      wish.deployment.app_id = app;
-      wish.deployment.name = "bare-" + std::to_string(i) + "-" + std::to_string(j);
-      wish.deployment.container.image = image;
-      wish.deployment.container.port = berth::deployments::default_port;
-      wish.deployment.memory_limit_mb = memory_mb;
-      wish.deployment.cpu_limit_millicores = cpu_millicores;
-      work.deployments.push_back(berth::manifests::of_deployment(wish, settings));
+      berth::deployments::DesiredState state;
+      state.deployment.id = berth::new_uuid(clock.now());
+      state.deployment.app_id = app;
+      state.deployment.name = "bare-" + std::to_string(i) + "-" + std::to_string(j);
+      state.deployment.container.image = image;
+      state.deployment.container.port = berth::deployments::default_port;
+      state.deployment.memory_limit_mb = memory_mb;
+      state.deployment.cpu_limit_millicores = cpu_millicores;
+      work.deployments.push_back(berth::manifests::of_deployment(state, settings));
     }
   }
   return work;

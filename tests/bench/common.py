@@ -43,14 +43,24 @@ class Berthd:
 
     REDIRECT = "https://bench.example.org/callback"
 
-    def __init__(self, binary, directory, scope, *flags):
-        self.directory, self.scope = directory, scope
+    def __init__(self, binary, directory, scope, *flags, rate_limits="off"):
+        self.scope = scope
+        self.start(binary, directory, "--rate-limits", rate_limits, *flags)
+        try:
+            self.session, self.app = self.register("bench", scope)
+        except BaseException:
+            self.process.kill()
+            raise
+
+    def start(self, binary, directory, *flags, log_level="warning"):
+        self.directory = directory
+        for left in directory.glob("berthd*.addr"):  # of an earlier start
+            left.unlink()
         self.process = subprocess.Popen(
             [binary, "--data-dir", directory, "--listen", "127.0.0.1:0", "--metrics-listen",
-             "127.0.0.1:0", "--rate-limits", "off", "--log-level", "warning", *flags])
+             "127.0.0.1:0", "--log-level", log_level, *flags])
         try:
             self.wait_until_ready()
-            self.session, self.app = self.register("bench", scope)
         except BaseException:
             self.process.kill()
             raise

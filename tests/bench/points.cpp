@@ -22,6 +22,7 @@
 
 #include "controller/base/id.h"
 #include "controller/db/database.h"
+#include "controller/domain/ledger/numbers.h"
 
 namespace berth {
 namespace {
@@ -134,36 +135,47 @@ class Bare {
 
 int bare(const char* file, int group, double seconds) {
   const Clock clock;
-  const Who somebody = db::Database(file, clock).read(who);
+  const Who somebody = [&] {
+    db::Database database(file, clock);
+    database.write([](db::Tx& tx) { ledger::add_kind(tx, "spend"); });
+    return database.read(who);
+  }();
   Bare sqlite(file);
   auto* take = sqlite.prepare(
       "UPDATE ledger_accounts SET balance = balance - 1 WHERE id = ?1 AND balance >= 1");
   auto* give = sqlite.prepare("UPDATE ledger_accounts SET balance = balance + 1 WHERE id = ?1");
   auto* transaction = sqlite.prepare(
-      "INSERT INTO ledger_transactions (id, kind, memo, at) VALUES (?1, 'spend', 'benchmark', ?2)");
+      "INSERT INTO ledger_transactions (number, id_high, id_low, kind, memo) "
+      "VALUES (?1, ?1, ?1, 1, 'benchmark')");
   auto* out = sqlite.prepare(
-      "INSERT INTO ledger_postings (transaction_id, account_id, amount) VALUES (?1, ?2, -1)");
+      "INSERT INTO ledger_postings "
+      "(account_number, incoming, transaction_number, leg, kind, amount) "
+      "SELECT number, 0, ?2, 0, 1, -1 FROM ledger_accounts WHERE id = ?1");
   auto* in = sqlite.prepare(
-      "INSERT INTO ledger_postings (transaction_id, account_id, amount) VALUES (?1, ?2, 1)");
+      "INSERT INTO ledger_postings "
+      "(account_number, incoming, transaction_number, leg, kind, amount) "
+      "SELECT number, 1, ?2, 1, 1, 1 FROM ledger_accounts WHERE id = ?1");
   auto* grant = sqlite.prepare("UPDATE grants SET spent_on_day = spent_on_day + 1 WHERE id = ?1");
   auto* keep = sqlite.prepare(
       "INSERT INTO idempotency_keys (principal, method, path, key, request_hash, status, body, "
       "created_at) VALUES (?1, 'POST', '/api/external/points/spend', ?2, ?3, 200, ?4, ?5)");
   const std::string user = "user:" + somebody.user, app = "app:" + somebody.app, hash(64, 'a'),
                     body = R"({"amount_spent":1,"points":1,"success":true})";
-  std::int64_t written = 0;
+  std::int64_t written = 0, number = 0;
   const auto start = SteadyClock::now();
   std::chrono::duration<double> passed{0};
   while (passed.count() < seconds) {
-    const std::int64_t now = to_millis(clock.now());
+    const Instant begin = clock.now();
+    const std::int64_t now = to_millis(begin);
+    number = std::max(number, ledger::first_number(begin) + ledger::middle_place);
     sqlite.run("BEGIN IMMEDIATE");
     for (int i = 0; i < group; ++i) {
-      const std::string id = new_uuid(clock.now());
+      ++number;
       sqlite.step(take, {user}, 0);
       sqlite.step(give, {app}, 0);
-      sqlite.step(transaction, {id}, now);
-      sqlite.step(out, {id, user}, 0);
-      sqlite.step(in, {id, app}, 0);
+      sqlite.step(transaction, {}, number);
+      sqlite.step(out, {user}, number);
+      sqlite.step(in, {app}, number);
       sqlite.step(grant, {somebody.grant}, 0);
       sqlite.step(keep, {app + ":" + user, new_uuid(clock.now()), hash, body}, now);
     }
@@ -183,27 +195,31 @@ int fill(const char* file, std::int64_t postings) {
   const Clock clock;
   db::Database database(file, clock);
   std::mt19937_64 random(1);
-  const Who somebody = database.write([](db::Tx& tx) {
+  std::int64_t kind = 0, issuance = 0, first_user = 0;
+  database.write([&](db::Tx& tx) {
     for (int i = 0; i < users; ++i)
       ledger::open_account(tx, ledger::user_account("filled" + std::to_string(i)));
-    return who(tx);
+    kind = ledger::add_kind(tx, "mint");
+    issuance = ledger::account_number(tx, ledger::issuance());
+    first_user = ledger::account_number(tx, ledger::user_account("filled0"));
   });
   std::int64_t there =
       database.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM ledger_postings"); });
   while (there < postings) {
     const std::int64_t some = std::min(in_a_commit, (postings - there + 1) / 2);
     database.write([&](db::Tx& tx) {
+      std::int64_t number = ledger::first_number(tx.now()) + ledger::middle_place;
       for (std::int64_t i = 0; i < some; ++i) {
-        const std::string id = new_uuid(tx.now());
-        tx.execute("INSERT INTO ledger_transactions VALUES ($1, 'mint', 'filled', $2)", id,
-                   tx.now());
+        ++number;
+        tx.execute("INSERT INTO ledger_transactions VALUES ($1, $1, $1, $2, 'filled')", number,
+                   kind);
         for (const auto& [account, amount] :
-             {std::pair{std::string("issuance"), -1},
-              std::pair{"user:filled" + std::to_string(random() % users), 1}})
+             {std::pair{issuance, -1}, std::pair{first_user + std::int64_t(random() % users), 1}})
           tx.execute(
-              "INSERT INTO ledger_postings (transaction_id, account_id, amount) VALUES ($1, $2, "
-              "$3)",
-              id, account, amount);
+              "INSERT INTO ledger_postings "
+              "(account_number, incoming, transaction_number, leg, kind, amount) "
+              "VALUES ($1, $2, $3, $2, $4, $5)",
+              account, amount > 0, number, kind, amount);
       }
     });
     there += some * 2;
@@ -211,7 +227,7 @@ int fill(const char* file, std::int64_t postings) {
   database.write([](db::Tx& tx) {
     tx.execute(
         "UPDATE ledger_accounts SET balance = (SELECT coalesce(sum(amount), 0) FROM "
-        "ledger_postings p WHERE p.account_id = ledger_accounts.id)");
+        "ledger_postings p WHERE p.account_number = ledger_accounts.number)");
   });
   return 0;
 }

@@ -97,7 +97,7 @@ class Writer {
   void mint() {
     static constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
     static constexpr std::int64_t amount = 1;
-    static const std::string issuance = "issuance", treasury = "treasury", nobody, kind = "mint",
+    static const std::string issuance = "issuance", treasury = "treasury", nobody,
                              memo = "benchmark", actor = "internal", action = "points.mint",
                              details = R"({"amount":1,"reason":"benchmark"})";
     savepoint_.run();
@@ -105,10 +105,11 @@ class Writer {
     open_.run(treasury, treasury, nobody);
     take_.run(issuance, amount, most);
     give_.run(treasury, amount, most);
-    const std::string id = new_id();
-    transaction_.run(id, kind, memo, now_);
-    posting_.run(id, issuance, -amount);
-    posting_.run(id, treasury, amount);
+    const std::int64_t kind = 1;
+    number_ = std::max(number_ + 1, now_ << 20);
+    transaction_.run(number_, std::int64_t(random_()), std::int64_t(random_()), kind, memo);
+    posting_.run(issuance, std::int64_t(0), number_, kind, -amount);
+    posting_.run(treasury, std::int64_t(1), number_, kind, amount);
     audit_.run(new_id(), actor, action, treasury, details, now_);
     balance_.run(treasury);
     release_.run();
@@ -133,8 +134,9 @@ class Writer {
   Statement savepoint_{db_, "SAVEPOINT job"};
   Statement release_{db_, "RELEASE job"};
   Statement open_{db_,
-                  "INSERT INTO ledger_accounts (id, kind, owner) VALUES ($1, $2, $3) "
-                  "ON CONFLICT DO NOTHING"};
+                  "INSERT INTO ledger_accounts (id, kind, owner, number) VALUES ($1, $2, $3, "
+                  "coalesce((SELECT max(number) FROM ledger_accounts), 0) + 1) "
+                  "ON CONFLICT (id) DO NOTHING"};
   Statement take_{db_,
                   "UPDATE ledger_accounts SET balance = balance - $2 WHERE id = $1 AND "
                   "(balance >= $2 OR (kind = 'issuance' AND balance - $2 >= -$3))"};
@@ -142,11 +144,12 @@ class Writer {
                   "UPDATE ledger_accounts SET balance = balance + $2 "
                   "WHERE id = $1 AND balance <= $3 - $2"};
   Statement transaction_{db_,
-                         "INSERT INTO ledger_transactions (id, kind, memo, at) "
-                         "VALUES ($1, $2, $3, $4)"};
+                         "INSERT INTO ledger_transactions (number, id_high, id_low, kind, memo) "
+                         "VALUES ($1, $2, $3, $4, $5)"};
   Statement posting_{db_,
-                     "INSERT INTO ledger_postings (transaction_id, account_id, amount) "
-                     "VALUES ($1, $2, $3)"};
+                     "INSERT INTO ledger_postings "
+                     "(account_number, incoming, transaction_number, leg, kind, amount) "
+                     "SELECT number, $2, $3, $2, $4, $5 FROM ledger_accounts WHERE id = $1"};
   Statement audit_{db_,
                    "INSERT INTO audit_log (id, actor, action, target, details, at) "
                    "VALUES ($1, $2, $3, $4, $5, $6)"};
@@ -154,6 +157,7 @@ class Writer {
 
   std::mt19937_64 random_{std::random_device{}()};
   std::int64_t now_ = 0;
+  std::int64_t number_ = 0;  // of the newest transaction
 };
 
 double writes_a_second(const char* file, int group, double seconds) {

@@ -122,7 +122,7 @@ TEST_CASE("treasury, ledger, audit log, orphans and outbox are shown") {
   ada.admin({"mint", "70", "--reason", "thanks"});
   const json treasury = ada.admin({"treasury", "-o", "json"}).body();
   CHECK(treasury.at("minted").get<std::int64_t>() >= 70);
-  CHECK(ada.admin({"ledger"}).out.find("all balances sum to 0") != std::string::npos);
+  CHECK(ada.admin({"ledger"}).out.find("points in and out give its balance") != std::string::npos);
   CHECK(ada.admin({"ledger", "-o", "json"}).body().at("ok") == true);
   CHECK(ada.admin({"audit"}).out.find("points.mint") != std::string::npos);
   CHECK(ada.admin({"audit", "--limit", "1", "-o", "json"}).body().at("entries").size() == 1);
@@ -135,7 +135,9 @@ TEST_CASE("tiers are made and changed, and words filtered") {
   const Person ada(berthd);
   ada.admin({"tiers", "create", "large", "--name", "Large", "--memory-mb", "128", "--cpu", "200",
              "--price", "50", "--auto-approve", "true"});
-  ada.admin({"tiers", "update", "large", "--price", "60"});
+  ada.admin({"tiers", "update", "large", "--price", "60", "--runtime-class", "gvisor",
+             "--bandwidth", "50"});
+  ada.admin({"tiers", "update", "large", "--bandwidth", "0", "--smtp", "true"});
   const json tiers = ada.admin({"tiers", "list", "-o", "json"}).body().at("tiers");
   const auto large = std::find_if(tiers.begin(), tiers.end(),
                                   [](const json& t) { return t.at("slug") == "large"; });
@@ -147,4 +149,81 @@ TEST_CASE("tiers are made and changed, and words filtered") {
   ada.admin({"words", "add", "darn", "heck"});
   ada.admin({"words", "remove", "heck"});
   CHECK(ada.admin({"words", "list"}).out == "darn\n");
+}
+
+TEST_CASE("scopes are taken away from an app after a question") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada", "deploy:manage,points:spend");
+  ada.must({"deploy", "list"});
+  const Ran alone =
+      ada.berth({"admin", "revoke", "deploy:manage,points:spend"}, "", secret_of(berthd));
+  CHECK(alone.code == usage);
+  ada.must({"deploy", "list"});
+  const json app =
+      ada.admin({"revoke", "deploy:manage,points:spend", "--yes", "-o", "json"}).body().at("app");
+  const json left = app.at("approved_scopes");
+  CHECK(std::find(left.begin(), left.end(), "deploy:manage") == left.end());
+  CHECK(std::find(left.begin(), left.end(), "points:spend") == left.end());
+  CHECK(ada.berth({"deploy", "list"}).code == forbidden);
+  const Ran again = ada.admin({"revoke", "campaigns:manage", "--for", app.at("id"), "--yes"});
+  CHECK(again.out.find("no longer has campaigns:manage") != std::string::npos);
+}
+
+TEST_CASE("sessions live on when the key for new ones is rotated") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  const json first = ada.admin({"rotate-session-key", "-o", "json"}).body();
+  const json second = ada.admin({"rotate-session-key", "-o", "json"}).body();
+  CHECK(first.at("kid") != second.at("kid"));
+  ada.must({"account", "show"});
+}
+
+TEST_CASE("the clock is shown and moved ahead, and other durations are refused") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  const auto ahead = [&](const Words& more) {
+    Words words = {"clock", "-o", "json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return ada.admin(words).body().at("ahead_seconds").get<double>();
+  };
+  const double before = ahead({});
+  CHECK(ahead({"--advance", "2h"}) >= before + 7200);
+  CHECK(ahead({"--advance", "1d"}) >= before + 7200 + 86'400);
+  CHECK(ada.admin({"clock"}).out.find("Seconds ahead:") != std::string::npos);
+  for (const char* duration : {"-5s", "soon", "1y"}) {
+    INFO(duration);
+    CHECK(ada.berth({"admin", "clock", "--advance", duration}, "", secret_of(berthd)).code != 0);
+  }
+}
+
+TEST_CASE("a message of the chat is deleted by its id") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  const std::string unknown = "01936f5e-7c1a-7000-8000-00000000000c";
+  CHECK(ada.berth({"admin", "delete-message", "hello", "--yes"}, "", secret_of(berthd)).code ==
+        usage);
+  CHECK(ada.berth({"admin", "delete-message", unknown}, "", secret_of(berthd)).code == usage);
+  CHECK(ada.berth({"admin", "delete-message", unknown, "--yes"}, "", secret_of(berthd)).code ==
+        not_found);
+
+  register_only(ada, "ada");
+  const json login = ada.must({"api", "POST", "/api/auth/login", "--as", "nobody", "-f",
+                               "email=ada@example.org", "-f", "password=" + Person::password()})
+                         .body();
+  const auto api = [&](Words words) {
+    const std::string token = "Authorization: Bearer " + login.at("token").get<std::string>();
+    words.insert(words.begin(), "api");
+    words.insert(words.end(), {"--as", "nobody", "-H", token});
+    return ada.must(words).body();
+  };
+  const std::string channels = "/api/social/chat/channels";
+  const json channel =
+      api({"POST", channels, "-f", "type=lobby", "-f", "ref_id=lobby-1"}).at("channel");
+  const std::string path = channels + "/" + channel.at("id").get<std::string>();
+  api({"POST", path + "/members/me"});
+  const json message = api({"POST", path + "/messages", "-f", "body=hello"}).at("message");
+  ada.admin({"delete-message", message.at("id"), "--yes"});
+  CHECK(api({"GET", path + "/messages"}).at("messages").empty());
 }

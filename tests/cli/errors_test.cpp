@@ -41,6 +41,12 @@ TEST_CASE("in JSON every line of stderr is an object, and the last one the error
   CHECK(refused.code == invalid);
   CHECK(refused.out.empty());
   CHECK(error_of(refused).at("code") == "validation_failed");
+  const std::string explained = "/docs/reference/errors#validation_failed";
+  CHECK(error_of(refused).at("docs_url").get<std::string>().ends_with(explained));
+  // People read it as the last line.
+  const Ran told = ada.berth({"deploy", "create", "Not_A_Name", "--image", "docker.io/x:1"});
+  CHECK(told.err.ends_with(explained + "\n"));
+  CHECK(told.err.contains("\nSee http"));
 
   CHECK(error_of(ada.berth({"deploy", "list", "--output=json", "--nonsense"})).at("code") ==
         "usage");

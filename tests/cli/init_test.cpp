@@ -1,7 +1,7 @@
 // The command init, and that `deploy up` takes what it writes.
 #include <catch2/catch.hpp>
 
-#include "cli/order.h"
+#include "cli/deploy_plan.h"
 #include "tests/cli/person.h"
 
 using namespace berth::cli;

@@ -43,6 +43,27 @@ std::string way_back(const Berthd& berthd, const std::string& address, const std
       .body.at("redirect_to");
 }
 
+// A person in a browser, who is logged in there, allows or denies a device its code.
+void decide_device(const Berthd& berthd, const std::string& jwt, const std::string& code,
+                   const std::string& decision) {
+  berth::process::Client browser(berthd);
+  std::string cookies = "berth_session=" + jwt;
+  const auto first = berth::process::expect(200, browser.get("/device", {{"Cookie", cookies}}));
+  const std::string form = first.header("Set-Cookie");
+  cookies += "; " + form.substr(0, form.find(';'));
+  std::smatch csrf;
+  REQUIRE(std::regex_search(first.text, csrf, std::regex("name=\"csrf\" value=\"([^\"]*)\"")));
+  berth::process::expect(200, berth::process::post_form(
+                                  browser, "/device/decide",
+                                  {{"csrf", csrf[1]}, {"user_code", code}, {"decision", decision}},
+                                  {{"Cookie", cookies}}));
+}
+
+std::string user_code_in(const std::string& text) {
+  std::smatch found;
+  return std::regex_search(text, found, std::regex("[A-Z]{4}-[A-Z]{4}")) ? found.str() : "";
+}
+
 HttpResponse browse(const std::string& url) { return perform({.url = url}); }
 
 void forget_session(const Person& person) {
@@ -141,6 +162,89 @@ TEST_CASE("login by browser: PKCE, state, and a loopback address that is closed 
   CHECK(login->wait().code == 0);
   ada.must({"deploy", "list"});
   CHECK_THROWS_AS(browse(loopback), NoAnswer);
+}
+
+TEST_CASE("a second machine logs in by browser, without an app's secret, and works for all apps") {
+  const Berthd berthd;
+  const Person first(berthd);
+  first.settle_in("ada");
+  first.must({"deploy", "create", "hello", "--image", berth::process::well_image});
+  const Person second(berthd);
+  CHECK(second.berth({"deploy", "list"}).code == not_logged_in);
+  const auto login = second.start({"login", "--no-browser"});
+  REQUIRE(eventually([&] { return login->err().find("S256") != std::string::npos; }));
+  const std::string address = address_in(login->err());
+  CHECK(decoded(address.substr(address.find('?') + 1)).at("client_id") == "berth");
+  CHECK(browse(way_back(berthd, address, jwt_of(first))).status == 200);
+  const Ran ended = login->wait();
+  CHECK(ended.code == 0);
+  CHECK(ended.out.find("Logged in as ada") != std::string::npos);
+
+  CHECK(second.must({"deploy", "list"}).out.find("hello") != std::string::npos);
+  CHECK(second.must({"whoami", "-o", "json"}).body().at("user").at("username") == "ada");
+  second.must({"deploy", "stop", "hello"});  // the only app needn't be named
+  const json other = second.must({"apps", "create", "Other", "-o", "json"}).body().at("app");
+  second.must({"admin", "approve", "--all", "--yes"}, "",
+              {{"BERTH_INTERNAL_SECRET", berthd.internal_secret()}});
+  // With several apps, one is chosen: here the new one, which the client has put in use.
+  CHECK(second.berth({"deploy", "get", "hello"}).code == 4);
+  second.must({"deploy", "get", "hello", "--app", "Game of ada"});
+  second.must({"apps", "use", "Game of ada"});
+  second.must({"deploy", "get", "hello"});
+  const json stored = second.credentials();
+  CHECK_FALSE(stored.contains("session"));
+  CHECK(stored.at("login").at("username") == "ada");
+
+  // What protects the account needs its password.
+  const Ran refused = second.berth({"totp", "setup"});
+  CHECK(refused.code == not_logged_in);
+  CHECK(refused.err.find("berth login --email") != std::string::npos);
+  const std::string token = stored.at("login").at("tokens").at("access_token");
+  second.must({"logout"});
+  CHECK(second.berth({"deploy", "list"}).code == not_logged_in);
+  CHECK_FALSE(berth::process::works(berthd, token));
+}
+
+TEST_CASE("a server without a browser logs in by a code that is confirmed on another machine") {
+  const Berthd berthd;
+  const Person laptop(berthd);
+  laptop.settle_in("ada");
+  const Person server(berthd);
+  const auto login = server.start({"login", "--device"});
+  REQUIRE(eventually([&] { return !user_code_in(login->err()).empty(); }));
+  CHECK(login->err().find(berthd.base_url() + "/device") != std::string::npos);
+  decide_device(berthd, jwt_of(laptop), user_code_in(login->err()), "allow");
+  CHECK(login->wait().code == 0);
+  server.must({"deploy", "list"});
+  // It is renewed without a secret.
+  server.change_credentials(
+      [](json& account) { account.at("login").at("tokens")["expires_at"] = 1; });
+  server.must({"deploy", "list"});
+  server.must({"apps", "list"});
+
+  const Person stranger(berthd);
+  const auto denied = stranger.start({"login", "--device"});
+  REQUIRE(eventually([&] { return !user_code_in(denied->err()).empty(); }));
+  decide_device(berthd, jwt_of(laptop), user_code_in(denied->err()), "deny");
+  const Ran ended = denied->wait();
+  CHECK(ended.code == 4);
+  CHECK(ended.err.find("denied") != std::string::npos);
+}
+
+TEST_CASE("a token that was made elsewhere logs in, whatever kind it is") {
+  const Berthd berthd;
+  const Person ada(berthd);
+  ada.settle_in("ada");
+  ada.must({"deploy", "list"});
+  const Person by_session(berthd);
+  by_session.must({"login", "--token"}, jwt_of(ada));
+  CHECK(by_session.must({"whoami", "-o", "json"}).body().at("user").at("username") == "ada");
+  const Person by_app(berthd);
+  by_app.must({"login", "--token"}, ada.tokens().at("access_token").get<std::string>());
+  by_app.must({"deploy", "list"});
+  const Person wrong(berthd);
+  CHECK(wrong.berth({"login", "--token"}, "at_live_unknown").code == not_logged_in);
+  CHECK_FALSE(std::filesystem::exists(wrong.credentials_file()));
 }
 
 TEST_CASE("silent connections don't keep the browser out") {

@@ -180,7 +180,13 @@ TEST_CASE("a refusal is understood in each of its forms") {
   };
   const Failure nested = failure(
       422,
-      R"({"error":{"code":"validation_failed","message":"two fields are wrong","details":{"name":["is too long","is odd"],"port":["is 0"]}}})");
+      R"({"error":{"code":"validation_failed","message":"two fields are wrong","details":{"name":["is too long","is odd"],"port":["is 0"]},
+         "docs_url":"https://berth.example.org/docs/reference/errors#validation_failed"}})");
+  const std::string explained = "https://berth.example.org/docs/reference/errors#validation_failed";
+  CHECK(nested.docs_url == explained);
+  CHECK(as_json(nested).at("error").at("docs_url") == explained);
+  CHECK(failure(403, R"({"error":{"code":"forbidden","message":"x","docs_url":3}})")
+            .docs_url.empty());
   CHECK(nested.exit == Exit::invalid);
   CHECK(nested.server_code == "validation_failed");
   CHECK(nested.details == std::vector<std::string>{"name is too long", "name is odd", "port is 0"});

@@ -108,4 +108,31 @@ TEST_CASE("all tables are STRICT") {
                  "AND name NOT LIKE 'sqlite_%'") == 0);
 }
 
+TEST_CASE("rows of an older database get what the lists of a newer one read") {
+  Fixture f;
+  const auto& all = db::migrations::files();
+  std::vector<EmbeddedFile> older;
+  for (const EmbeddedFile& file : all)
+    if (file.name < "0048") older.push_back(file);
+  db::migrate(f.database, now, older);
+  f.database.exec(R"(
+      INSERT INTO ledger_transactions (id, kind, memo, at) VALUES ('t', 'mint', '', 77);
+      INSERT INTO ledger_postings (transaction_id, account_id, amount)
+      VALUES ('t', 'issuance', -5), ('t', 'user:u', 5);
+      INSERT INTO deployments
+        (id, app_id, owner_id, tier_id, name, image, port, env_keys, env_sealed, memory_limit_mb,
+         cpu_limit_millicores, status, request_id, inserted_at, updated_at, labels)
+      VALUES ('d', 'a', 'o', 'x', 'shop', 'i', 80, '[]', '', 1, 1, 'running', 'r', 88, 88,
+              '{"stage":"test","team":"red"}'),
+             ('gone', 'a', 'o', 'x', 'old', 'i', 80, '[]', '', 1, 1, 'destroyed', 'r', 88, 88,
+              '{}');)");
+  db::migrate(f.database, now, all);
+  CHECK(f.number("SELECT count(*) FROM ledger_postings_old WHERE kind = 'mint' AND at = 77") == 2);
+  CHECK_THROWS(f.database.exec("UPDATE ledger_postings_old SET kind = 'spend'"));
+  CHECK(f.number("SELECT postings - moved FROM ledger_old_rows") == 2);
+  CHECK(f.number("SELECT count(*) FROM deployment_labels") == 2);
+  CHECK(f.number("SELECT inserted_at FROM deployment_labels WHERE deployment_id = 'd' AND "
+                 "app_id = 'a' AND label = 'team' AND value = 'red'") == 88);
+}
+
 }  // namespace

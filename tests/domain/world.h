@@ -179,7 +179,7 @@ class World {
     const auto app = new_app(owner).app;
     write([&](db::Tx& tx) {
       const auto request = apps::request_scopes(tx, app, scopes);
-      if (request.status == "pending") apps::approve(tx, request.id, "test");
+      if (request.status == apps::RequestStatus::pending) apps::approve(tx, request.id, "test");
     });
     return find_app(app.id);
   }
@@ -254,7 +254,8 @@ class World {
   std::string history(const std::string& id) {
     std::string text;
     for (const auto& entry : logs(id))
-      text += (text.empty() ? "" : ", ") + entry.action + " " + entry.status;
+      text += (text.empty() ? "" : ", ") + std::string(to_string(entry.action)) + " " +
+              std::string(to_string(entry.status));
     return text;
   }
 };

@@ -16,16 +16,16 @@ manifests::Settings settings() {
   return settings;
 }
 
-deployments::Wish shop() {
-  deployments::Wish wish;
-  wish.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
-  wish.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
-  wish.deployment.name = "shop";
-  wish.deployment.container.image = "ghcr.io/acme/shop:1";
-  wish.deployment.container.port = 3000;
-  wish.deployment.memory_limit_mb = 512;
-  wish.deployment.cpu_limit_millicores = 500;
-  return wish;
+deployments::DesiredState shop() {
+  deployments::DesiredState state;
+  state.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
+  state.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
+  state.deployment.name = "shop";
+  state.deployment.container.image = "ghcr.io/acme/shop:1";
+  state.deployment.container.port = 3000;
+  state.deployment.memory_limit_mb = 512;
+  state.deployment.cpu_limit_millicores = 500;
+  return state;
 }
 
 }  // namespace

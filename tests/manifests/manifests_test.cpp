@@ -18,19 +18,19 @@ const manifests::Settings settings = {.instance = "instance-1",
                                       .ingress_class = "traefik",
                                       .wildcard_tls_secret = {}};
 
-deployments::Wish wish_of(Status status = Status::pending) {
-  deployments::Wish wish;
-  wish.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
-  wish.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
-  wish.deployment.name = "shop";
-  wish.deployment.container.image = "ghcr.io/acme/shop:1";
-  wish.deployment.container.port = 3000;
-  wish.deployment.memory_limit_mb = 512;
-  wish.deployment.cpu_limit_millicores = 500;
-  wish.deployment.rollout = 4;
-  wish.deployment.status = status;
-  wish.secrets.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
-  return wish;
+deployments::DesiredState state_of(Status status = Status::pending) {
+  deployments::DesiredState state;
+  state.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
+  state.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
+  state.deployment.name = "shop";
+  state.deployment.container.image = "ghcr.io/acme/shop:1";
+  state.deployment.container.port = 3000;
+  state.deployment.memory_limit_mb = 512;
+  state.deployment.cpu_limit_millicores = 500;
+  state.deployment.rollout = 4;
+  state.deployment.status = status;
+  state.secrets.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
+  return state;
 }
 
 const Object* find(const std::vector<Object>& objects, const std::string& kind,
@@ -53,18 +53,18 @@ std::string text(const Object& object, const std::string& pointer) {
 }  // namespace
 
 TEST_CASE("a deployment becomes a secret, a service, a deployment and an ingress, in that order") {
-  const auto objects = manifests::of_deployment(wish_of(), settings);
+  const auto objects = manifests::of_deployment(state_of(), settings);
   std::vector<std::string> kinds;
   for (const Object& object : objects) kinds.push_back(object["kind"]);
   CHECK(kinds == std::vector<std::string>{"Secret", "Service", "Deployment", "Ingress"});
 }
 
 TEST_CASE("every object and the pods carry berth's labels and a hash") {
-  auto objects = manifests::of_deployment(wish_of(), settings);
+  auto objects = manifests::of_deployment(state_of(), settings);
   const auto shared =
-      manifests::of_namespace(wish_of().deployment.app_id, {1, 512, 500, 512, 500}, settings);
+      manifests::of_namespace(state_of().deployment.app_id, {1, 512, 500, 512, 500}, settings);
   for (const Object& object : objects) {
-    CHECK(object["metadata"]["labels"]["berth/deployment"] == wish_of().deployment.id);
+    CHECK(object["metadata"]["labels"]["berth/deployment"] == state_of().deployment.id);
     CHECK(object["metadata"]["labels"]["app.kubernetes.io/name"] == "shop");
   }
   for (const Object& object : shared)
@@ -74,22 +74,22 @@ TEST_CASE("every object and the pods carry berth's labels and a hash") {
   for (const Object& object : objects) {
     CHECK(object["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "berth");
     CHECK(object["metadata"]["labels"]["berth/instance"] == "instance-1");
-    CHECK(object["metadata"]["labels"]["berth/app"] == wish_of().deployment.app_id);
+    CHECK(object["metadata"]["labels"]["berth/app"] == state_of().deployment.app_id);
     if (object.contains("kind"))
       CHECK(object["metadata"]["annotations"]["berth/hash"] == manifests::hash_of(object));
   }
 }
 
 TEST_CASE("an operator's labels are on what they look at, and replace no pod") {
-  const auto before = manifests::of_deployment(wish_of(), settings);
-  auto wish = wish_of();
-  wish.deployment.labels = {{"stage", "test"}, {"app", "mine"}};
-  const auto objects = manifests::of_deployment(wish, settings);
+  const auto before = manifests::of_deployment(state_of(), settings);
+  auto state = state_of();
+  state.deployment.labels = {{"stage", "test"}, {"app", "mine"}};
+  const auto objects = manifests::of_deployment(state, settings);
   for (const char* kind : {"Deployment", "Service", "Ingress"}) {
     const json labels = find(objects, kind)->at("metadata").at("labels");
     CHECK(labels["label.berth/stage"] == "test");
     CHECK(labels["label.berth/app"] == "mine");
-    CHECK(labels["berth/app"] == wish.deployment.app_id);
+    CHECK(labels["berth/app"] == state.deployment.app_id);
   }
   CHECK(*find(objects, "Secret") == *find(before, "Secret"));
   CHECK(get(*find(objects, "Deployment"), "/spec") == get(*find(before, "Deployment"), "/spec"));
@@ -98,7 +98,7 @@ TEST_CASE("an operator's labels are on what they look at, and replace no pod") {
 }
 
 TEST_CASE("the container is confined") {
-  const auto objects = manifests::of_deployment(wish_of(), settings);
+  const auto objects = manifests::of_deployment(state_of(), settings);
   const json pod = get(*find(objects, "Deployment"), "/spec/template/spec");
   CHECK(pod["securityContext"]["runAsNonRoot"] == true);
   CHECK(pod["securityContext"]["runAsUser"] == 1000);
@@ -119,63 +119,63 @@ TEST_CASE("the container is confined") {
 }
 
 TEST_CASE("the container is ready when its port accepts connections, or its health path answers") {
-  auto wish = wish_of();
+  auto state = state_of();
   const std::string probe = "/spec/template/spec/containers/0/readinessProbe";
-  auto objects = manifests::of_deployment(wish, settings);
+  auto objects = manifests::of_deployment(state, settings);
   CHECK(text(*find(objects, "Deployment"), probe + "/tcpSocket/port") == "http");
-  wish.deployment.container.health_path = "/healthz?full=1";
-  objects = manifests::of_deployment(wish, settings);
+  state.deployment.container.health_path = "/healthz?full=1";
+  objects = manifests::of_deployment(state, settings);
   CHECK(text(*find(objects, "Deployment"), probe + "/httpGet/path") == "/healthz?full=1");
   CHECK(!get(*find(objects, "Deployment"), probe).contains("tcpSocket"));
 }
 
 TEST_CASE("a stopped deployment keeps its objects and has no replicas") {
-  const auto objects = manifests::of_deployment(wish_of(Status::stopped), settings);
+  const auto objects = manifests::of_deployment(state_of(Status::stopped), settings);
   CHECK(objects.size() == 4);
   CHECK(get(*find(objects, "Deployment"), "/spec/replicas") == 0);
-  CHECK(get(*find(manifests::of_deployment(wish_of(), settings), "Deployment"), "/spec/replicas") ==
-        1);
+  CHECK(get(*find(manifests::of_deployment(state_of(), settings), "Deployment"),
+            "/spec/replicas") == 1);
 }
 
 TEST_CASE("variables are in the secret, byte for byte, and nowhere else") {
-  const auto objects = manifests::of_deployment(wish_of(), settings);
+  const auto objects = manifests::of_deployment(state_of(), settings);
   const json data = find(objects, "Secret")->at("data");
   CHECK(parse_base64(data["COLOR"].get<std::string>()) == "blue");
   CHECK(parse_base64(data["QUOTE"].get<std::string>()) == "a: \"b\"\n- $(name)");
   for (const Object& object : objects) CHECK(object.dump().find("blue") == std::string::npos);
-  auto bare = wish_of();
+  auto bare = state_of();
   bare.secrets.env.clear();
   CHECK(!find(manifests::of_deployment(bare, settings), "Secret")->contains("data"));
 }
 
 TEST_CASE("a new rollout, new variables or a new image replace pods, and nothing else does") {
-  const auto of_template = [](const deployments::Wish& wish) {
-    const auto objects = manifests::of_deployment(wish, settings);
+  const auto of_template = [](const deployments::DesiredState& state) {
+    const auto objects = manifests::of_deployment(state, settings);
     return text(*find(objects, "Deployment"),
                 "/spec/template/metadata/annotations/berth~1template");
   };
-  const std::string before = of_template(wish_of());
-  auto wish = wish_of(Status::stopped);
-  wish.deployment.generation = 9;
-  wish.host_is_held = true;
-  CHECK(of_template(wish) == before);
-  wish = wish_of();
-  wish.deployment.rollout = 5;
-  CHECK(of_template(wish) != before);
-  wish = wish_of();
-  wish.secrets.env["COLOR"] = "red";
-  CHECK(of_template(wish) != before);
-  wish = wish_of();
-  wish.deployment.container.image = "ghcr.io/acme/shop:2";
-  CHECK(of_template(wish) != before);
+  const std::string before = of_template(state_of());
+  auto state = state_of(Status::stopped);
+  state.deployment.generation = 9;
+  state.host_is_held = true;
+  CHECK(of_template(state) == before);
+  state = state_of();
+  state.deployment.rollout = 5;
+  CHECK(of_template(state) != before);
+  state = state_of();
+  state.secrets.env["COLOR"] = "red";
+  CHECK(of_template(state) != before);
+  state = state_of();
+  state.deployment.container.image = "ghcr.io/acme/shop:2";
+  CHECK(of_template(state) != before);
 }
 
 TEST_CASE("registry credentials become a pull secret for the image's host") {
-  auto wish = wish_of();
-  wish.secrets.registry_credentials = {"robot", "s3cret"};
+  auto state = state_of();
+  state.secrets.registry_credentials = {"robot", "s3cret"};
   const auto host_of = [&](const std::string& image) {
-    wish.deployment.container.image = image;
-    const auto objects = manifests::of_deployment(wish, settings);
+    state.deployment.container.image = image;
+    const auto objects = manifests::of_deployment(state, settings);
     const Object& secret = *find(objects, "Secret", "-registry");
     CHECK(secret["type"] == "kubernetes.io/dockerconfigjson");
     CHECK(get(*find(objects, "Deployment"), "/spec/template/spec/imagePullSecrets/0/name") ==
@@ -190,23 +190,23 @@ TEST_CASE("registry credentials become a pull secret for the image's host") {
   CHECK(host_of("ghcr.io/acme/shop:1") == "ghcr.io");
   CHECK(host_of("registry.localhost:5000/shop") == "registry.localhost:5000");
   CHECK(host_of("docker.io/library/nginx") == "https://index.docker.io/v1/");
-  const auto without = manifests::of_deployment(wish_of(), settings);
+  const auto without = manifests::of_deployment(state_of(), settings);
   CHECK(!get(*find(without, "Deployment"), "/spec/template/spec").contains("imagePullSecrets"));
 }
 
 TEST_CASE("the host name waits while another deployment holds it") {
-  auto wish = wish_of();
-  const auto objects = manifests::of_deployment(wish, settings);
+  auto state = state_of();
+  const auto objects = manifests::of_deployment(state, settings);
   CHECK(get(*find(objects, "Ingress"), "/spec/rules/0/host") == "shop.apps.example");
   CHECK(get(*find(objects, "Ingress"), "/spec/ingressClassName") == "traefik");
-  wish.host_is_held = true;
-  CHECK(find(manifests::of_deployment(wish, settings), "Ingress") == nullptr);
+  state.host_is_held = true;
+  CHECK(find(manifests::of_deployment(state, settings), "Ingress") == nullptr);
 }
 
 TEST_CASE("the ingress uses TLS if there is a wildcard certificate") {
   auto with = settings;
   const auto tls = [&] {
-    return find(manifests::of_deployment(wish_of(), with), "Ingress")
+    return find(manifests::of_deployment(state_of(), with), "Ingress")
         ->at("spec")
         .value("tls", json());
   };
@@ -233,6 +233,9 @@ TEST_CASE("the namespace has room for five pods of each of the app's deployments
   CHECK(hard["pods"] == "10");
   CHECK(hard["limits.cpu"] == "7500m");
   CHECK(hard["limits.memory"] == "7680Mi");
+  CHECK(hard["limits.ephemeral-storage"] == "10Gi");
+  CHECK(hard["requests.ephemeral-storage"] == "640Mi");
+  CHECK(get(*find(objects, "LimitRange"), "/spec/limits/0/max/ephemeral-storage") == "1Gi");
   const Object& name_space = *find(objects, "Namespace");
   CHECK(name_space["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted");
   CHECK(find(objects, "ServiceAccount")->at("automountServiceAccountToken") == false);
@@ -242,9 +245,9 @@ TEST_CASE("the quota has room for the requests of all pods, however they are rou
   deployments::AppSize size;
   std::int64_t requested = 0;
   for (const int memory : {65, 129, 513}) {
-    auto wish = wish_of();
-    wish.deployment.memory_limit_mb = memory;
-    const auto objects = manifests::of_deployment(wish, settings);
+    auto state = state_of();
+    state.deployment.memory_limit_mb = memory;
+    const auto objects = manifests::of_deployment(state, settings);
     requested += std::stoll(text(*find(objects, "Deployment"),
                                  "/spec/template/spec/containers/0/resources/requests/memory"));
     ++size.deployments;

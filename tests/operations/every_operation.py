@@ -32,8 +32,8 @@ def check_answer(answer, status, operation, document):
         return [f"{answer.question} answered {answer.status}, not {status}: {answer.data[:500]}"]
     if str(status) not in operation["responses"]:
         return [f"{answer.question}: {status} isn't documented"]
-    content = {kind.split(";")[0]: value
-               for kind, value in operation["responses"][str(status)]["content"].items()}
+    response = schema.resolved(operation["responses"][str(status)], document)
+    content = {kind.split(";")[0]: value for kind, value in response["content"].items()}
     kind = answer.headers.get_content_type()
     if kind not in content:
         return [f"{answer.question} answered with {kind}, not {list(content)}"]

@@ -17,13 +17,20 @@ def is_of(value, name):
     return isinstance(value, TYPES[name])
 
 
+def resolved(value, document):
+    """Returns what a reference refers to; everything else as it is."""
+    if "$ref" not in value:
+        return value
+    target = document
+    for step in value["$ref"].removeprefix("#/").split("/"):
+        target = target[step]
+    return target
+
+
 def mistakes(value, schema, document, where="answer"):
     """Yields a sentence for each part of `value` that the schema doesn't allow."""
     if "$ref" in schema:
-        target = document
-        for step in schema["$ref"].removeprefix("#/").split("/"):
-            target = target[step]
-        yield from mistakes(value, target, document, where)
+        yield from mistakes(value, resolved(schema, document), document, where)
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else types
     if types and not any(is_of(value, name) for name in types):

@@ -171,13 +171,16 @@ test('what the app asks wrongly goes to the app, unless it isn’t known to be t
   assert.equal(app.came.length, 0);
 });
 
-test('the platform’s address leads a browser to its account, and a program to nothing', async () => {
+test('the platform’s address shows what berth is, leads to the console after a login, and a program to nothing', async () => {
   const page = await visitor();
   await page.goto(`${platform.base}/`);
-  assert.equal(await heading(page), 'Log in');
-  await logIn(page);
+  await look(page, 'start');
+  await page.getByRole('link', { name: 'Log in' }).first().click();
+  await fill(page, { 'Email address': ada.email, Password: ada.password });
+  await press(page, 'Log in');
+  await page.waitForURL('**/console');
   await page.goto(`${platform.base}/`);
-  assert.equal(new URL(page.url()).pathname, '/account');
+  await page.waitForURL('**/console');
   assert.equal((await fetch(`${platform.base}/`)).status, 404);
 });
 
@@ -334,10 +337,72 @@ test('what an app may spend in a day is limited by its user', async () => {
   assert.equal(await page.getByRole('status').innerText(), 'There is no limit now.');
 });
 
+test('a device shows a code, and the person confirms who asks', async () => {
+  const body = new URLSearchParams({ client_id: 'berth', scope: 'profile:read deploy:manage' });
+  const start = async () =>
+    (await fetch(`${platform.base}/api/oauth/device_authorization`, { method: 'POST', body })).json();
+  const page = await visitor();
+  await page.goto(`${platform.base}/device`);
+  await fill(page, { 'Email address': ada.email, Password: ada.password });
+  await press(page, 'Log in');
+  await page.waitForURL('**/device');
+  await look(page, 'device');
+  await fill(page, { 'Code on the device': 'BBBB-BBBB' });
+  await press(page, 'Continue');
+  assert.match(await page.getByRole('alert').innerText(), /^User code is wrong/);
+  const { user_code } = await start();
+  await fill(page, { 'Code on the device': user_code.toLowerCase() });
+  await press(page, 'Continue');
+  await look(page, 'device-confirm');
+  const text = await page.locator('main').innerText();
+  for (const word of [user_code, 'berth', 'deploy:manage', '127.0.0.1']) assert.ok(text.includes(word), word);
+  await press(page, 'Allow');
+  assert.equal(await heading(page), 'The device is connected');
+  await page.getByRole('link', { name: 'Connected apps' }).last().click();
+  await press(page, 'Disconnect berth');
+  const second = await start();
+  await page.goto(`${platform.base}/device`);
+  await fill(page, { 'Code on the device': second.user_code });
+  await press(page, 'Continue');
+  await press(page, 'Don’t allow');
+  assert.equal(await heading(page), 'The device got no access');
+});
+
+test('the login’s cookie opens the API to berth’s own pages alone', async () => {
+  const page = await visitor();
+  await logIn(page);
+  await page.waitForURL('**/account');
+  // A page of berth's own without a policy that forbids scripts, as the console is one.
+  await page.route('**/own', (route) => route.fulfill({ contentType: 'text/html', body: '<title>own</title>' }));
+  await page.goto(`${platform.base}/own`);
+  const ask = (url, headers) =>
+    page.evaluate(
+      ([address, fields]) =>
+        fetch(address, { headers: fields, credentials: 'include' }).then(
+          (answer) => answer.status,
+          () => 'blocked',
+        ),
+      [url, headers],
+    );
+  const me = `${platform.base}/api/auth/me`;
+  assert.equal(await ask(me, { 'Berth-Console': '1' }), 200);
+  assert.equal(await ask(me, {}), 401);
+  // Another port of the same host is of the same site, so the browser sends the cookie along.
+  const { origin } = new URL(app.redirectUri);
+  await page.route(`${origin}/other`, (route) => route.fulfill({ contentType: 'text/html', body: '<title>other</title>' }));
+  const seen = [];
+  page.on('response', (answer) => answer.url() === me && seen.push(answer.status()));
+  await page.goto(`${origin}/other`);
+  assert.equal(await ask(me, { 'Berth-Console': '1' }), 'blocked');
+  assert.equal(await ask(me, {}), 'blocked');
+  assert.ok(!seen.includes(200), seen.join());
+});
+
 test('everything works without scripts, and with the keyboard alone', async () => {
   const page = await visitor({ javaScriptEnabled: false });
   await page.goto(`${platform.base}/login`);
   await page.keyboard.press('Tab'); // the link to the content
+  await page.keyboard.press('Tab'); // the link to the start page
   await page.keyboard.press('Tab');
   await page.keyboard.type(ada.email);
   await page.keyboard.press('Tab');

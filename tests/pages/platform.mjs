@@ -8,25 +8,25 @@ import { join } from 'node:path';
 
 const patience = 30_000;
 
-export async function eventually(what, look) {
-  const end = Date.now() + patience;
+export async function eventually(what, look, patient_for = patience) {
+  const end = Date.now() + patient_for;
   for (;;) {
     const seen = await look();
     if (seen) return seen;
-    if (Date.now() > end) throw new Error(`${what}: not within ${patience} ms`);
+    if (Date.now() > end) throw new Error(`${what}: not within ${patient_for} ms`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
 export class Platform {
-  static async start(program) {
+  static async start(program, flags = ['--rate-limits', 'off']) {
     const platform = new Platform();
     platform.dir = mkdtempSync(join(tmpdir(), 'berth-pages-'));
     const data = join(platform.dir, 'data');
     const log = openSync(join(platform.dir, 'log'), 'a');
     platform.process = spawn(
       program,
-      ['--data-dir', data, '--listen', '127.0.0.1:0', '--metrics-listen', '127.0.0.1:0', '--rate-limits', 'off'],
+      ['--data-dir', data, '--listen', '127.0.0.1:0', '--metrics-listen', '127.0.0.1:0', ...flags],
       { stdio: ['ignore', log, log] },
     );
     const address = join(data, 'berthd.addr');

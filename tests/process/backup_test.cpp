@@ -266,7 +266,6 @@ TEST_CASE("verify finds a ledger that was changed behind berthd's back") {
   CHECK(ended.code == failed);
   CHECK_THAT(ended.output, Contains("FAIL  ledger: all balances sum to 0"));
   CHECK_THAT(ended.output, Contains("FAIL  ledger: each balance is the sum of its postings"));
-  CHECK_THAT(ended.output, Contains("ok    integrity"));
 }
 
 TEST_CASE("a backup is logged, and its secrets aren't") {

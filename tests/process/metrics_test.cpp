@@ -56,6 +56,11 @@ TEST_CASE("the metrics tell of the process, the build, the disk and the database
   CHECK(value("berth_disk_free_bytes") > 0);
   CHECK(value("berth_database_failed_commits_total") == 0);
   CHECK(value("http_open_streams") == 0);
+  CHECK(value("berth_ready") == 1);
+  CHECK(value("berth_certificates_refused") == 0);
+  CHECK(value("berth_ledger_violations") == 0);
+  CHECK(value("berth_holds_open") == 0);
+  CHECK(value("berth_points_supply") >= value("berth_treasury_points"));
   CHECK(value("berth_webhook_waiting") == 0);
   CHECK(value("berth_webhook_overdue_seconds") == 0);
   for (const char* outcome : {"renewed", "warned", "suspended", "reactivated", "failed"})

@@ -16,6 +16,17 @@ std::string ask(const Berthd& berthd, const std::string& line, const char* from 
   return connection.receive_all();
 }
 
+// Asks as a kubelet does: a probe that is refused, because the connections that it displaces
+// haven't left yet, is repeated.
+std::string probe(const Berthd& berthd, const char* from) {
+  std::string answer;
+  eventually([&] {
+    answer = ask(berthd, "GET /livez", from);
+    return answer.starts_with("HTTP/1.1 200");
+  });
+  return answer;
+}
+
 // Sends the piece repeatedly until the other side stops reading. Returns the number of bytes.
 size_t endless(const Berthd& berthd, const std::string& begin, const std::string& piece) {
   constexpr size_t far_too_much = 256 * 1024 * 1024;
@@ -81,8 +92,8 @@ TEST_CASE("a flood of connections doesn't keep a probe out") {
       flood.back()->send(begin);
     }
     for (int i = 0; i < 5; ++i) {
-      CHECK_THAT(ask(berthd, "GET /livez"), StartsWith("HTTP/1.1 200"));
-      CHECK_THAT(ask(berthd, "GET /livez", "127.0.0.2"), StartsWith("HTTP/1.1 200"));
+      CHECK_THAT(probe(berthd, "127.0.0.1"), StartsWith("HTTP/1.1 200"));
+      CHECK_THAT(probe(berthd, "127.0.0.2"), StartsWith("HTTP/1.1 200"));
     }
   }
 }

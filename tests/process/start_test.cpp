@@ -73,6 +73,22 @@ TEST_CASE("a bad value keeps berthd from starting and is named") {
                                                         {"ingress-class", "A b"},
                                                         {"ingress-class", ""},
                                                         {"cluster-issuer", "Bad Name"},
+                                                        {"internal-listen", "8081"},
+                                                        {"ingress-namespace", "A b"},
+                                                        {"ingress-ranges", "10.0.0.0/40"},
+                                                        {"ingress-ports", "http"},
+                                                        {"ingress-ports", "80,0"},
+                                                        {"tenant-node-selector", "tenants"},
+                                                        {"tenant-node-selector", "a b=yes"},
+                                                        {"tenant-node-selector", "[a]"},
+                                                        {"tenant-node-selector", "{a: 1}"},
+                                                        {"tenant-tolerations", "a=b:Never"},
+                                                        {"tenant-tolerations", "=b:NoSchedule"},
+                                                        {"tenant-tolerations", "[{key: 1}]"},
+                                                        {"tenant-tolerations", "[{key: a, b: c}]"},
+                                                        {"tenant-priority-class", "A b"},
+                                                        {"tenant-role", "a/b"},
+                                                        {"service-account", "berth"},
                                                         {"wildcard-tls-secret", "a/b/c"},
                                                         {"wildcard-tls-secret", "a b"},
                                                         {"wildcard-tls-secret", "/b"},
@@ -109,6 +125,9 @@ TEST_CASE("tiers keep the limits that the API has for them") {
            {", max-deployments: -1", "max-deployments"},
            {", ad-reach-multiplier: many", "ad-reach-multiplier"},
            {", monthly-cost-sats: 1", "monthly-cost-sats"},
+           {", runtime-class: A b", "runtime-class"},
+           {", user-namespaces: some", "user-namespaces"},
+           {", bandwidth: 0", "bandwidth"},
            {"}, {slug: s, name: T, memory-mb: 1, cpu-millicores: 1, monthly-cost-points: 1",
             "twice"},
            {"}, {slug: A b, name: T, memory-mb: 1, cpu-millicores: 1, monthly-cost-points: 1",
@@ -310,6 +329,37 @@ TEST_CASE("trusted proxies are addresses and ranges, as a list or separated by c
     INFO(text << shown.output);
     CHECK(shown.code == 0);
   }
+}
+
+TEST_CASE("nodes for containers are written as for kubectl, or as in a pod") {
+  const TempDir dir;
+  for (const char* text : {"tenant-node-selector: example.org/tenants=yes,disk=fast\n",
+                           "tenant-node-selector: {example.org/tenants: \"yes\"}\n",
+                           "tenant-tolerations: example.org/tenants=yes:NoSchedule,spot\n",
+                           "tenant-tolerations: [example.org/tenants=yes:NoSchedule]\n",
+                           "tenant-tolerations: [{key: a, operator: Exists, effect: NoExecute, "
+                           "tolerationSeconds: 60}]\n"}) {
+    const std::string file = dir.write("berthd.yaml", text).string();
+    const Ended shown = run_to_end({"config", "--config", file});
+    INFO(text << shown.output);
+    CHECK(shown.code == 0);
+  }
+}
+
+TEST_CASE("the internal API's listener keeps to this machine in development") {
+  check_refused(run_to_end({"config", "--internal-listen", "192.0.2.1:8081"}), "internal-listen",
+                "192.0.2.1");
+  const std::string taken = "127.0.0.1:8080";
+  check_refused(run_to_end({"config", "--listen", taken, "--internal-listen", taken}),
+                "internal-listen", taken);
+  CHECK(run_to_end({"config", "--internal-listen", "127.0.0.1:8081"}).code == 0);
+}
+
+TEST_CASE("a role for apps' namespaces needs an account to bind it to") {
+  check_refused(run_to_end({"config", "--tenant-role", "berth:tenant"}), "service-account",
+                "tenant-role");
+  CHECK(run_to_end({"config", "--tenant-role", "berth:tenant", "--service-account", "berth/berth"})
+            .code == 0);
 }
 
 TEST_CASE("the default list of reserved names is printed, and a configured one replaces it") {

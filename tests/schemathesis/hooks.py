@@ -22,6 +22,7 @@ REAL_CLIENTS = 0.8
 PLAYERS = 0.3  # their tokens have fewer scopes than those of operators
 OTHER_TOKENS = 0.1  # of a kind that the operation may not accept, or none
 RANDOM = random.Random(1)
+OF_SERVER = (413, 431)  # statuses with which the server itself refuses a request
 
 # Operations that end a session, an account or an app use one that exists for that purpose.
 ENDS_SESSION = {"logout", "endSession", "deleteMe", "changePassword", "updateMe", "disableTotp"}
@@ -34,6 +35,9 @@ ENDS_APP = {
     "updateOperatorApp",
 }
 ENDS_PLAY = {"endPlaySession", "refreshSession"}
+ENDS_OTHERS = {"endSession", "suspendUser", "suspendDeployment"}
+# These get no tokens of the users and apps that the other operations are called with, and no ids of theirs.
+ENDING = ENDS_SESSION | ENDS_APP | ENDS_PLAY | ENDS_OTHERS
 # In these operations, clients identify themselves in the body.
 OF_CLIENTS = {"token", "refresh", "introspect", "revoke"}
 
@@ -85,19 +89,30 @@ class World(scenes.Scene):
 
     def credentials(self, operation, path, schemes):
         scheme = RANDOM.choice(schemes)
-        if RANDOM.random() < OTHER_TOKENS:
+        if RANDOM.random() < OTHER_TOKENS and operation not in ENDING:
             kinds = [self.user, self.owner_api, self.player_api, self.playing, self.anybody]
             return RANDOM.choice(kinds).headers
-        if scheme == "internal":
+        if "internal" in schemes:
             return self.admin.headers
         if scheme == "session":
-            if operation in ENDS_SESSION | ENDS_APP:
-                return self.victim.headers
-            return (self.operator if OF_OPERATORS.search(path) else self.user).headers
+            return self.person(operation, path).headers
+        if scheme == "console":
+            person = self.operator if "oauth" in schemes else self.person(operation, path)
+            return {
+                "Cookie": "berth_session=" + person.headers["Authorization"].split()[1],
+                "Sec-Fetch-Site": "same-origin",
+                "Berth-Console": "1",
+                "Berth-App": self.app.id,
+            }
         if scheme == "play_session":
             return self.ended_play if operation in ENDS_PLAY else self.playing.headers
         of_player = RANDOM.random() < PLAYERS
         return (self.player_api if of_player else self.owner_api).headers
+
+    def person(self, operation, path):
+        if operation in ENDS_SESSION | ENDS_APP:
+            return self.victim
+        return self.operator if OF_OPERATORS.search(path) else self.user
 
     def ids(self, operation, path, name):
         """Returns existing ids for a path's placeholder."""
@@ -163,7 +178,8 @@ def before_call(context, case, kwargs):
     parameters = case.path_parameters or {}
     for placeholder in parameters:
         # Schemathesis also uses ids that it has seen in answers.
-        if streams(case.operation) and UUID.fullmatch(str(parameters[placeholder])):
+        unknown = streams(case.operation) or name in ENDING
+        if unknown and UUID.fullmatch(str(parameters[placeholder])):
             parameters[placeholder] = str(uuid.UUID(int=RANDOM.getrandbits(128), version=4))
         known = WORLD.ids(name, case.operation.path, placeholder)
         if known and not streams(case.operation) and RANDOM.random() < REAL_IDS:
@@ -177,6 +193,17 @@ def before_call(context, case, kwargs):
         seconds = case.body.get("advance_seconds")
         if isinstance(seconds, int) and seconds > 0:
             case.body["advance_seconds"] = 0
+
+
+@schemathesis.check
+def unlisted_statuses_are_of_the_server(context, response, case):
+    """An operation's default response stands for these alone; any other status has to be listed. (5xx fail another
+    check.) Methods that the document doesn't have are sent, too; the router answers those."""
+    if case.method.upper() != case.operation.method.upper():
+        return
+    listed = case.operation.definition.raw["responses"]
+    known = str(response.status_code) in listed or response.status_code in OF_SERVER
+    assert known, f"{response.status_code} isn't documented"
 
 
 @schemathesis.hook

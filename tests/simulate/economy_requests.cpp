@@ -337,7 +337,7 @@ void Economy::order_campaign() {
       [&](db::Tx& tx) {
         id = campaigns::create(tx, app,
                                {.name = "Campaign",
-                                .surface_type = "banner",
+                                .surface_type = ads::SurfaceType::banner,
                                 .total_payment = payment,
                                 .payout_rate = payout})
                  .id;
@@ -350,7 +350,7 @@ void Economy::serve() {
   const auto users = living_users(), all = living_apps();
   if (users.empty() || all.empty()) return;
   const ads::ServeRequest request = {
-      .app_id = pick(all), .user_id = pick(users), .surface_type = "banner"};
+      .app_id = pick(all), .user_id = pick(users), .surface_type = ads::SurfaceType::banner};
   index_->refresh(*database_);
   std::optional<ads::Served> served;
   const auto choose = [&](db::Tx& tx) {
@@ -389,10 +389,10 @@ void Economy::report() {
                                           {.app_id = impression.app,
                                            .user_id = impression.user,
                                            .campaign_id = impression.campaign,
-                                           .event_type = "impression",
-                                           .surface_type = "banner",
+                                           .event_type = ads::EventType::impression,
+                                           .surface_type = ads::SurfaceType::banner,
                                            .impression_token = token});
-        outcome = recorded.paid ? "paid" : recorded.unpaid_reason.value_or("counted");
+        outcome = recorded.paid ? "paid" : to_string(recorded.unpaid_reason).value_or("counted");
       },
       [&](Model& model) {
         if (const Ending due = model.report(token); due != outcome)

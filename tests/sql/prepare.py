@@ -19,7 +19,9 @@ from postgresql import PostgreSQL  # noqa: E402
 
 FOLDERS = ("controller", "api", "reconcilers")
 # What is specific to a SQLite file: statements that other engines don't need.
-SQLITE_ALONE = ("controller/db/migrate.cpp", "controller/db/copy.cpp", "controller/berthd/backup/verify.cpp")
+# The history of usage is in a SQLite file of its own, whichever engine has berth's tables.
+SQLITE_ALONE = ("controller/db/migrate.cpp", "controller/db/copy.cpp", "controller/berthd/backup/verify.cpp",
+                "reconcilers/cluster/usage_history.cpp")
 MARK = "@@"
 
 

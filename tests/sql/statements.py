@@ -128,8 +128,12 @@ class Sources:
         own = [one for one in file.definitions.get(name, []) if one.begin < found.begin]
         if own:
             return file, own[-1]
-        elsewhere = [one for one in self.everywhere.get(name.rsplit("::")[-1], []) if one[0] is not file]
-        return elsewhere[0] if len(elsewhere) == 1 else None
+        name = name.rsplit("::")[-1]
+        elsewhere = [one for one in self.everywhere.get(name, []) if one[0] is not file]
+        # Two files can each have a local variable that is set from another one of the same name.
+        if len(elsewhere) != 1 or any(part.text == name for part in elsewhere[0][1].parts):
+            return None
+        return elsewhere[0]
 
     def constants_in(self, file, found):
         named = [self.constant(file, found, part.text) for part in found.parts if part.kind == "name"]

@@ -15,7 +15,6 @@ namespace {
 json encode_me(db::Tx& tx, const accounts::User& user) {
   const accounts::Stats stats = accounts::stats(tx, user.id);
   json body = encode_user(user);
-  body.erase("is_admin");
   body.update({{"tier_emoji", tier_emoji(user.tier)},
                {"points", user.points},
                {"referral_code", user.referral_code},

@@ -101,9 +101,10 @@ SignedIn sign_in_by_code(const CodeSignIn& attempt, const Services& services) {
   SignedIn result = services.db.write([&](db::Tx& tx) {
     // In this order, so that a code is used up only where it opens a session.
     auto signed_in = open(tx, attempt.user_id, attempt, services);
-    if (signed_in.user.totp_enabled &&
-        !two_factor::take_code(tx, attempt.user_id, attempt.code, services.keys))
+    if (!signed_in.user.totp_enabled) return signed_in;
+    if (!two_factor::take_code(tx, attempt.user_id, attempt.code, services.keys))
       throw wrong_code(attempt.user_id);
+    accounts::note_second_factor(tx, signed_in.session.id);
     return signed_in;
   });
   one_try.succeeded();
@@ -194,7 +195,10 @@ void require_proof(const accounts::User& user, const std::string& session_id, co
   if (proof.password) confirm_password(user, *proof.password, proof.address, services);
   if (proof.totp_code) confirm_code(user, *proof.totp_code, proof.address, services);
   if (proof.password || proof.totp_code)
-    services.db.write([&](db::Tx& tx) { accounts::note_proof(tx, session_id); });
+    services.db.write([&](db::Tx& tx) {
+      accounts::note_proof(tx, session_id);
+      if (proof.totp_code) accounts::note_second_factor(tx, session_id);
+    });
   else if (!services.db.read([&](db::Tx& tx) { return accounts::has_fresh_proof(tx, session_id); }))
     throw Error(Code::insufficient_user_authentication,
                 "the password or second factor was last entered more than 10 minutes ago; the "

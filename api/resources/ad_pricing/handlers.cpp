@@ -1,6 +1,7 @@
 // Rates and pricing.
 #include "api/resources/ad_pricing/handlers.h"
 
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "controller/domain/ads/market.h"
 #include "controller/domain/kernel/audit.h"
@@ -49,11 +50,10 @@ ads::Pricing decode_pricing(const json& body, ads::Pricing pricing) {
 }  // namespace
 
 Reply market_rates(db::Tx& tx, const Call& call, const Services&) {
-  const auto wanted = call.query("surface_type");
-  Page<ads::Rate> page;
-  page.items = wanted ? std::vector{ads::rate_of(tx, *wanted)} : ads::rates(tx);
-  page.total = std::int64_t(page.items.size());
-  return {.body = encode_page("rates", page, [](const ads::Rate& one) { return encode(one); })};
+  const auto wanted = enum_query<ads::SurfaceType>(call, "surface_type");
+  auto rates = wanted ? std::vector{ads::rate_of(tx, *wanted)} : ads::rates(tx);
+  return {.body = encode_page("rates", page_of(std::move(rates), {}),
+                              [](const ads::Rate& one) { return encode(one); })};
 }
 
 Reply market_pricing(db::Tx& tx, const Call& call, const Services&) {

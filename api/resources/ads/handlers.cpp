@@ -1,6 +1,7 @@
 // Ads that apps show, and their reports about them.
 #include "api/resources/ads/handlers.h"
 
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "controller/base/id.h"
 #include "controller/domain/ads/campaigns.h"
@@ -13,10 +14,8 @@ namespace {
 ads::ServeRequest decode_serve(const Call& call) {
   ads::ServeRequest request = {.app_id = call.caller->app_id,
                                .user_id = call.caller->user_id,
-                               .surface_type = *call.query("surface_type"),
+                               .surface_type = *enum_query<ads::SurfaceType>(call, "surface_type"),
                                .ad_placement_id = call.query("placement_id")};
-  if (!campaigns::is_surface_type(request.surface_type))
-    throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
   if (request.ad_placement_id && !is_uuid(*request.ad_placement_id))
     throw invalid_field("placement_id", "must be a UUID");
   for (size_t i = 0; i < ads::attributes.size(); ++i) {
@@ -67,7 +66,7 @@ Reply record_ad_event(db::Tx& tx, const Call& call, const Services& services) {
                    .user_id = call.caller->user_id,
                    .campaign_id = call.body.at("campaign_id"),
                    .event_type = call.body.at("event_type"),
-                   .surface_type = call.body.value("surface_type", "banner"),
+                   .surface_type = call.body.value("surface_type", ads::SurfaceType::banner),
                    .impression_token = text_or_nothing(call.body, "impression_token")});
   return {.status = 201,
           .body = {{"event", encode(recorded.event)},

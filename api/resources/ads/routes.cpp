@@ -23,7 +23,8 @@ std::vector<Route> ads_routes() {
        .rate = serves,
        .query = {{.name = "surface_type",
                   .type = "string",
-                  .description = "banner, video, interstitial, native or rewarded.",
+                  .description =
+                      "The surface type: banner, video, interstitial, native or rewarded.",
                   .required = true,
                   .example = "banner"},
                  {.name = "game_type",

@@ -2,9 +2,17 @@
 #include "api/resources/apps/handlers.h"
 
 #include "api/resources/apps/encode.h"
+#include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
 
 namespace berth::api {
+
+namespace {
+
+// The value of token_endpoint_auth_method for a public client (RFC 7591, section 2).
+constexpr const char* no_authentication = "none";
+
+}  // namespace
 
 json encode(db::Tx& tx, const apps::App& app) {
   return {{"id", app.id},
@@ -20,6 +28,7 @@ json encode(db::Tx& tx, const apps::App& app) {
           {"website_url", or_null(app.website_url)},
           {"session_tokens", app.session_tokens},
           {"refresh_requires_client", app.refresh_requires_client},
+          {"token_endpoint_auth_method", app.is_public ? no_authentication : "client_secret_basic"},
           {"inserted_at", to_iso8601(app.inserted_at)}};
 }
 
@@ -50,10 +59,12 @@ Reply create_app(db::Tx& tx, const Call& call, const Services&) {
                             : decode_scopes(body, "allowed_scopes"),
       .session_tokens = body.value("session_tokens", true),
       .refresh_requires_client = body.value("refresh_requires_client", false),
-      .allowed_origins = body.value("allowed_origins", std::vector<std::string>())};
+      .allowed_origins = body.value("allowed_origins", std::vector<std::string>()),
+      .is_public =
+          text_or_nothing(body, "token_endpoint_auth_method").value_or("") == no_authentication};
   const apps::AppWithSecret created = apps::create(tx, call.user->id, wanted);
   json app = encode(tx, created.app);
-  app["client_secret"] = created.client_secret;
+  if (!created.app.is_public) app["client_secret"] = created.client_secret;
   return {.status = 201,
           .body = {{"app", std::move(app)},
                    {"scope_request", request_or_null(created.scope_request)},
@@ -63,6 +74,25 @@ Reply create_app(db::Tx& tx, const Call& call, const Services&) {
 Reply my_apps(db::Tx& tx, const Call& call, const Services&) {
   return {.body = encode_page("apps", apps::list_owned(tx, call.user->id, call.page()),
                               [&](const apps::App& app) { return encode(tx, app); })};
+}
+
+Reply list_all_apps(db::Tx& tx, const Call& call, const Services&) {
+  const auto encode_for_admin = [&](const apps::App& app) {
+    const auto owner = accounts::find(tx, app.owner_id);
+    return json{{"id", app.id},
+                {"app_name", app.app_name},
+                {"client_id", app.client_id},
+                {"owner_id", app.owner_id},
+                {"owner", owner ? json(owner->username) : json()},
+                {"allowed_scopes", app.allowed_scopes.names()},
+                {"approved_scopes", app.approved_scopes.names()},
+                {"promoted_tier", or_null(app.promoted_tier)},
+                {"listed", app.listed},
+                {"suspended", app.suspended},
+                {"inserted_at", to_iso8601(app.inserted_at)}};
+  };
+  return {.body = encode_page("apps", apps::list_all(tx, call.query("q"), call.page()),
+                              encode_for_admin)};
 }
 
 Reply public_app(db::Tx& tx, const Call& call, const Services&) {

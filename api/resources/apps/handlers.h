@@ -7,6 +7,7 @@
 namespace berth::api {
 
 Reply create_app(db::Tx& tx, const Call& call, const Services& services);
+Reply list_all_apps(db::Tx& tx, const Call& call, const Services& services);
 Reply my_apps(db::Tx& tx, const Call& call, const Services& services);
 Reply public_app(db::Tx& tx, const Call& call, const Services& services);
 Reply rotate_secret(db::Tx& tx, const Call& call, const Services& services);

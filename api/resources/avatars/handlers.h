@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// Handlers of avatars, the pictures that represent users in all apps.
+// Handlers of avatars, which say how users look in all apps.
 namespace berth::api {
 
 Reply my_avatar(const Call& call, const Services& services);

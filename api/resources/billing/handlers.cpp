@@ -9,7 +9,7 @@ namespace berth::api {
 namespace {
 
 json encode(const billing::Entry& entry) {
-  return {{"kind", billing::to_string(entry.kind)},
+  return {{"kind", entry.kind},
           {"tier", entry.tier},
           {"from_tier", or_null(entry.from_tier)},
           {"period_start", to_iso8601(entry.period_start)},
@@ -30,7 +30,7 @@ Reply deployment_billing(db::Tx& tx, const Call& call, const Services&) {
   json history = json::array();
   for (const billing::Entry& entry : view.history) history.push_back(encode(entry));
   return {.body = {{"deployment_id", row.id},
-                   {"billing_status", billing::to_string(view.status)},
+                   {"billing_status", view.status},
                    {"tier", view.tier},
                    {"period",
                     {{"start", to_iso8601(view.period.start)},

@@ -1,6 +1,7 @@
 // The placements of campaigns.
 #include "api/resources/campaign_placements/handlers.h"
 
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/resources/campaigns/actor.h"
 #include "controller/domain/ads/placing.h"
@@ -47,11 +48,14 @@ json both_names(const ads::CampaignPlacement& placed) {
 std::vector<ads::Segment> decode_segments(db::Tx& tx, const Call& call) {
   if (const auto audience = text_or_nothing(call.body, "audience_segment_id"))
     return ads::segments_of_audience(tx, call.caller->app_id, *audience);
-  const auto type = text_or_nothing(call.body, "segment_type");
+  std::optional<ads::Attribute> type;
+  set(type, call.body, "segment_type");
   if (!type) throw invalid_field("segment_type", "is required, or audience_segment_id");
+  std::optional<ads::MatchMode> match_mode;
+  set(match_mode, call.body, "match_mode");
   return {{.type = *type,
            .value = text_or_nothing(call.body, "segment_value").value_or(""),
-           .match_mode = text_or_nothing(call.body, "match_mode").value_or("exact")}};
+           .match_mode = match_mode.value_or(ads::MatchMode::exact)}};
 }
 
 }  // namespace
@@ -73,11 +77,12 @@ Reply place_campaign(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply change_campaign_placement(db::Tx& tx, const Call& call, const Services&) {
-  const auto placed = ads::change_placement(
-      tx, campaign_actor(call), call.id(), call.id("placement_id"),
-      {.status = text_or_nothing(call.body, "status"),
-       .allocated_budget = integer_or_nothing(call.body, "allocated_budget"),
-       .impressions_target = integer_or_nothing(call.body, "impressions_target")});
+  ads::PlacementChange change;
+  set(change.status, call.body, "status");
+  set(change.allocated_budget, call.body, "allocated_budget");
+  set(change.impressions_target, call.body, "impressions_target");
+  const auto placed =
+      ads::change_placement(tx, campaign_actor(call), call.id(), call.id("placement_id"), change);
   return {.body = both_names(placed)};
 }
 

@@ -1,10 +1,12 @@
 // Campaigns.
 #include "api/resources/campaigns/handlers.h"
 
+#include "api/gate/day_window.h"
 #include "api/gate/encode.h"
 #include "api/resources/campaigns/actor.h"
 #include "controller/domain/ads/analytics.h"
 #include "controller/domain/ads/campaigns.h"
+#include "controller/domain/kernel/utc_date.h"
 
 namespace berth::api {
 namespace {
@@ -51,31 +53,6 @@ campaigns::Order decode_campaign_order(const json& body) {
           .ends_at = instant_or_nothing(body, "ends_at")};
 }
 
-constexpr std::int64_t default_analytics_days = 30;
-
-std::string date_text(std::int64_t day) {
-  return to_iso8601(Instant(std::chrono::days(day))).substr(0, 10);
-}
-
-std::optional<std::int64_t> day_in_query(const Call& call, const char* name) {
-  const auto text = call.query(name);
-  if (!text) return std::nullopt;
-  const auto at = parse_iso8601(*text);
-  if (!at) throw invalid_field(name, "must be a date such as 2026-01-31, or a time");
-  return utc_day(*at);
-}
-
-// A range of days of any length; the answer leaves out days on which nothing happened.
-struct Window {
-  std::int64_t first, last;
-};
-Window window_of(const Call& call, Instant now) {
-  Window window = {.first = 0, .last = day_in_query(call, "to").value_or(utc_day(now))};
-  window.first = day_in_query(call, "from").value_or(window.last - default_analytics_days + 1);
-  if (window.first > window.last) throw invalid_field("from", "must not be after to");
-  return window;
-}
-
 // The click-through rate: clicks per hundred impressions.
 double ctr(const ads::DayRow& row) {
   return row.impressions == 0 ? 0 : 100.0 * double(row.clicks) / double(row.impressions);
@@ -84,7 +61,7 @@ double ctr(const ads::DayRow& row) {
 json encode_analytics(const campaigns::Campaign& campaign, const std::vector<ads::DayRow>& rows) {
   json daily = json::array();
   for (const ads::DayRow& row : rows)
-    daily.push_back({{"date", date_text(row.day)},
+    daily.push_back({{"date", utc_date(row.day)},
                      {"impressions", row.impressions},
                      {"clicks", row.clicks},
                      {"spend", row.spend},
@@ -150,7 +127,7 @@ Reply create_market_campaign(db::Tx& tx, const Call& call, const Services&) {
 
 Reply campaign_analytics(db::Tx& tx, const Call& call, const Services&) {
   const auto campaign = campaigns::get_owned(tx, campaign_actor(call), call.id());
-  const Window window = window_of(call, tx.now());
+  const DayWindow window = day_window(call, tx.now());
   json body = encode_analytics(campaign, ads::days(tx, campaign.id, window.first, window.last));
   body["analytics"] = json(body);
   return {.body = std::move(body)};

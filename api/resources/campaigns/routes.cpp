@@ -1,5 +1,6 @@
 #include "api/resources/routes.h"
 
+#include "api/gate/day_window.h"
 #include "api/resources/campaigns/handlers.h"
 
 namespace berth::api {
@@ -97,16 +98,10 @@ std::vector<Route> campaigns_routes() {
        .summary = "Show a campaign's results by UTC day",
        .access = market,
        .rate = ad_reads,
-       .query = {{.name = "from",
-                  .type = "string",
-                  .description = "The first day, in UTC. The default is 29 days before `to`.",
-                  .example = "2026-01-01"},
-                 {.name = "to",
-                  .type = "string",
-                  .description = "The last day, in UTC. The default is today.",
-                  .example = "2026-01-31"}},
+       .query = day_window_query(),
        .answer = {200, "CampaignAnalytics"},
        .errors = {Code::campaign_not_found, Code::forbidden},
+       .readers = db::Readers::heavy,
        .run = ReadHandler{campaign_analytics}},
   };
 }

@@ -8,10 +8,10 @@ namespace berth::api {
 namespace {
 
 // One follower of a channel, and what they are sent.
-class Follower {
+class ChatFollower {
  public:
-  Follower(std::string user_id, std::string channel_id, std::int64_t after, std::int64_t newest,
-           const Services& services)
+  ChatFollower(std::string user_id, std::string channel_id, std::int64_t after, std::int64_t newest,
+               const Services& services)
       : user_id_(std::move(user_id)),
         channel_id_(std::move(channel_id)),
         after_(after),
@@ -56,7 +56,7 @@ Reply follow_channel(const Call& call, const Services& services) {
   // A number that is too high comes from a database that has since been restored from a backup.
   const std::int64_t after = std::min(last.value_or(newest), newest);
   const auto follower =
-      std::make_shared<Follower>(call.user->id, call.id(), after, newest, services);
+      std::make_shared<ChatFollower>(call.user->id, call.id(), after, newest, services);
   return follow_events(
       call, services,
       {.topic = db::Topic::chat,

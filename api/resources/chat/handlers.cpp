@@ -1,6 +1,7 @@
 // Chat: channels, messages and moderation.
 #include "api/resources/chat/handlers.h"
 
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/gate/next_link.h"
 #include "api/resources/chat/encode.h"
@@ -11,7 +12,7 @@ namespace {
 
 json encode(const chat::Channel& channel) {
   return {{"id", channel.id},
-          {"type", chat::to_string(channel.type)},
+          {"type", channel.type},
           {"ref_id", or_null(channel.ref_id)},
           {"joined", channel.joined}};
 }
@@ -20,16 +21,8 @@ Reply one(const chat::Channel& channel, int status = 200) {
   return {.status = status, .body = enveloped("channel", encode(channel))};
 }
 
-chat::ChannelType type_of(const std::string& name) {
-  return name == "table" ? chat::ChannelType::table : chat::ChannelType::lobby;
-}
-
 chat::ChannelQuery channel_query(const Call& call) {
-  chat::ChannelQuery query;
-  if (const auto type = call.query("type")) {
-    if (*type != "lobby" && *type != "table") throw invalid_field("type", "must be lobby or table");
-    query.type = type_of(*type);
-  }
+  chat::ChannelQuery query = {.type = enum_query<chat::ChannelType>(call, "type")};
   if (const auto member = call.query("member")) {
     if (*member != "me") throw invalid_field("member", "must be me");
     query.only_joined = true;
@@ -57,9 +50,9 @@ Reply list_channels(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply open_channel(db::Tx& tx, const Call& call, const Services&) {
-  return one(chat::open(tx, call.user->id, type_of(call.body.at("type")),
-                        text_or_nothing(call.body, "ref_id")),
-             201);
+  return one(
+      chat::open(tx, call.user->id, call.body.at("type"), text_or_nothing(call.body, "ref_id")),
+      201);
 }
 
 Reply join_channel(db::Tx& tx, const Call& call, const Services&) {

@@ -1,6 +1,7 @@
 // The apps that a user has connected.
 #include "api/resources/connected_apps/handlers.h"
 
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "controller/domain/oauth/connections.h"
 
@@ -19,7 +20,7 @@ json encode(const connections::Connection& connection, const Services& services)
           {"last_used", or_null(noted ? noted : connection.last_used)},
           {"daily_spend_limit", or_null(connection.daily_spend_limit)},
           {"spent_today", connection.spent_today},
-          {"session_access", play::name(connection.session_access)}};
+          {"session_access", connection.session_access}};
 }
 
 Reply one(const connections::Connection& connection, const Services& services) {
@@ -42,16 +43,15 @@ Reply get_connected_app(db::Tx& tx, const Call& call, const Services& services) 
 Reply limit_connected_app(db::Tx& tx, const Call& call, const Services& services) {
   const std::string& app_id = call.id("app_id");
   const auto limit = call.body.find("daily_spend_limit");
-  const auto access = text_or_nothing(call.body, "session_access");
+  std::optional<play::SessionAccess> access;
+  set(access, call.body, "session_access");
   if (limit == call.body.end() && !access)
     throw invalid_field("daily_spend_limit", "is required, or session_access");
   if (limit != call.body.end())
     connections::set_daily_spend_limit(
         tx, call.user->id, app_id,
         limit->is_null() ? std::nullopt : std::optional(limit->get<std::int64_t>()));
-  if (access)
-    connections::set_session_access(tx, call.user->id, app_id,
-                                    play::parse_session_access(*access).value());
+  if (access) connections::set_session_access(tx, call.user->id, app_id, *access);
   return one(connections::get(tx, call.user->id, app_id), services);
 }
 

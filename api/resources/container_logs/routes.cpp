@@ -18,7 +18,8 @@ std::vector<Route> container_logs_routes() {
        .query =
            {{.name = "follow",
              .type = "string",
-             .description = "true: keep sending new lines, also after restarts and rollouts.",
+             .description = "If it is true, new lines are sent as they come, also after restarts "
+                            "and rollouts.",
              .example = "true"},
             {.name = "tail",
              .type = "integer",
@@ -27,12 +28,14 @@ std::vector<Route> container_logs_routes() {
              .example = "100"},
             {.name = "since",
              .type = "string",
-             .description = "Only lines since a time (2026-01-31T12:00:00Z) or a duration ago (90, "
-                            "90s, 15m, 2h).",
+             .description =
+                 "Returns only lines since a time (2026-01-31T12:00:00Z) or a duration ago (90, "
+                 "90s, 15m, 2h).",
              .example = "15m"},
             {.name = "previous",
              .type = "string",
-             .description = "true: the output of the run before the last crash.",
+             .description =
+                 "If it is true, the output of the run before the last crash is returned.",
              .example = "true"}},
        .answer = {.status = 200,
                   .schema = "ContainerLog",

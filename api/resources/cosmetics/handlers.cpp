@@ -1,8 +1,6 @@
 // Cosmetics: items for avatars, which are bought and given for points.
 #include "api/resources/cosmetics/handlers.h"
 
-#include <algorithm>
-
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "controller/domain/items/cosmetics.h"
@@ -46,20 +44,12 @@ Reply encode(const cosmetics::Acquisition& acquisition) {
   return {.status = 201, .body = std::move(body)};
 }
 
-template <typename Names>
-std::optional<std::string> one_of(const Call& call, const char* param, const Names& names) {
-  const auto value = call.query(param);
-  if (!value || std::ranges::find(names, *value) != names.end()) return value;
-  std::string list;
-  for (const std::string_view name : names) list.append(list.empty() ? "" : ", ").append(name);
-  throw invalid_field(param, "must be one of " + list);
-}
-
 cosmetics::Filter decode_filter(const Call& call) {
-  constexpr std::array<std::string_view, 2> truths = {"true", "false"};
-  const auto available = one_of(call, "available", truths);
-  return {.category = one_of(call, "category", cosmetics::categories),
-          .rarity = one_of(call, "rarity", cosmetics::rarities),
+  const auto available = call.query("available");
+  if (available && *available != "true" && *available != "false")
+    throw invalid_field("available", "must be true or false");
+  return {.category = enum_query<cosmetics::Category>(call, "category"),
+          .rarity = enum_query<cosmetics::Rarity>(call, "rarity"),
           .available = available ? std::optional(*available == "true") : std::nullopt};
 }
 

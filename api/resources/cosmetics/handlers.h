@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// Cosmetics: items for avatars, which are bought and given for points.
+// Cosmetics: items for avatars, which users buy with points, for themselves or as a gift.
 namespace berth::api {
 
 Reply list_cosmetics(db::Tx& tx, const Call& call, const Services& services);

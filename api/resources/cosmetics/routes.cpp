@@ -7,19 +7,22 @@ namespace {
 
 std::vector<Param> cosmetic_filters() {
   std::vector<Param> params = paged;
+  params.push_back({.name = "category",
+                    .type = "string",
+                    .description = "Returns only items of this category: hat, hair, top, bottom, "
+                                   "shoes, accessory, background, frame or emote.",
+                    .example = "hat"});
   params.push_back(
-      {.name = "category",
+      {.name = "rarity",
        .type = "string",
-       .description = "hat, hair, top, bottom, shoes, accessory, background, frame or emote.",
-       .example = "hat"});
-  params.push_back({.name = "rarity",
-                    .type = "string",
-                    .description = "common, uncommon, rare or legendary.",
-                    .example = "common"});
-  params.push_back({.name = "available",
-                    .type = "string",
-                    .description = "true or false. By default, all items are returned.",
-                    .example = "true"});
+       .description = "Returns only items of this rarity: common, uncommon, rare or legendary.",
+       .example = "common"});
+  params.push_back(
+      {.name = "available",
+       .type = "string",
+       .description =
+           "Whether the items can be bought: true or false. By default, all items are returned.",
+       .example = "true"});
   return params;
 }
 

@@ -19,17 +19,14 @@ Reply deployment_domain(db::Tx& tx, const Call& call, const Services& services) 
   json records = json::array();
   for (const auto& record : custom_domains::records(*claim, services.deployment_rules.apps_domain))
     records.push_back({{"type", record.type}, {"name", record.name}, {"value", record.value}});
-  return {.body = {
-              {"domain", claim->domain},
-              {"state", custom_domains::to_string(claim->state)},
-              {"reason",
-               claim->reason ? json(custom_domains::to_string(*claim->reason)) : json(nullptr)},
-              {"message", or_null(claim->message)},
-              {"records", std::move(records)},
-              {"txt_reason", claim->txt_reason ? json(custom_domains::to_string(*claim->txt_reason))
-                                               : json(nullptr)},
-              {"last_checked_at", or_null(claim->checked_at)},
-              {"expires_at", or_null(claim->expires_at)}}};
+  return {.body = {{"domain", claim->domain},
+                   {"state", claim->state},
+                   {"reason", or_null(claim->reason)},
+                   {"message", or_null(claim->message)},
+                   {"records", std::move(records)},
+                   {"txt_reason", or_null(claim->txt_reason)},
+                   {"last_checked_at", or_null(claim->checked_at)},
+                   {"expires_at", or_null(claim->expires_at)}}};
 }
 
 }  // namespace berth::api

@@ -2,6 +2,7 @@
 #include "api/resources/deployment_events/handlers.h"
 
 #include "api/gate/event_stream.h"
+#include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/webhooks/app_events.h"
 
@@ -45,7 +46,87 @@ std::int64_t start_of(db::Tx& tx, const Call& call, const std::string& id) {
   return given <= newest ? given : newest - 1;
 }
 
+// How many rows one reading looks at, and how far behind a client may be that resumes.
+constexpr int rows_at_once = 500;
+constexpr std::int64_t longest_gap = 10'000;
+// Every event of any app wakes the streams of all accounts.
+constexpr std::chrono::milliseconds gathering{200};
+
+// The ids of the user's apps, or of those of them that the query names.
+std::set<std::string> apps_of(db::Tx& tx, const std::string& user_id,
+                              const std::optional<std::set<std::string>>& wanted) {
+  std::set<std::string> ids;
+  for (const apps::App& app :
+       apps::list_owned(tx, user_id, {.page = 1, .page_size = PageRequest::max_size}).items)
+    if (!wanted || wanted->contains(app.id)) ids.insert(app.id);
+  return ids;
+}
+
+Event encode(app_events::AppEvent found, const Services& services) {
+  const std::string id = std::to_string(found.event.id);
+  if (found.type == "deployment.status" || found.type == "deployment.progress") {
+    found.event.data["app_id"] = found.app_id;
+    return {.id = id, .name = "status", .data = status_text(std::move(found.event), services)};
+  }
+  const json data = {{"app_id", found.app_id},
+                     {"at", to_iso8601(found.event.at)},
+                     {"data", std::move(found.event.data)}};
+  return {.id = id,
+          .name = found.type,
+          .data = data.dump(-1, ' ', false, json::error_handler_t::replace)};
+}
+
+EventBatch read_events(db::Tx& tx, const Services& services, const std::set<std::string>& app_ids,
+                       std::int64_t after) {
+  app_events::AppEvents found = app_events::events_of(tx, app_ids, after, rows_at_once);
+  EventBatch batch{.events = {},
+                   .next = Next::more,
+                   .read_to = std::to_string(found.read_to),
+                   .behind = found.behind};
+  for (app_events::AppEvent& event : found.events)
+    batch.events.push_back(encode(std::move(event), services));
+  return batch;
+}
+
+std::set<std::string> split(const std::string& text) {
+  std::set<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    parts.insert(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 }  // namespace
+
+Reply account_events(db::Tx& tx, const Call& call, const Services& services) {
+  std::optional<std::set<std::string>> wanted;
+  if (const auto text = call.query("apps")) wanted = split(*text);
+  if (wanted)
+    for (const std::string& id : *wanted) apps::get_owned(tx, call.user->id, id);
+  const std::int64_t newest = app_events::newest(tx);
+  const auto given = last_event_number(call.http);
+  const bool resumes = given && *given <= newest && newest - *given <= longest_gap;
+  return follow_events(
+      call, services,
+      {.topic = db::Topic::webhook,
+       .id = events_of_all_apps,
+       .after = std::to_string(resumes ? *given : newest),
+       .read =
+           [&services, user = call.user->id, wanted, resumes, greeted = false](
+               db::Tx& later, const std::string& behind) mutable {
+             EventBatch batch =
+                 read_events(later, services, apps_of(later, user, wanted), std::stoll(behind));
+             if (!greeted)
+               batch.events.insert(
+                   batch.events.begin(),
+                   {.id = behind, .name = "ready", .data = json{{"resumed", resumes}}.dump()});
+             greeted = true;
+             return batch;
+           },
+       .gather = gathering});
+}
 
 Reply deployment_events(db::Tx& tx, const Call& call, const Services& services) {
   const deployments::Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());

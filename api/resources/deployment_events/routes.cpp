@@ -20,6 +20,26 @@ std::vector<Route> deployment_events_routes() {
                   .or_nothing = "The deployment was deleted, and all its events were sent."},
        .errors = {Code::deployment_not_found, Code::forbidden, Code::malformed_request},
        .run = ReadHandler{deployment_events}},
+      {.method = "GET",
+       .path = "/api/events",
+       .name = "accountEvents",
+       .tag = "Deployments",
+       .summary =
+           "Follow everything that happens to one's apps as server-sent events: deployments, "
+           "domains, billing, campaigns, scope requests; Last-Event-ID resumes after that "
+           "event",
+       .access = session(),
+       .rate = stream_openings,
+       .query = {{.name = "apps",
+                  .type = "string",
+                  .description = "The ids of the apps to follow, separated by commas; by default, "
+                                 "all apps of the account.",
+                  .example = "01936f5e-7c1a-7000-8000-000000000003"}},
+       .answer = {.status = 200,
+                  .schema = "AccountEventStream",
+                  .content_type = "text/event-stream"},
+       .errors = {Code::app_not_found, Code::forbidden, Code::malformed_request},
+       .run = ReadHandler{account_events}},
   };
 }
 

@@ -1,9 +1,11 @@
 // Deployments, for operators.
 #include "api/resources/deployments/handlers.h"
 
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "api/resources/deployments/encode.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/owner_list.h"
 #include "controller/domain/deployments/rollback.h"
 
 namespace berth::api {
@@ -18,12 +20,8 @@ std::string url_of(const Deployment& row, const Services& services) {
       row.served_domain.value_or(row.name + "." + services.deployment_rules.apps_domain));
 }
 
-json reason_or_null(std::optional<deployments::Reason> reason) {
-  return reason ? json(deployments::to_string(*reason)) : json(nullptr);
-}
-
 struct ShownHealth {
-  std::optional<std::string> status;
+  std::optional<deployments::HealthStatus> status;
   std::optional<Instant> checked_at;
 };
 
@@ -35,9 +33,10 @@ ShownHealth health_of(const Deployment& row, const Services& services) {
   const auto live =
       runs && services.deployment_health ? services.deployment_health(row.id) : std::nullopt;
   if (!live) return {row.health_status, row.last_health_check};
-  const std::string known = row.health_status.value_or("unknown");
-  const std::string failing = known == "healthy" ? "unhealthy" : known;
-  return {live->ready ? "healthy" : failing, services.clock.now() - live->age};
+  using enum deployments::HealthStatus;
+  const auto known = row.health_status.value_or(unknown);
+  const auto failing = known == healthy ? unhealthy : known;
+  return {live->ready ? healthy : failing, services.clock.now() - live->age};
 }
 
 json encode(const Deployment& row, const Services& services) {
@@ -49,10 +48,10 @@ json encode(const Deployment& row, const Services& services) {
           {"container_name", deployments::object_name(row.id)},
           {"container_image", row.container.image},
           {"subdomain", row.name},
-          {"status", deployments::to_string(row.status)},
+          {"status", row.status},
           {"phase", row.phase},
-          {"reason", reason_or_null(row.reason)},
-          {"cause", reason_or_null(row.cause)},
+          {"reason", or_null(row.reason)},
+          {"cause", or_null(row.cause)},
           {"message", or_null(row.message)},
           {"port", row.container.port},
           {"tier", row.tier_slug},
@@ -155,6 +154,32 @@ deployments::Actor actor_of(const Call& call) {
           .request_id = call.request_id};
 }
 
+// The most steps in an answer: 24 hours of minutes, or 31 days of quarters of an hour.
+constexpr int max_steps = 3'000;
+
+Duration decode_step(const Call& call, Instant from, Instant now) {
+  using namespace usage_history;
+  const auto text = call.query("step");
+  if (!text) return now - from <= minutes_kept_for ? minute : quarter;
+  for (const Duration step : {minute, quarter})
+    if (*text == std::to_string(std::chrono::duration_cast<std::chrono::seconds>(step).count()))
+      return step;
+  throw invalid_field("step", "must be 60 or 900");
+}
+
+usage_history::Wanted decode_history(const Call& call, const std::string& id, Instant now) {
+  const Instant end = std::min(instant_query(call, "to").value_or(now), now);
+  const Instant begin = instant_query(call, "from").value_or(end - usage_history::minutes_kept_for);
+  if (begin >= end) throw invalid_field("from", "must be before to, and not in the future");
+  const Duration step = decode_step(call, begin, now);
+  const std::int64_t first = begin.time_since_epoch() / step;
+  const std::int64_t count = (end.time_since_epoch() + step - Duration(1)) / step - first;
+  if (count > max_steps)
+    throw invalid_field("from",
+                        "must not be more than " + std::to_string(max_steps) + " steps before to");
+  return {.deployment_id = id, .from = Instant(first * step), .step = step, .count = int(count)};
+}
+
 }  // namespace
 
 json encode_both(const Deployment& row, const Services& services) {
@@ -170,7 +195,7 @@ Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) 
           .body = {{"deployment", encode(row, services)},
                    {"id", row.id},
                    {"name", row.name},
-                   {"status", deployments::to_string(row.status)},
+                   {"status", row.status},
                    {"url", url_of(row, services)},
                    {"message", "the deployment was accepted; follow it at GET /api/deploy/apps/" +
                                    row.id + "/status"}}};
@@ -178,9 +203,11 @@ Reply create_deployment(db::Tx& tx, const Call& call, const Services& services) 
 
 Reply list_deployments(db::Tx& tx, const Call& call, const Services& services) {
   const auto label = call.query("label");
-  const auto page =
-      deployments::list(tx, call.caller->app_id, call.page(),
-                        label ? std::optional(deployments::parse_label(*label)) : std::nullopt);
+  const auto wanted = label ? std::optional(deployments::parse_label(*label)) : std::nullopt;
+  const oauth::Caller& caller = *call.caller;
+  const auto page = caller.app_id.empty()
+                        ? deployments::list_of_owner(tx, caller.user_id, call.page(), wanted)
+                        : deployments::list(tx, caller.app_id, call.page(), wanted);
   return {.body = encode_page("deployments", page,
                               [&](const Deployment& row) { return encode(row, services); })};
 }
@@ -194,11 +221,11 @@ Reply deployment_status(db::Tx& tx, const Call& call, const Services& services) 
   const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
   const ShownHealth health = health_of(row, services);
   return {.body = {{"id", row.id},
-                   {"status", deployments::to_string(row.status)},
+                   {"status", row.status},
                    {"subdomain", row.name},
                    {"phase", row.phase},
-                   {"reason", reason_or_null(row.reason)},
-                   {"cause", reason_or_null(row.cause)},
+                   {"reason", or_null(row.reason)},
+                   {"cause", or_null(row.cause)},
                    {"message", or_null(row.message)},
                    {"url", url_of(row, services)},
                    {"container_id", or_null(row.container_id)},
@@ -208,7 +235,7 @@ Reply deployment_status(db::Tx& tx, const Call& call, const Services& services) 
 
 Reply deployment_logs(db::Tx& tx, const Call& call, const Services&) {
   const Deployment row = deployments::get_owned(tx, call.caller->app_id, call.id());
-  if (call.query("page") || call.query("page_size"))
+  if (call.query("page") || call.query("page_size") || call.query("cursor"))
     return {.body = encode_page("logs", deployments::logs(tx, row.id, call.page()), encode_log)};
   json logs = json::array();
   for (const deployments::LogEntry& entry : deployments::newest_logs(tx, row.id))
@@ -247,6 +274,27 @@ Reply deployment_metrics(const Call& call, const Services& services) {
                    {"memory", or_null(usage.memory_bytes)},
                    {"restarts", or_null(usage.restarts)},
                    {"requests", or_null(usage.requests)}}};
+}
+
+Reply deployment_metrics_history(const Call& call, const Services& services) {
+  const Deployment row = services.db.read(
+      [&](db::Tx& tx) { return deployments::get_owned(tx, call.caller->app_id, call.id()); });
+  const auto metric = enum_query<usage_history::Metric>(call, "metric");
+  const usage_history::Wanted wanted = decode_history(call, row.id, services.clock.now());
+  const auto steps = services.usage_history ? services.usage_history(wanted)
+                                            : std::vector<usage_history::Values>(wanted.count);
+  json series = json::object();
+  for (size_t each = 0; each < usage_history::metrics; ++each) {
+    if (metric && size_t(*metric) != each) continue;
+    json values = json::array();
+    for (const usage_history::Values& step : steps) values.push_back(or_null(step.at(each)));
+    series[std::string(to_string(usage_history::Metric(each)))] = std::move(values);
+  }
+  return {.body = {{"id", row.id},
+                   {"from", to_iso8601(wanted.from)},
+                   {"step", std::chrono::duration_cast<std::chrono::seconds>(wanted.step).count()},
+                   {"count", wanted.count},
+                   {"series", std::move(series)}}};
 }
 
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services&) {

@@ -15,6 +15,7 @@ Reply stop_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply restart_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply rollback_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply deployment_metrics(const Call& call, const Services& services);
+Reply deployment_metrics_history(const Call& call, const Services& services);
 Reply delete_deployment(db::Tx& tx, const Call& call, const Services& services);
 Reply sandbox_status(db::Tx& tx, const Call& call, const Services& services);
 Reply list_orphans(const Call& call, const Services& services);

@@ -3,6 +3,33 @@
 #include "api/resources/deployments/handlers.h"
 
 namespace berth::api {
+namespace {
+
+std::vector<Param> history_query() {
+  return {{.name = "metric",
+           .type = "string",
+           .description = "Returns only this metric. The default is all of them.",
+           .example = "memory"},
+          {.name = "from",
+           .type = "string",
+           .description = "The time of the first step (ISO 8601). The default is 24 hours before "
+                          "`to`.",
+           .example = "2026-01-31T11:00:00Z"},
+          {.name = "to",
+           .type = "string",
+           .description = "The end of the last step (ISO 8601). The default is now, and so is a "
+                          "later time.",
+           .example = "2026-01-31T12:00:00Z"},
+          {.name = "step",
+           .type = "integer",
+           .description = "The length of a step in seconds: 60, which is kept for 24 hours, or "
+                          "900, which is kept for 30 days. The default is 60 if `from` is at most "
+                          "24 hours ago. There are at most 3000 steps between `from` and `to`.",
+           .example = "60",
+           .limits = R"({"enum": [60, 900]})"}};
+}
+
+}  // namespace
 
 std::vector<Route> deployments_routes() {
   const Access deploy = oauth_token({Scope::deploy_manage});
@@ -27,14 +54,16 @@ std::vector<Route> deployments_routes() {
        .path = "/api/deploy/apps",
        .name = "listDeployments",
        .tag = "Deployments",
-       .summary = "List the app's deployments",
-       .access = deploy,
+       .summary =
+           "List the app's deployments; berth's own programs get those of all of the user's apps",
+       .access = oauth_token({Scope::deploy_manage}, Access::ForApp::one_or_all),
        .rate = deploy_reads,
-       .query =
-           with(paged, {.name = "label",
-                        .type = "string",
-                        .description = "Only those with this label: its key, `=`, and its value.",
-                        .example = "stage=test"}),
+       .query = with(
+           paged,
+           {.name = "label",
+            .type = "string",
+            .description = "Returns only deployments with this label: its key, `=`, and its value.",
+            .example = "stage=test"}),
        .answer = {200, "DeploymentList"},
        .run = ReadHandler{list_deployments}},
       {.method = "GET",
@@ -93,6 +122,17 @@ std::vector<Route> deployments_routes() {
        .answer = {200, "DeploymentMetrics"},
        .errors = {Code::deployment_not_found, Code::forbidden},
        .run = FreeHandler{deployment_metrics}},
+      {.method = "GET",
+       .path = "/api/deploy/apps/{id}/metrics/history",
+       .name = "deploymentMetricsHistory",
+       .tag = "Deployments",
+       .summary = "Show what a deployment used over time",
+       .access = deploy,
+       .rate = deploy_reads,
+       .query = history_query(),
+       .answer = {200, "DeploymentMetricsHistory"},
+       .errors = owned,
+       .run = FreeHandler{deployment_metrics_history}},
       {.method = "POST",
        .path = "/api/deploy/apps/{id}/stop",
        .name = "stopDeployment",

@@ -1,6 +1,7 @@
 // Friends.
 #include "api/resources/friends/handlers.h"
 
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "controller/domain/social/friends.h"
 #include "controller/domain/social/user_search.h"
@@ -10,8 +11,7 @@ namespace {
 
 Reply friendship(const friends::Friendship& friendship, int status = 200) {
   return {.status = status,
-          .body = {{"friendship_id", friendship.id},
-                   {"status", friends::to_string(friendship.status)}}};
+          .body = {{"friendship_id", friendship.id}, {"status", friendship.status}}};
 }
 
 // Returns the user that the body names by id or by name; it must have exactly one of the two.
@@ -27,10 +27,7 @@ std::string asked_user(db::Tx& tx, const json& body) {
 }
 
 friends::Direction direction(const Call& call) {
-  const std::string name = call.query("direction").value_or("incoming");
-  if (name != "incoming" && name != "outgoing")
-    throw invalid_field("direction", "must be incoming or outgoing");
-  return name == "incoming" ? friends::Direction::incoming : friends::Direction::outgoing;
+  return enum_query<friends::Direction>(call, "direction").value_or(friends::Direction::incoming);
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // berthd itself, for the platform's administrators (x-internal-secret).
 #include "api/resources/internal/handlers.h"
 
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "controller/base/log.h"
 #include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/clock_advance.h"
 #include "controller/domain/kernel/outbox.h"
+#include "controller/domain/lifecycle/passwords.h"
 
 namespace berth::api {
 namespace {
@@ -15,22 +17,38 @@ Reply encode(const Clock& clock) {
                    {"ahead_seconds", double(clock.ahead().count()) / 1000.0}}};
 }
 
+audit::Filter decode_filter(const Call& call) {
+  return {.actor = call.query("actor"),
+          .action = call.query("action"),
+          .target = call.query("target"),
+          .from = instant_query(call, "from"),
+          .until = instant_query(call, "to")};
+}
+
 }  // namespace
 
 Reply audit_log(db::Tx& tx, const Call& call, const Services&) {
-  return {.body = encode_page("entries", audit::list(tx, call.page()), [](const auto& entry) {
-            return json{{"id", entry.id},
-                        {"actor", entry.actor},
-                        {"action", entry.action},
-                        {"target", entry.target},
-                        {"details", json::parse(entry.details)},
-                        {"inserted_at", to_iso8601(entry.at)}};
-          })};
+  return {.body = encode_page("entries", audit::list(tx, decode_filter(call), call.page()),
+                              [](const auto& entry) {
+                                return json{{"id", entry.id},
+                                            {"actor", entry.actor},
+                                            {"action", entry.action},
+                                            {"target", entry.target},
+                                            {"details", json::parse(entry.details)},
+                                            {"inserted_at", to_iso8601(entry.at)}};
+                              })};
 }
 
-Reply outbox(db::Tx& tx, const Call&, const Services& services) {
+// Whoever has just asked for a new password finds the mail here, as if a loop didn't write it
+// later.
+Reply outbox(const Call&, const Services& services) {
+  services.db.write([&](db::Tx& tx) {
+    accounts::answer_reset_requests(tx, services.keys, services.base_url, outbox::max_listed);
+  });
   json messages = json::array();
-  for (const outbox::Mail& mail : outbox::list(tx, services.keys.data))
+  const auto mails =
+      services.db.read([&](db::Tx& tx) { return outbox::list(tx, services.keys.data); });
+  for (const outbox::Mail& mail : mails)
     messages.push_back({{"to", mail.to},
                         {"subject", mail.subject},
                         {"body", mail.body},

@@ -6,7 +6,7 @@
 namespace berth::api {
 
 Reply audit_log(db::Tx& tx, const Call& call, const Services& services);
-Reply outbox(db::Tx& tx, const Call& call, const Services& services);
+Reply outbox(const Call& call, const Services& services);
 Reply clock_state(const Call& call, const Services& services);
 Reply advance_clock(const Call& call, const Services& services);
 Reply backup(const Call& call, const Services& services);

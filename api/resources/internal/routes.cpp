@@ -4,6 +4,35 @@
 
 namespace berth::api {
 
+namespace {
+
+std::vector<Param> audit_query() {
+  std::vector<Param> params = paged;
+  params.push_back({.name = "actor",
+                    .type = "string",
+                    .description = "Returns only what this actor did.",
+                    .example = "internal"});
+  params.push_back({.name = "action",
+                    .type = "string",
+                    .description = "Returns only actions of this kind.",
+                    .example = "points.mint"});
+  params.push_back({.name = "target",
+                    .type = "string",
+                    .description = "Returns only what was done to this.",
+                    .example = "treasury"});
+  params.push_back({.name = "from",
+                    .type = "string",
+                    .description = "Returns only entries at or after this time (ISO 8601).",
+                    .example = "2026-01-01T00:00:00Z"});
+  params.push_back({.name = "to",
+                    .type = "string",
+                    .description = "Returns only entries before this time (ISO 8601).",
+                    .example = "2027-01-01T00:00:00Z"});
+  return params;
+}
+
+}  // namespace
+
 std::vector<Route> internal_routes() {
   return {
       {.method = "GET",
@@ -14,7 +43,7 @@ std::vector<Route> internal_routes() {
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::nested_but_access,
-       .query = paged,
+       .query = audit_query(),
        .answer = {200, "AuditLog"},
        .errors = {Code::validation_failed},
        .run = ReadHandler{audit_log}},
@@ -28,7 +57,7 @@ std::vector<Route> internal_routes() {
        .shape = Shape::nested_but_access,
        .answer = {200, "Outbox"},
        .availability = Availability::development_only,
-       .run = ReadHandler{outbox}},
+       .run = FreeHandler{outbox}},
       {.method = "GET",
        .path = "/api/internal/clock",
        .name = "clock",
@@ -58,7 +87,7 @@ std::vector<Route> internal_routes() {
        .name = "backup",
        .tag = "Internal",
        .summary = "Back up the database and the keys, encrypted",
-       .access = internal(),
+       .access = internal_secret(),
        .rate = internal_calls,
        .shape = Shape::nested_but_access,
        .body_kind = Body::only_json,

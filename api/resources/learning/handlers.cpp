@@ -15,8 +15,7 @@ using learning::Module;
 using learning::Progress;
 
 json encode(const Progress& progress) {
-  const bool completed = progress.status() == learning::Status::completed;
-  return {{"status", completed ? "completed" : "incomplete"},
+  return {{"status", progress.status()},
           {"module_number", progress.module.number},
           {"completed", progress.started_at ? json(progress.completed) : json(nullptr)},
           {"total", progress.module.total},
@@ -44,10 +43,7 @@ json encode_module(const Module& module) {
 }
 
 Reply encode(const learning::Path& path) {
-  const char* status = "not_started";
-  if (path.status == learning::PathStatus::in_progress) status = "in_progress";
-  if (path.status == learning::PathStatus::completed) status = "completed";
-  return {.body = {{"status", status}, {"learning_path", path.name}}};
+  return {.body = {{"status", path.status}, {"learning_path", path.name}}};
 }
 
 std::int64_t number_in(const Call& call) {
@@ -99,7 +95,7 @@ Reply report_progress(db::Tx& tx, const Call& call, const Services& services) {
   const bool unpaid = refusal != Refusal::none && refusal != Refusal::nothing_due;
   json body = envelope(report.progress);
   body["points_awarded"] = report.reward.points;
-  body["unpaid_reason"] = unpaid ? json(rewards::to_string(refusal)) : json(nullptr);
+  body["unpaid_reason"] = unpaid ? json(refusal) : json(nullptr);
   return {.body = std::move(body)};
 }
 

@@ -1,12 +1,14 @@
 // The ledger, for the platform's administrators.
 #include "api/resources/ledger/handlers.h"
 
+#include "api/gate/day_window.h"
 #include "api/gate/encode.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/audit.h"
-#include "controller/domain/ledger/ledger.h"
-#include "controller/domain/ledger/ledger_audit.h"
+#include "controller/domain/kernel/utc_date.h"
+#include "controller/domain/ledger/days.h"
+#include "controller/domain/ledger/running_audit.h"
 
 namespace berth::api {
 namespace {
@@ -42,10 +44,35 @@ Reply treasury(db::Tx& tx, const Call&, const Services&) {
                    {"minted", -ledger::balance(tx, ledger::issuance())}}};
 }
 
+Reply treasury_days(db::Tx& tx, const Call& call, const Services&) {
+  const DayWindow window = day_window(call, tx.now(), ledger::max_history_days);
+  const auto days_of = [&](const ledger::Account& account) {
+    return ledger::history(tx, account, window.first, window.last);
+  };
+  const std::vector<ledger::Day> issued = days_of(ledger::issuance());
+  json days = json::array();
+  for (const ledger::Day& day : days_of(ledger::treasury())) {
+    const ledger::Day& issuance = issued.at(days.size());
+    days.push_back({{"date", utc_date(day.day)},
+                    {"balance", day.balance},
+                    {"received", day.credited},
+                    {"given", day.debited},
+                    {"supply", -issuance.balance},
+                    {"minted", issuance.debited},
+                    {"kinds", json::array()}});
+  }
+  for (const auto& one : ledger::kinds(tx, ledger::treasury(), window.first, window.last))
+    days.at(size_t(one.day - window.first))["kinds"].push_back({{"kind", one.kind},
+                                                                {"movements", one.sum.postings},
+                                                                {"received", one.sum.credited},
+                                                                {"given", one.sum.debited}});
+  return {.body = {{"days", std::move(days)}}};
+}
+
 Reply ledger_audit(db::Tx& tx, const Call&, const Services&) {
   bool ok = true;
   json checks = json::array();
-  for (const ledger::Check& check : ledger::audit(tx)) {
+  for (const ledger::Check& check : ledger::running_audit(tx)) {
     ok = ok && check.ok;
     checks.push_back({{"name", check.name}, {"ok", check.ok}, {"detail", check.detail}});
   }

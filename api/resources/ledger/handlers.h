@@ -8,6 +8,7 @@ namespace berth::api {
 
 Reply mint(db::Tx& tx, const Call& call, const Services& services);
 Reply treasury(db::Tx& tx, const Call& call, const Services& services);
+Reply treasury_days(db::Tx& tx, const Call& call, const Services& services);
 Reply ledger_audit(db::Tx& tx, const Call& call, const Services& services);
 
 }  // namespace berth::api

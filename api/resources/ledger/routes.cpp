@@ -1,5 +1,6 @@
 #include "api/resources/routes.h"
 
+#include "api/gate/day_window.h"
 #include "api/resources/ledger/handlers.h"
 
 namespace berth::api {
@@ -31,14 +32,28 @@ std::vector<Route> ledger_routes() {
        .answer = {200, "Treasury"},
        .run = ReadHandler{treasury}},
       {.method = "GET",
+       .path = "/api/internal/treasury/days",
+       .name = "treasuryDays",
+       .tag = "Internal",
+       .summary = "Show the treasury and the supply of points by UTC day",
+       .access = internal(),
+       .rate = internal_calls,
+       .shape = Shape::nested_but_access,
+       .query = day_window_query(),
+       .answer = {200, "TreasuryDays"},
+       .errors = {Code::validation_failed},
+       .run = ReadHandler{treasury_days}},
+      {.method = "GET",
        .path = "/api/internal/ledger/audit",
        .name = "ledgerAudit",
        .tag = "Internal",
-       .summary = "Check all invariants of the ledger now",
+       .summary =
+           "Check the ledger: what is new now, and what is old by the checks in the background",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::nested_but_access,
        .answer = {200, "LedgerAudit"},
+       .readers = db::Readers::heavy,
        .run = ReadHandler{ledger_audit}},
   };
 }

@@ -1,10 +1,7 @@
 // Information about berthd itself.
 #include "api/resources/meta/handlers.h"
 
-#include <map>
-#include <mutex>
-
-#include "api/gate/openapi.h"
+#include "api/resources/meta/document.h"
 #include "controller/base/version.h"
 
 namespace berth::api {
@@ -17,29 +14,29 @@ std::vector<std::string_view> scope_names() {
   return names;
 }
 
-// Printed once for each base URL, of which a process has one, because that takes tens of
-// milliseconds.
-std::string openapi_text(Environment environment, const std::string& base_url) {
-  static std::mutex mutex;
-  static std::map<std::pair<Environment, std::string>, std::string> printed;
-  const std::lock_guard lock(mutex);
-  std::string& text = printed[{environment, base_url}];
-  if (text.empty()) text = openapi(routes(), environment, base_url).dump();
-  return text;
-}
-
 }  // namespace
 
 Reply health(const Call&, const Services& services) {
-  const std::string kubernetes = services.kubernetes_state();
-  const bool well = kubernetes != "unreachable" && services.db.takes_writes();
+  const KubernetesState kubernetes = services.kubernetes_state();
+  const bool well = kubernetes != KubernetesState::unreachable && services.db.takes_writes();
   return {.body = {{"status", well ? "ok" : "degraded"},
                    {"version", version},
                    {"kubernetes", kubernetes}}};
 }
 
-Reply openapi_document(const Call&, const Services& services) {
-  return {.text = openapi_text(services.environment, services.base_url)};
+Reply openapi_document(const Call& call, const Services& services) {
+  const Document& document = published_document(services);
+  const bool gzip = accepts_gzip(call.http.headers.get("Accept-Encoding"));
+  const Representation& chosen = gzip ? document.gzip : document.plain;
+  Reply reply = {.headers = {{"ETag", chosen.etag}, {"Vary", "Accept-Encoding"}}};
+  if (names_etag(call.http.headers.get("If-None-Match"), chosen.etag)) {
+    reply.status = 304;
+    reply.body = nullptr;
+    return reply;
+  }
+  if (gzip) reply.headers.emplace_back("Content-Encoding", "gzip");
+  reply.text = chosen.bytes;
+  return reply;
 }
 
 Reply protected_resource(const Call&, const Services& services) {
@@ -55,9 +52,12 @@ Reply protected_resource(const Call&, const Services& services) {
 Reply authorization_server(const Call&, const Services& services) {
   const std::string& base = services.base_url;
   const json authentication = json::array({"client_secret_basic", "client_secret_post"});
+  // A public client says only who it is.
+  const json or_none = json::array({"client_secret_basic", "client_secret_post", "none"});
   return {.body = {{"issuer", base},
                    {"authorization_endpoint", base + "/api/oauth/authorize"},
                    {"token_endpoint", base + "/api/oauth/token"},
+                   {"device_authorization_endpoint", base + "/api/oauth/device_authorization"},
                    {"introspection_endpoint", base + "/api/oauth/introspect"},
                    {"revocation_endpoint", base + "/api/oauth/revoke"},
                    {"scopes_supported", scope_names()},
@@ -66,11 +66,12 @@ Reply authorization_server(const Call&, const Services& services) {
                    // 8414, section 2).
                    {"response_modes_supported", json::array({"query"})},
                    {"grant_types_supported",
-                    json::array({"authorization_code", "refresh_token", "client_credentials"})},
+                    json::array({"authorization_code", "refresh_token", "client_credentials",
+                                 "urn:ietf:params:oauth:grant-type:device_code"})},
                    {"code_challenge_methods_supported", json::array({"S256"})},
-                   {"token_endpoint_auth_methods_supported", authentication},
+                   {"token_endpoint_auth_methods_supported", or_none},
                    {"introspection_endpoint_auth_methods_supported", authentication},
-                   {"revocation_endpoint_auth_methods_supported", authentication},
+                   {"revocation_endpoint_auth_methods_supported", or_none},
                    {"authorization_response_iss_parameter_supported", true},
                    {"protected_resources", json::array({base})},
                    {"service_documentation", base + "/.well-known/openapi.json"}}};

@@ -46,8 +46,14 @@ apps::App authenticated_client(db::Tx& tx, const Call& call) {
       throw Error(Code::invalid_request, "client_id differs from the one in Basic");
     return apps::authenticate(tx, basic->id, basic->secret);
   }
-  if (!id || !secret) throw Error(Code::invalid_client, "client_id and client_secret are required");
-  return apps::authenticate(tx, *id, *secret);
+  if (!id) throw Error(Code::invalid_client, "client_id and client_secret are required");
+  return secret ? apps::authenticate(tx, *id, *secret) : apps::public_client(tx, *id);
+}
+
+apps::App confidential_client(db::Tx& tx, const Call& call) {
+  apps::App client = authenticated_client(tx, call);
+  if (client.is_public) throw Error(Code::invalid_client, "a public client can't prove who it is");
+  return client;
 }
 
 std::optional<apps::App> client_if_authenticated(db::Tx& tx, const Call& call) {

@@ -8,8 +8,11 @@
 namespace berth::api {
 
 // The client of a request that authenticates by client_id and client_secret in the body, or by HTTP
-// Basic (RFC 6749, section 2.3.1). Throws invalid_client; throws invalid_request if both are used.
+// Basic (RFC 6749, section 2.3.1). A public client says only its client_id. Throws invalid_client;
+// throws invalid_request if both are used.
 apps::App authenticated_client(db::Tx& tx, const Call& call);
+// The same, but a public client is refused, too.
+apps::App confidential_client(db::Tx& tx, const Call& call);
 // The same for routes where it may be left out: nothing where the request has no client_secret and
 // no HTTP Basic.
 std::optional<apps::App> client_if_authenticated(db::Tx& tx, const Call& call);

@@ -4,6 +4,7 @@
 #include "api/gate/encode.h"
 #include "api/resources/oauth/client_auth.h"
 #include "api/resources/oauth/redirect.h"
+#include "controller/domain/oauth/device.h"
 #include "controller/domain/oauth/oauth.h"
 
 namespace berth::api {
@@ -43,16 +44,29 @@ Reply encode(const oauth::Answer& answer, Instant now) {
   return reply;
 }
 
-const char* name_of(oauth::TokenFacts::Kind kind) {
-  switch (kind) {
-    case oauth::TokenFacts::Kind::refresh:
-      return "refresh_token";
-    case oauth::TokenFacts::Kind::session:
-      return "session_token";
-    case oauth::TokenFacts::Kind::access:
+constexpr std::string_view device_grant = "urn:ietf:params:oauth:grant-type:device_code";
+
+std::string_view in_words(oauth::DeviceRefusal refusal) {
+  switch (refusal) {
+    case oauth::DeviceRefusal::authorization_pending:
+      return "the code hasn't been confirmed in a browser yet";
+    case oauth::DeviceRefusal::slow_down:
+      return "the device asks too often; wait five seconds longer each time";
+    case oauth::DeviceRefusal::access_denied:
+      return "access was denied in the browser";
+    case oauth::DeviceRefusal::expired_token:
       break;
   }
-  return "access_token";
+  return "the code has expired; start again";
+}
+
+Reply poll_device(db::Tx& tx, const apps::App& client, const std::string& device_code,
+                  const oauth::Policy& policy) {
+  const auto tokens = oauth::exchange_device_code(tx, client, device_code, policy);
+  if (tokens) return encode(*tokens, tx.now());
+  constexpr int bad_request = 400;  // RFC 6749, section 5.2
+  return {.status = bad_request,
+          .body = {{"error", tokens.error()}, {"error_description", in_words(tokens.error())}}};
 }
 
 }  // namespace
@@ -78,6 +92,23 @@ Reply authorize(db::Tx& tx, const Call& call, const Services& services) {
   return reply;
 }
 
+Reply authorize_device(db::Tx& tx, const Call& call, const Services& services) {
+  const apps::App client = authenticated_client(tx, call);
+  const auto started =
+      oauth::authorize_device(tx, client,
+                              {.scope = optional_of(call.body, "scope"),
+                               .address = call.address,
+                               .user_agent = std::string(call.http.headers.get("User-Agent"))},
+                              services.keys.data);
+  // There is no verification_uri_complete: whoever types the code has seen it on the device.
+  return {.body = {{"device_code", started.device_code},
+                   {"user_code", started.user_code},
+                   {"verification_uri", services.base_url + "/device"},
+                   {"expires_in", in_seconds(oauth::device_code_lifetime)},
+                   {"interval", in_seconds(oauth::device_poll_interval)}},
+          .headers = {{"Pragma", "no-cache"}}};
+}
+
 Reply token(db::Tx& tx, const Call& call, const Services& services) {
   const json& body = call.body;
   const oauth::Policy& policy = services.oauth_policy;
@@ -99,8 +130,13 @@ Reply token(db::Tx& tx, const Call& call, const Services& services) {
     const apps::App client = authenticated_client(tx, call);
     return encode(oauth::client_credentials(tx, client, optional_of(body, "scope")), tx.now());
   }
+  if (grant_type == device_grant) {
+    const apps::App client = authenticated_client(tx, call);
+    return poll_device(tx, client, required(body, "device_code"), policy);
+  }
   throw Error(Code::unsupported_grant_type,
-              "grant_type must be authorization_code, refresh_token or client_credentials");
+              "grant_type must be authorization_code, refresh_token, client_credentials or " +
+                  std::string(device_grant));
 }
 
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services) {
@@ -121,7 +157,7 @@ Reply verify_token(db::Tx& tx, const Call& call, const Services&) {
 }
 
 Reply introspect_token(db::Tx& tx, const Call& call, const Services& services) {
-  const apps::App client = authenticated_client(tx, call);
+  const apps::App client = confidential_client(tx, call);
   const auto facts = oauth::introspect_for(tx, client, required(call.body, "token"));
   // Says nothing else: the client must not learn about tokens that aren't its own (RFC 7662,
   // section 4).
@@ -132,9 +168,9 @@ Reply introspect_token(db::Tx& tx, const Call& call, const Services& services) {
                           {"iss", services.base_url},
                           {"aud", services.base_url},
                           {"exp", in_seconds(facts->expires_at.time_since_epoch())},
-                          {"token_use", name_of(facts->kind)}}};
+                          {"token_use", facts->kind}}};
   if (!facts->scopes.empty()) reply.body["scope"] = facts->scopes.text();
-  if (facts->kind == oauth::TokenFacts::Kind::access) reply.body["token_type"] = "Bearer";
+  if (facts->kind == oauth::TokenKind::access) reply.body["token_type"] = "Bearer";
   return reply;
 }
 

@@ -6,6 +6,7 @@
 namespace berth::api {
 
 Reply authorize(db::Tx& tx, const Call& call, const Services& services);
+Reply authorize_device(db::Tx& tx, const Call& call, const Services& services);
 Reply token(db::Tx& tx, const Call& call, const Services& services);
 Reply refresh_tokens(db::Tx& tx, const Call& call, const Services& services);
 Reply verify_token(db::Tx& tx, const Call& call, const Services& services);

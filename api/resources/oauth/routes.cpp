@@ -1,9 +1,16 @@
 #include "api/resources/routes.h"
 
 #include "api/resources/oauth/handlers.h"
+#include "controller/domain/oauth/device.h"
 
 namespace berth::api {
 namespace {
+
+std::vector<std::string_view> device_refusals() {
+  std::vector<std::string_view> names;
+  for (const std::string_view text : texts_of(oauth::DeviceRefusal())) names.push_back(text);
+  return names;
+}
 
 const std::vector<Param> authorize_params = {
     {.name = "client_id", .type = "string", .description = "The app's client_id."},
@@ -25,6 +32,9 @@ const std::vector<Param> authorize_params = {
      .example = "query"},
     {.name = "state", .type = "string", .description = "Is returned unchanged.", .example = "xyz"}};
 
+// Each leaves a row for ten minutes.
+const Rate device_authorizations = per_minute(10);
+
 // For one address, which may be a busy resource server; the client is authenticated.
 const Rate introspections = per_minute(1200);
 
@@ -37,7 +47,7 @@ std::vector<Route> oauth_routes() {
        .name = "authorize",
        .tag = "OAuth",
        .summary = "Get an authorization code (RFC 6749, section 4.1, with PKCE)",
-       .access = session(),
+       .access = session_jwt(),
        .rate = account_reads,
        .shape = Shape::oauth,
        .query = authorize_params,
@@ -46,10 +56,23 @@ std::vector<Route> oauth_routes() {
                   Code::unauthorized_client},
        .run = WriteHandler{authorize}},
       {.method = "POST",
+       .path = "/api/oauth/device_authorization",
+       .name = "authorizeDevice",
+       .tag = "OAuth",
+       .summary = "Get codes for a device without a browser (RFC 8628); for berth's own client",
+       .rate = device_authorizations,
+       .shape = Shape::oauth,
+       .body_kind = Body::json_or_form,
+       .body = "DeviceAuthorizationRequest",
+       .answer = {200, "DeviceAuthorizationResponse"},
+       .errors = {Code::invalid_client, Code::unauthorized_client, Code::invalid_scope},
+       .run = WriteHandler{authorize_device}},
+      {.method = "POST",
        .path = "/api/oauth/token",
        .name = "token",
        .tag = "OAuth",
-       .summary = "Get tokens for a code, a refresh token or the client's own credentials",
+       .summary = "Get tokens for a code, a refresh token, a device code or the client's own "
+                  "credentials",
        .rate = token_calls,
        .shape = Shape::oauth,
        .body_kind = Body::json_or_form,
@@ -57,6 +80,7 @@ std::vector<Route> oauth_routes() {
        .answer = {200, "OAuthTokenResponse"},
        .errors = {Code::invalid_grant, Code::invalid_scope, Code::unauthorized_client,
                   Code::unsupported_grant_type, Code::invalid_client, Code::consumed_refresh_token},
+       .other_codes = device_refusals(),
        .run = WriteHandler{token}},
       {.method = "POST",
        .path = "/api/auth/refresh",

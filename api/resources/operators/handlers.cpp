@@ -40,7 +40,8 @@ apps::Profile changed_profile(db::Tx& tx, const apps::App& app, const json& body
       .allowed_scopes = app.allowed_scopes,
       .session_tokens = body.value("session_tokens", app.session_tokens),
       .refresh_requires_client = body.value("refresh_requires_client", app.refresh_requires_client),
-      .allowed_origins = body.value("allowed_origins", apps::allowed_origins(tx, app.id))};
+      .allowed_origins = body.value("allowed_origins", apps::allowed_origins(tx, app.id)),
+      .is_public = app.is_public};
   if (body.contains("app_description"))
     profile.app_description = text_or_nothing(body, "app_description").value_or("");
   if (body.contains("logo_url")) profile.logo_url = text_or_nothing(body, "logo_url");

@@ -22,8 +22,8 @@ Reply change_password(const Call& call, const Services& services) {
   return message_reply("the password was changed, and all other sessions have ended");
 }
 
-Reply forgot_password(db::Tx& tx, const Call& call, const Services& services) {
-  accounts::request_reset(tx, call.body.at("email"), services.keys, services.base_url);
+Reply forgot_password(db::Tx& tx, const Call& call, const Services&) {
+  accounts::request_reset(tx, call.body.at("email"));
   return message_reply("if an account has this address, a mail will be sent to it");
 }
 

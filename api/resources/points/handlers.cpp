@@ -3,8 +3,12 @@
 
 #include <cmath>
 
+#include "api/gate/day_window.h"
+#include "api/gate/decode.h"
 #include "api/gate/encode.h"
 #include "controller/base/text.h"
+#include "controller/domain/kernel/utc_date.h"
+#include "controller/domain/ledger/days.h"
 #include "controller/domain/points/points.h"
 
 namespace berth::api {
@@ -42,19 +46,11 @@ Reply transfer(db::Tx& tx, const std::string& user_id, const json& body) {
   return {.body = {{"success", true}, {"points", left}, {"amount_transferred", amount}}};
 }
 
-std::optional<Instant> instant_of(const Call& call, const char* name) {
-  const auto text = call.query(name);
-  if (!text) return std::nullopt;
-  const auto at = parse_iso8601(*text);
-  if (!at) throw invalid_field(name, "must be an ISO 8601 time such as 2026-01-31T12:00:00Z");
-  return at;
-}
-
 points::Filter decode_filter(const Call& call) {
   points::Filter filter = {.kind = call.query("kind"),
                            .direction = {},
-                           .from = instant_of(call, "from"),
-                           .until = instant_of(call, "to")};
+                           .from = instant_query(call, "from"),
+                           .until = instant_query(call, "to")};
   if (const auto direction = call.query("direction")) {
     if (*direction != "in" && *direction != "out")
       throw invalid_field("direction", "must be in or out");
@@ -102,6 +98,23 @@ int window_of(const Call& call) {
   return *days;
 }
 
+// What the days of users' and of apps' accounts have in common.
+json encode_day(const ledger::Day& day) {
+  return {{"date", utc_date(day.day)},
+          {"balance", day.balance},
+          {"earned", day.credited},
+          {"spent", day.debited}};
+}
+
+// An app's figures are for its owner, and for those whom the owner gives the scope.
+void check_may_see_figures(db::Tx& tx, const Call& call) {
+  const auto app = apps::find(tx, call.caller->app_id);
+  if (!app) throw Error(Code::app_not_found, "the app was deleted");
+  if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
+    throw Error(Code::insufficient_scope,
+                "the token must belong to the app's owner or have the scope app:balance:read");
+}
+
 }  // namespace
 
 Reply points_balance(db::Tx& tx, const Call& call, const Services&) {
@@ -113,6 +126,15 @@ Reply points_history(db::Tx& tx, const Call& call, const Services&) {
   return {.body =
               encode_page("entries", points::history(tx, account, decode_filter(call), call.page()),
                           encode_entry)};
+}
+
+Reply points_days(db::Tx& tx, const Call& call, const Services&) {
+  const DayWindow window = day_window(call, tx.now(), ledger::max_history_days);
+  const ledger::Account account = ledger::user_account(user_of(call));
+  json days = json::array();
+  for (const ledger::Day& day : ledger::history(tx, account, window.first, window.last))
+    days.push_back(encode_day(day));
+  return {.body = {{"days", std::move(days)}}};
 }
 
 Reply transfer_points(db::Tx& tx, const Call& call, const Services&) {
@@ -142,11 +164,7 @@ Reply app_balance(db::Tx& tx, const Call& call, const Services&) {
 
 Reply operator_analytics(db::Tx& tx, const Call& call, const Services&) {
   const std::string& app_id = call.caller->app_id;
-  const auto app = apps::find(tx, app_id);
-  if (!app) throw Error(Code::app_not_found, "the app was deleted");
-  if (app->owner_id != call.caller->user_id && !call.caller->scopes.has(Scope::app_balance_read))
-    throw Error(Code::insufficient_scope,
-                "the token must belong to the app's owner or have the scope app:balance:read");
+  check_may_see_figures(tx, call);
   const int window = window_of(call);
   const points::Analytics figures = points::analytics(tx, app_id, window);
   return {.body = {{"total_users", figures.total_users},
@@ -157,6 +175,24 @@ Reply operator_analytics(db::Tx& tx, const Call& call, const Services&) {
                    {"dau", figures.daily_active_users},
                    {"retention_7d", figures.retention_7d},
                    {"period", std::to_string(window) + "d"}}};
+}
+
+Reply operator_analytics_days(db::Tx& tx, const Call& call, const Services&) {
+  check_may_see_figures(tx, call);
+  const DayWindow window = day_window(call, tx.now(), ledger::max_history_days);
+  const ledger::Account account = ledger::app_account(call.caller->app_id);
+  json days = json::array();
+  for (const ledger::Day& day : ledger::history(tx, account, window.first, window.last)) {
+    days.push_back(encode_day(day));
+    days.back().update({{"spends", 0}, {"earnings", 0}});
+  }
+  for (const ledger::KindDay& one : ledger::kinds(tx, account, window.first, window.last)) {
+    json& day = days.at(size_t(one.day - window.first));
+    if (one.kind == "spend") day["spends"] = one.sum.postings;
+    if (points::is_earning(one.kind))
+      day["earnings"] = day["earnings"].get<std::int64_t>() + one.sum.credited;
+  }
+  return {.body = {{"days", std::move(days)}}};
 }
 
 }  // namespace berth::api

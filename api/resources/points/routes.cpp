@@ -1,5 +1,6 @@
 #include "api/resources/routes.h"
 
+#include "api/gate/day_window.h"
 #include "api/resources/points/handlers.h"
 
 namespace berth::api {
@@ -14,11 +15,11 @@ std::vector<Param> history_query() {
                     .type = "string",
                     .description = "Returns only movements of this kind: spend, transfer, mint, ….",
                     .example = "spend"});
-  params.push_back(
-      {.name = "direction",
-       .type = "string",
-       .description = "in: points that were received; out: points that were given away.",
-       .example = "out"});
+  params.push_back({.name = "direction",
+                    .type = "string",
+                    .description = "If it is in, returns only points that were received; if it is "
+                                   "out, only points that were given away.",
+                    .example = "out"});
   params.push_back({.name = "from",
                     .type = "string",
                     .description = "Returns only movements at or after this time (ISO 8601).",
@@ -39,7 +40,7 @@ std::vector<Route> points_routes() {
        .name = "pointsBalance",
        .tag = "Points",
        .summary = "Show the caller's balance",
-       .access = session(),
+       .access = person(),
        .rate = account_reads,
        .answer = {200, "PointsBalance"},
        .run = ReadHandler{points_balance}},
@@ -48,18 +49,29 @@ std::vector<Route> points_routes() {
        .name = "pointsHistory",
        .tag = "Points",
        .summary = "List the movements of the caller's points, newest first",
-       .access = session(),
+       .access = person(),
        .rate = account_reads,
        .query = history_query(),
        .answer = {200, "PointsHistory"},
        .errors = {Code::validation_failed},
        .run = ReadHandler{points_history}},
+      {.method = "GET",
+       .path = "/api/points/days",
+       .name = "pointsDays",
+       .tag = "Points",
+       .summary = "Show the caller's points by UTC day",
+       .access = session(),
+       .rate = account_reads,
+       .query = day_window_query(),
+       .answer = {200, "PointsDays"},
+       .errors = {Code::validation_failed},
+       .run = ReadHandler{points_days}},
       {.method = "POST",
        .path = "/api/points/transfer",
        .name = "transferPoints",
        .tag = "Points",
        .summary = "Transfer points to another user",
-       .access = session(),
+       .access = person({Scope::points_transfer}),
        .rate = transfers,
        .body_kind = Body::only_json,
        .body = "TransferRequest",
@@ -72,7 +84,7 @@ std::vector<Route> points_routes() {
        .name = "externalPointsBalance",
        .tag = "Points",
        .summary = "Show the user's balance",
-       .access = oauth_token({Scope::points_read}),
+       .access = oauth_token({Scope::points_read}, Access::ForApp::none),
        .rate = account_reads,
        .answer = {200, "PointsBalance"},
        .run = ReadHandler{points_balance}},
@@ -95,7 +107,7 @@ std::vector<Route> points_routes() {
        .name = "externalTransferPoints",
        .tag = "Points",
        .summary = "Transfer the user's points to another user",
-       .access = oauth_token({Scope::points_transfer}),
+       .access = oauth_token({Scope::points_transfer}, Access::ForApp::none),
        .rate = transfers,
        .body_kind = Body::only_json,
        .body = "TransferRequest",
@@ -108,7 +120,7 @@ std::vector<Route> points_routes() {
        .name = "awardPoints",
        .tag = "Points",
        .summary = "Deprecated: always refused, because only admins can award points",
-       .access = oauth_token({}),
+       .access = oauth_token({}, Access::ForApp::none),
        .rate = transfers,
        .answer = {200, "Message"},
        .errors = {Code::forbidden},
@@ -135,11 +147,24 @@ std::vector<Route> points_routes() {
                   .example = "30"},
                  {.name = "period",
                   .type = "string",
-                  .description = "The same window in the form of the answer's field, such as 7d.",
+                  .description =
+                      "The number of days in the form of the answer's field `period`, such as 7d.",
                   .example = "30d"}},
        .answer = {200, "OperatorAnalytics"},
        .errors = {Code::insufficient_scope, Code::app_not_found, Code::validation_failed},
+       .readers = db::Readers::heavy,
        .run = ReadHandler{operator_analytics}},
+      {.method = "GET",
+       .path = "/api/operator/analytics/days",
+       .name = "operatorAnalyticsDays",
+       .tag = "Points",
+       .summary = "Show the app's balance and earnings by UTC day to its owner",
+       .access = oauth_token({}),
+       .rate = account_reads,
+       .query = day_window_query(),
+       .answer = {200, "OperatorAnalyticsDays"},
+       .errors = {Code::insufficient_scope, Code::app_not_found, Code::validation_failed},
+       .run = ReadHandler{operator_analytics_days}},
   };
 }
 

@@ -71,15 +71,9 @@ Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services)
 
 Reply table_presence(db::Tx& tx, const Call& call, const Services& services) {
   const auto hidden = blocks::around(tx, call.user->id);
-  const PageRequest page = call.page();
-  Page<presence::AtTable> result = {
-      .items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  for (const auto& seat : services.presence->at_table(table_id(call), tx.now())) {
-    if (hidden.contains(seat.user_id)) continue;
-    const std::int64_t at = result.total++;
-    if (at >= page.offset() && at < page.offset() + page.page_size) result.items.push_back(seat);
-  }
-  return {.body = encode_page("entries", result,
+  auto seats = services.presence->at_table(table_id(call), tx.now());
+  std::erase_if(seats, [&](const auto& seat) { return hidden.contains(seat.user_id); });
+  return {.body = encode_page("entries", page_of(std::move(seats), call.page()),
                               [](const presence::AtTable& seat) { return encode(seat); })};
 }
 

@@ -1,6 +1,7 @@
 // Requests for scopes, and the decisions of administrators about them.
 #include "api/resources/scope_requests/handlers.h"
 
+#include "api/gate/decode.h"
 #include "api/resources/apps/encode.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/app_mail.h"
@@ -29,12 +30,8 @@ json encode_request_for_admin(db::Tx& tx, const apps::ScopeRequest& request) {
   return encoded;
 }
 
-std::optional<std::string> status_filter(const Call& call) {
-  const auto status = call.query("status");
-  if (status && *status != "pending" && *status != "approved" && *status != "rejected" &&
-      *status != "withdrawn")
-    throw invalid_field("status", "must be pending, approved, rejected or withdrawn");
-  return status;
+std::optional<apps::RequestStatus> status_filter(const Call& call) {
+  return enum_query<apps::RequestStatus>(call, "status");
 }
 
 }  // namespace

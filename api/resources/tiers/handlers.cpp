@@ -16,7 +16,7 @@ json encode(const Tier& tier) {
           {"name", tier.name},
           {"slug", tier.slug},
           {"description", tier.description},
-          {"payment_method", tiers::to_string(tier.payment_method)},
+          {"payment_method", tier.payment_method},
           {"monthly_cost_points", or_null(tier.monthly_cost_points)},
           {"monthly_cost_sats", or_null(tier.monthly_cost_sats)},
           {"memory_limit_mb", tier.memory_limit_mb},
@@ -25,6 +25,10 @@ json encode(const Tier& tier) {
           {"monthly_stipend_points", tier.monthly_stipend_points},
           {"ad_reach_multiplier", tier.ad_reach_multiplier},
           {"auto_approve", tier.auto_approve},
+          {"runtime_class", or_null(tier.confinement.runtime_class)},
+          {"user_namespaces", tier.confinement.user_namespaces},
+          {"smtp", tier.confinement.smtp},
+          {"bandwidth", or_null(tier.confinement.bandwidth)},
           {"limits",
            {{"memory_mb", tier.memory_limit_mb},
             {"cpus", tier.cpu_limit_millicores / 1000.0},
@@ -50,6 +54,10 @@ void decode_into(Tier& tier, const json& body) {
   set(tier.auto_approve, body, "auto_approve");
   set(tier.monthly_stipend_points, body, "monthly_stipend_points");
   set(tier.ad_reach_multiplier, body, "ad_reach_multiplier");
+  set(tier.confinement.runtime_class, body, "runtime_class");
+  set(tier.confinement.user_namespaces, body, "user_namespaces");
+  set(tier.confinement.smtp, body, "smtp");
+  set(tier.confinement.bandwidth, body, "bandwidth");
 }
 
 }  // namespace
@@ -62,8 +70,7 @@ Reply create_tier(db::Tx& tx, const Call& call, const Services&) {
   Tier wanted;
   decode_into(wanted, call.body);
   set(wanted.slug, call.body, "slug");
-  if (const auto method = text_or_nothing(call.body, "payment_method"))
-    wanted.payment_method = tiers::parse_payment_method(*method);
+  set(wanted.payment_method, call.body, "payment_method");
   const Tier tier = tiers::create(tx, wanted);
   audit::record(tx, call.admin, "tier.create", tier.id, call.body.dump());
   return {.status = 201, .body = {{"tier", encode(tier)}}};

@@ -5,7 +5,7 @@
 namespace berth::api {
 
 std::vector<Route> tiers_routes() {
-  const Access deploy = oauth_token({Scope::deploy_manage});
+  const Access deploy = oauth_token({Scope::deploy_manage}, Access::ForApp::none);
   return {
       {.method = "GET",
        .path = "/api/deploy/tiers",

@@ -42,6 +42,14 @@ Reply disable_totp(const Call& call, const Services& services) {
   return message_reply("logging in no longer requires a code");
 }
 
+Reply step_up(const Call& call, const Services& services) {
+  const Proof proof = proof_in(call);
+  if (!proof.password && !proof.totp_code)
+    throw invalid_field("totp_code", "is required, or password");
+  require_proof(*call.user, call.session_id, proof, services);
+  return message_reply("this session has a fresh proof now");
+}
+
 Reply new_recovery_codes(const Call& call, const Services& services) {
   require_proof(*call.user, call.session_id, proof_in(call), services);
   return encode_codes("these are the new recovery codes; the old ones don't work any more",

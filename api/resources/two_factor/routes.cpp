@@ -59,6 +59,19 @@ std::vector<Route> two_factor_routes() {
        .errors = {Code::invalid_state, Code::invalid_totp, Code::invalid_credentials,
                   Code::insufficient_user_authentication},
        .run = FreeHandler{new_recovery_codes}},
+      {.method = "POST",
+       .path = "/api/auth/step-up",
+       .name = "stepUp",
+       .tag = "Account",
+       .summary = "Prove the password or the second factor again in this session",
+       .access = session(),
+       .rate = password_calls,
+       .shape = Shape::nested_but_access,
+       .body_kind = Body::only_json,
+       .body = "StepUpRequest",
+       .answer = {200, "Message"},
+       .errors = {Code::invalid_totp, Code::invalid_credentials},
+       .run = FreeHandler{step_up}},
   };
 }
 

@@ -6,10 +6,12 @@ namespace berth::api {
 namespace {
 
 std::vector<Param> paged_with_search() {
-  return with(paged, {.name = "q",
-                      .type = "string",
-                      .description = "A part of the address or of the username.",
-                      .example = "ada"});
+  return with(paged,
+              {.name = "q",
+               .type = "string",
+               .description = "Returns only users whose address or username begins with this "
+                              "text, or whose username contains it and who aren't suspended.",
+               .example = "ada"});
 }
 
 }  // namespace

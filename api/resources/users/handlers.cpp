@@ -21,7 +21,7 @@ json encode_profile(db::Tx& tx, const accounts::User& user,
           {"tier_emoji", tier_emoji(user.tier)},
           {"avatar", avatar ? encode_avatar(*avatar) : json(nullptr)},
           {"created_at", to_iso8601(user.created_at)},
-          {"friendship_status", known ? json(friends::to_string(known->status)) : json(nullptr)},
+          {"friendship_status", known ? json(known->status) : json(nullptr)},
           {"friendship_id", known ? json(known->id) : json(nullptr)}};
 }
 

@@ -26,6 +26,20 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{/* The Service of the metrics, whose name is the label `job` of what is scraped. */}}
+{{- define "berth.metricsName" -}}
+{{ include "berth.fullname" . }}-metrics
+{{- end -}}
+
+{{/* Where programs with the internal secret find the API. */}}
+{{- define "berth.internalUrl" -}}
+{{- if .Values.internalApi.enabled -}}
+http://{{ include "berth.fullname" . }}-internal:{{ .Values.internalApi.port }}
+{{- else -}}
+http://{{ include "berth.fullname" . }}:{{ .Values.service.port }}
+{{- end -}}
+{{- end -}}
+
 {{- define "berth.serviceAccount" -}}
 {{- .Values.serviceAccount.name | default (ternary (include "berth.fullname" .) "default" .Values.serviceAccount.create) -}}
 {{- end -}}
@@ -33,6 +47,25 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{/* Cluster-wide names: the namespace tells releases apart. */}}
 {{- define "berth.clusterName" -}}
 {{- printf "%s:%s" .Release.Namespace (include "berth.fullname" .) -}}
+{{- end -}}
+
+{{/* Cluster-wide names of kinds whose names can't have a colon. */}}
+{{- define "berth.clusterId" -}}
+{{- printf "%s-%s" .Release.Namespace (include "berth.fullname" .) -}}
+{{- end -}}
+
+{{/* The ClusterRole that berth binds itself to in apps' namespaces. */}}
+{{- define "berth.tenantRole" -}}
+{{- printf "%s:tenant" (include "berth.clusterName" .) -}}
+{{- end -}}
+
+{{/* The PriorityClass of apps' pods; empty if there is none. */}}
+{{- define "berth.tenantPriority" -}}
+{{- if .Values.priorityClasses.create -}}
+{{- printf "%s-tenants" (include "berth.clusterId" .) -}}
+{{- else -}}
+{{- index .Values.config "tenant-priority-class" | default "" -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "berth.image" -}}
@@ -67,6 +100,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   "internal-secret-file" (printf "/etc/berth/secrets/%s" .Values.internalSecret.key)
   "base-url" (required "baseUrl: the API's URL, such as https://berth.example.org" .Values.baseUrl)
   "apps-domain" (required "appsDomain: deployments are served below it" .Values.appsDomain) -}}
+{{- if .Values.internalApi.enabled -}}
+{{- $_ := set $own "internal-listen" (printf "0.0.0.0:%d" (int .Values.internalApi.port)) -}}
+{{- end -}}
+{{- if .Values.rbac.create -}}
+{{- $_ := set $own "tenant-role" (include "berth.tenantRole" .) -}}
+{{- $_ := set $own "service-account" (printf "%s/%s" .Release.Namespace (include "berth.serviceAccount" .)) -}}
+{{- end -}}
+{{- if .Values.priorityClasses.create -}}
+{{- $_ := set $own "tenant-priority-class" (include "berth.tenantPriority" .) -}}
+{{- end -}}
 {{- range $key, $value := .Values.config -}}
 {{- if or (hasKey $own $key) (eq $key "internal-secret") -}}
 {{- fail (printf "config.%s is set by the chart" $key) -}}

@@ -6,10 +6,10 @@
 // database as it was.
 namespace berth::backup {
 
-// Where the copies are, in the data directory. A copy is called before- and the first migration
-// that it doesn't have, so that a start that is tried again replaces its own.
+// The directory of the copies, in the data directory. A copy is called `before-` and the first
+// migration that it lacks, so that a start that is tried again replaces its own copy.
 inline constexpr const char* upgrades_name = "upgrades";
-// Older ones are removed. Nothing else in the directory is.
+// How many copies are kept. Older ones are removed, but no other file of the directory.
 inline constexpr size_t copies_kept = 3;
 
 enum class CopyFirst { yes, no };

@@ -10,6 +10,7 @@
 #include "controller/base/sealed_file.h"
 #include "controller/berthd/backup/fetch.h"
 #include "controller/berthd/backup/files.h"
+#include "controller/berthd/backup/progress_bar.h"
 #include "controller/berthd/backup/restore.h"
 #include "controller/berthd/backup/verify.h"
 #include "controller/berthd/data_dir.h"
@@ -130,9 +131,12 @@ int run_restore(const Arguments& arguments, const Config& config) {
 int run_verify(const Arguments& arguments, const Config& config) {
   const fs::path file =
       arguments.file.empty() ? config.data_dir / database_name : fs::path(arguments.file);
-  const Verdict verdict = sealed_file::looks_sealed(start_of(file))
-                              ? verify_archive(file, passphrase_of(arguments), std::cout)
-                              : verify_database(file, std::cout);
+  const bool is_archive = sealed_file::looks_sealed(start_of(file));
+  const std::string passphrase = is_archive ? passphrase_of(arguments) : "";
+  ProgressBar bar("berthd verify", std::cerr, ::isatty(STDERR_FILENO) == 1);
+  const Progress progress = [&](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
+  const Verdict verdict = is_archive ? verify_archive(file, passphrase, std::cout, progress)
+                                     : verify_database(file, std::cout, progress);
   return verdict == Verdict::sound ? 0 : 1;
 }
 

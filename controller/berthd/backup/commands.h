@@ -10,7 +10,7 @@ namespace berth::backup {
 // What these commands take in addition to the configuration.
 struct Arguments {
   std::string file;  // for backup, may be a directory; the archive's name then contains the time
-  // For backup: the running berthd; if empty, the one that uses the data directory.
+  // For backup: URL of the running berthd; if empty, the one that uses the data directory.
   std::string url;
   std::string passphrase_file;
   int keep = 0;  // for backup into a directory: how many archives to keep there; 0 keeps all

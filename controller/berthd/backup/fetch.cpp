@@ -9,9 +9,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "controller/base/ascii.h"
 #include "controller/base/crypto.h"
 #include "controller/base/curl.h"
-#include "controller/base/lower_case.h"
 #include "controller/base/sealed_file.h"
 #include "controller/berthd/backup/files.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-// Writing files so that they are either complete or absent. All functions throw std::system_error
-// that names the path.
+// Writing files so that they are either complete or absent. All functions throw std::system_error;
+// it names the path, except where a function takes a descriptor.
 namespace berth::backup {
 
 // Opens a file, with O_CLOEXEC added to the flags. A new file gets mode 0600.
@@ -16,6 +16,7 @@ std::string read_some(int file, size_t most);
 void sync(int file);
 // Makes the directory's entries durable, too.
 void sync_directory(const std::filesystem::path& directory);
+// Renames a file, replacing `to`, and makes that durable.
 void rename_lasting(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // Owns a file's descriptor and closes it.

@@ -2,20 +2,22 @@
 
 #include <algorithm>
 
-namespace berth::backup {
+#include "controller/domain/kernel/meta.h"
 
-void note_made(db::Tx& tx) {
-  tx.execute(R"(
-      INSERT INTO meta (key, value) VALUES ('newest_backup', $1)
-      ON CONFLICT (key) DO UPDATE SET value = excluded.value)",
-             std::to_string(to_millis(tx.now())));
-}
+namespace berth::backup {
+namespace {
+
+constexpr std::string_view key = "newest_backup";
+
+}  // namespace
+
+void note_made(db::Tx& tx) { meta::put(tx, key, std::to_string(to_millis(tx.now()))); }
 
 Duration age_of_newest(db::Tx& tx) {
-  const std::int64_t since = tx.number(R"(
-      SELECT coalesce((SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'newest_backup'),
-                      (SELECT min(applied_at) FROM schema_migrations))
-      AS since)");
+  const auto made = meta::find(tx, key);
+  const std::int64_t since =
+      made ? std::stoll(*made)
+           : tx.number(R"(SELECT min(applied_at) AS since FROM schema_migrations)");
   return std::max(Duration(0), tx.now() - from_millis(since));
 }
 

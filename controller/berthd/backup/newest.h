@@ -5,9 +5,9 @@
 // When the newest archive was made, so that somebody can be told that it is too old.
 namespace berth::backup {
 
-// An archive has left berthd whole.
+// Records that berthd has sent a complete archive.
 void note_made(db::Tx& tx);
-// Since the last note_made(), or since the database was created if there was none.
+// Returns the time since the last note_made(), or since the database was created if there was none.
 Duration age_of_newest(db::Tx& tx);
 
 }  // namespace berth::backup

@@ -9,7 +9,7 @@
 
 namespace berth::backup {
 
-// Is called with the number of bytes that are done and their total.
+// Called with the number of bytes that are done and their total.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t of)>;
 
 // Decrypts the archive `file` and writes its contents into `directory`, which must exist without

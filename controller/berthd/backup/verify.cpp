@@ -3,18 +3,26 @@
 #include <sqlite3.h>
 #include <stdlib.h>  // for mkdtemp
 
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
 #include <ostream>
+#include <thread>
+#include <vector>
 
-#include "controller/berthd/backup/restore.h"
 #include "controller/db/copy.h"
 #include "controller/db/database.h"
 #include "controller/db/migrate.h"
 #include "controller/domain/ledger/ledger_audit.h"
+#include "controller/domain/ledger/old_postings.h"
 
 namespace berth::backup {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr unsigned most_threads = 8;
 
 class Report {
  public:
@@ -44,18 +52,105 @@ void report_schema(SQLite::Database& database, Report& report) {
   }
 }
 
-// All checks use one snapshot, so that it doesn't matter if berthd writes meanwhile.
-void report_ledger(db::Connection& connection, Report& report) {
-  try {
-    db::Tx tx(connection, Clock().now());
-    tx.execute("BEGIN");
-    for (const ledger::Check& check : ledger::audit(tx))
-      report.line(check.ok, "ledger: " + check.name, check.detail);
-    tx.execute("COMMIT");
-  } catch (const SQLite::Exception& failure) {
-    report.line(false, "ledger", failure.what());
-  }
+// A piece of work that any thread can do.
+struct Task {
+  std::int64_t weight = 1;
+  std::function<void()> run;
+};
+
+// Runs the tasks on so many threads. Tells the progress after each of them.
+void run_all(const std::vector<Task>& tasks, unsigned threads, const Progress& progress) {
+  std::int64_t all = 0, done = 0;
+  for (const Task& task : tasks) all += task.weight;
+  std::mutex mutex;
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < tasks.size(); i = next++) {
+      tasks[i].run();
+      const std::lock_guard lock(mutex);
+      done += tasks[i].weight;
+      progress(std::uint64_t(done), std::uint64_t(all));
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (unsigned i = 1; i < threads; ++i) helpers.emplace_back(work);
+  work();
 }
+
+// A connection that only reads, and a transaction in it.
+class Snapshot {
+ public:
+  explicit Snapshot(const fs::path& file)
+      : connection_(file, SQLite::OPEN_READONLY, ""), tx_(connection_, Clock().now()) {
+    connection_.raw().exec("PRAGMA wal_autocheckpoint = 0");
+    tx_.execute("BEGIN");
+  }
+  db::Tx& tx() { return tx_; }
+  SQLite::Database& raw() { return connection_.raw(); }
+
+ private:
+  db::Connection connection_;
+  db::Tx tx_;
+};
+
+// The parts of the ledger's audit as tasks, and what they find. Each part has a snapshot of its
+// own, so it doesn't matter if berthd writes meanwhile.
+class LedgerAudit {
+ public:
+  explicit LedgerAudit(const fs::path& file) : file_(file) {
+    try {
+      Snapshot snapshot(file_);
+      if (const auto pending = db::pending_migrations(snapshot.raw()); !pending.names.empty()) {
+        failure_ = "is of an older berthd, which lacks " + pending.names.front() +
+                   " and what follows; check it with that berthd";
+        return;
+      }
+      if (const auto old_rows = ledger::old_rows(snapshot.tx())) {
+        failure_ = "can't be checked yet: " + std::to_string(old_rows->left()) + " of " +
+                   std::to_string(old_rows->postings) +
+                   " older postings still have to be moved, which berthd does while it serves; "
+                   "check it when that is done";
+        return;
+      }
+      parts_ = ledger::audit_parts(snapshot.tx());
+      findings_.resize(parts_.size());
+    } catch (const std::exception& failure) {
+      failure_ = failure.what();
+    }
+  }
+
+  std::int64_t weight() const {
+    std::int64_t sum = 1;
+    for (const ledger::AuditPart& part : parts_) sum += part.weight;
+    return sum;
+  }
+  void add_to(std::vector<Task>& tasks) {
+    for (size_t i = 0; i < parts_.size(); ++i)
+      tasks.push_back({.weight = parts_[i].weight, .run = [this, i] { run(i); }});
+  }
+  void report(Report& report) const {
+    if (!failure_.empty()) return report.line(false, "ledger", failure_);
+    for (const ledger::Check& check : ledger::checks_of(parts_, findings_))
+      report.line(check.ok, "ledger: " + check.name, check.detail);
+  }
+
+ private:
+  void run(size_t i) {
+    try {
+      Snapshot snapshot(file_);
+      findings_[i] = parts_[i].run(snapshot.tx());
+    } catch (const SQLite::Exception& failure) {
+      const std::lock_guard lock(mutex_);
+      failure_ = failure.what();
+    }
+  }
+
+  const fs::path file_;
+  std::vector<ledger::AuditPart> parts_;
+  std::vector<ledger::Finding> findings_;
+  std::mutex mutex_;
+  std::string failure_;
+};
 
 // A directory that only this user can read, and that is removed when this object is destroyed.
 class PrivateTempDir {
@@ -76,27 +171,76 @@ class PrivateTempDir {
   std::string path_;
 };
 
+bool has_old_rows(const fs::path& file) {
+  Snapshot snapshot(file);
+  return ledger::old_rows(snapshot.tx()).has_value();
+}
+
+// Moves what an older berthd posted, as berthd does after the migrations.
+void move_old_rows(const fs::path& file) {
+  constexpr int transactions_at_once = 10'000;  // nobody waits
+  db::Connection connection(file, SQLite::OPEN_READWRITE, "");
+  db::Tx tx(connection, Clock().now());
+  while (ledger::old_rows(tx)) {
+    tx.execute("BEGIN");
+    ledger::move_old_rows(tx, transactions_at_once);
+    tx.execute("COMMIT");
+  }
+}
+
+// An archive of an older berthd is checked as what a restore makes of it.
+void bring_up_to_date(const fs::path& file) {
+  try {
+    SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
+    const bool lacks_migrations = !db::pending_migrations(database).names.empty();
+    if (!lacks_migrations && !has_old_rows(file)) return;
+    if (!db::examine(file, [] { return true; }).sound()) return;
+    if (lacks_migrations) db::migrate(database, Clock().now());
+    move_old_rows(file);
+  } catch (const std::exception&) {
+    // The file is damaged, or a newer berthd wrote it: the checks will say so.
+  }
+}
+
 }  // namespace
 
-Verdict verify_database(const fs::path& file, std::ostream& out) {
+Verdict verify_database(const fs::path& file, std::ostream& out, const Progress& progress) {
+  // Others may be using the file, whose processors and disk the check mustn't take.
+  const bool is_in_use = fs::exists(file.string() + "-shm");
+  const unsigned threads =
+      is_in_use ? 1 : std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
+  LedgerAudit audit(file);
+  db::Soundness found;
+  std::exception_ptr failure;
+  std::vector<Task> tasks = {{.weight = audit.weight() / 2, .run = [&] {
+                                try {
+                                  found = db::examine(file, [] { return true; });
+                                } catch (...) {
+                                  failure = std::current_exception();
+                                }
+                              }}};
+  audit.add_to(tasks);
+  run_all(tasks, threads, progress);
+  if (failure) std::rethrow_exception(failure);
   Report report(out);
-  const db::Soundness found = db::examine(file, [] { return true; });
   report.problems("integrity", found.integrity);
   report.problems("foreign keys", found.foreign_keys);
   db::Connection connection(file, SQLite::OPEN_READONLY, "");
-  connection.raw().exec("PRAGMA wal_autocheckpoint = 0");
   report_schema(connection.raw(), report);
-  report_ledger(connection, report);
+  audit.report(report);
   return report.verdict();
 }
 
-Verdict verify_archive(const fs::path& file, const std::string& passphrase, std::ostream& out) {
+Verdict verify_archive(const fs::path& file, const std::string& passphrase, std::ostream& out,
+                       const Progress& progress) {
   const PrivateTempDir dir;
   const Manifest manifest =
       unpack(file, passphrase, dir.path(), [](std::uint64_t, std::uint64_t) {});
   out << "ok    archive: made at " << to_iso8601(manifest.made_at) << " by berthd "
       << manifest.version << "\n";
-  return verify_database(dir.path() / "berth.db", out);
+  const fs::path database = dir.path() / "berth.db";
+  bring_up_to_date(database);
+  return verify_database(database, out, progress);
 }
 
 }  // namespace berth::backup

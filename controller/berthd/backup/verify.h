@@ -4,17 +4,21 @@
 #include <iosfwd>
 #include <string>
 
+#include "controller/berthd/backup/restore.h"
+
 namespace berth::backup {
 
 enum class Verdict { sound, unsound };
 
 // Checks the SQLite file and writes one line for each check: that every page is intact, foreign
 // keys, the schema, and the ledger's invariants, computed from the postings. berthd may be using
-// the file. Throws SQLite::Exception if it can't be opened.
-Verdict verify_database(const std::filesystem::path& file, std::ostream& out);
+// the file; if nobody does, several threads read it. `progress` is called by one thread at a time.
+// Throws SQLite::Exception if the file can't be opened.
+Verdict verify_database(const std::filesystem::path& file, std::ostream& out,
+                        const Progress& progress);
 // Checks the database of an archive in the same way, and whether the archive and its keys are
 // complete. Throws what unpack() throws if the passphrase is wrong or the archive is damaged.
 Verdict verify_archive(const std::filesystem::path& file, const std::string& passphrase,
-                       std::ostream& out);
+                       std::ostream& out, const Progress& progress);
 
 }  // namespace berth::backup

@@ -49,6 +49,12 @@ void mark_deleted(db::Tx& tx, const std::string& user_id) {
   tx.execute(
       R"(
       UPDATE users
+      SET direct_referrals = direct_referrals - 1
+      WHERE id = (SELECT referred_by FROM users WHERE id = $1))",
+      user_id);
+  tx.execute(
+      R"(
+      UPDATE users
       SET email = '', email_key = 'deleted:' || id, username = 'deleted',
           username_key = 'deleted:' || id, password_hash = '', referral_code = 'deleted:' || id,
           referred_by = NULL, email_verified_at = NULL, is_admin = 0, suspended_at = $2,

@@ -4,15 +4,16 @@
 
 #include "controller/domain/accounts/accounts.h"
 
-// Changes of an account's rows alone, for user_admin.h and passwords.h, which do what else goes
-// with them (points, campaigns, mail, the audit log). An account that doesn't exist isn't changed.
+// Functions that change nothing but the rows of an account. user_admin.h and passwords.h of
+// lifecycle call them and do what else belongs to such a change (points, campaigns, mail, the audit
+// log). They do nothing if the account doesn't exist.
 namespace berth::accounts {
 
 void set_tier(db::Tx& tx, const std::string& user_id, const std::string& tier);
 void set_admin(db::Tx& tx, const std::string& user_id, bool is_admin);
 void set_suspended(db::Tx& tx, const std::string& user_id, bool suspended);
 
-// Empty if the account doesn't exist or was deleted.
+// Returns the stored hash; empty if the account doesn't exist or was deleted.
 std::string password_hash_of(db::Tx& tx, const std::string& user_id);
 void set_password_hash(db::Tx& tx, const std::string& user_id, const std::string& hash);
 // Returns false if the hash isn't `old_hash` any more: of two changes at once, one wins.

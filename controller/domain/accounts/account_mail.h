@@ -21,16 +21,17 @@ std::string check_email_token(db::Tx& tx, const std::string& token, EmailPurpose
 // The same, and uses the token up. If two requests present it at the same time, one of them
 // succeeds.
 std::string take_email_token(db::Tx& tx, const std::string& token, EmailPurpose purpose);
-// The user's unused tokens for the purpose work no more. They still count as mails of the last
-// hour.
+// Makes the user's unused tokens for the purpose invalid. They still count in mails_of_last_hour().
 void use_up_email_tokens(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
 // Removes the user's tokens for the purpose, used ones too.
 void remove_email_tokens(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
+// Returns how many tokens for the purpose were created for the user within the last hour.
 int mails_of_last_hour(db::Tx& tx, const std::string& user_id, EmailPurpose purpose);
 // Returns how long it takes until mails_of_last_hour() becomes one less; 0 if it is 0.
 std::chrono::seconds until_one_mail_less(db::Tx& tx, const std::string& user_id,
                                          EmailPurpose purpose);
 
+// Return letters with a link that contains the token.
 outbox::Letter verification_letter(const User& user, const std::string& base_url,
                                    const std::string& token);
 outbox::Letter reset_letter(const std::string& to, const std::string& base_url,

@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cctype>
 
+#include "controller/base/ascii.h"
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/log.h"
-#include "controller/base/lower_case.h"
 #include "controller/base/text.h"
 #include "controller/base/visible_text.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/account_rows.h"
 #include "controller/domain/accounts/returning_users.h"
-#include "controller/domain/ledger/ledger.h"
+#include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/rewards.h"
 
 namespace berth::accounts {
@@ -84,19 +84,14 @@ void send_verification(db::Tx& tx, const User& user, const Keys& keys,
   throw refusal;
 }
 
-// Returns the last midnight UTC before `now`.
-Instant day_of(Instant now) { return std::chrono::floor<std::chrono::days>(now); }
-
 void pay_signup_bonus(db::Tx& tx, const User& user, const SignupBonus& bonus) {
   const std::int64_t amount = bonus.points * user.signup_multiplier;
   if (amount < 1) return;
   if (tx.number(R"(SELECT is_returning FROM users WHERE id = $1)", user.id) != 0) return;
-  const std::int64_t paid_today = tx.number(
-      R"(
-      SELECT coalesce(sum(signup_bonus), 0)
-      FROM users
-      WHERE signup_bonus_at >= $1)",
-      day_of(tx.now()));
+  const std::int64_t today = utc_day(tx.now());
+  const std::int64_t paid_today =
+      ledger::sum_of_kind(tx, ledger::treasury(), to_string(rewards::Kind::signup), today, today)
+          .debited;
   if (paid_today + amount > bonus.daily_points) {
     log::warning("no sign-up bonus was paid: the limit of the day is reached", {{"user", user.id}});
     return;
@@ -189,6 +184,13 @@ User register_user(db::Tx& tx, const Registration& registration, const SignupBon
       folded(registration.username), registration.password_hash, new_referral_code(), referred_by,
       number, multiplier(number, bonus), is_returning(tx, registration.email, keys.data), tx.now());
   ledger::open_account(tx, ledger::user_account(id));
+  if (referred_by)
+    tx.execute(
+        R"(
+        UPDATE users
+        SET direct_referrals = direct_referrals + 1
+        WHERE id = $1)",
+        *referred_by);
   const User user = *find(tx, id);
   send_verification(tx, user, keys, base_url);
   return user;
@@ -220,26 +222,17 @@ User rename(db::Tx& tx, const std::string& id, const std::string& username,
 }
 
 Stats stats(db::Tx& tx, const std::string& id) {
-  const std::string account = ledger::user_account(id).id();
-  return {.direct_referrals = tx.number(R"(SELECT count(*) FROM users WHERE referred_by = $1)", id),
+  const ledger::Totals points = ledger::totals(tx, ledger::user_account(id));
+  return {.direct_referrals = tx.number(R"(SELECT direct_referrals FROM users WHERE id = $1)", id),
+          // A user makes each of these connections by hand.
           .connected_apps = tx.number(
               R"(
       SELECT count(*)
       FROM grants
       WHERE user_id = $1 AND revoked_at IS NULL AND scopes <> '')",
               id),
-          .total_earned = tx.number(
-              R"(
-      SELECT coalesce(sum(amount), 0)
-      FROM ledger_postings
-      WHERE account_id = $1 AND amount > 0)",
-              account),
-          .total_spent = tx.number(
-              R"(
-      SELECT coalesce(-sum(amount), 0)
-      FROM ledger_postings
-      WHERE account_id = $1 AND amount < 0)",
-              account)};
+          .total_earned = points.credited,
+          .total_spent = points.debited};
 }
 
 void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus) {

@@ -14,10 +14,10 @@
 // User accounts and their sessions. Functions throw berth::Error if they refuse.
 namespace berth::accounts {
 
-// Limits of the specification (section "Limits") and of berth. Lengths count characters, not bytes.
-inline constexpr size_t min_username_length = 2;
+// Limits of the specification (section "Limits") and of berth.
+inline constexpr size_t min_username_length = 2;  // characters
 inline constexpr size_t max_username_length = 32;
-inline constexpr size_t max_email_length = 254;  // RFC 5321, section 4.5.3.1.3
+inline constexpr size_t max_email_length = 254;  // bytes (RFC 5321, section 4.5.3.1.3)
 inline constexpr Duration verification_lifetime = std::chrono::hours(24);
 inline constexpr int max_verification_mails_per_hour = 5;  // for each account
 
@@ -67,16 +67,19 @@ void check_username(std::string_view username);
 // Throws validation_failed if the name is reserved.
 void check_not_reserved(std::string_view username, const ReservedNames& reserved);
 
-// Creates an account, and puts the mail that verifies its address into the outbox. Throws
-// validation_failed if the address or the username is taken, or the referral code is unknown.
+// Creates an account, and puts the mail that verifies its address into the outbox. The caller has
+// checked the values with the functions above. Throws validation_failed if the address or the
+// username is taken, or the referral code is unknown; and rate_limited if the address may get no
+// further mail today (send() in account_mail.h).
 User register_user(db::Tx& tx, const Registration& registration, const SignupBonus& bonus,
                    const Keys& keys, const std::string& base_url);
 
+// Returns nothing if there is no such account or it was deleted.
 std::optional<User> find(db::Tx& tx, const std::string& id);
 Stats stats(db::Tx& tx, const std::string& id);
 // Changes the username. The rules of registration apply; a reserved name is accepted only if it is
 // the user's present name in other upper and lower case. Throws validation_failed if the name
-// breaks a rule or is taken.
+// breaks a rule or is taken, and user_not_found.
 User rename(db::Tx& tx, const std::string& id, const std::string& username,
             const ReservedNames& reserved);
 
@@ -88,7 +91,7 @@ void verify_email(db::Tx& tx, const std::string& token, const SignupBonus& bonus
 // (returning_users.h) gets no bonus.
 void mark_verified(db::Tx& tx, const std::string& user_id, const SignupBonus& bonus = {});
 // Mails a new token. Throws invalid_state if the address is already verified, and rate_limited
-// after max_verification_mails_per_hour.
+// after max_verification_mails_per_hour or if the address may get no further mail today.
 void resend_verification(db::Tx& tx, const User& user, const Keys& keys,
                          const std::string& base_url);
 
@@ -112,7 +115,8 @@ struct Session {
 };
 // Opens a session that ends after `lifetime`, and also when it isn't used for `idle_timeout`, if
 // that is given and greater than 0. If the user then has too many sessions, the oldest ones end
-// (sessions.h). Throws account_suspended.
+// (sessions.h). Throws account_suspended, and invalid_credentials if the account doesn't exist or
+// was deleted.
 Session open_session(db::Tx& tx, const std::string& user_id, const std::string& address,
                      const std::string& user_agent, Duration lifetime,
                      std::optional<Duration> idle_timeout = {});
@@ -132,10 +136,12 @@ struct SignedIn {
 // account_suspended.
 SignedIn check_signed_in(db::Tx& tx, const std::string& jwt, const Keys& keys,
                          const UseLog* uses = nullptr);
+// Like check_signed_in(), for callers that need only the user.
 User check_session(db::Tx& tx, const std::string& jwt, const Keys& keys);
 
-// Returns all accounts that aren't deleted, newest first. `search` is a part of the address or of
-// the username, in upper or lower case.
+// Returns all accounts that aren't deleted, newest first. `search` is the beginning of the address
+// or of the username, or a part of the username of an account that isn't suspended, in upper or
+// lower case.
 Page<User> list_users(db::Tx& tx, const std::optional<std::string>& search,
                       const PageRequest& page);
 

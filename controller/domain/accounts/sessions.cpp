@@ -3,6 +3,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/text.h"
+#include "controller/domain/kernel/read_page.h"
 
 namespace berth::accounts {
 namespace {
@@ -53,31 +54,42 @@ void note_proof(db::Tx& tx, const std::string& session_id) {
   tx.execute(R"(UPDATE sessions SET authenticated_at = $2 WHERE id = $1)", session_id, tx.now());
 }
 
+bool has_fresh_second_factor(db::Tx& tx, const std::string& session_id) {
+  return tx.number(R"(SELECT count(*) FROM sessions WHERE id = $1 AND second_factor_at > $2)",
+                   session_id, tx.now() - second_factor_fresh_for) > 0;
+}
+
+void note_second_factor(db::Tx& tx, const std::string& session_id) {
+  tx.execute(R"(UPDATE sessions SET second_factor_at = $2 WHERE id = $1)", session_id, tx.now());
+}
+
 Page<SessionInfo> list_sessions(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  Page<SessionInfo> result = {
-      .items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
   static const std::string alive = R"(
       FROM sessions
       WHERE user_id = $1
         AND revoked_at IS NULL
         AND expires_at > $2
         AND (idle_timeout IS NULL OR coalesce(last_used_at, created_at) + idle_timeout > $2))";
-  static const std::string count = R"(
-      SELECT count(*))" + alive;
-  static const std::string sql = R"(
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one)" + alive + R"(
+            LIMIT $3) counted)",
+                              .rows = R"(
       SELECT id, address, user_agent, created_at, expires_at)" +
-                                 alive + R"(
+                                      alive + R"(
+        AND (created_at, id) < ($3, $4)
       ORDER BY created_at DESC, id DESC
-      LIMIT $3 OFFSET $4)";
-  result.total = tx.number(count, user_id, tx.now());
-  auto rows = tx.query(sql, user_id, tx.now(), page.page_size, page.offset());
-  while (rows.next())
-    result.items.push_back({.id = rows.text("id"),
-                            .address = rows.text("address"),
-                            .user_agent = rows.text("user_agent"),
-                            .created_at = rows.instant("created_at"),
-                            .expires_at = rows.instant("expires_at")});
-  return result;
+      LIMIT $5 OFFSET $6)",
+                              .sorted_by = {{SortColumn::Type::integer, "created_at"},
+                                            {SortColumn::Type::text, "id"}}};
+  const auto read = [](const db::Query& row) {
+    return SessionInfo{.id = row.text("id"),
+                       .address = row.text("address"),
+                       .user_agent = row.text("user_agent"),
+                       .created_at = row.instant("created_at"),
+                       .expires_at = row.instant("expires_at")};
+  };
+  return read_page(tx, sql, page, read, user_id, tx.now());
 }
 
 void end_session(db::Tx& tx, const std::string& user_id, const std::string& session_id) {

@@ -45,10 +45,20 @@ bool has_fresh_proof(db::Tx& tx, const std::string& session_id);
 // Records that the user has just entered one in this session.
 void note_proof(db::Tx& tx, const std::string& session_id);
 
+// How long after proving the second factor a session may act as an admin.
+inline constexpr std::chrono::minutes second_factor_fresh_for{15};
+// Whether the second factor was proven in this session within second_factor_fresh_for. Returns
+// false if there is no such session.
+bool has_fresh_second_factor(db::Tx& tx, const std::string& session_id);
+// Records that the user has just proven it in this session.
+void note_second_factor(db::Tx& tx, const std::string& session_id);
+
 using berth::network_of;
 // Whether the user has logged in from this network within networks_known_for.
 inline constexpr Duration networks_known_for = std::chrono::days(90);
 bool knows_network(db::Tx& tx, const std::string& user_id, const std::string& network);
+// Records that the user has logged in from this network, and forgets networks beyond the limit or
+// older than networks_known_for.
 void remember_network(db::Tx& tx, const std::string& user_id, const std::string& network);
 
 }  // namespace berth::accounts

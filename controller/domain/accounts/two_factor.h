@@ -27,12 +27,13 @@ Setup set_up(db::Tx& tx, const accounts::User& user, const Keys& keys);
 // Returns the secret that the last set_up() created. Throws invalid_state if there is none or TOTP
 // is enabled.
 Setup pending(db::Tx& tx, const accounts::User& user, const Keys& keys);
-// Enables the second factor: from now on, login asks for a code. Returns the recovery codes, which
-// can't be read again. Throws invalid_state if set_up() wasn't called or TOTP is enabled, and
-// invalid_totp if the code is wrong.
+// Enables the second factor and tells the user by mail: from now on, login asks for a code. Returns
+// the recovery codes, which can't be read again. Throws invalid_state if set_up() wasn't called or
+// TOTP is enabled, and invalid_totp if the code is wrong.
 std::vector<std::string> enable(db::Tx& tx, const accounts::User& user, const std::string& code,
                                 const Keys& keys, const std::string& base_url);
-// Throws invalid_state if TOTP isn't enabled, and invalid_totp if the code is wrong.
+// Disables the second factor and tells the user by mail. Throws invalid_state if TOTP isn't
+// enabled, and invalid_totp if the code, which may be a recovery code, is wrong.
 void disable(db::Tx& tx, const accounts::User& user, const std::string& code, const Keys& keys,
              const std::string& base_url);
 // Replaces the recovery codes that are left, tells the user by mail, and returns the new ones.

@@ -1,12 +1,12 @@
 #include "controller/domain/ads/campaigns.h"
 
-#include <algorithm>
-
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/visible_text.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/ads/targeting.h"
 #include "controller/domain/apps/apps.h"
+#include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/holds.h"
 #include "controller/domain/webhooks/webhooks.h"
 
@@ -30,11 +30,11 @@ Campaign campaign_of(const db::Query& row) {
           .owner_id = row.text("owner_id"),
           .purchase_id = row.text_or_null("purchase_id"),
           .name = row.text("name"),
-          .surface_type = row.text("surface_type"),
+          .surface_type = db::enum_of<ads::SurfaceType>(row, "surface_type"),
           .payout_rate = row.integer("payout_rate"),
           .targeting_metadata = row.text_or_null("targeting_metadata"),
-          .status = row.text("status"),
-          .end_reason = row.text_or_null("end_reason"),
+          .status = db::enum_of<Status>(row, "status"),
+          .end_reason = db::enum_or_null<EndReason>(row, "end_reason"),
           .total_payment = row.integer("total_payment"),
           .rake = row.integer("rake"),
           .budget = row.integer("budget"),
@@ -51,8 +51,9 @@ Campaign campaign_of(const db::Query& row) {
 
 Error has_ended(const Campaign& campaign) {
   // A campaign whose ends_at has come counts as ended even before the loop ends it.
-  return Error(Code::invalid_state, campaign.is_live() ? "the campaign has ended"
-                                                       : "the campaign is " + campaign.status);
+  return Error(Code::invalid_state,
+               campaign.is_live() ? "the campaign has ended"
+                                  : "the campaign is " + std::string(to_string(campaign.status)));
 }
 
 // Moves the app's points to the campaign (`budget`) and the treasury (the rest of `payment`), in
@@ -72,8 +73,6 @@ void check(const Order& order, Instant now) {
   // The name is sent to apps that show the ad.
   if (is_blank(order.name) || has_controls(order.name, Lines::one))
     throw invalid_field("name", "must be a visible line without control characters");
-  if (!is_surface_type(order.surface_type))
-    throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
   if (budget_of(order.total_payment) < order.payout_rate)
     throw invalid_field("total_payment", "must pay for at least one impression: its budget of " +
                                              std::to_string(budget_of(order.total_payment)) +
@@ -102,13 +101,14 @@ void note_purchase(db::Tx& tx, const Campaign& campaign) {
 
 // All campaigns end here, so everything that follows from an end belongs here. Returns how many
 // points went back to the app.
-std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason) {
-  const char* status = reason == "exhausted" ? "exhausted" : "cancelled";
+std::int64_t end(db::Tx& tx, const Campaign& campaign, EndReason reason) {
+  const bool exhausted = reason == EndReason::exhausted;
+  const Status status = exhausted ? Status::exhausted : Status::cancelled;
   const int rows = tx.execute(R"(
       UPDATE campaigns
       SET status = $2, end_reason = $3, ended_at = $4, updated_at = $4
       WHERE id = $1 AND status IN ('active', 'paused'))",
-                              campaign.id, status, reason, tx.now());
+                              campaign.id, to_string(status), to_string(reason), tx.now());
   if (rows == 0) throw has_ended(*find(tx, campaign.id));
   const ledger::Account account = ledger::campaign_account(campaign.id);
   holds::void_all(tx, account);
@@ -126,8 +126,8 @@ std::int64_t end(db::Tx& tx, const Campaign& campaign, const std::string& reason
                campaign.id, left);
   }
   note_purchase(tx, campaign);
-  webhooks::emit(tx, campaign.app_id,
-                 reason == "exhausted" ? "campaign.exhausted" : "campaign.ended", campaign.id,
+  webhooks::emit(tx, campaign.app_id, exhausted ? "campaign.exhausted" : "campaign.ended",
+                 campaign.id,
                  {{"campaign_id", campaign.id},
                   {"name", campaign.name},
                   {"end_reason", reason},
@@ -142,10 +142,6 @@ void notify_all(db::Tx& tx, db::Query rows) {
 
 }  // namespace
 
-bool is_surface_type(std::string_view text) {
-  return std::ranges::find(surface_types, text) != surface_types.end();
-}
-
 std::int64_t budget_of(std::int64_t payment) { return payment * 9 / 10; }
 
 Campaign create(db::Tx& tx, const std::string& app_id, const Order& order) {
@@ -159,9 +155,9 @@ Campaign create(db::Tx& tx, const std::string& app_id, const Order& order) {
       SELECT $1, a.id, a.owner_id, $3, $4, $5, $6, $7, 'active', $8, $9, $10, $11, $12, $13, $13
       FROM apps a
       WHERE a.id = $2)",
-             id, app_id, order.purchase_id, order.name, order.surface_type, order.payout_rate,
-             order.targeting_metadata, order.total_payment, order.total_payment - budget, budget,
-             order.starts_at, order.ends_at, tx.now());
+             id, app_id, order.purchase_id, order.name, to_string(order.surface_type),
+             order.payout_rate, order.targeting_metadata, order.total_payment,
+             order.total_payment - budget, budget, order.starts_at, order.ends_at, tx.now());
   ledger::open_account(tx, ledger::campaign_account(id));
   ledger::open_account(tx, ledger::treasury());
   pay(tx, *find(tx, id), order.total_payment, budget);
@@ -184,26 +180,28 @@ Campaign get_owned(db::Tx& tx, const Actor& actor, const std::string& id) {
 }
 
 Page<Campaign> list(db::Tx& tx, const Actor& actor, const PageRequest& page) {
-  static const std::string sql = select_campaigns + R"(
-      WHERE c.app_id = $1
+  static const ListSql sql = {
+      .count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM campaigns WHERE app_id = $1 LIMIT $2) counted)",
+      .rows = select_campaigns + R"(
+      WHERE c.app_id = $1 AND (c.inserted_at, c.id) < ($2, $3)
       ORDER BY c.inserted_at DESC, c.id DESC
-      LIMIT $2 OFFSET $3)";
-  Page<Campaign> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number(R"(SELECT count(*) FROM campaigns WHERE app_id = $1)", actor.app_id);
-  auto rows = tx.query(sql, actor.app_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(campaign_of(rows));
-  return result;
+      LIMIT $4 OFFSET $5)",
+      .sorted_by = {{SortColumn::Type::integer, "inserted_at"}, {SortColumn::Type::text, "id"}}};
+  return read_page(tx, sql, page, campaign_of, actor.app_id);
 }
 
-Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id,
-                    const std::string& status) {
+Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id, Status status) {
   const Campaign campaign = get_owned(tx, actor, id);
   if (campaign.is_over(tx.now())) throw has_ended(campaign);
-  const int rows = tx.execute(R"(
+  const int rows =
+      tx.execute(R"(
       UPDATE campaigns
       SET status = $2, updated_at = $3
       WHERE id = $1 AND status = $4)",
-                              id, status, tx.now(), status == "paused" ? "active" : "paused");
+                 id, to_string(status), tx.now(),
+                 to_string(status == Status::paused ? Status::active : Status::paused));
   if (rows == 1) tx.notify(db::Topic::campaign, id);
   return *find(tx, id);
 }
@@ -213,8 +211,8 @@ Campaign top_up(db::Tx& tx, const Actor& actor, const std::string& id, std::int6
   if (campaign.is_over(tx.now())) throw has_ended(campaign);
   if (payment > ledger::max_points - campaign.total_payment)
     throw invalid_field("additional_payment", "would take the payments beyond 2^53-1");
-  // What the campaign's payments give together, less what they gave so far: in however many parts
-  // it is paid, the rake is that of one payment.
+  // The budget that all payments give together, less the budget that the earlier ones gave. So the
+  // rake doesn't depend on the number of payments.
   const std::int64_t budget =
       budget_of(campaign.total_payment + payment) - budget_of(campaign.total_payment);
   if (budget == 0)
@@ -237,7 +235,7 @@ Cancelled cancel(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Campaign campaign = get_owned(tx, actor, id);
   // A campaign whose time is over is recorded as ended even if the loop hasn't ended it yet.
   const bool ended = campaign.is_live() && campaign.is_over(tx.now());
-  const std::int64_t refunded = end(tx, campaign, ended ? "ended" : "cancelled");
+  const std::int64_t refunded = end(tx, campaign, ended ? EndReason::ended : EndReason::cancelled);
   return {.campaign = *find(tx, id), .refunded = refunded};
 }
 
@@ -245,7 +243,7 @@ void exhaust_if_spent(db::Tx& tx, const std::string& id) {
   const auto campaign = find(tx, id);
   if (!campaign || !campaign->is_live()) return;
   if (campaign->remaining + campaign->reserved < campaign->payout_rate)
-    end(tx, *campaign, "exhausted");
+    end(tx, *campaign, EndReason::exhausted);
 }
 
 bool is_any_over(db::Tx& tx) {
@@ -269,7 +267,7 @@ int end_some(db::Tx& tx, int limit) {
     auto rows = tx.query(sql, tx.now(), limit);
     while (rows.next()) over.push_back(campaign_of(rows));
   }
-  for (const Campaign& campaign : over) end(tx, campaign, "ended");
+  for (const Campaign& campaign : over) end(tx, campaign, EndReason::ended);
   return int(over.size());
 }
 

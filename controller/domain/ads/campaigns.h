@@ -1,11 +1,11 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
-#include <string_view>
 
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
+#include "controller/domain/ads/surface_type.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/ledger/ledger.h"
 
@@ -18,9 +18,14 @@
 // exhausted (the budget can't pay one more impression). Each transition is one conditional UPDATE.
 namespace berth::campaigns {
 
-inline constexpr std::array<std::string_view, 5> surface_types = {"banner", "video", "interstitial",
-                                                                  "native", "rewarded"};
-bool is_surface_type(std::string_view text);
+enum class Status { active, paused, exhausted, cancelled };
+constexpr auto texts_of(Status) {
+  return EnumTexts<Status::cancelled>{"active", "paused", "exhausted", "cancelled"};
+}
+enum class EndReason { exhausted, cancelled, ended };
+constexpr auto texts_of(EndReason) {
+  return EnumTexts<EndReason::ended>{"exhausted", "cancelled", "ended"};
+}
 
 struct Campaign {
   std::string id = {};
@@ -28,12 +33,12 @@ struct Campaign {
   std::string owner_id = {};  // the app's owner
   std::optional<std::string> purchase_id = {};
   std::string name = {};
-  std::string surface_type = {};
+  ads::SurfaceType surface_type = {};
   std::int64_t payout_rate = 0;  // points for each impression, paid to the app that showed it
   std::optional<std::string> targeting_metadata = {};  // a JSON object
-  std::string status = {};                             // active, paused, exhausted or cancelled
-  std::optional<std::string> end_reason = {};          // exhausted, cancelled or ended
-  std::int64_t total_payment = 0;                      // rake + budget
+  Status status = Status::active;
+  std::optional<EndReason> end_reason = {};
+  std::int64_t total_payment = 0;  // rake + budget
   std::int64_t rake = 0;
   std::int64_t budget = 0;  // spent + refunded + reserved + remaining
   std::int64_t spent = 0;
@@ -46,7 +51,7 @@ struct Campaign {
   Instant inserted_at = {};
   Instant updated_at = {};
 
-  bool is_live() const { return status == "active" || status == "paused"; }
+  bool is_live() const { return status == Status::active || status == Status::paused; }
   // Whether the campaign itself forbids showing it, or reporting on it, at `now`.
   bool is_over(Instant now) const { return !is_live() || (ends_at && *ends_at <= now); }
 };
@@ -59,7 +64,7 @@ struct Actor {
 
 struct Order {
   std::string name;
-  std::string surface_type;
+  ads::SurfaceType surface_type = {};
   std::int64_t total_payment = 0;
   std::int64_t payout_rate = 0;
   std::optional<std::string> targeting_metadata = {};
@@ -77,15 +82,14 @@ std::int64_t budget_of(std::int64_t payment);
 // targeting.
 Campaign create(db::Tx& tx, const std::string& app_id, const Order& order);
 std::optional<Campaign> find(db::Tx& tx, const std::string& id);
-// This function and all below throw campaign_not_found, and forbidden if another app owns the
-// campaign.
+// This function and those below that take an actor and an id throw campaign_not_found, and
+// forbidden if another app owns the campaign.
 Campaign get_owned(db::Tx& tx, const Actor& actor, const std::string& id);
 Page<Campaign> list(db::Tx& tx, const Actor& actor, const PageRequest& page);
 
 // Sets the status to active or paused. Setting the present one changes nothing. Throws
 // invalid_state if the campaign has ended.
-Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id,
-                    const std::string& status);
+Campaign set_status(db::Tx& tx, const Actor& actor, const std::string& id, Status status);
 // Adds a payment. Afterwards budget and rake are what one payment of the sum would have given.
 // Throws invalid_state if the campaign has ended, insufficient_balance, and validation_failed if
 // the payment would add nothing to the budget or the payments would exceed max_points.
@@ -94,12 +98,15 @@ struct Cancelled {
   Campaign campaign;
   std::int64_t refunded = 0;  // what wasn't spent, including reservations
 };
+// Ends the campaign and returns what is left, reservations included, to the app. Throws
+// invalid_state if it has already ended.
 Cancelled cancel(db::Tx& tx, const Actor& actor, const std::string& id);
 
 // Ends the campaign if its remaining and reserved points can't pay one more impression, and returns
 // what is left to the app. To be called after each change of a budget.
 void exhaust_if_spent(db::Tx& tx, const std::string& id);
-// Ends campaigns whose ends_at has come, at most `limit`, and returns how many it ended.
+// end_some() ends at most `limit` campaigns whose ends_at has come, and returns how many it ended.
+// is_any_over() returns whether it would end one.
 bool is_any_over(db::Tx& tx);
 int end_some(db::Tx& tx, int limit);
 

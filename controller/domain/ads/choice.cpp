@@ -15,8 +15,8 @@ constexpr const char* anything = "*";
 std::string unsaid_in(const std::string& app_id) { return "unsaid@" + app_id; }
 
 std::string step_of(const Test& test) {
-  if (test.kind == Test::Kind::any) return anything;
-  return (test.kind == Test::Kind::exact ? "=" : "^") + test.value;
+  if (test.mode == MatchMode::any) return anything;
+  return (test.mode == MatchMode::exact ? "=" : "^") + test.value;
 }
 
 bool is_prefix(const std::string& step) { return step.starts_with('^'); }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/domain/ads/surface_type.h"
 #include "controller/domain/ads/targeting.h"
 
 namespace berth::ads {
@@ -56,7 +57,7 @@ class Choice {
   struct Campaign {
     std::string id;
     std::string owner_id;
-    std::string surface_type;
+    SurfaceType surface_type = {};
     std::int64_t payout_rate = 1;
     double reach = 1;
     std::int64_t impressions = 0;  // the number that the whole budget pays for
@@ -66,7 +67,7 @@ class Choice {
     std::vector<Slot> slots = {Slot()};
   };
   struct Request {
-    std::string surface_type;
+    SurfaceType surface_type = {};
     std::string owner_id;  // the owner of the app that asks
     Viewing viewing = {};
     std::string app_id = {};  // the app that asks
@@ -86,7 +87,7 @@ class Choice {
     Whose whose = Whose::others;
   };
 
-  // Adds a campaign, or replaces what is known of it.
+  // Adds a campaign, or replaces what is known of it. A campaign keeps its surface_type.
   void put(const Campaign& campaign, Instant now);
   void remove(const std::string& id);
   size_t size() const { return entries_.size(); }
@@ -154,7 +155,7 @@ class Choice {
   static void wake(Surface& surface, Set& set, Instant now);
   static void move_on(Surface& surface, Entry& entry, Instant now);
 
-  std::unordered_map<std::string, Surface> surfaces_;
+  std::unordered_map<SurfaceType, Surface> surfaces_;
   std::unordered_map<std::string, Entry> entries_;
   std::uint64_t last_number_ = 0;
 };

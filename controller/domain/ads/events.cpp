@@ -5,6 +5,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/domain/kernel/meta.h"
 #include "controller/domain/ledger/holds.h"
 
 namespace berth::ads {
@@ -28,6 +29,7 @@ constexpr std::string_view impression_by_token = R"(
            CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used
     FROM ad_impressions
     WHERE token_hash = $1)";
+// `+` keeps SQLite from the index by expiry, which has everybody's open impressions.
 constexpr std::string_view newest_open_impression = R"(
     SELECT id, campaign_id, campaign_placement_id, app_id, user_id, expires_at,
            CASE WHEN used_at IS NULL THEN 0 ELSE 1 END AS is_used
@@ -36,7 +38,7 @@ constexpr std::string_view newest_open_impression = R"(
       AND app_id = $2
       AND user_id = $3
       AND used_at IS NULL
-      AND expires_at > $4
+      AND +expires_at > $4
     ORDER BY id DESC
     LIMIT 1)";
 
@@ -53,14 +55,14 @@ std::optional<Impression> first(db::Query rows) {
 
 // The result of a report, before its row is written.
 struct Outcome {
-  std::optional<std::string> unpaid_reason = {};  // empty if the report counts
+  std::optional<UnpaidReason> unpaid_reason = {};  // empty if the report counts
   std::optional<Impression> impression = {};
   std::optional<std::string> clicked_event_id = {};
   std::int64_t viewer_reward = 0;
   bool in_demand = false;
 };
 
-Outcome unpaid(const char* reason) { return {.unpaid_reason = reason}; }
+Outcome unpaid(UnpaidReason reason) { return {.unpaid_reason = reason}; }
 
 class Recording {
  public:
@@ -73,9 +75,9 @@ class Recording {
 
   Outcome impression() {
     const auto impression = find_impression();
-    if (!impression && report_.impression_token) return unpaid("not_served");
+    if (!impression && report_.impression_token) return unpaid(UnpaidReason::not_served);
     if (!impression) return unserved();
-    if (const char* reason = refusal_of(*impression)) return unpaid(reason);
+    if (const auto reason = refusal_of(*impression)) return unpaid(*reason);
     tx_.execute(R"(
         UPDATE ad_impressions
         SET used_at = $2
@@ -83,7 +85,7 @@ class Recording {
                 impression->id, tx_.now());
     if (has_seen_enough()) {
       holds::void_hold(tx_, impression->id);
-      return unpaid("viewer_cap");
+      return unpaid(UnpaidReason::viewer_cap);
     }
     return served(*impression);
   }
@@ -91,10 +93,11 @@ class Recording {
   Outcome click() {
     const auto impression =
         report_.impression_token ? find_impression() : std::optional<Impression>();
-    if (impression && is_foreign(*impression)) return unpaid("foreign_token");
+    if (impression && is_foreign(*impression)) return unpaid(UnpaidReason::foreign_token);
     const auto seen = impression ? seen_of(impression->id) : newest_seen();
-    if (!seen || (report_.impression_token && !impression)) return unpaid("no_impression");
-    if (is_clicked(*seen)) return unpaid("replayed");
+    if (!seen || (report_.impression_token && !impression))
+      return unpaid(UnpaidReason::no_impression);
+    if (is_clicked(*seen)) return unpaid(UnpaidReason::replayed);
     return {.clicked_event_id = *seen};
   }
 
@@ -112,12 +115,12 @@ class Recording {
   }
   bool is_own() const { return campaign_.owner_id == owner_id_; }
 
-  const char* refusal_of(const Impression& impression) const {
-    if (is_foreign(impression)) return "foreign_token";
-    if (impression.is_used) return "replayed";
-    if (campaign_.is_over(tx_.now())) return "campaign_not_active";
-    if (impression.expires_at <= tx_.now()) return "expired";
-    return nullptr;
+  std::optional<UnpaidReason> refusal_of(const Impression& impression) const {
+    if (is_foreign(impression)) return UnpaidReason::foreign_token;
+    if (impression.is_used) return UnpaidReason::replayed;
+    if (campaign_.is_over(tx_.now())) return UnpaidReason::campaign_not_active;
+    if (impression.expires_at <= tx_.now()) return UnpaidReason::expired;
+    return std::nullopt;
   }
 
   bool has_seen_enough() {
@@ -132,17 +135,17 @@ class Recording {
   // Records an impression that wasn't served. It is paid only if the reporting app has the same
   // owner as the campaign, who then pays themselves.
   Outcome unserved() {
-    if (campaign_.status != "active" || campaign_.is_over(tx_.now()))
-      return unpaid("campaign_not_active");
-    if (!is_own()) return unpaid("not_served");
-    if (has_seen_enough()) return unpaid("viewer_cap");
+    if (campaign_.status != campaigns::Status::active || campaign_.is_over(tx_.now()))
+      return unpaid(UnpaidReason::campaign_not_active);
+    if (!is_own()) return unpaid(UnpaidReason::not_served);
+    if (has_seen_enough()) return unpaid(UnpaidReason::viewer_cap);
     const auto moved = ledger::post(tx_, {.kind = "impression",
                                           .from = ledger::campaign_account(campaign_.id),
                                           .to = ledger::app_account(report_.app_id),
                                           .amount = campaign_.payout_rate,
                                           .memo = "campaign " + campaign_.id});
     // Everything that is left is reserved for impressions that were served.
-    if (!moved) return unpaid("not_served");
+    if (!moved) return unpaid(UnpaidReason::not_served);
     tx_.notify(db::Topic::campaign, campaign_.id);
     spend();
     count_view();
@@ -269,33 +272,88 @@ class Recording {
 
 void count(db::Tx& tx, const Report& report, const campaigns::Campaign& campaign,
            const Outcome& outcome) {
-  const int impressions = report.event_type == "impression" ? 1 : 0;
+  const int impressions = report.event_type == EventType::impression ? 1 : 0;
   tx.execute(R"(
-      INSERT INTO ad_days (campaign_id, day, impressions, clicks, spend)
-      VALUES ($1, $2, $3, $4, $5)
+      INSERT INTO ad_days (campaign_id, day, impressions, clicks, spend, viewer_rewards)
+      VALUES ($1, $2, $3, $4, $5, $6)
       ON CONFLICT (campaign_id, day)
       DO UPDATE SET impressions = ad_days.impressions + excluded.impressions,
                     clicks = ad_days.clicks + excluded.clicks,
-                    spend = ad_days.spend + excluded.spend)",
+                    spend = ad_days.spend + excluded.spend,
+                    viewer_rewards = ad_days.viewer_rewards + excluded.viewer_rewards)",
              campaign.id, utc_day(tx.now()), impressions, 1 - impressions,
-             impressions * campaign.payout_rate);
+             impressions * campaign.payout_rate, outcome.viewer_reward);
   if (outcome.in_demand)
     tx.execute(R"(
         INSERT INTO ad_demand_days (surface_type, day, impressions)
         VALUES ($1, $2, 1)
         ON CONFLICT (surface_type, day)
         DO UPDATE SET impressions = ad_demand_days.impressions + 1)",
-               campaign.surface_type, utc_day(tx.now()));
+               to_string(campaign.surface_type), utc_day(tx.now()));
 }
 
 }  // namespace
+
+namespace {
+
+std::int64_t first_kept_day(db::Tx& tx) { return utc_day(tx.now()) - events_kept_days; }
+Instant first_kept_moment(db::Tx& tx) { return Instant(std::chrono::days(first_kept_day(tx))); }
+
+// A click may be younger than its impression, so it forgets which one it was of.
+void remove_event(db::Tx& tx, const std::string& id) {
+  tx.execute(R"(
+      UPDATE ad_events
+      SET clicked_event_id = NULL
+      WHERE clicked_event_id = $1)",
+             id);
+  tx.execute(R"(DELETE FROM ad_events WHERE id = $1)", id);
+}
+
+std::vector<std::string> old_events(db::Tx& tx, int limit) {
+  std::vector<std::string> ids;
+  auto rows = tx.query(R"(
+      SELECT id
+      FROM ad_events
+      WHERE inserted_at < $1
+      ORDER BY inserted_at
+      LIMIT $2)",
+                       first_kept_moment(tx), limit);
+  while (rows.next()) ids.push_back(rows.text("id"));
+  return ids;
+}
+
+}  // namespace
+
+bool is_any_event_old(db::Tx& tx) {
+  return tx.number(R"(
+      SELECT CASE WHEN EXISTS (SELECT 1 FROM ad_events WHERE inserted_at < $1)
+                    OR EXISTS (SELECT 1 FROM ad_impressions WHERE used_at < $1)
+                  THEN 1 ELSE 0 END AS is_old)",
+                   first_kept_moment(tx)) > 0;
+}
+
+int remove_old_events(db::Tx& tx, int limit) {
+  const std::vector<std::string> ids = old_events(tx, limit);
+  if (!ids.empty()) meta::put(tx, events_since_key, std::to_string(first_kept_day(tx)));
+  for (const std::string& id : ids) remove_event(tx, id);
+  const int removed = int(ids.size());
+  if (removed == limit) return removed;  // events may be left that refer to reservations
+  return removed + tx.execute(R"(
+      DELETE FROM ad_impressions
+      WHERE id IN (
+        SELECT id
+        FROM ad_impressions
+        WHERE used_at < $1
+        LIMIT $2))",
+                              first_kept_moment(tx), limit);
+}
 
 Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,
                 const Report& report) {
   const auto campaign = campaigns::find(tx, report.campaign_id);
   if (!campaign) throw Error(Code::campaign_not_found, "there is no such campaign");
   Recording recording(tx, rules, reward_rules, report, *campaign);
-  const bool is_click = report.event_type == "click";
+  const bool is_click = report.event_type == EventType::click;
   const Outcome outcome = is_click ? recording.click() : recording.impression();
   const bool counted = !outcome.unpaid_reason;
   const Event event = {.id = new_uuid(tx.now()),
@@ -309,9 +367,9 @@ Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rul
                              payout_rate_snapshot, counted, unpaid_reason, viewer_reward,
                              impression_id, clicked_event_id, inserted_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13))",
-             event.id, event.campaign_id, report.app_id, report.user_id, event.event_type,
-             event.surface_type, event.payout_rate_snapshot, counted, outcome.unpaid_reason,
-             outcome.viewer_reward,
+             event.id, event.campaign_id, report.app_id, report.user_id,
+             to_string(event.event_type), to_string(event.surface_type), event.payout_rate_snapshot,
+             counted, to_string(outcome.unpaid_reason), outcome.viewer_reward,
              outcome.impression ? std::optional(outcome.impression->id) : std::nullopt,
              outcome.clicked_event_id, event.inserted_at);
   if (counted) count(tx, report, *campaign, outcome);

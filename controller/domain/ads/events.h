@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "controller/base/enum_text.h"
 #include "controller/domain/ads/serving.h"
 #include "controller/domain/ledger/rewards.h"
 
@@ -11,12 +12,31 @@
 // the app that reports it, and from the treasury to the viewer.
 namespace berth::ads {
 
+enum class EventType { impression, click };
+constexpr auto texts_of(EventType) { return EnumTexts<EventType::click>{"impression", "click"}; }
+
+// Why an impression isn't paid or a click isn't counted.
+enum class UnpaidReason {
+  not_served,
+  replayed,
+  expired,
+  foreign_token,
+  campaign_not_active,
+  viewer_cap,
+  no_impression
+};
+constexpr auto texts_of(UnpaidReason) {
+  return EnumTexts<UnpaidReason::no_impression>{
+      "not_served",          "replayed",   "expired",      "foreign_token",
+      "campaign_not_active", "viewer_cap", "no_impression"};
+}
+
 struct Report {
   std::string app_id;
   std::string user_id;
   std::string campaign_id;
-  std::string event_type;  // impression or click
-  std::string surface_type;
+  EventType event_type = EventType::impression;
+  SurfaceType surface_type = {};
   // If empty, the newest open reservation is used.
   std::optional<std::string> impression_token = {};
 };
@@ -24,18 +44,16 @@ struct Report {
 struct Event {
   std::string id;
   std::string campaign_id;
-  std::string event_type;
+  EventType event_type = EventType::impression;
   std::int64_t payout_rate_snapshot = 0;
-  std::string surface_type;
+  SurfaceType surface_type = {};
   Instant inserted_at;
 };
 
 struct Recorded {
   Event event;
   bool paid = false;  // whether the app got payout_rate_snapshot
-  // Why an impression wasn't paid or a click wasn't counted: not_served, replayed, expired,
-  // foreign_token, campaign_not_active, viewer_cap or no_impression.
-  std::optional<std::string> unpaid_reason;
+  std::optional<UnpaidReason> unpaid_reason;
   std::int64_t viewer_reward = 0;
 };
 // Records a report and pays what it earns. Throws campaign_not_found.
@@ -50,5 +68,16 @@ struct Recorded {
 //   rewards don't exceed its rake and rewards::pay allows it.
 Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rules,
                 const Report& report);
+
+// Events, and the reservations that they used, are kept until this many days after the end of their
+// UTC day. What they add up to stays in ad_days. A click on an impression that is gone isn't
+// counted (no_impression).
+inline constexpr std::int64_t events_kept_days = 90;
+// The first day of which no event was removed, as a number in `meta`; there is none before the
+// first removal.
+inline constexpr std::string_view events_since_key = "ad_events_since";
+bool is_any_event_old(db::Tx& tx);
+// Removes up to `limit` rows of each table; returns their number.
+int remove_old_events(db::Tx& tx, int limit);
 
 }  // namespace berth::ads

@@ -1,11 +1,13 @@
 #include "controller/domain/ads/market.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
-#include "controller/domain/ads/campaigns.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/ads/serving.h"
+#include "controller/domain/kernel/read_page.h"
 
 namespace berth::ads {
 namespace {
@@ -25,7 +27,7 @@ const std::string valid_now = R"((p.effective_from <= $1
 Placement placement_of(const db::Query& row) {
   return {.id = row.text("id"),
           .name = row.text("name"),
-          .surface_type = row.text("surface_type"),
+          .surface_type = db::enum_of<SurfaceType>(row, "surface_type"),
           .app_id = row.text_or_null("app_id"),
           .description = row.text("description"),
           .is_active = row.flag("is_active"),
@@ -56,7 +58,8 @@ std::vector<Rate> measured(db::Tx& tx) {
         SELECT coalesce(sum(impressions), 0)
         FROM ad_demand_days
         WHERE surface_type = $1 AND day > $2)",
-                               rate.surface_type, utc_day(tx.now()) - demand_window_days));
+                               to_string(rate.surface_type),
+                               utc_day(tx.now()) - demand_window_days));
     total += counts.back();
   }
   for (size_t i = 0; i < all.size(); ++i) {
@@ -90,8 +93,6 @@ void check(db::Tx& tx, const Pricing& pricing) {
 }  // namespace
 
 Placement create_placement(db::Tx& tx, const Placement& placement) {
-  if (!campaigns::is_surface_type(placement.surface_type))
-    throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
   if (placement.app_id && tx.number(R"(
       SELECT count(*)
       FROM apps
@@ -103,8 +104,8 @@ Placement create_placement(db::Tx& tx, const Placement& placement) {
       INSERT INTO ad_placements (id, name, surface_type, app_id, description, is_active,
                                  inserted_at, updated_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $7))",
-             id, placement.name, placement.surface_type, placement.app_id, placement.description,
-             placement.is_active, tx.now());
+             id, placement.name, to_string(placement.surface_type), placement.app_id,
+             placement.description, placement.is_active, tx.now());
   return get_placement(tx, id);
 }
 
@@ -136,20 +137,16 @@ Placement get_placement(db::Tx& tx, const std::string& id) {
 }
 
 Page<Placement> list_placements(db::Tx& tx, Which which, const PageRequest& page) {
-  static const std::string sql = select_placements + R"(
-      WHERE is_active = 1 OR $1 = 1
-      ORDER BY id
-      LIMIT $2 OFFSET $3)";
-  const bool all = which == Which::all;
-  Page<Placement> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number(R"(
+  static const ListSql sql = {.count = R"(
       SELECT count(*)
-      FROM ad_placements
-      WHERE is_active = 1 OR $1 = 1)",
-                           all);
-  auto rows = tx.query(sql, all, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(placement_of(rows));
-  return result;
+      FROM (SELECT 1 AS one FROM ad_placements WHERE is_active = 1 OR $1 = 1 LIMIT $2) counted)",
+                              .rows = select_placements + R"(
+      WHERE (is_active = 1 OR $1 = 1) AND id > $2
+      ORDER BY id
+      LIMIT $3 OFFSET $4)",
+                              .sorted_by = {{SortColumn::Type::text, "id"}},
+                              .order = ListSql::Order::ascending};
+  return read_page(tx, sql, page, placement_of, which == Which::all);
 }
 
 std::int64_t Rate::effective_rate() const {
@@ -163,7 +160,7 @@ std::vector<Rate> rates(db::Tx& tx) {
       FROM ad_rates
       ORDER BY surface_type)");
   while (rows.next())
-    all.push_back({.surface_type = rows.text("surface_type"),
+    all.push_back({.surface_type = db::enum_of<SurfaceType>(rows, "surface_type"),
                    .base_rate = rows.integer("base_rate"),
                    .demand = rows.integer("demand"),
                    .popularity = rows.integer("popularity"),
@@ -171,10 +168,10 @@ std::vector<Rate> rates(db::Tx& tx) {
   return all;
 }
 
-Rate rate_of(db::Tx& tx, const std::string& surface_type) {
+Rate rate_of(db::Tx& tx, SurfaceType surface_type) {
   for (const Rate& rate : rates(tx))
     if (rate.surface_type == surface_type) return rate;
-  throw invalid_field("surface_type", "must be banner, video, interstitial, native or rewarded");
+  throw std::logic_error("a surface type has no rate");
 }
 
 bool is_demand_old(db::Tx& tx) {
@@ -191,7 +188,7 @@ void recompute_demand(db::Tx& tx) {
         UPDATE ad_rates
         SET demand = $2, popularity = $3
         WHERE surface_type = $1)",
-               rate.surface_type, rate.demand, rate.popularity);
+               to_string(rate.surface_type), rate.demand, rate.popularity);
 }
 
 std::int64_t Pricing::effective_rate() const {
@@ -242,17 +239,20 @@ Pricing current_pricing(db::Tx& tx, const std::string& ad_placement_id) {
 }
 
 Page<Pricing> list_pricing(db::Tx& tx, Which which, const PageRequest& page) {
-  static const std::string where = R"(WHERE $2 = 1 OR )" + valid_now;
-  static const std::string sql = select_pricing + where + R"(
-      ORDER BY p.ad_placement_id, p.effective_from
-      LIMIT $3 OFFSET $4)";
-  static const std::string count_sql = R"(SELECT count(*) FROM ad_pricing p )" + where;
-  const bool all = which == Which::all;
-  Page<Pricing> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number(count_sql, tx.now(), all);
-  auto rows = tx.query(sql, tx.now(), all, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(pricing_of(rows));
-  return result;
+  static const std::string shown = R"(WHERE ($2 = 1 OR )" + valid_now + R"())";
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM ad_pricing p )" +
+                                       shown + R"( LIMIT $3) counted)",
+                              .rows = select_pricing + shown + R"(
+        AND (p.ad_placement_id, p.effective_from, p.id) > ($3, $4, $5)
+      ORDER BY p.ad_placement_id, p.effective_from, p.id
+      LIMIT $6 OFFSET $7)",
+                              .sorted_by = {{SortColumn::Type::text, "ad_placement_id"},
+                                            {SortColumn::Type::integer, "effective_from"},
+                                            {SortColumn::Type::text, "id"}},
+                              .order = ListSql::Order::ascending};
+  return read_page(tx, sql, page, pricing_of, tx.now(), which == Which::all);
 }
 
 }  // namespace berth::ads

@@ -5,8 +5,10 @@
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/ads/market.h"
 #include "controller/domain/apps/apps.h"
+#include "controller/domain/kernel/read_page.h"
 
 namespace berth::ads {
 namespace {
@@ -67,14 +69,14 @@ Purchase purchase_of(const db::Query& row) {
           .discount_amount = row.integer("discount_amount"),
           .rake_amount = row.integer("rake_amount"),
           .total_charged = row.integer("total_charged"),
-          .status = row.text("status"),
+          .status = db::enum_of<PurchaseStatus>(row, "status"),
           .inserted_at = row.instant("inserted_at"),
           .updated_at = row.instant("updated_at")};
 }
 
 void check(const Package& package, const PurchaseOrder& order) {
   if (!package.is_active) throw invalid_field("ad_package_id", "is no longer offered");
-  std::set<std::string> types;
+  std::set<SurfaceType> types;
   std::int64_t impressions = 0;
   for (const WantedSurface& surface : order.surfaces) {
     if (!types.insert(surface.surface_type).second)
@@ -151,20 +153,16 @@ Package get_package(db::Tx& tx, const std::string& id) {
 }
 
 Page<Package> list_packages(db::Tx& tx, Packages which, const PageRequest& page) {
-  static const std::string sql = select_packages + R"(
-      WHERE is_active = 1 OR $1 = 1
-      ORDER BY id
-      LIMIT $2 OFFSET $3)";
-  const bool all = which == Packages::all;
-  Page<Package> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number(R"(
+  static const ListSql sql = {.count = R"(
       SELECT count(*)
-      FROM ad_packages
-      WHERE is_active = 1 OR $1 = 1)",
-                           all);
-  auto rows = tx.query(sql, all, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(package_of(rows));
-  return result;
+      FROM (SELECT 1 AS one FROM ad_packages WHERE is_active = 1 OR $1 = 1 LIMIT $2) counted)",
+                              .rows = select_packages + R"(
+      WHERE (is_active = 1 OR $1 = 1) AND id > $2
+      ORDER BY id
+      LIMIT $3 OFFSET $4)",
+                              .sorted_by = {{SortColumn::Type::text, "id"}},
+                              .order = ListSql::Order::ascending};
+  return read_page(tx, sql, page, package_of, which == Packages::all);
 }
 
 Purchase buy(db::Tx& tx, const std::string& app_id, const PurchaseOrder& order) {
@@ -206,19 +204,16 @@ Purchase get_owned_purchase(db::Tx& tx, const std::string& app_id, const std::st
 }
 
 Page<Purchase> list_purchases(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
-  static const std::string sql = select_purchases + R"(
-      WHERE app_id = $1
-      ORDER BY inserted_at DESC, id DESC
-      LIMIT $2 OFFSET $3)";
-  Page<Purchase> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number(R"(
+  static const ListSql sql = {
+      .count = R"(
       SELECT count(*)
-      FROM ad_package_purchases
-      WHERE app_id = $1)",
-                           app_id);
-  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(purchase_of(rows));
-  return result;
+      FROM (SELECT 1 AS one FROM ad_package_purchases WHERE app_id = $1 LIMIT $2) counted)",
+      .rows = select_purchases + R"(
+      WHERE app_id = $1 AND (inserted_at, id) < ($2, $3)
+      ORDER BY inserted_at DESC, id DESC
+      LIMIT $4 OFFSET $5)",
+      .sorted_by = {{SortColumn::Type::integer, "inserted_at"}, {SortColumn::Type::text, "id"}}};
+  return read_page(tx, sql, page, purchase_of, app_id);
 }
 
 }  // namespace berth::ads

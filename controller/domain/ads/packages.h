@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/kernel/page.h"
@@ -24,23 +25,29 @@ struct Package {
   Instant updated_at = {};
 };
 Package create_package(db::Tx& tx, const Package& package);
-Package update_package(db::Tx& tx, const Package& package);  // stores every field
-Package get_package(db::Tx& tx, const std::string& id);      // throws package_not_found
+// Stores every field. Throws package_not_found, as get_package() does.
+Package update_package(db::Tx& tx, const Package& package);
+Package get_package(db::Tx& tx, const std::string& id);
 enum class Packages { active, all };
 Page<Package> list_packages(db::Tx& tx, Packages which, const PageRequest& page);
 
 struct WantedSurface {
-  std::string surface_type;
+  SurfaceType surface_type = {};
   std::int64_t impressions = 0;
 };
 struct BoughtSurface {
-  std::string surface_type = {};
+  SurfaceType surface_type = {};
   std::int64_t impressions = 0;
   std::int64_t rate = 0;      // points for each impression, by the surface type's rate
   std::int64_t discount = 0;  // floor(rate × impressions × discount_percentage / 100)
   std::int64_t charged = 0;   // rate × impressions − discount, which is the campaign's payment
   std::string campaign_id = {};
 };
+// `refunded` means that all of its campaigns were cancelled.
+enum class PurchaseStatus { completed, refunded };
+constexpr auto texts_of(PurchaseStatus) {
+  return EnumTexts<PurchaseStatus::refunded>{"completed", "refunded"};
+}
 struct Purchase {
   std::string id = {};
   std::string ad_package_id = {};
@@ -51,7 +58,7 @@ struct Purchase {
   std::int64_t discount_amount = 0;
   std::int64_t rake_amount = 0;  // the campaigns' rakes, part of total_charged
   std::int64_t total_charged = 0;
-  std::string status = {};  // completed, or refunded after all its campaigns were cancelled
+  PurchaseStatus status = PurchaseStatus::completed;
   Instant inserted_at = {};
   Instant updated_at = {};
 };

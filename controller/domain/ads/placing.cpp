@@ -1,11 +1,11 @@
 #include "controller/domain/ads/placing.h"
 
-#include <algorithm>
-
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/ads/market.h"
 #include "controller/domain/apps/apps.h"
+#include "controller/domain/kernel/read_page.h"
 
 namespace berth::ads {
 namespace {
@@ -15,24 +15,6 @@ const std::string select_placed = R"(
            impressions_delivered, status, inserted_at, updated_at
     FROM campaign_placements )";
 
-std::vector<PlacementSegment> segments_of(db::Tx& tx, const std::string& campaign_placement_id) {
-  std::vector<PlacementSegment> segments;
-  auto rows = tx.query(R"(
-      SELECT id, segment_type, segment_value, match_mode, inserted_at
-      FROM placement_segments
-      WHERE campaign_placement_id = $1
-      ORDER BY inserted_at, id)",
-                       campaign_placement_id);
-  while (rows.next())
-    segments.push_back({.id = rows.text("id"),
-                        .campaign_placement_id = campaign_placement_id,
-                        .segment = {.type = rows.text("segment_type"),
-                                    .value = rows.text("segment_value"),
-                                    .match_mode = rows.text("match_mode")},
-                        .inserted_at = rows.instant("inserted_at")});
-  return segments;
-}
-
 CampaignPlacement placed_of(db::Tx& tx, const db::Query& row) {
   return {.id = row.text("id"),
           .campaign_id = row.text("campaign_id"),
@@ -40,7 +22,7 @@ CampaignPlacement placed_of(db::Tx& tx, const db::Query& row) {
           .allocated_budget = row.integer("allocated_budget"),
           .impressions_target = row.integer("impressions_target"),
           .impressions_delivered = row.integer("impressions_delivered"),
-          .status = row.text("status"),
+          .status = db::enum_of<PlacementStatus>(row, "status"),
           .segments = segments_of(tx, row.text("id")),
           .inserted_at = row.instant("inserted_at"),
           .updated_at = row.instant("updated_at")};
@@ -120,23 +102,43 @@ void check(const AudienceSegment& segment) {
 
 }  // namespace
 
+std::vector<PlacementSegment> segments_of(db::Tx& tx, const std::string& campaign_placement_id) {
+  std::vector<PlacementSegment> segments;
+  auto rows = tx.query(R"(
+      SELECT id, segment_type, segment_value, match_mode, inserted_at
+      FROM placement_segments
+      WHERE campaign_placement_id = $1
+      ORDER BY inserted_at, id)",
+                       campaign_placement_id);
+  while (rows.next())
+    segments.push_back({.id = rows.text("id"),
+                        .campaign_placement_id = campaign_placement_id,
+                        .segment = {.type = db::enum_of<Attribute>(rows, "segment_type"),
+                                    .value = rows.text("segment_value"),
+                                    .match_mode = db::enum_of<MatchMode>(rows, "match_mode")},
+                        .inserted_at = rows.instant("inserted_at")});
+  return segments;
+}
+
 Page<CampaignPlacement> list_campaign_placements(db::Tx& tx, const campaigns::Actor& actor,
                                                  const std::string& campaign_id,
                                                  const PageRequest& page) {
-  static const std::string sql = select_placed + R"(
-      WHERE campaign_id = $1 AND removed_at IS NULL
-      ORDER BY inserted_at, id
-      LIMIT $2 OFFSET $3)";
-  campaigns::get_owned(tx, actor, campaign_id);
-  Page<CampaignPlacement> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number(R"(
+  static const ListSql sql = {
+      .count = R"(
       SELECT count(*)
-      FROM campaign_placements
-      WHERE campaign_id = $1 AND removed_at IS NULL)",
-                           campaign_id);
-  auto rows = tx.query(sql, campaign_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(placed_of(tx, rows));
-  return result;
+      FROM (SELECT 1 AS one
+            FROM campaign_placements
+            WHERE campaign_id = $1 AND removed_at IS NULL
+            LIMIT $2) counted)",
+      .rows = select_placed + R"(
+      WHERE campaign_id = $1 AND removed_at IS NULL AND (inserted_at, id) > ($2, $3)
+      ORDER BY inserted_at, id
+      LIMIT $4 OFFSET $5)",
+      .sorted_by = {{SortColumn::Type::integer, "inserted_at"}, {SortColumn::Type::text, "id"}},
+      .order = ListSql::Order::ascending};
+  campaigns::get_owned(tx, actor, campaign_id);
+  const auto read = [&](const db::Query& row) { return placed_of(tx, row); };
+  return read_page(tx, sql, page, read, campaign_id);
 }
 
 CampaignPlacement place(db::Tx& tx, const campaigns::Actor& actor, const std::string& campaign_id,
@@ -191,15 +193,15 @@ CampaignPlacement change_placement(db::Tx& tx, const campaigns::Actor& actor,
   check_allocation(tx, campaign, placed);
   if (change.status) placed.status = *change.status;
   if (placed.impressions_delivered >= placed.impressions_target)
-    placed.status = "depleted";
-  else if (placed.status == "depleted")
-    placed.status = "active";
+    placed.status = PlacementStatus::depleted;
+  else if (placed.status == PlacementStatus::depleted)
+    placed.status = PlacementStatus::active;
   tx.execute(R"(
       UPDATE campaign_placements
       SET allocated_budget = $2, impressions_target = $3, status = $4, updated_at = $5
       WHERE id = $1)",
-             placed.id, placed.allocated_budget, placed.impressions_target, placed.status,
-             tx.now());
+             placed.id, placed.allocated_budget, placed.impressions_target,
+             to_string(placed.status), tx.now());
   tx.notify(db::Topic::campaign, campaign_id);
   return find(tx, campaign_id, placed.id);
 }
@@ -222,9 +224,7 @@ PlacementSegment add_segment(db::Tx& tx, const campaigns::Actor& actor,
                              const Segment& segment) {
   const auto campaign = get_living(tx, actor, campaign_id);
   const CampaignPlacement placed = find(tx, campaign_id, id);
-  if (std::ranges::find(attributes, segment.type) == attributes.end())
-    throw invalid_field("segment_type", "must be game_type, play_tier or geography");
-  if (segment.value.empty() && segment.match_mode != "any")
+  if (segment.value.empty() && segment.match_mode != MatchMode::any)
     throw invalid_field("segment_value", "is required");
   if (std::int64_t(placed.segments.size()) >= max_placement_segments)
     throw invalid_field("segment_type",
@@ -238,7 +238,8 @@ PlacementSegment add_segment(db::Tx& tx, const campaigns::Actor& actor,
       INSERT INTO placement_segments (id, campaign_placement_id, segment_type, segment_value,
                                       match_mode, inserted_at)
       VALUES ($1, $2, $3, $4, $5, $6))",
-             added.id, placed.id, segment.type, segment.value, segment.match_mode, tx.now());
+             added.id, placed.id, to_string(segment.type), segment.value,
+             to_string(segment.match_mode), tx.now());
   tx.notify(db::Topic::campaign, campaign_id);
   return added;
 }
@@ -275,14 +276,33 @@ AudienceSegment get_segment(db::Tx& tx, const std::string& id) {
 
 Page<AudienceSegment> list_segments(db::Tx& tx, const std::optional<std::string>& app_id,
                                     const PageRequest& page) {
-  static const std::string where = R"(WHERE app_id = $1 OR app_id IS NULL OR $1 IS NULL )";
-  static const std::string sql = select_segments + where + R"(ORDER BY id LIMIT $2 OFFSET $3)";
-  static const std::string count_sql = R"(SELECT count(*) FROM audience_segments )" + where;
-  Page<AudienceSegment> result = {.items = {}, .page = page.page, .page_size = page.page_size};
-  result.total = tx.number(count_sql, app_id);
-  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(audience_of(rows));
-  return result;
+  static const std::vector<SortColumn> by_id = {{SortColumn::Type::text, "id"}};
+  static const ListSql all = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM audience_segments LIMIT $1) counted)",
+                              .rows = select_segments + R"(
+      WHERE id > $1
+      ORDER BY id
+      LIMIT $2 OFFSET $3)",
+                              .sorted_by = by_id,
+                              .order = ListSql::Order::ascending};
+  // Those of the app, and everybody's. Each SELECT reads an index in the order of the ids.
+  static const ListSql usable = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM audience_segments
+            WHERE app_id = $1 OR app_id IS NULL
+            LIMIT $2) counted)",
+                                 .rows = select_segments + R"(
+      WHERE app_id = $1 AND id > $2
+      UNION ALL)" + select_segments + R"(
+      WHERE app_id IS NULL AND id > $2
+      ORDER BY id
+      LIMIT $3 OFFSET $4)",
+                                 .sorted_by = by_id,
+                                 .order = ListSql::Order::ascending};
+  return app_id ? read_page(tx, usable, page, audience_of, *app_id)
+                : read_page(tx, all, page, audience_of);
 }
 
 std::vector<Segment> segments_of_audience(db::Tx& tx, const std::string& app_id,
@@ -295,7 +315,7 @@ std::vector<Segment> segments_of_audience(db::Tx& tx, const std::string& app_id,
   for (size_t i = 0; i < attributes.size(); ++i)
     if (values[i])
       segments.push_back(
-          {.type = std::string(attributes[i]), .value = *values[i], .match_mode = "exact"});
+          {.type = Attribute(i), .value = *values[i], .match_mode = MatchMode::exact});
   return segments;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/base/enum_text.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/ads/targeting.h"
 
@@ -18,6 +19,12 @@ struct PlacementSegment {
   Instant inserted_at;
 };
 
+// `depleted` means that the target is reached.
+enum class PlacementStatus { active, paused, depleted };
+constexpr auto texts_of(PlacementStatus) {
+  return EnumTexts<PlacementStatus::depleted>{"active", "paused", "depleted"};
+}
+
 // A campaign without placements is shown everywhere on its surface type. A campaign with placements
 // is shown only there, while they are active; if an app doesn't say which placement it asks for,
 // any of them matches unless it belongs to another app.
@@ -28,7 +35,7 @@ struct CampaignPlacement {
   std::int64_t allocated_budget = 0;    // summed over a campaign's placements, at most its budget
   std::int64_t impressions_target = 0;  // at most floor(allocated_budget / payout_rate)
   std::int64_t impressions_delivered = 0;  // paid ones
-  std::string status = {};  // active, paused, or depleted after the target is reached
+  PlacementStatus status = PlacementStatus::active;
   std::vector<PlacementSegment> segments = {};
   Instant inserted_at = {};
   Instant updated_at = {};
@@ -36,10 +43,10 @@ struct CampaignPlacement {
 inline constexpr std::int64_t max_campaign_placements = 16;
 inline constexpr std::int64_t max_placement_segments = 24;
 
-// All functions below throw campaign_not_found, and forbidden if another app owns the campaign.
-// Those with the id of a campaign's placement, instead of which the id of the ad placement works
-// too, throw placement_not_found. Those that change something throw invalid_state if the campaign
-// has ended.
+// The functions on campaigns' placements throw campaign_not_found, and forbidden if another app
+// owns the campaign. Those with the `id` of a campaign's placement also accept the id of the ad
+// placement, and throw placement_not_found. Those that change something throw invalid_state if the
+// campaign has ended.
 Page<CampaignPlacement> list_campaign_placements(db::Tx& tx, const campaigns::Actor& actor,
                                                  const std::string& campaign_id,
                                                  const PageRequest& page);
@@ -54,7 +61,7 @@ struct NewCampaignPlacement {
 CampaignPlacement place(db::Tx& tx, const campaigns::Actor& actor, const std::string& campaign_id,
                         const NewCampaignPlacement& wanted);
 struct PlacementChange {
-  std::optional<std::string> status = {};  // active or paused
+  std::optional<PlacementStatus> status = {};  // active or paused
   std::optional<std::int64_t> allocated_budget = {};
   std::optional<std::int64_t> impressions_target = {};
 };
@@ -63,8 +70,11 @@ struct PlacementChange {
 CampaignPlacement change_placement(db::Tx& tx, const campaigns::Actor& actor,
                                    const std::string& campaign_id, const std::string& id,
                                    const PlacementChange& change);
+// Removes a placement. Its part of the budget can then be allocated to others.
 CampaignPlacement remove_placement(db::Tx& tx, const campaigns::Actor& actor,
                                    const std::string& campaign_id, const std::string& id);
+// Returns the segments of a placement in the order in which they were added.
+std::vector<PlacementSegment> segments_of(db::Tx& tx, const std::string& campaign_placement_id);
 // Throws validation_failed if the placement would have too many segments.
 PlacementSegment add_segment(db::Tx& tx, const campaigns::Actor& actor,
                              const std::string& campaign_id, const std::string& id,

@@ -2,14 +2,16 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/db/enum_column.h"
+#include "controller/domain/ads/placing.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/ledger/holds.h"
 
 namespace berth::ads {
 namespace {
 
-// If a choice meets this many refusals, they are remembered. A handful costs less than a moment of
-// wrong answers.
+// If a choice is refused this many campaigns, they are remembered. It isn't worth it for fewer,
+// because a campaign that is remembered isn't offered for a moment even if it has room again.
 constexpr size_t many_refusals = 16;
 constexpr std::int64_t owners_part = 4;  // at most a quarter of what a campaign can still pay
 constexpr int max_rounds = 4;            // each makes as many offers as one choice can
@@ -50,17 +52,10 @@ Advertiser advertiser_of(db::Tx& tx, const std::string& app_id) {
   return {.reach = reach_of(rows.text("reach")), .is_suspended = rows.flag("is_suspended")};
 }
 
-std::vector<Segment> segments_of(db::Tx& tx, const std::string& campaign_placement_id) {
+std::vector<Segment> audience_of(db::Tx& tx, const std::string& campaign_placement_id) {
   std::vector<Segment> segments;
-  auto rows = tx.query(R"(
-      SELECT segment_type, segment_value, match_mode
-      FROM placement_segments
-      WHERE campaign_placement_id = $1
-      ORDER BY inserted_at, id)",
-                       campaign_placement_id);
-  while (rows.next())
-    segments.push_back(
-        {rows.text("segment_type"), rows.text("segment_value"), rows.text("match_mode")});
+  for (PlacementSegment& one : segments_of(tx, campaign_placement_id))
+    segments.push_back(std::move(one.segment));
   return segments;
 }
 
@@ -84,7 +79,7 @@ std::vector<Choice::Slot> slots_of(db::Tx& tx, const std::string& campaign_id,
         {.campaign_placement_id = rows.text("id"),
          .ad_placement_id = rows.text("ad_placement_id"),
          .app_id = rows.text_or_null("app_id").value_or(""),
-         .audiences = audiences(targeting, targeting_of(segments_of(tx, rows.text("id"))))});
+         .audiences = audiences(targeting, targeting_of(audience_of(tx, rows.text("id"))))});
   }
   if (!has_placements) slots.push_back({.audiences = audiences(targeting, {})});
   return slots;
@@ -127,8 +122,9 @@ Place place_of(db::Tx& tx, const ServeRequest& request) {
       WHERE id = $1 AND is_active = 1)",
                        *request.ad_placement_id);
   if (!rows.next()) throw Error(Code::placement_not_found, "there is no such placement");
-  if (rows.text("surface_type") != request.surface_type)
-    throw invalid_field("surface_type", "must be the placement's, " + rows.text("surface_type"));
+  if (const auto type = db::enum_of<SurfaceType>(rows, "surface_type");
+      type != request.surface_type)
+    throw invalid_field("surface_type", "must be the placement's, " + std::string(to_string(type)));
   if (const auto app = rows.text_or_null("app_id"); app && *app != request.app_id)
     throw apps::foreign(tx, "the placement", *app, request.app_id);
   place.least_payout = tx.number(R"(
@@ -203,7 +199,8 @@ bool placement_has_room(db::Tx& tx, const std::string& campaign_placement_id) {
 std::optional<Served> reserve(db::Tx& tx, const Rules& rules, const ServeRequest& request,
                               const Choice::Offer& offer) {
   auto campaign = campaigns::find(tx, offer.campaign_id);
-  if (!campaign || campaign->status != "active" || campaign->is_over(tx.now())) return std::nullopt;
+  if (!campaign || campaign->status != campaigns::Status::active || campaign->is_over(tx.now()))
+    return std::nullopt;
   if (campaign->remaining < campaign->payout_rate) return std::nullopt;
   if (!has_room(tx, rules, *campaign, request.app_id)) return std::nullopt;
   const std::optional<std::string> placement = offer.campaign_placement_id.empty()
@@ -282,7 +279,8 @@ void CampaignIndex::load_all(db::Tx& tx) {
 
 void CampaignIndex::load(db::Tx& tx, const std::string& id) {
   const auto campaign = campaigns::find(tx, id);
-  const bool is_active = campaign && campaign->status == "active" && !campaign->is_over(tx.now());
+  const bool is_active =
+      campaign && campaign->status == campaigns::Status::active && !campaign->is_over(tx.now());
   const Advertiser advertiser = is_active ? advertiser_of(tx, campaign->app_id) : Advertiser();
   if (!is_active || advertiser.is_suspended) {
     const std::lock_guard lock(choice_mutex_);
@@ -330,7 +328,7 @@ bool is_anything_old(db::Tx& tx) {
                     OR EXISTS (SELECT 1 FROM ad_impressions
                                WHERE used_at IS NULL AND expires_at <= $2)
                   THEN 1 ELSE 0 END AS is_old)",
-                   utc_day(tx.now()), tx.now() - told_for) > 0;
+                   utc_day(tx.now()), tx.now() - expired_kept_for) > 0;
 }
 
 int remove_old(db::Tx& tx, int limit) {
@@ -349,7 +347,7 @@ int remove_old(db::Tx& tx, int limit) {
         FROM ad_impressions
         WHERE used_at IS NULL AND expires_at <= $1
         LIMIT $2))",
-                            tx.now() - told_for, limit);
+                            tx.now() - expired_kept_for, limit);
 }
 
 Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRequest& request) {
@@ -370,8 +368,9 @@ Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRe
                  return served.has_value();
                });
   if (!served)
-    throw Error(Code::no_ad_available,
-                "there is no " + request.surface_type + " ad to show at the moment");
+    throw Error(Code::no_ad_available, "there is no " +
+                                           std::string(to_string(request.surface_type)) +
+                                           " ad to show at the moment");
   return *std::move(served);
 }
 

@@ -60,7 +60,7 @@ class CampaignIndex {
 struct ServeRequest {
   std::string app_id;
   std::string user_id;
-  std::string surface_type;
+  SurfaceType surface_type = {};
   Viewing viewing = {};
   std::optional<std::string> ad_placement_id = {};
 };
@@ -77,7 +77,8 @@ Served serve(db::Tx& tx, CampaignIndex& index, const Rules& rules, const ServeRe
 // An expired reservation's row is kept for this long, so that a late report is answered with
 // "expired" and not with "not_served". Rows that count for a viewer's daily limit are kept until
 // the day is over.
-inline constexpr Duration told_for = std::chrono::hours(24);
+inline constexpr Duration expired_kept_for = std::chrono::hours(24);
+// Whether remove_old() would find a row.
 bool is_anything_old(db::Tx& tx);
 // Removes up to `limit` rows of each table; returns their number.
 int remove_old(db::Tx& tx, int limit);

@@ -22,18 +22,18 @@ std::vector<Test> exact_values(const json& value, const std::string& field) {
     if (!item.is_string()) throw refuse();
     const auto text = item.get<std::string>();
     if (text.empty() || text.size() > max_attribute_length) throw refuse();
-    tests.push_back({.kind = Test::Kind::exact, .value = text});
+    tests.push_back({.mode = MatchMode::exact, .value = text});
   }
   return tests;
 }
 
 // Returns the condition that matches what both match; nothing if they exclude each other.
 std::optional<Test> both(const Test& one, const Test& other) {
-  if (one.kind == Test::Kind::any) return other;
-  if (other.kind == Test::Kind::any) return one;
-  if (one.kind == Test::Kind::exact)
+  if (one.mode == MatchMode::any) return other;
+  if (other.mode == MatchMode::any) return one;
+  if (one.mode == MatchMode::exact)
     return fits(other, one.value) ? std::optional(one) : std::nullopt;
-  if (other.kind == Test::Kind::exact) return both(other, one);
+  if (other.mode == MatchMode::exact) return both(other, one);
   const Test& longer = one.value.size() >= other.value.size() ? one : other;
   const Test& shorter = &longer == &one ? other : one;
   return longer.value.starts_with(shorter.value) ? std::optional(longer) : std::nullopt;
@@ -69,15 +69,10 @@ Targeting parse_targeting(const std::string& metadata) {
 
 Targeting targeting_of(const std::vector<Segment>& segments) {
   Targeting targeting;
-  for (const Segment& segment : segments) {
-    const auto found = std::ranges::find(attributes, segment.type);
-    if (found == attributes.end()) continue;
-    const auto kind = segment.match_mode == "exact"    ? Test::Kind::exact
-                      : segment.match_mode == "prefix" ? Test::Kind::prefix
-                                                       : Test::Kind::any;
-    targeting[size_t(found - attributes.begin())].push_back(
-        {.kind = kind, .value = kind == Test::Kind::any ? "" : segment.value});
-  }
+  for (const Segment& segment : segments)
+    targeting[size_t(segment.type)].push_back(
+        {.mode = segment.match_mode,
+         .value = segment.match_mode == MatchMode::any ? "" : segment.value});
   return targeting;
 }
 
@@ -102,12 +97,12 @@ std::vector<Audience> audiences(const Targeting& one, const Targeting& other) {
 }
 
 bool fits(const Test& test, const std::optional<std::string>& value) {
-  switch (test.kind) {
-    case Test::Kind::any:
+  switch (test.mode) {
+    case MatchMode::any:
       return true;
-    case Test::Kind::exact:
+    case MatchMode::exact:
       return value == test.value;
-    case Test::Kind::prefix:
+    case MatchMode::prefix:
       return value && value->starts_with(test.value);
   }
   return false;

@@ -6,22 +6,34 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/enum_text.h"
+
 // Whom an ad is for. Three attributes of a viewer are known, because the app states them when it
 // asks for an ad: game_type, play_tier and geography.
 namespace berth::ads {
 
-inline constexpr std::array<std::string_view, 3> attributes = {"game_type", "play_tier",
-                                                               "geography"};
+enum class Attribute { game_type, play_tier, geography };
+constexpr auto texts_of(Attribute) {
+  return EnumTexts<Attribute::geography>{"game_type", "play_tier", "geography"};
+}
+inline constexpr auto attributes = texts_of(Attribute());  // their names
 inline constexpr size_t max_attribute_length = 64;
 inline constexpr size_t max_metadata_bytes = 4'096;
 inline constexpr size_t max_values = 8;  // for one attribute
-// For one campaign. The limit exists because a change of the campaign moves it in the set of each
-// of its audiences.
+// The limit for one campaign. It exists because a change of the campaign moves it in the set of
+// each of its audiences.
 inline constexpr size_t max_audiences = 64;
 
-// A condition on one attribute. If the app hasn't stated the attribute, only `any` matches.
+// How a viewer's attribute is compared with a value. If the app hasn't stated the attribute, only
+// `any` matches.
+enum class MatchMode { any, exact, prefix };
+constexpr auto texts_of(MatchMode) {
+  return EnumTexts<MatchMode::prefix>{"any", "exact", "prefix"};
+}
+
+// A condition on one attribute.
 struct Test {
-  enum class Kind { any, exact, prefix } kind = Kind::any;
+  MatchMode mode = MatchMode::any;
   std::string value = {};
   bool operator==(const Test&) const = default;
 };
@@ -39,10 +51,10 @@ using Targeting = std::array<std::vector<Test>, attributes.size()>;
 // the app that shows the ad and have no effect here. Throws validation_failed.
 Targeting parse_targeting(const std::string& metadata);
 
-struct Segment {     // part of a placement's audience
-  std::string type;  // the name of an attribute
+struct Segment {  // part of a placement's audience
+  Attribute type = {};
   std::string value;
-  std::string match_mode;  // exact, prefix or any
+  MatchMode match_mode = MatchMode::any;
 };
 // Segments of the same type are alternatives; segments of different types must all match.
 Targeting targeting_of(const std::vector<Segment>& segments);
@@ -54,6 +66,7 @@ size_t count_audiences(const Targeting& one, const Targeting& other);
 // its count_audiences() first.
 std::vector<Audience> audiences(const Targeting& one, const Targeting& other);
 
+// Whether a viewer's value passes the test.
 bool fits(const Test& test, const std::optional<std::string>& value);
 
 }  // namespace berth::ads

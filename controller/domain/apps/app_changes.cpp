@@ -10,7 +10,7 @@
 namespace berth::apps {
 namespace {
 
-// No app that lives has an empty name.
+// Returns an app that isn't erased yet. Only erased apps have an empty name.
 std::optional<std::string> next_to_erase(db::Tx& tx, const std::string& owner_id) {
   auto rows = tx.query(
       R"(
@@ -26,7 +26,7 @@ int erase_audit_details(db::Tx& tx, const std::string& app_id, int limit) {
   return audit::erase_details(tx, {app_id, "app:" + app_id}, limit);
 }
 
-// Requests of the app, selected by a statement with the app as $1 and their number as $2.
+// Returns the ids of requests. In the statement, $1 is the app and $2 the limit.
 std::vector<std::string> requests(db::Tx& tx, std::string_view sql, const std::string& app_id,
                                   int limit) {
   std::vector<std::string> ids;
@@ -37,10 +37,10 @@ std::vector<std::string> requests(db::Tx& tx, std::string_view sql, const std::s
 
 int erase_requests_audit_details(db::Tx& tx, const std::string& app_id, int limit) {
   constexpr std::string_view sql = R"(
-      SELECT DISTINCT r.id
+      SELECT r.id
       FROM scope_requests r
-      JOIN audit_log l ON l.target = r.id
-      WHERE r.app_id = $1 AND l.details <> '{}'
+      WHERE r.app_id = $1
+        AND EXISTS (SELECT 1 FROM audit_log l WHERE l.target = r.id AND l.details <> '{}')
       LIMIT $2)";
   int erased = 0;
   for (const std::string& id : requests(tx, sql, app_id, limit))
@@ -50,10 +50,9 @@ int erase_requests_audit_details(db::Tx& tx, const std::string& app_id, int limi
 
 int erase_requests_events(db::Tx& tx, const std::string& app_id, int limit) {
   constexpr std::string_view sql = R"(
-      SELECT DISTINCT r.id
+      SELECT r.id
       FROM scope_requests r
-      JOIN app_events e ON e.subject = r.id
-      WHERE r.app_id = $1
+      WHERE r.app_id = $1 AND EXISTS (SELECT 1 FROM app_events e WHERE e.subject = r.id)
       LIMIT $2)";
   int erased = 0;
   for (const std::string& id : requests(tx, sql, app_id, limit))

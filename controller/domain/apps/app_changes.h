@@ -5,11 +5,13 @@
 
 #include "controller/domain/apps/apps.h"
 
-// Changes of an app's rows alone. What else goes with them (campaigns, points, the audit log) is
-// done by the functions of apps.h that lifecycle implements: remove, suspend, reactivate, promote.
+// Functions that change nothing but an app's rows. apps::remove(), suspend(), reactivate() and
+// promote(), which lifecycle implements, call them and do what else belongs to such a change
+// (campaigns, points, the audit log).
 namespace berth::apps {
 
-// Each returns false if there is no such app. One that is suspended already keeps its time.
+// Each returns false if there is no such app. Suspending a suspended app keeps the time at which it
+// was suspended.
 bool set_suspended(db::Tx& tx, const std::string& app_id, bool suspended);
 bool set_promoted_tier(db::Tx& tx, const std::string& app_id, const std::string& tier);
 

@@ -12,9 +12,10 @@ void tell_decision(db::Tx& tx, const ScopeRequest& request, const std::string& d
   std::string scopes;
   for (const auto& name : request.requested.names())
     scopes.append(scopes.empty() ? "" : ", ").append(name);
-  const bool approved = request.status == "approved";
+  const bool approved = request.status == RequestStatus::approved;
   std::string body = "Hello " + owner->username + ",\n\nthe scopes that \"" + app->app_name +
-                     "\" asked for were " + request.status + ": " + scopes + ".\n";
+                     "\" asked for were " + std::string(to_string(request.status)) + ": " + scopes +
+                     ".\n";
   if (request.reason) body += "\nThe reason: " + *request.reason + "\n";
   if (approved) body += "\nFrom now on, the app can ask users for them.\n";
   outbox::put(tx, data_key,

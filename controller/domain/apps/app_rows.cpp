@@ -10,8 +10,8 @@ namespace berth::apps {
 
 const std::string select_apps = R"(
     SELECT id, owner_id, app_name, app_description, logo_url, website_url, client_id, redirect_uris,
-           allowed_scopes, approved_scopes, session_tokens, refresh_requires_client, listed,
-           suspended_at, promoted_tier, inserted_at, updated_at,
+           allowed_scopes, approved_scopes, session_tokens, refresh_requires_client, is_public, built_in,
+           listed, suspended_at, promoted_tier, inserted_at, updated_at,
            client_secret_hash, previous_secret_hash, previous_secret_expires_at
     FROM apps )";
 
@@ -29,6 +29,8 @@ App app_of(const db::Query& row) {
           .approved_scopes = stored_scopes(row.text("approved_scopes")) | ScopeSet::automatic(),
           .session_tokens = row.flag("session_tokens"),
           .refresh_requires_client = row.flag("refresh_requires_client"),
+          .is_public = row.flag("is_public"),
+          .built_in = row.flag("built_in"),
           .listed = row.flag("listed"),
           .suspended = !row.null("suspended_at"),
           .promoted_tier = row.text_or_null("promoted_tier"),
@@ -72,6 +74,8 @@ void check_profile(const Profile& profile) {
       wrong["allowed_origins"].push_back(
           "must be origins such as https://game.example.org: https, or http on localhost, with a "
           "host and perhaps a port, and nothing behind them");
+  if (profile.is_public && profile.refresh_requires_client)
+    wrong["refresh_requires_client"].push_back("must be false for a client without a secret");
   check_web_url(wrong, "logo_url", profile.logo_url);
   check_web_url(wrong, "website_url", profile.website_url);
   if (profile.allowed_scopes.empty())

@@ -3,8 +3,10 @@
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/kernel/audit.h"
+#include "controller/domain/kernel/read_page.h"
 #include "controller/domain/webhooks/webhooks.h"
 
 namespace berth::apps {
@@ -14,25 +16,64 @@ ScopeRequest request_of(const db::Query& row) {
   return {.id = row.text("id"),
           .app_id = row.text("app_id"),
           .requested = stored_scopes(row.text("requested_scopes")),
-          .status = row.text("status"),
+          .status = db::enum_of<RequestStatus>(row, "status"),
           .reason = row.text_or_null("reason"),
           .inserted_at = row.instant("inserted_at"),
           .decided_at = row.instant_or_null("decided_at")};
 }
 
-constexpr std::string_view select_request = R"(
+const std::string select_requests = R"(
     SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at
     FROM scope_requests
-    WHERE id = $1)";
+    )";
+const std::string select_request = select_requests + R"(WHERE id = $1)";
+
+// The lists of requests, one for each set of filters, because each has an index of its own.
+const std::vector<SortColumn> by_time = {{SortColumn::Type::integer, "inserted_at"},
+                                         {SortColumn::Type::text, "id"}};
+const ListSql all_requests = {.count = R"(
+    SELECT count(*)
+    FROM (SELECT 1 AS one FROM scope_requests LIMIT $1) counted)",
+                              .rows = select_requests + R"(
+    WHERE (inserted_at, id) < ($1, $2)
+    ORDER BY inserted_at DESC, id DESC
+    LIMIT $3 OFFSET $4)",
+                              .sorted_by = by_time};
+const ListSql requests_of_app = {.count = R"(
+    SELECT count(*)
+    FROM (SELECT 1 AS one FROM scope_requests WHERE app_id = $1 LIMIT $2) counted)",
+                                 .rows = select_requests + R"(
+    WHERE app_id = $1 AND (inserted_at, id) < ($2, $3)
+    ORDER BY inserted_at DESC, id DESC
+    LIMIT $4 OFFSET $5)",
+                                 .sorted_by = by_time};
+const ListSql requests_in_status = {.count = R"(
+    SELECT count(*)
+    FROM (SELECT 1 AS one FROM scope_requests WHERE status = $1 LIMIT $2) counted)",
+                                    .rows = select_requests + R"(
+    WHERE status = $1 AND (inserted_at, id) < ($2, $3)
+    ORDER BY inserted_at DESC, id DESC
+    LIMIT $4 OFFSET $5)",
+                                    .sorted_by = by_time};
+const ListSql requests_of_app_in_status = {.count = R"(
+    SELECT count(*)
+    FROM (SELECT 1 AS one FROM scope_requests WHERE app_id = $1 AND status = $2 LIMIT $3) counted)",
+                                           .rows = select_requests + R"(
+    WHERE app_id = $1 AND status = $2 AND (inserted_at, id) < ($3, $4)
+    ORDER BY inserted_at DESC, id DESC
+    LIMIT $5 OFFSET $6)",
+                                           .sorted_by = by_time};
 
 // Returns the pending request; of any app if `app_id` is empty.
 ScopeRequest get_pending(db::Tx& tx, const std::string& id, const std::string& app_id = "") {
   auto rows = tx.query(select_request, id);
   if (!rows.next() || (!app_id.empty() && rows.text("app_id") != app_id))
     throw Error(Code::scope_request_not_found, "there is no such scope request");
-  if (rows.text("status") != "pending")
-    throw Error(Code::invalid_state, "the scope request is already " + rows.text("status"));
-  return request_of(rows);
+  const ScopeRequest request = request_of(rows);
+  if (request.status != RequestStatus::pending)
+    throw Error(Code::invalid_state,
+                "the scope request is already " + std::string(to_string(request.status)));
+  return request;
 }
 
 std::optional<ScopeRequest> pending_of(db::Tx& tx, const std::string& app_id) {
@@ -44,18 +85,18 @@ std::optional<ScopeRequest> pending_of(db::Tx& tx, const std::string& app_id) {
   return rows.next() ? std::optional(request_of(rows)) : std::nullopt;
 }
 
-ScopeRequest decide(db::Tx& tx, const std::string& id, const std::string& status,
+ScopeRequest decide(db::Tx& tx, const std::string& id, RequestStatus status,
                     const std::optional<std::string>& reason, const std::string& actor) {
   tx.execute(R"(
       UPDATE scope_requests
       SET status = $2, reason = $3, decided_by = $4, decided_at = $5
       WHERE id = $1)",
-             id, status, reason, actor, tx.now());
+             id, to_string(status), reason, actor, tx.now());
   auto rows = tx.query(select_request, id);
   rows.next();
   const ScopeRequest decided = request_of(rows);
   // The owner knows of a request that they withdrew themselves.
-  if (status != "withdrawn")
+  if (status != RequestStatus::withdrawn)
     webhooks::emit(tx, decided.app_id, "scope_request.decided", id,
                    {{"id", id},
                     {"app_id", decided.app_id},
@@ -86,7 +127,7 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) 
                  scopes.text());
       return get_pending(tx, pending->id);
     }
-    decide(tx, pending->id, "withdrawn", std::nullopt, app.owner_id);
+    decide(tx, pending->id, RequestStatus::withdrawn, std::nullopt, app.owner_id);
   }
   const std::string id = new_uuid(tx.now());
   tx.execute(R"(
@@ -98,29 +139,17 @@ ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes) 
 }
 
 Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& app_id,
-                                 const std::optional<std::string>& status,
-                                 const PageRequest& page) {
-  Page<ScopeRequest> result = {
-      .items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  result.total = tx.number(R"(
-      SELECT count(*)
-      FROM scope_requests
-      WHERE (app_id = $1 OR $1 IS NULL) AND (status = $2 OR $2 IS NULL))",
-                           app_id, status);
-  auto rows = tx.query(R"(
-      SELECT id, app_id, requested_scopes, status, reason, inserted_at, decided_at
-      FROM scope_requests
-      WHERE (app_id = $1 OR $1 IS NULL) AND (status = $2 OR $2 IS NULL)
-      ORDER BY inserted_at DESC, id DESC
-      LIMIT $3 OFFSET $4)",
-                       app_id, status, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(request_of(rows));
-  return result;
+                                 std::optional<RequestStatus> status, const PageRequest& page) {
+  if (app_id && status)
+    return read_page(tx, requests_of_app_in_status, page, request_of, *app_id, to_string(*status));
+  if (app_id) return read_page(tx, requests_of_app, page, request_of, *app_id);
+  if (status) return read_page(tx, requests_in_status, page, request_of, to_string(*status));
+  return read_page(tx, all_requests, page, request_of);
 }
 
 ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id) {
   get_pending(tx, request_id, app.id);
-  return decide(tx, request_id, "withdrawn", std::nullopt, app.owner_id);
+  return decide(tx, request_id, RequestStatus::withdrawn, std::nullopt, app.owner_id);
 }
 
 ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor) {
@@ -132,7 +161,7 @@ ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::strin
   store_scopes(tx, app);
   audit::record(tx, actor, "scope_request.approve", request_id,
                 nlohmann::json{{"app_id", app.id}, {"scopes", request.requested.names()}}.dump());
-  return decide(tx, request_id, "approved", std::nullopt, actor);
+  return decide(tx, request_id, RequestStatus::approved, std::nullopt, actor);
 }
 
 ScopeRequest reject(db::Tx& tx, const std::string& request_id, const std::string& reason,
@@ -140,7 +169,7 @@ ScopeRequest reject(db::Tx& tx, const std::string& request_id, const std::string
   const ScopeRequest request = get_pending(tx, request_id);
   audit::record(tx, actor, "scope_request.reject", request_id,
                 nlohmann::json{{"app_id", request.app_id}, {"reason", reason}}.dump());
-  return decide(tx, request_id, "rejected", reason, actor);
+  return decide(tx, request_id, RequestStatus::rejected, reason, actor);
 }
 
 App revoke_scopes(db::Tx& tx, const std::string& app_id, const ScopeSet& scopes,

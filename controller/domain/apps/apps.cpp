@@ -1,9 +1,12 @@
 #include "controller/domain/apps/apps.h"
 
+#include "controller/base/ascii.h"
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/app_rows.h"
+#include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/ledger.h"
 
 namespace berth::apps {
@@ -42,17 +45,18 @@ AppWithSecret create(db::Tx& tx, const std::string& owner_id, const NewApp& app)
   check_owner(tx, owner_id);
   check_profile(app);
   const std::string id = new_uuid(tx.now());
-  const std::string secret = new_secret();
+  const std::string secret = app.is_public ? "" : new_secret();
   tx.execute(R"(
       INSERT INTO apps (id, owner_id, app_name, app_description, logo_url, website_url, client_id,
                         client_secret_hash, redirect_uris, allowed_scopes, approved_scopes,
-                        session_tokens, refresh_requires_client, inserted_at, updated_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14))",
+                        session_tokens, refresh_requires_client, inserted_at, updated_at,
+                        is_public)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, $15))",
              id, owner_id, app.app_name, app.app_description, app.logo_url, app.website_url,
-             "client_" + hex(random_bytes(client_id_bytes)), token_hash(secret),
-             stored_uris(app.redirect_uris), app.allowed_scopes.text(),
-             ScopeSet::automatic().text(), app.session_tokens, app.refresh_requires_client,
-             tx.now());
+             "client_" + hex(random_bytes(client_id_bytes)),
+             app.is_public ? "" : token_hash(secret), stored_uris(app.redirect_uris),
+             app.allowed_scopes.text(), ScopeSet::automatic().text(), app.session_tokens,
+             app.refresh_requires_client, tx.now(), app.is_public);
   ledger::open_account(tx, ledger::app_account(id));
   store_origins(tx, id, app.allowed_origins);
   AppWithSecret created = {.app = *find(tx, id), .client_secret = secret};
@@ -80,6 +84,19 @@ App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id) {
   return *app;
 }
 
+App choose_owned(db::Tx& tx, const std::string& owner_id, const std::string& wanted) {
+  if (!wanted.empty()) {
+    const auto by_client_id = find_by_client_id(tx, wanted);
+    return get_owned(tx, owner_id, by_client_id ? by_client_id->id : wanted);
+  }
+  const Page<App> own = list_owned(tx, owner_id, {.page = 1, .page_size = 2});
+  if (own.items.empty()) throw Error(Code::app_not_found, "you have no app yet; create one first");
+  if (own.total > 1)
+    throw Error(Code::malformed_request,
+                "you have several apps; name one by its id or client_id in the header Berth-App");
+  return own.items.front();
+}
+
 Error foreign(db::Tx& tx, const std::string& what, const std::string& owning,
               const std::string& asking) {
   const bool same_owner = tx.number(R"(
@@ -93,42 +110,88 @@ Error foreign(db::Tx& tx, const std::string& what, const std::string& owning,
 }
 
 Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest& page) {
-  static const std::string sql = select_apps + R"(
-      WHERE owner_id = $1 AND deleted_at IS NULL
-      ORDER BY inserted_at DESC, id DESC
-      LIMIT $2 OFFSET $3)";
-  Page<App> result = {.items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  result.total = tx.number(R"(
+  static const ListSql sql = {
+      .count = R"(
       SELECT count(*)
-      FROM apps
-      WHERE owner_id = $1 AND deleted_at IS NULL)",
-                           owner_id);
-  auto rows = tx.query(sql, owner_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(app_of(rows));
-  return result;
+      FROM (SELECT 1 AS one FROM apps WHERE owner_id = $1 AND deleted_at IS NULL LIMIT $2) counted)",
+      .rows = select_apps + R"(
+      WHERE owner_id = $1 AND deleted_at IS NULL AND (inserted_at, id) < ($2, $3)
+      ORDER BY inserted_at DESC, id DESC
+      LIMIT $4 OFFSET $5)",
+      .sorted_by = {{SortColumn::Type::integer, "inserted_at"}, {SortColumn::Type::text, "id"}}};
+  return read_page(tx, sql, page, app_of, owner_id);
+}
+
+namespace {
+
+// The apps that a search finds. $1 is the text in lower case, $2 the end of the range of texts that
+// begin with it, $3 the text as it is, $4 the key of a username. At most the first 10,001 names are
+// read (Page::max_counted).
+const std::string matching_apps = R"(
+        SELECT id
+        FROM (SELECT id
+              FROM apps
+              WHERE lower(app_name) >= $1 AND lower(app_name) < $2 AND deleted_at IS NULL
+              ORDER BY lower(app_name)
+              LIMIT 10001) named
+        UNION
+        SELECT id FROM apps WHERE id = $1 AND deleted_at IS NULL
+        UNION
+        SELECT id FROM apps WHERE client_id = $3 AND deleted_at IS NULL
+        UNION
+        SELECT a.id
+        FROM users u
+        JOIN apps a ON a.owner_id = u.id
+        WHERE u.username_key = $4 AND u.deleted_at IS NULL AND a.deleted_at IS NULL)";
+
+}  // namespace
+
+Page<App> list_all(db::Tx& tx, const std::optional<std::string>& search, const PageRequest& page) {
+  static const std::vector<SortColumn> newest_first = {{SortColumn::Type::integer, "inserted_at"},
+                                                       {SortColumn::Type::text, "id"}};
+  static const ListSql all = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM apps WHERE deleted_at IS NULL LIMIT $1) counted)",
+                              .rows = select_apps + R"(
+      WHERE deleted_at IS NULL AND (inserted_at, id) < ($1, $2)
+      ORDER BY inserted_at DESC, id DESC
+      LIMIT $3 OFFSET $4)",
+                              .sorted_by = newest_first};
+  static const ListSql fitting = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM ()" + matching_apps +
+                                           R"() f LIMIT $5) counted)",
+                                  .rows = select_apps + R"(
+      WHERE id IN ()" + matching_apps + R"() AND (inserted_at, id) < ($5, $6)
+      ORDER BY inserted_at DESC, id DESC
+      LIMIT $7 OFFSET $8)",
+                                  .sorted_by = newest_first};
+  if (!search) return read_page(tx, all, page, app_of);
+  const std::string begin = lower_case(*search);
+  // U+10FFFF is never a character.
+  return read_page(tx, fitting, page, app_of, begin, begin + "\xf4\x8f\xbf\xbf", *search,
+                   accounts::folded(*search));
 }
 
 Page<App> list_public(db::Tx& tx, const PageRequest& page) {
-  static const std::string sql = select_apps + R"(
-      WHERE listed = 1 AND deleted_at IS NULL AND suspended_at IS NULL
-      ORDER BY inserted_at DESC, id DESC
-      LIMIT $1 OFFSET $2)";
-  Page<App> result = {.items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  result.total = tx.number(R"(
+  static const ListSql sql = {
+      .count = R"(
       SELECT count(*)
-      FROM apps
-      WHERE listed = 1 AND deleted_at IS NULL AND suspended_at IS NULL)");
-  auto rows = tx.query(sql, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(app_of(rows));
-  return result;
+      FROM (SELECT 1 AS one
+            FROM apps
+            WHERE listed = 1 AND deleted_at IS NULL AND suspended_at IS NULL
+            LIMIT $1) counted)",
+      .rows = select_apps + R"(
+      WHERE listed = 1 AND deleted_at IS NULL AND suspended_at IS NULL
+        AND (inserted_at, id) < ($1, $2)
+      ORDER BY inserted_at DESC, id DESC
+      LIMIT $3 OFFSET $4)",
+      .sorted_by = {{SortColumn::Type::integer, "inserted_at"}, {SortColumn::Type::text, "id"}}};
+  return read_page(tx, sql, page, app_of);
 }
 
 std::int64_t count_users(db::Tx& tx, const std::string& app_id) {
-  return tx.number(R"(
-      SELECT count(*)
-      FROM grants
-      WHERE app_id = $1 AND revoked_at IS NULL AND scopes <> '')",
-                   app_id);
+  return tx.number(R"(SELECT users FROM app_users WHERE app_id = $1)", app_id);
 }
 
 App authenticate(db::Tx& tx, const std::string& client_id, const std::string& client_secret) {
@@ -145,7 +208,16 @@ App authenticate(db::Tx& tx, const std::string& client_id, const std::string& cl
   return app_of(rows);
 }
 
+App public_client(db::Tx& tx, const std::string& client_id) {
+  const auto app = find_by_client_id(tx, client_id);
+  if (!app || !app->is_public)
+    throw Error(Code::invalid_client, "client_id and client_secret are required");
+  return *app;
+}
+
 AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace) {
+  if (app.is_public)
+    throw Error(Code::invalid_state, "the app is a public client, which has no secret");
   const std::string secret = new_secret();
   const bool keeps_old = grace > Duration(0);
   tx.execute(R"(

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/enum_text.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
@@ -35,7 +36,9 @@ struct App {
   ScopeSet approved_scopes;
   bool session_tokens = true;
   bool refresh_requires_client = false;
-  bool listed = false;  // shown in the public list of operators
+  bool is_public = false;  // a public client: it has no secret (RFC 6749, section 2.1)
+  bool built_in = false;   // berth's own client (built_in.h)
+  bool listed = false;     // shown in the public list of operators
   bool suspended = false;
   std::optional<std::string> promoted_tier;
   Instant inserted_at;
@@ -59,15 +62,22 @@ struct Profile {  // the part that the app's owner writes
   bool refresh_requires_client = false;
   // The web origins of the app's pages, which may call the API from browsers (CORS).
   std::vector<std::string> allowed_origins = {};
+  // Whether the app can't keep a secret, such as one that runs on its users' devices. It is decided
+  // at the creation and stays.
+  bool is_public = false;
 };
 using NewApp = Profile;
 enum class Listing { unlisted, listed };
 
+enum class RequestStatus { pending, approved, rejected, withdrawn };
+constexpr auto texts_of(RequestStatus) {
+  return EnumTexts<RequestStatus::withdrawn>{"pending", "approved", "rejected", "withdrawn"};
+}
 struct ScopeRequest {
   std::string id;
   std::string app_id;
   ScopeSet requested;
-  std::string status;  // pending, approved, rejected or withdrawn
+  RequestStatus status = RequestStatus::pending;
   std::optional<std::string> reason;
   Instant inserted_at;
   std::optional<Instant> decided_at;
@@ -75,7 +85,8 @@ struct ScopeRequest {
 
 struct AppWithSecret {
   App app;
-  std::string client_secret;  // shown once, because only its hash is stored
+  std::string
+      client_secret;  // shown once, because only its hash is stored; empty for public clients
   // After a rotation with a grace period: the time until which the old secret works too.
   std::optional<Instant> previous_works_until = {};
   // After the creation: what the admins were asked to approve.
@@ -123,12 +134,19 @@ std::optional<App> find(db::Tx& tx, const std::string& id);
 std::optional<App> find_by_client_id(db::Tx& tx, const std::string& client_id);
 // Returns the app. Throws app_not_found, or forbidden if somebody else owns it.
 App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id);
+// Returns the app for which a user works. `wanted` is its id or client_id, and may be empty if the
+// user has exactly one app. Throws app_not_found, forbidden if somebody else owns it, and
+// malformed_request if the user has several and named none.
+App choose_owned(db::Tx& tx, const std::string& owner_id, const std::string& wanted);
 // Makes the error `forbidden` for a thing of the app `owning` that the app `asking` asked for.
 // `what` names the thing at the start of the message. The message says if both apps have the same
 // owner.
 Error foreign(db::Tx& tx, const std::string& what, const std::string& owning,
               const std::string& asking);
 Page<App> list_owned(db::Tx& tx, const std::string& owner_id, const PageRequest& page);
+// Returns all apps, newest first; with `search`, those whose name begins with it in upper or lower
+// case, whose id or client_id it is, or whose owner has it as their username.
+Page<App> list_all(db::Tx& tx, const std::optional<std::string>& search, const PageRequest& page);
 // Returns the apps that are listed and not suspended, newest first.
 Page<App> list_public(db::Tx& tx, const PageRequest& page);
 // Returns how many users have connected the app at present.
@@ -136,22 +154,26 @@ std::int64_t count_users(db::Tx& tx, const std::string& app_id);
 
 // Returns the app with these client credentials, even if it is suspended. Throws invalid_client.
 App authenticate(db::Tx& tx, const std::string& client_id, const std::string& client_secret);
+// Returns the public client with this client_id, even if it is suspended. Throws invalid_client,
+// also for a client that has a secret.
+App public_client(db::Tx& tx, const std::string& client_id);
 // Gives the app a new secret. The old one works until `grace` is over; an even older one stops
-// working now.
+// working now. Throws invalid_state for a public client.
 AppWithSecret rotate_secret(db::Tx& tx, const App& app, Duration grace);
 
 // Writes the owner's changes. A scope that is no longer in allowed_scopes loses its approval, and
 // tokens lose it at once. The admins are asked to approve scopes that are new in allowed_scopes and
-// neither automatic nor approved. Throws validation_failed.
+// neither automatic nor approved. Throws validation_failed or app_not_found.
 UpdatedApp update(db::Tx& tx, const App& app, const Profile& profile, Listing listing);
 // Deletes the app for good: its tokens and secrets stop working, and the points on its account go
 // to the treasury. Throws invalid_state if it has deployments that aren't destroyed or campaigns
-// that haven't ended.
+// that haven't ended. Like suspend(), reactivate() and promote(), it is implemented in lifecycle,
+// because it changes several modules' tables.
 void remove(db::Tx& tx, const App& app);
 
 // Used by admins; `actor` is the admin's id. A suspended app gets no codes or tokens, and its
 // existing tokens don't work until it is reactivated. Calling either function again changes
-// nothing. Both throw app_not_found.
+// nothing but the audit log. Both throw app_not_found.
 App suspend(db::Tx& tx, const std::string& app_id, const std::string& actor);
 App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor);
 
@@ -160,15 +182,18 @@ App reactivate(db::Tx& tx, const std::string& app_id, const std::string& actor);
 // pending, it is returned; a pending request for other scopes is withdrawn, so that an app has at
 // most one.
 ScopeRequest request_scopes(db::Tx& tx, const App& app, const ScopeSet& scopes);
+// Returns the requests of the app, or of all apps, with the status, or with any; newest first.
 Page<ScopeRequest> list_requests(db::Tx& tx, const std::optional<std::string>& app_id,
-                                 const std::optional<std::string>& status, const PageRequest& page);
+                                 std::optional<RequestStatus> status, const PageRequest& page);
+// Withdraws a request of the app. Throws like approve().
 ScopeRequest withdraw(db::Tx& tx, const App& app, const std::string& request_id);
 // Used by admins; `actor` is the admin's id. Both throw scope_request_not_found, and invalid_state
 // if the request isn't pending.
 ScopeRequest approve(db::Tx& tx, const std::string& request_id, const std::string& actor);
 ScopeRequest reject(db::Tx& tx, const std::string& request_id, const std::string& reason,
                     const std::string& actor);
-// Takes scopes away from the app. Tokens that contain them lose them at once.
+// Takes scopes away from the app. Tokens that contain them lose them at once. The app stays
+// registered for them, so an admin may approve them again. Throws app_not_found.
 App revoke_scopes(db::Tx& tx, const std::string& app_id, const ScopeSet& scopes,
                   const std::string& actor);
 // Sets the deploy tier that the app may use in addition to those that need no approval. Throws

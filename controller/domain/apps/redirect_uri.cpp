@@ -2,6 +2,7 @@
 #include <array>
 #include <cctype>
 
+#include "controller/base/ascii.h"
 #include "controller/base/url.h"
 #include "controller/domain/apps/apps.h"
 
@@ -18,8 +19,7 @@ bool is_scheme(std::string_view text) {
 }
 
 // Schemes, in lower case, that browsers and operating systems act on by themselves, and those of
-// protocols: an app
-// on a device can't have one of these to itself.
+// protocols: an app on a device can't have one of these to itself.
 constexpr std::array<std::string_view, 62> schemes_of_others = {
     "about",    "acct",        "afp",    "android-app", "blob", "cap",  "chrome",     "cid",
     "content",  "data",        "dav",    "dict",        "dns",  "edge", "facetime",   "feed",
@@ -29,14 +29,13 @@ constexpr std::array<std::string_view, 62> schemes_of_others = {
     "nntp",     "opera",       "pop",    "resource",    "rtsp", "sftp", "shell",      "sip",
     "sips",     "sms",         "smsto",  "smb",         "ssh",  "tel",  "telnet",     "urn",
     "vbscript", "view-source", "webcal", "ws",          "wss",  "xmpp"};
-// The same for families of schemes.
+// Schemes that begin like this are refused for the same reason.
 constexpr std::array<std::string_view, 6> families_of_others = {"ms-",     "x-apple", "itms",
                                                                 "chrome-", "moz-",    "search-ms"};
 
 bool is_of_others(std::string_view scheme) {
-  std::string name(scheme);
-  for (char& c : name) c = char(std::tolower(static_cast<unsigned char>(c)));
-  return name.size() < 2 ||  // a drive of Windows
+  const std::string name = lower_case(scheme);
+  return name.size() < 2 ||  // the letter of a drive of Windows
          std::ranges::find(schemes_of_others, name) != schemes_of_others.end() ||
          std::ranges::any_of(families_of_others,
                              [&](std::string_view family) { return name.starts_with(family); });

@@ -24,7 +24,7 @@ struct Next {
   bool is_nothing() const { return differs.container.empty() && differs.other.empty(); }
 };
 
-Next next_of(const Wish& now, const Change& change) {
+Next next_of(const DesiredState& now, const Change& change) {
   const Order before = order_of(now);
   Next next = {
       .order = changed(before, change), .differs = {}, .old_tier = before.tier, .tier = {}};
@@ -41,8 +41,8 @@ void log_change(db::Tx& tx, const Deployment& row, const Actor& actor, const Nex
   const bool rolls_out = next.replaces_container() && row.status != Status::stopped;
   if (next.replaces_container()) details["generation"] = row.generation + 1;
   write_log(tx, row.id,
-            {.action = "deploy",
-             .status = rolls_out ? "started" : "succeeded",
+            {.action = LogAction::deploy,
+             .status = rolls_out ? LogStatus::started : LogStatus::succeeded,
              .initiated_by = actor.user_id,
              .details = details.dump()});
 }
@@ -99,7 +99,7 @@ Deployment change(db::Tx& tx, const Actor& actor, const std::string& id, const C
   Change change = asked;
   if (change.custom_domain && *change.custom_domain)
     change.custom_domain = domain_names::normalised(**change.custom_domain);
-  Next next = next_of(*wish(tx, id, data_key), change);
+  Next next = next_of(*desired_state(tx, id, data_key), change);
   check(change, next.order.secrets.env, rules);
   if (change.tier && *change.tier != row.tier_slug) set_tier(tx, row, *change.tier, next);
   if (next.order.custom_domain && (change.custom_domain || next.tier))

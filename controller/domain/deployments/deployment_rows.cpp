@@ -1,30 +1,17 @@
 #include "controller/domain/deployments/deployment_rows.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/deployments/owner_list.h"
+#include "controller/domain/kernel/read_page.h"
 
 namespace berth::deployments {
 namespace {
-
-constexpr std::array<std::string_view, 6> status_names = {"pending", "deploying", "running",
-                                                          "stopped", "errored",   "destroyed"};
-constexpr std::array<std::string_view, 14> reason_names = {
-    "image_pull_failed",  "crash_loop",          "port_not_listening", "out_of_memory",
-    "quota_exceeded",     "unschedulable",       "image_needs_root",   "rollout_failed",
-    "suspended_by_admin", "cluster_unreachable", "cluster_refused",    "dns_not_pointing",
-    "domain_taken",       "certificate_failed"};
-static_assert(size_t(Status::destroyed) + 1 == status_names.size());
-static_assert(size_t(Reason::certificate_failed) + 1 == reason_names.size());
-
-std::optional<Reason> reason_or_null(const db::Query& row, std::string_view column) {
-  const auto text = row.text_or_null(column);
-  return text ? parse_reason(*text) : std::nullopt;
-}
 
 // AES contexts: a sealed value can't be moved to another row or column.
 std::string env_context(const std::string& deployment_id) { return "env:" + deployment_id; }
@@ -47,25 +34,6 @@ nlohmann::json open_json(const std::string& sealed, const std::string& data_key,
 }
 
 }  // namespace
-
-std::string_view to_string(Status status) { return status_names.at(size_t(status)); }
-std::string_view to_string(Reason reason) { return reason_names.at(size_t(reason)); }
-
-Status parse_status(std::string_view text) {
-  for (size_t i = 0; i < status_names.size(); ++i)
-    if (status_names[i] == text) return static_cast<Status>(i);
-  throw std::invalid_argument("not a deployment status: " + std::string(text));
-}
-
-std::optional<Reason> parse_reason(std::string_view text) {
-  for (size_t i = 0; i < reason_names.size(); ++i)
-    if (reason_names[i] == text) return static_cast<Reason>(i);
-  return std::nullopt;
-}
-
-std::optional<std::string> name_of(std::optional<Reason> reason) {
-  return reason ? std::optional(std::string(to_string(*reason))) : std::nullopt;
-}
 
 const std::string select_deployments = R"(
     SELECT d.id, d.app_id, d.owner_id, d.tier_id, t.slug AS tier_slug, d.name,
@@ -98,16 +66,16 @@ Deployment deployment_of(const db::Query& row) {
           .cpu_limit_millicores = int(row.integer("cpu_limit_millicores")),
           .generation = row.integer("generation"),
           .rollout = row.integer("rollout"),
-          .status = parse_status(row.text("status")),
+          .status = db::enum_of<Status>(row, "status"),
           .phase = row.text("phase"),
-          .reason = reason_or_null(row, "reason"),
-          .cause = reason_or_null(row, "cause"),
+          .reason = db::enum_or_null<Reason>(row, "reason"),
+          .cause = db::enum_or_null<Reason>(row, "cause"),
           .message = row.text_or_null("message"),
           .container_id = row.text_or_null("container_id"),
           .image_digest = row.text_or_null("image_digest"),
           .host_server = row.text_or_null("host_server"),
-          .health_status = row.text_or_null("health_status"),
-          .billing_status = row.text_or_null("billing_status"),
+          .health_status = db::enum_or_null<HealthStatus>(row, "health_status"),
+          .billing_status = db::enum_or_null<billing::Status>(row, "billing_status"),
           .last_health_check = row.instant_or_null("last_health_check"),
           .deployed_at = row.instant_or_null("deployed_at"),
           .stopped_at = row.instant_or_null("stopped_at"),
@@ -163,32 +131,91 @@ std::optional<Deployment> find(db::Tx& tx, const std::string& id) {
   return rows.next() ? std::optional(deployment_of(rows)) : std::nullopt;
 }
 
-// How a label stands in the column `labels`. Neither key nor value may have a character that JSON
-// escapes, so a label is found as a part of the text.
-std::string entry_of(const Label& label) {
-  return nlohmann::json(label.key).dump() + ':' + nlohmann::json(label.value).dump();
+namespace {
+
+void forget_labels(db::Tx& tx, const std::string& id) {
+  tx.execute(R"(DELETE FROM deployment_labels WHERE deployment_id = $1)", id);
 }
+
+// Writes the rows by which a deployment is found by its labels.
+void store_labels(db::Tx& tx, const std::string& id, const Labels& labels) {
+  forget_labels(tx, id);
+  for (const auto& [key, value] : labels)
+    tx.execute(R"(
+        INSERT INTO deployment_labels (deployment_id, label, value, app_id, inserted_at)
+        SELECT id, $2, $3, app_id, inserted_at
+        FROM deployments
+        WHERE id = $1)",
+               id, key, value);
+}
+
+const std::vector<SortColumn> newest_first = {{SortColumn::Type::integer, "inserted_at"},
+                                              {SortColumn::Type::text, "id"}};
+
+}  // namespace
 
 Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& page,
                       const std::optional<Label>& label) {
-  // A text is part of another one if that changes without it: unlike instr, position and LIKE,
-  // replace does the same on both engines.
-  static const std::string which = R"(
-      WHERE d.app_id = $1 AND d.status <> 'destroyed'
-        AND ($2 = '' OR replace(d.labels, $2, '') <> d.labels)
-  )";
-  static const std::string counted = R"(SELECT count(*) FROM deployments d)" + which;
-  static const std::string sql = select_deployments + which + R"(
+  static const ListSql all = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM deployments
+            WHERE app_id = $1 AND status <> 'destroyed'
+            LIMIT $2) counted)",
+                              .rows = select_deployments + R"(
+      WHERE d.app_id = $1 AND d.status <> 'destroyed' AND (d.inserted_at, d.id) < ($2, $3)
       ORDER BY d.inserted_at DESC, d.id DESC
-      LIMIT $3 OFFSET $4)";
-  const std::string entry = label ? entry_of(*label) : "";
-  Page<Deployment> result = {.items = {},
-                             .page = page.page,
-                             .page_size = page.page_size,
-                             .total = tx.number(counted, app_id, entry)};
-  auto rows = tx.query(sql, app_id, entry, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(deployment_of(rows));
-  return result;
+      LIMIT $4 OFFSET $5)",
+                              .sorted_by = newest_first};
+  // Only living deployments have rows of labels.
+  static const ListSql labelled = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM deployment_labels
+            WHERE app_id = $1 AND label = $2 AND value = $3
+            LIMIT $4) counted)",
+                                   .rows = select_deployments + R"(
+      JOIN deployment_labels l ON l.deployment_id = d.id
+      WHERE l.app_id = $1 AND l.label = $2 AND l.value = $3
+        AND (l.inserted_at, l.deployment_id) < ($4, $5)
+      ORDER BY l.inserted_at DESC, l.deployment_id DESC
+      LIMIT $6 OFFSET $7)",
+                                   .sorted_by = newest_first};
+  if (label) return read_page(tx, labelled, page, deployment_of, app_id, label->key, label->value);
+  return read_page(tx, all, page, deployment_of, app_id);
+}
+
+Page<Deployment> list_of_owner(db::Tx& tx, const std::string& owner_id, const PageRequest& page,
+                               const std::optional<Label>& label) {
+  static const ListSql all = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM deployments
+            WHERE owner_id = $1 AND status <> 'destroyed'
+            LIMIT $2) counted)",
+                              .rows = select_deployments + R"(
+      WHERE d.owner_id = $1 AND d.status <> 'destroyed' AND (d.inserted_at, d.id) < ($2, $3)
+      ORDER BY d.inserted_at DESC, d.id DESC
+      LIMIT $4 OFFSET $5)",
+                              .sorted_by = newest_first};
+  // Goes through the owner's deployments in their order and looks each one's label up.
+  static const ListSql labelled = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM deployments d
+            JOIN deployment_labels l ON l.deployment_id = d.id AND l.label = $2
+            WHERE d.owner_id = $1 AND d.status <> 'destroyed' AND l.value = $3
+            LIMIT $4) counted)",
+                                   .rows = select_deployments + R"(
+      JOIN deployment_labels l ON l.deployment_id = d.id AND l.label = $2
+      WHERE d.owner_id = $1 AND d.status <> 'destroyed' AND l.value = $3
+        AND (d.inserted_at, d.id) < ($4, $5)
+      ORDER BY d.inserted_at DESC, d.id DESC
+      LIMIT $6 OFFSET $7)",
+                                   .sorted_by = newest_first};
+  if (label)
+    return read_page(tx, labelled, page, deployment_of, owner_id, label->key, label->value);
+  return read_page(tx, all, page, deployment_of, owner_id);
 }
 
 void insert(db::Tx& tx, const std::string& id, const Actor& actor, const Order& order,
@@ -218,6 +245,7 @@ void store(db::Tx& tx, const std::string& id, const Order& order, const std::str
              id, order.container.image, order.container.port, order.container.health_path,
              secrets.env_keys, secrets.env, secrets.credentials, order.custom_domain,
              nlohmann::json(order.labels).dump(), tx.now());
+  store_labels(tx, id, order.labels);
 }
 
 void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& next) {
@@ -235,7 +263,8 @@ void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& ne
           updated_at = $7
       WHERE id = $1)",
              id, to_string(next.status), next.replace == Replace::always ? 1 : 0,
-             name_of(next.reason), next.message, next.request_id, tx.now());
+             to_string(next.reason), next.message, next.request_id, tx.now());
+  if (next.status == Status::destroyed) forget_labels(tx, id);
   tx.notify(db::Topic::deployment, id);
 }
 
@@ -250,8 +279,18 @@ void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& 
       VALUES ($1, $2,
               (SELECT coalesce(max(number), 0) + 1 FROM deploy_logs WHERE deployment_id = $2),
               $3, $4, $5, $6, $7))",
-             new_uuid(tx.now()), deployment_id, entry.action, entry.status, entry.initiated_by,
-             entry.details, tx.now());
+             new_uuid(tx.now()), deployment_id, to_string(entry.action), to_string(entry.status),
+             entry.initiated_by, entry.details, tx.now());
+  // Two for one, so that the log of an older berthd that is longer comes down without a halt.
+  tx.execute(R"(
+      DELETE FROM deploy_logs
+      WHERE id IN (SELECT id
+                   FROM deploy_logs
+                   WHERE deployment_id = $1
+                     AND number <= (SELECT max(number) FROM deploy_logs WHERE deployment_id = $1) - $2
+                   ORDER BY number
+                   LIMIT 2))",
+             deployment_id, kept_log_entries);
 }
 
 }  // namespace berth::deployments

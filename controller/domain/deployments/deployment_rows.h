@@ -13,9 +13,6 @@ namespace berth::deployments {
 extern const std::string select_deployments;
 Deployment deployment_of(const db::Query& row);
 
-// Returns a reason as the columns `reason` and `cause` store it.
-std::optional<std::string> name_of(std::optional<Reason> reason);
-
 // The stored form of a container's secrets, in the tables deployments and deployment_revisions.
 // "Sealed" values are encrypted with the data key.
 struct SealedSecrets {
@@ -62,11 +59,13 @@ void begin_generation(db::Tx& tx, const std::string& id, const NewGeneration& ne
 Status status_with_new_container(Status status);
 
 struct NewLogEntry {
-  std::string action;
-  std::string status;
+  LogAction action = LogAction::deploy;
+  LogStatus status = LogStatus::info;
   std::optional<std::string> initiated_by;
   std::optional<std::string> details;  // a JSON object
 };
+// How many entries of a deployment are kept: the newest.
+inline constexpr int kept_log_entries = 10'000;
 void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& entry);
 
 // Returns the app's deployment. Throws what get_owned() throws, and deployment_destroyed.

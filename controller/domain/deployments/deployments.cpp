@@ -6,6 +6,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/custom_domains/custom_domains.h"
@@ -14,14 +15,15 @@
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/revisions.h"
 #include "controller/domain/deployments/rules.h"
+#include "controller/domain/kernel/read_page.h"
 
 namespace berth::deployments {
 namespace {
 
 LogEntry log_of(const db::Query& row) {
   return {.id = row.text("id"),
-          .action = row.text("action"),
-          .status = row.text("status"),
+          .action = db::enum_of<LogAction>(row, "action"),
+          .status = db::enum_of<LogStatus>(row, "status"),
           .initiated_by = row.text_or_null("initiated_by"),
           .details = row.text_or_null("details"),
           .inserted_at = row.instant("inserted_at")};
@@ -55,12 +57,12 @@ Deployment create(db::Tx& tx, const Actor& actor, const Order& ordered, const Ru
   insert(tx, id, actor, order, tier, app->owner_id, data_key);
   name_history::remember(tx, name_history::Kind::subdomain, order.name, app->owner_id, data_key);
   const Deployment deployment = *find(tx, id);
-  billing::open(tx, deployment, tier);
+  billing::open_account(tx, deployment, tier);
   if (order.custom_domain) custom_domains::claim(tx, claimant, *order.custom_domain, data_key);
   begin_revision(tx, id, RolloutKind::create, actor.user_id);
   write_log(tx, id,
-            {.action = "create",
-             .status = "succeeded",
+            {.action = LogAction::create,
+             .status = LogStatus::succeeded,
              .initiated_by = actor.user_id,
              .details = nlohmann::json{{"image", order.container.image},
                                        {"tier", tier.slug},
@@ -89,11 +91,13 @@ Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& i
 Deployment stop(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_living(tx, actor, id);
   const bool is_stopped = deployment.status == Status::stopped;
-  const bool would_have_started = billing::rest(tx, id);
+  const bool would_have_started = billing::stop_renewal(tx, id);
   if (is_stopped && !would_have_started) return deployment;
-  write_log(
-      tx, id,
-      {.action = "stop", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
+  write_log(tx, id,
+            {.action = LogAction::stop,
+             .status = LogStatus::succeeded,
+             .initiated_by = actor.user_id,
+             .details = {}});
   if (is_stopped) return *find(tx, id);
   begin_generation(tx, id, {.status = Status::stopped, .request_id = actor.request_id});
   return *find(tx, id);
@@ -107,8 +111,8 @@ Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id) {
   begin_revision(tx, id, RolloutKind::restart, actor.user_id);
   write_log(
       tx, id,
-      {.action = "restart",
-       .status = "started",
+      {.action = LogAction::restart,
+       .status = LogStatus::started,
        .initiated_by = actor.user_id,
        .details = nlohmann::json{{"generation", next.generation}, {"image", next.container.image}}
                       .dump()});
@@ -118,11 +122,13 @@ Deployment restart(db::Tx& tx, const Actor& actor, const std::string& id) {
 Deployment destroy(db::Tx& tx, const Actor& actor, const std::string& id) {
   const Deployment deployment = get_owned(tx, actor.app_id, id);
   if (deployment.status == Status::destroyed) return deployment;
-  write_log(
-      tx, id,
-      {.action = "destroy", .status = "succeeded", .initiated_by = actor.user_id, .details = {}});
+  write_log(tx, id,
+            {.action = LogAction::destroy,
+             .status = LogStatus::succeeded,
+             .initiated_by = actor.user_id,
+             .details = {}});
   custom_domains::release(tx, id);
-  billing::rest(tx, id);
+  billing::stop_renewal(tx, id);
   forget_revisions(tx, id);
   begin_generation(tx, id, {.status = Status::destroyed, .request_id = actor.request_id});
   return *find(tx, id);
@@ -144,21 +150,18 @@ std::vector<LogEntry> newest_logs(db::Tx& tx, const std::string& id) {
 }
 
 Page<LogEntry> logs(db::Tx& tx, const std::string& id, const PageRequest& page) {
-  Page<LogEntry> result = {
-      .items = {},
-      .page = page.page,
-      .page_size = page.page_size,
-      .total = tx.number(R"(SELECT count(*) FROM deploy_logs WHERE deployment_id = $1)", id)};
-  auto rows = tx.query(
-      R"(
-      SELECT id, action, status, initiated_by, details, inserted_at
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM deploy_logs WHERE deployment_id = $1 LIMIT $2) counted)",
+                              .rows = R"(
+      SELECT id, number, action, status, initiated_by, details, inserted_at
       FROM deploy_logs
-      WHERE deployment_id = $1
+      WHERE deployment_id = $1 AND number > $2
       ORDER BY number
-      LIMIT $2 OFFSET $3)",
-      id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(log_of(rows));
-  return result;
+      LIMIT $3 OFFSET $4)",
+                              .sorted_by = {{SortColumn::Type::integer, "number"}},
+                              .order = ListSql::Order::ascending};
+  return read_page(tx, sql, page, log_of, id);
 }
 
 namespace {
@@ -177,7 +180,7 @@ std::vector<Allowance::Use> uses_of_tier(db::Tx& tx, const std::string& owner_id
   while (rows.next())
     uses.push_back({.deployment_id = rows.text("id"),
                     .name = rows.text("name"),
-                    .status = rows.text("status"),
+                    .status = db::enum_of<Status>(rows, "status"),
                     .app_id = rows.text("app_id"),
                     .app_name = rows.text("app_name")});
   return uses;

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts/reserved_names.h"
+#include "controller/domain/deployments/billing/status.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/kernel/page.h"
 
@@ -21,8 +23,10 @@
 namespace berth::deployments {
 
 enum class Status { pending, deploying, running, stopped, errored, destroyed };
-std::string_view to_string(Status status);
-Status parse_status(std::string_view text);  // throws std::invalid_argument
+constexpr auto texts_of(Status) {
+  return EnumTexts<Status::destroyed>{"pending", "deploying", "running",
+                                      "stopped", "errored",   "destroyed"};
+}
 
 // Why a deployment, or its newest rollout, isn't running. Published as a machine-readable reason.
 enum class Reason {
@@ -33,6 +37,7 @@ enum class Reason {
   quota_exceeded,
   unschedulable,
   image_needs_root,
+  runtime_class_missing,  // the cluster doesn't have the RuntimeClass of the deployment's tier
   rollout_failed,  // the old container keeps serving; `cause` says what is wrong with the new one
   suspended_by_admin,
   cluster_unreachable,
@@ -42,8 +47,18 @@ enum class Reason {
   domain_taken,
   certificate_failed,
 };
-std::string_view to_string(Reason reason);
-std::optional<Reason> parse_reason(std::string_view text);
+constexpr auto texts_of(Reason) {
+  return EnumTexts<Reason::certificate_failed>{
+      "image_pull_failed", "crash_loop",         "port_not_listening",  "out_of_memory",
+      "quota_exceeded",    "unschedulable",      "image_needs_root",    "runtime_class_missing",
+      "rollout_failed",    "suspended_by_admin", "cluster_unreachable", "cluster_refused",
+      "dns_not_pointing",  "domain_taken",       "certificate_failed"};
+}
+
+enum class HealthStatus { healthy, unhealthy, unknown };
+constexpr auto texts_of(HealthStatus) {
+  return EnumTexts<HealthStatus::unknown>{"healthy", "unhealthy", "unknown"};
+}
 
 inline constexpr int default_port = 3000;
 
@@ -101,14 +116,14 @@ struct Deployment {
   std::optional<std::string> container_id;
   std::optional<std::string> image_digest;
   std::optional<std::string> host_server;  // the name of the node
-  std::optional<std::string> health_status;
-  std::optional<std::string> billing_status;
+  std::optional<HealthStatus> health_status;
+  std::optional<billing::Status> billing_status;
   std::optional<Instant> last_health_check;
   std::optional<Instant> deployed_at;
   std::optional<Instant> stopped_at;
   std::optional<Instant> suspended_at;
   std::optional<Instant> destroyed_at;
-  // When nothing of a destroyed deployment was left on the cluster.
+  // The time at which nothing of a destroyed deployment was left on the cluster any more.
   std::optional<Instant> removed_at;
   std::string request_id;  // the id of the HTTP request that began the newest generation
   Instant inserted_at;
@@ -173,15 +188,16 @@ struct Actor {
   std::string request_id;
 };
 
-// Creates a deployment with the status pending; on a paid tier, its first period is charged.
-// Throws, in this order of precedence: validation_failed, unsupported_registry, unknown_tier,
-// payment_method_unsupported; tier_not_allowed; subdomain_taken, domain_taken;
+// Creates a deployment with the status pending; on a paid tier, its first period is charged. Throws
+// app_not_found, and in this order of precedence: validation_failed, unsupported_registry,
+// unknown_tier, payment_method_unsupported; tier_not_allowed; subdomain_taken, domain_taken;
 // deployment_limit_reached; insufficient_balance.
 Deployment create(db::Tx& tx, const Actor& actor, const Order& order, const Rules& rules,
                   const std::string& data_key);
 
 // Returns the app's deployment. Throws deployment_not_found, or forbidden if another app owns it.
 Deployment get_owned(db::Tx& tx, const std::string& app_id, const std::string& id);
+// Returns the deployment, even if it is destroyed; nothing if there never was one.
 std::optional<Deployment> find(db::Tx& tx, const std::string& id);
 struct Label {
   std::string key;
@@ -227,10 +243,31 @@ struct AdminAction {
 Deployment suspend(db::Tx& tx, const AdminAction& action, const std::string& id);
 Deployment reactivate(db::Tx& tx, const AdminAction& action, const std::string& id);
 
+enum class LogAction {
+  create,
+  deploy,
+  stop,
+  restart,
+  destroy,
+  suspend,
+  reactivate,
+  billing_warning,
+  billing_failed
+};
+constexpr auto texts_of(LogAction) {
+  return EnumTexts<LogAction::billing_failed>{"create",     "deploy",          "stop",
+                                              "restart",    "destroy",         "suspend",
+                                              "reactivate", "billing_warning", "billing_failed"};
+}
+enum class LogStatus { started, succeeded, failed, info };
+constexpr auto texts_of(LogStatus) {
+  return EnumTexts<LogStatus::info>{"started", "succeeded", "failed", "info"};
+}
+
 struct LogEntry {
   std::string id;
-  std::string action;  // create, deploy, stop, restart, destroy, suspend, reactivate or billing_…
-  std::string status;  // started, succeeded, failed or info
+  LogAction action = LogAction::deploy;
+  LogStatus status = LogStatus::info;
   std::optional<std::string> initiated_by;
   std::optional<std::string> details;  // a JSON object
   Instant inserted_at;
@@ -246,31 +283,38 @@ struct Allowance {  // the answer of GET /api/deploy/sandbox-status
   int used = 0;
   std::optional<int> most;  // empty if there is no limit
   std::vector<std::string> reasons;
-  // Those that count against the cap, whichever app of the owner's they belong to: the newest
-  // max_listed_in_allowance of them.
+  // The deployments that count against the cap, whichever of the owner's apps they belong to: the
+  // newest max_listed_in_allowance of them.
   struct Use {
     std::string deployment_id;
     std::string name;
-    std::string status;
+    Status status = Status::pending;
     std::string app_id;
     std::string app_name;
   };
   std::vector<Use> uses;
 };
 inline constexpr int max_listed_in_allowance = 100;
+// Returns how many deployments on the free tier the app's owner has and may have. The free tier is
+// the first one that costs nothing and needs no approval; if there is none, the reason is
+// tier_not_found.
 Allowance sandbox_allowance(db::Tx& tx, const std::string& app_id);
 
 // ---- For the reconcilers ------------------------------------------------------------------------
 
 // A deployment with its secrets decrypted: everything that its objects are made of.
-struct Wish {
+struct DesiredState {
   Deployment deployment;
   Secrets secrets;
+  tiers::Confinement confinement;  // of its tier
   // Whether another, destroyed deployment of the same name still has objects on the cluster. If so,
   // this deployment's Ingress has to wait.
   bool host_is_held = false;
 };
-std::optional<Wish> wish(db::Tx& tx, const std::string& id, const std::string& data_key);
+// Returns nothing if the deployment doesn't exist or is destroyed. Throws std::runtime_error if the
+// data key isn't the one that encrypted the secrets.
+std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
+                                          const std::string& data_key);
 
 // What the app's deployments that aren't destroyed need together, for the quota of its namespace.
 struct AppSize {
@@ -291,7 +335,10 @@ std::optional<std::string> holder_of_name(db::Tx& tx, const std::string& name);
 // Whether the app has a deployment that may have objects on the cluster.
 bool app_has_objects(db::Tx& tx, const std::string& app_id);
 // Returns how many deployments have each status, without destroyed ones.
-std::map<std::string, int> count_by_status(db::Tx& tx);
+std::map<Status, int> count_by_status(db::Tx& tx);
+// Returns the deployments that failed last, the latest first; at most max_newest_failed.
+inline constexpr int max_newest_failed = 20;
+std::vector<Deployment> newest_failed(db::Tx& tx);
 
 struct Observation {
   Status status = Status::pending;  // any but destroyed
@@ -302,7 +349,7 @@ struct Observation {
   std::optional<std::string> container_id;
   std::optional<std::string> image_digest;
   std::optional<std::string> host_server;
-  std::optional<std::string> health_status;  // healthy, unhealthy or unknown
+  std::optional<HealthStatus> health_status;
   bool operator==(const Observation&) const = default;
 };
 // The greatest length of `message` that is stored; longer ones are cut.

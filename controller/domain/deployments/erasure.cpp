@@ -9,8 +9,8 @@
 namespace berth::deployments {
 namespace {
 
-// A destroyed deployment that has its words and is off the cluster, with all its custom domains.
-// Without claims, because the history of names (name_history.h) doesn't need them any more then.
+// Returns a destroyed deployment that isn't erased yet and of which nothing is left on the cluster,
+// custom domains included. Erased deployments have an empty image.
 std::optional<std::string> next(db::Tx& tx, const std::string& owner_id) {
   auto rows = tx.query(
       R"(
@@ -48,7 +48,7 @@ int erase_claims(db::Tx& tx, const std::string& id, int limit) {
       id, limit);
 }
 
-// Emptying the row may write an event of its own, so the events go after it.
+// Empties the row before the events are removed, because emptying it may write another event.
 int empty(db::Tx& tx, const std::string& id) {
   const int emptied = tx.execute(
       R"(

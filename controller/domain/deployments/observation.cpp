@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/base/text.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/deployments/revisions.h"
 
@@ -43,10 +44,10 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
   if (seen.reason) details["reason"] = to_string(*seen.reason);
   if (seen.cause) details["cause"] = to_string(*seen.cause);
   if (const auto message = kept_message(seen.message)) details["message"] = *message;
-  const auto write = [&](const std::string& status) {
-    if (rollout) add_rollout(details, *rollout, status != "started", tx.now());
+  const auto write = [&](LogStatus status) {
+    if (rollout) add_rollout(details, *rollout, status != LogStatus::started, tx.now());
     write_log(tx, row.id,
-              {.action = "deploy",
+              {.action = LogAction::deploy,
                .status = status,
                .initiated_by = rollout ? rollout->initiated_by : std::nullopt,
                .details = details.dump()});
@@ -54,23 +55,26 @@ void log_move(db::Tx& tx, const Deployment& row, const Observation& seen) {
   const bool failed = seen.status == Status::errored || serves_on;
   const bool failed_before = row.status == Status::errored || row.reason == Reason::rollout_failed;
   if (failed) {
-    if (!failed_before || row.reason != seen.reason || row.cause != seen.cause) write("failed");
+    if (!failed_before || row.reason != seen.reason || row.cause != seen.cause)
+      write(LogStatus::failed);
   } else if (seen.status == Status::running && (row.status != Status::running || failed_before)) {
-    write("succeeded");
+    write(LogStatus::succeeded);
     revision_succeeded(tx, row.id, seen.image_digest);
   } else if (seen.status == Status::deploying && row.status == Status::pending) {
-    write("started");
+    write(LogStatus::started);
   }
 }
 
 }  // namespace
 
-std::optional<Wish> wish(db::Tx& tx, const std::string& id, const std::string& data_key) {
+std::optional<DesiredState> desired_state(db::Tx& tx, const std::string& id,
+                                          const std::string& data_key) {
   const auto deployment = find(tx, id);
   if (!deployment || deployment->status == Status::destroyed) return std::nullopt;
-  Wish result = {.deployment = *deployment,
-                 .secrets = {},
-                 .host_is_held = leaving_holds_name(tx, *deployment)};
+  DesiredState result = {.deployment = *deployment,
+                         .secrets = {},
+                         .confinement = tiers::find(tx, deployment->tier_id)->confinement,
+                         .host_is_held = leaving_holds_name(tx, *deployment)};
   auto rows = tx.query(
       R"(SELECT env_keys, env_sealed, credentials_sealed FROM deployments WHERE id = $1)", id);
   rows.next();
@@ -114,15 +118,27 @@ bool app_has_objects(db::Tx& tx, const std::string& app_id) {
                    app_id) != 0;
 }
 
-std::map<std::string, int> count_by_status(db::Tx& tx) {
-  std::map<std::string, int> counts;
+std::map<Status, int> count_by_status(db::Tx& tx) {
+  std::map<Status, int> counts;
   auto rows = tx.query(R"(
       SELECT status, count(*) AS deployments
       FROM deployments
       WHERE status <> 'destroyed'
       GROUP BY status)");
-  while (rows.next()) counts[rows.text("status")] = int(rows.integer("deployments"));
+  while (rows.next())
+    counts[db::enum_of<Status>(rows, "status")] = int(rows.integer("deployments"));
   return counts;
+}
+
+std::vector<Deployment> newest_failed(db::Tx& tx) {
+  static const std::string sql = select_deployments + R"(
+      WHERE d.status = 'errored'
+      ORDER BY d.updated_at DESC, d.id DESC
+      LIMIT $1)";
+  std::vector<Deployment> failed;
+  auto rows = tx.query(sql, max_newest_failed);
+  while (rows.next()) failed.push_back(deployment_of(rows));
+  return failed;
 }
 
 bool differs(const Deployment& row, const Observation& seen) {
@@ -153,9 +169,9 @@ bool record(db::Tx& tx, const std::string& id, std::int64_t generation, const Ob
                              THEN $12 ELSE deployed_at END,
           updated_at = $12
       WHERE id = $1 AND generation = $2 AND status <> 'destroyed')",
-             id, generation, to_string(seen.status), seen.phase, name_of(seen.reason),
-             name_of(seen.cause), kept_message(seen.message), seen.container_id, seen.image_digest,
-             seen.host_server, seen.health_status, tx.now());
+             id, generation, to_string(seen.status), seen.phase, to_string(seen.reason),
+             to_string(seen.cause), kept_message(seen.message), seen.container_id,
+             seen.image_digest, seen.host_server, to_string(seen.health_status), tx.now());
   tx.notify(db::Topic::deployment_seen, id);
   return true;
 }

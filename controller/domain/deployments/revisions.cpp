@@ -1,14 +1,11 @@
 #include "controller/domain/deployments/revisions.h"
 
 #include <algorithm>
-#include <array>
-#include <stdexcept>
+
+#include "controller/db/enum_column.h"
 
 namespace berth::deployments {
 namespace {
-
-constexpr std::array<std::string_view, 4> kind_names = {"create", "patch", "restart", "rollback"};
-static_assert(size_t(RolloutKind::rollback) + 1 == kind_names.size());
 
 const std::string select_revisions = R"(
     SELECT generation, kind, initiated_by, image, port, health_path, env_keys, env_sealed,
@@ -17,15 +14,9 @@ const std::string select_revisions = R"(
     WHERE deployment_id = $1
 )";
 
-RolloutKind parse_kind(std::string_view text) {
-  const auto found = std::ranges::find(kind_names, text);
-  if (found == kind_names.end()) throw std::invalid_argument("no kind: " + std::string(text));
-  return RolloutKind(found - kind_names.begin());
-}
-
 Revision revision(const db::Query& row) {
   return {.generation = row.integer("generation"),
-          .kind = parse_kind(row.text("kind")),
+          .kind = db::enum_of<RolloutKind>(row, "kind"),
           .initiated_by = row.text_or_null("initiated_by"),
           .container = container_of(row),
           .secrets = sealed_secrets_of(row),
@@ -52,8 +43,6 @@ bool is_digest(std::string_view text) {
 }
 
 }  // namespace
-
-std::string_view to_string(RolloutKind kind) { return kind_names.at(size_t(kind)); }
 
 void begin_revision(db::Tx& tx, const std::string& deployment_id, RolloutKind kind,
                     const std::optional<std::string>& initiated_by) {
@@ -94,7 +83,7 @@ void revision_succeeded(db::Tx& tx, const std::string& deployment_id,
       WHERE deployment_id = $1 AND succeeded_at IS NULL)",
                                    deployment_id, tx.now(), image_digest);
   if (succeeded == 0) return;
-  // Fewer revisions have no oldest one to keep, and then none is older than NULL.
+  // If there are fewer revisions, the inner SELECT returns NULL, and nothing is deleted.
   tx.execute(R"(
       DELETE FROM deployment_revisions
       WHERE deployment_id = $1 AND succeeded_at IS NOT NULL

@@ -11,7 +11,9 @@
 namespace berth::deployments {
 
 enum class RolloutKind { create, patch, restart, rollback };
-std::string_view to_string(RolloutKind kind);
+constexpr auto texts_of(RolloutKind) {
+  return EnumTexts<RolloutKind::rollback>{"create", "patch", "restart", "rollback"};
+}
 
 // How many revisions that ran are kept for each deployment. Each contains the variables, up to 256
 // KiB.
@@ -40,6 +42,7 @@ std::optional<Revision> revision_of(db::Tx& tx, const std::string& deployment_id
 // if there are more than max_revisions.
 void revision_succeeded(db::Tx& tx, const std::string& deployment_id,
                         const std::optional<std::string>& image_digest);
+// Deletes all revisions of the deployment.
 void forget_revisions(db::Tx& tx, const std::string& deployment_id);
 
 // Returns `image` with the digest that it was pulled with, which the container runtime reports in

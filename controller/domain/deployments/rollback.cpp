@@ -46,7 +46,7 @@ struct Rollout {
   bool operator==(const Rollout&) const = default;
 };
 
-// An image goes by the digest that it was pulled with.
+// Returns what the revision ran. Its image is pinned to the digest that was pulled at that time.
 Rollout rollout_of(const Revision& revision, const std::string& id, const std::string& data_key) {
   Rollout rollout = {.container = revision.container,
                      .secrets = open(revision.secrets, id, data_key)};
@@ -88,7 +88,7 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
   Change change;
   change.image = rollout.container.image;
   check(change, {}, rules);  // the registry may not be allowed any more
-  Order order = order_of(*wish(tx, id, data_key));
+  Order order = order_of(*desired_state(tx, id, data_key));
   const bool same = rollout == Rollout{.container = order.container, .secrets = order.secrets};
   order.container = rollout.container;
   order.secrets = rollout.secrets;
@@ -104,8 +104,8 @@ Deployment rollback(db::Tx& tx, const Actor& actor, const std::string& id,
                             {"image", rollout.container.image}};
   if (to_log_id) details["to_log_id"] = *to_log_id;
   write_log(tx, id,
-            {.action = "deploy",
-             .status = row.status == Status::stopped ? "succeeded" : "started",
+            {.action = LogAction::deploy,
+             .status = row.status == Status::stopped ? LogStatus::succeeded : LogStatus::started,
              .initiated_by = actor.user_id,
              .details = details.dump()});
   return *find(tx, id);

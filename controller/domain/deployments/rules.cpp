@@ -161,13 +161,13 @@ Label parse_label(std::string_view text) {
   return label;
 }
 
-Order order_of(const Wish& wish) {
-  const Deployment& row = wish.deployment;
+Order order_of(const DesiredState& state) {
+  const Deployment& row = state.deployment;
   return {.name = row.name,
           .tier = row.tier_slug,
           .custom_domain = row.custom_domain,
           .container = row.container,
-          .secrets = wish.secrets,
+          .secrets = state.secrets,
           .labels = row.labels};
 }
 

@@ -15,7 +15,7 @@ void check(const Order& order, const Rules& rules);
 void check(const Change& change, const std::map<std::string, std::string>& env, const Rules& rules);
 
 // Returns the order that would create the deployment as it is now.
-Order order_of(const Wish& wish);
+Order order_of(const DesiredState& state);
 // Returns the order with the change applied. The tier stays, because a change of it is paid for
 // separately.
 Order changed(Order order, const Change& change);

@@ -13,10 +13,12 @@ Instant pay_if_due(db::Tx& tx, const std::string& owner_id) {
     return last.instant("paid_at") + interval;
   auto best = tx.query(R"(
       SELECT t.id, t.slug, t.monthly_stipend_points
-      FROM deployments d
-      JOIN deploy_tiers t ON t.id = d.tier_id
-      WHERE d.owner_id = $1 AND d.status NOT IN ('stopped', 'destroyed')
-        AND t.monthly_stipend_points > 0
+      FROM deploy_tiers t
+      WHERE t.monthly_stipend_points > 0
+        AND EXISTS (SELECT 1
+                    FROM deployments d
+                    WHERE d.owner_id = $1 AND d.tier_id = t.id AND d.status <> 'destroyed'
+                      AND d.status <> 'stopped')
       ORDER BY t.monthly_stipend_points DESC
       LIMIT 1)",
                        owner_id);

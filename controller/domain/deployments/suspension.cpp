@@ -17,10 +17,10 @@ Deployment get_undestroyed(db::Tx& tx, const std::string& id) {
   return std::move(*row);
 }
 
-void log(db::Tx& tx, const std::string& id, const char* action, const char* reason) {
+void log(db::Tx& tx, const std::string& id, LogAction action, const char* reason) {
   write_log(tx, id,
             {.action = action,
-             .status = "succeeded",
+             .status = LogStatus::succeeded,
              .initiated_by = {},
              .details = nlohmann::json{{"reason", reason}}.dump()});
 }
@@ -35,7 +35,7 @@ Deployment suspend(db::Tx& tx, const AdminAction& action, const std::string& id)
                    {.status = Status::stopped,
                     .request_id = action.request_id,
                     .reason = Reason::suspended_by_admin});
-  log(tx, id, "suspend", "suspended_by_admin");
+  log(tx, id, LogAction::suspend, "suspended_by_admin");
   audit::record(tx, action.admin, "deployment.suspend", id);
   return *find(tx, id);
 }
@@ -46,10 +46,10 @@ Deployment reactivate(db::Tx& tx, const AdminAction& action, const std::string& 
   tx.execute(R"(UPDATE deployments SET suspended_at = NULL WHERE id = $1)", id);
   NewGeneration next = {.status = starts ? Status::deploying : Status::stopped,
                         .request_id = action.request_id};
-  if (find(tx, id)->billing_status == to_string(billing::Status::suspended))
+  if (find(tx, id)->billing_status == billing::Status::suspended)
     next.message = billing::points_missing;
   begin_generation(tx, id, next);
-  log(tx, id, "reactivate", "reactivated_by_admin");
+  log(tx, id, LogAction::reactivate, "reactivated_by_admin");
   audit::record(tx, action.admin, "deployment.reactivate", id);
   return *find(tx, id);
 }

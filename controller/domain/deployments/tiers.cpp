@@ -1,9 +1,8 @@
 #include "controller/domain/deployments/tiers.h"
 
-#include <stdexcept>
-
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/ads/campaigns.h"
 #include "controller/domain/deployments/billing/billing.h"
 
@@ -13,7 +12,8 @@ namespace {
 const std::string select_tiers = R"(
     SELECT id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats,
            memory_limit_mb, cpu_limit_millicores, max_deployments, custom_domain_allowed,
-           auto_approve, monthly_stipend_points, ad_reach_multiplier
+           auto_approve, monthly_stipend_points, ad_reach_multiplier, runtime_class,
+           user_namespaces, smtp, bandwidth_mbit
     FROM deploy_tiers
 )";
 
@@ -22,7 +22,7 @@ Tier tier_of(const db::Query& row) {
                .name = row.text("name"),
                .slug = row.text("slug"),
                .description = row.text("description"),
-               .payment_method = parse_payment_method(row.text("payment_method")),
+               .payment_method = db::enum_of<PaymentMethod>(row, "payment_method"),
                .monthly_cost_points = row.integer_or_null("monthly_cost_points"),
                .monthly_cost_sats = row.integer_or_null("monthly_cost_sats"),
                .memory_limit_mb = int(row.integer("memory_limit_mb")),
@@ -31,7 +31,12 @@ Tier tier_of(const db::Query& row) {
                .custom_domain_allowed = row.flag("custom_domain_allowed"),
                .auto_approve = row.flag("auto_approve"),
                .monthly_stipend_points = row.integer("monthly_stipend_points"),
-               .ad_reach_multiplier = row.text("ad_reach_multiplier")};
+               .ad_reach_multiplier = row.text("ad_reach_multiplier"),
+               .confinement = {.runtime_class = row.text_or_null("runtime_class"),
+                               .user_namespaces = row.flag("user_namespaces"),
+                               .smtp = row.flag("smtp"),
+                               .bandwidth = {}}};
+  if (!row.null("bandwidth_mbit")) tier.confinement.bandwidth = int(row.integer("bandwidth_mbit"));
   if (!row.null("max_deployments")) tier.max_deployments = int(row.integer("max_deployments"));
   return tier;
 }
@@ -45,13 +50,25 @@ void insert(db::Tx& tx, const std::string& id, const Tier& tier) {
       INSERT INTO deploy_tiers
         (id, name, slug, description, payment_method, monthly_cost_points, monthly_cost_sats,
          memory_limit_mb, cpu_limit_millicores, max_deployments, custom_domain_allowed,
-         auto_approve, monthly_stipend_points, ad_reach_multiplier, position)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+         auto_approve, monthly_stipend_points, ad_reach_multiplier, runtime_class,
+         user_namespaces, smtp, bandwidth_mbit, position)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
               (SELECT coalesce(max(position), 0) + 1 FROM deploy_tiers)))",
              id, tier.name, tier.slug, tier.description, to_string(tier.payment_method),
              tier.monthly_cost_points, tier.monthly_cost_sats, tier.memory_limit_mb,
              tier.cpu_limit_millicores, tier.max_deployments, tier.custom_domain_allowed,
-             tier.auto_approve, tier.monthly_stipend_points, tier.ad_reach_multiplier);
+             tier.auto_approve, tier.monthly_stipend_points, tier.ad_reach_multiplier,
+             tier.confinement.runtime_class, tier.confinement.user_namespaces,
+             tier.confinement.smtp, tier.confinement.bandwidth);
+}
+
+// The cluster's objects of all of the tier's deployments are made again.
+void confinement_changed(db::Tx& tx, const std::string& tier_id) {
+  std::vector<std::string> ids;
+  auto rows = tx.query(R"(SELECT id FROM deployments WHERE tier_id = $1 AND status <> 'destroyed')",
+                       tier_id);
+  while (rows.next()) ids.push_back(rows.text("id"));
+  for (const std::string& id : ids) tx.notify(db::Topic::deployment, id);
 }
 
 // Each payment method needs its own price, and must not have the other's.
@@ -67,16 +84,6 @@ void check_price(const Tier& tier) {
 }
 
 }  // namespace
-
-std::string_view to_string(PaymentMethod method) {
-  return method == PaymentMethod::bitcoin ? "bitcoin" : "service_points";
-}
-
-PaymentMethod parse_payment_method(std::string_view text) {
-  for (const PaymentMethod method : {PaymentMethod::service_points, PaymentMethod::bitcoin})
-    if (to_string(method) == text) return method;
-  throw std::invalid_argument("no payment method: " + std::string(text));
-}
 
 std::vector<Tier> list(db::Tx& tx) {
   static const std::string sql = select_tiers + R"(ORDER BY position)";
@@ -106,17 +113,21 @@ Tier create(db::Tx& tx, const Tier& tier) {
 
 Tier update(db::Tx& tx, const Tier& tier) {
   check_price(tier);
+  const auto before = find(tx, tier.id);
   tx.execute(R"(
       UPDATE deploy_tiers
       SET name = $2, description = $3, monthly_cost_points = $4, monthly_cost_sats = $5,
           memory_limit_mb = $6, cpu_limit_millicores = $7, max_deployments = $8,
           custom_domain_allowed = $9, auto_approve = $10, monthly_stipend_points = $11,
-          ad_reach_multiplier = $12
+          ad_reach_multiplier = $12, runtime_class = $13, user_namespaces = $14, smtp = $15,
+          bandwidth_mbit = $16
       WHERE id = $1)",
              tier.id, tier.name, tier.description, tier.monthly_cost_points, tier.monthly_cost_sats,
              tier.memory_limit_mb, tier.cpu_limit_millicores, tier.max_deployments,
              tier.custom_domain_allowed, tier.auto_approve, tier.monthly_stipend_points,
-             tier.ad_reach_multiplier);
+             tier.ad_reach_multiplier, tier.confinement.runtime_class,
+             tier.confinement.user_namespaces, tier.confinement.smtp, tier.confinement.bandwidth);
+  if (before && before->confinement != tier.confinement) confinement_changed(tx, tier.id);
   billing::tier_changed(tx, tier.id);
   campaigns::tiers_changed(tx);
   return *find(tx, tier.id);

@@ -2,9 +2,9 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 
 // Deploy tiers: the sizes and prices of deployments. They are rows of a table, which the
@@ -12,8 +12,20 @@
 namespace berth::tiers {
 
 enum class PaymentMethod { service_points, bitcoin };
-std::string_view to_string(PaymentMethod method);
-PaymentMethod parse_payment_method(std::string_view text);  // throws std::invalid_argument
+constexpr auto texts_of(PaymentMethod) {
+  return EnumTexts<PaymentMethod::bitcoin>{"service_points", "bitcoin"};
+}
+
+// How the containers of a tier are kept apart from the node and from other tenants, beyond what
+// holds for all containers.
+struct Confinement {
+  // The RuntimeClass of the containers, such as gVisor's; the cluster's default runtime if empty.
+  std::optional<std::string> runtime_class;
+  bool user_namespaces = false;  // the users of a container are none of the node's
+  bool smtp = false;             // containers may connect to port 25
+  std::optional<int> bandwidth;  // Mbit/s in each direction; empty if there is no limit
+  bool operator==(const Confinement&) const = default;
+};
 
 struct Tier {
   std::string id;
@@ -30,8 +42,10 @@ struct Tier {
   bool auto_approve = false;  // if false, an admin has to promote an app before it can use the tier
   std::int64_t monthly_stipend_points = 0;
   std::string ad_reach_multiplier = "1.0";  // a decimal number
+  Confinement confinement = {};
 };
 
+// Returns all tiers in their order.
 std::vector<Tier> list(db::Tx& tx);
 std::optional<Tier> find_by_slug(db::Tx& tx, const std::string& slug);
 std::optional<Tier> find(db::Tx& tx, const std::string& id);
@@ -39,8 +53,9 @@ std::optional<Tier> find(db::Tx& tx, const std::string& id);
 // doesn't fit the payment method.
 Tier create(db::Tx& tx, const Tier& tier);
 // Stores every field of `tier` except id, slug and payment method. A new price applies from each
-// deployment's next period; new sizes apply to deployments that move to the tier later. Throws what
-// create() throws.
+// deployment's next period; new sizes apply to deployments that move to the tier later; another
+// confinement applies to all of the tier's deployments at once, and replaces their containers.
+// Throws what create() throws.
 Tier update(db::Tx& tx, const Tier& tier);
 // Fills an empty table. Changes nothing if the table has rows.
 void seed(db::Tx& tx, const std::vector<Tier>& tiers);

@@ -2,6 +2,8 @@
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
+#include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/social/blocks.h"
@@ -9,17 +11,17 @@
 namespace berth::cosmetics {
 namespace {
 
-// The columns that item_of() reads, of cosmetic_items i.
+// The columns of cosmetic_items i that item_of() reads.
 const std::string item_columns = R"(
              i.id, i.name, i.description, i.category, i.rarity, i.asset_url, i.price_points,
-             i.available)";
+             i.available, i.inserted_at)";
 
 Item item_of(const db::Query& row) {
   return {.id = row.text("id"),
           .name = row.text("name"),
           .description = row.text_or_null("description"),
-          .category = row.text("category"),
-          .rarity = row.text("rarity"),
+          .category = db::enum_of<Category>(row, "category"),
+          .rarity = db::enum_of<Rarity>(row, "rarity"),
           .asset_url = row.text_or_null("asset_url"),
           .price_points = row.integer("price_points"),
           .available = row.flag("available")};
@@ -40,42 +42,31 @@ Owned owned_of(const db::Query& row) {
   return {.id = row.text("owned_id"),
           .item = item_of(row),
           .acquired_at = row.instant("acquired_at"),
-          .acquired_via = row.text("acquired_via")};
+          .acquired_via = db::enum_of<AcquiredVia>(row, "acquired_via")};
 }
 
-// $1, $2 and $3 are the category, the rarity and the availability; NULL lets all pass.
+// $1, $2 and $3 are the category, the rarity and the availability. NULL doesn't filter.
 const std::string fits_filter = R"(
       WHERE (CAST($1 AS text) IS NULL OR i.category = $1)
         AND (CAST($2 AS text) IS NULL OR i.rarity = $2)
         AND (CAST($3 AS bigint) IS NULL OR i.available = $3))";
 
-enum class Via { purchase, gift };
-
-struct Words {
-  std::string_view kind;  // the kind of the ledger transaction
-  const char* stored;
-  const char* memo;
-};
-Words words(Via via) {
-  return via == Via::purchase ? Words{"cosmetic_purchase", "purchase", ""}
-                              : Words{"cosmetic_gift", "gift", "a gift: "};
-}
-
-void pay(db::Tx& tx, const Payer& payer, const Item& item, Via via) {
+void pay(db::Tx& tx, const Payer& payer, const Item& item, AcquiredVia via) {
   if (item.price_points == 0) return;
   if (payer.grant_id) connections::count_spending(tx, *payer.grant_id, item.price_points);
-  const auto paid = ledger::post(tx, {.kind = words(via).kind,
+  const bool is_gift = via == AcquiredVia::gift;
+  const auto paid = ledger::post(tx, {.kind = is_gift ? "cosmetic_gift" : "cosmetic_purchase",
                                       .from = ledger::user_account(payer.user_id),
                                       .to = ledger::treasury(),
                                       .amount = item.price_points,
-                                      .memo = words(via).memo + item.name});
+                                      .memo = (is_gift ? "a gift: " : "") + item.name});
   if (!paid)
     throw Error(Code::insufficient_balance, "the balance is lower than the price of " +
                                                 std::to_string(item.price_points) + " points");
 }
 
 Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
-                    const std::string& owner_id, Via via) {
+                    const std::string& owner_id, AcquiredVia via) {
   const Item item = get(tx, item_id);
   if (!item.available)
     throw Error(Code::cosmetic_unavailable, "this item isn't available at the moment");
@@ -84,7 +75,7 @@ Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
       INSERT INTO user_cosmetics (id, user_id, item_id, acquired_at, acquired_via)
       VALUES ($1, $2, $3, $4, $5)
       ON CONFLICT (user_id, item_id) DO NOTHING)",
-          new_uuid(tx.now()), owner_id, item.id, tx.now(), words(via).stored) == 0)
+          new_uuid(tx.now()), owner_id, item.id, tx.now(), to_string(via)) == 0)
     throw Error(Code::already_owned, "the user already owns this item");
   pay(tx, payer, item, via);
   static const std::string sql = select_owned + R"(
@@ -99,20 +90,20 @@ Acquisition acquire(db::Tx& tx, const Payer& payer, const std::string& item_id,
 }  // namespace
 
 Page<Item> list(db::Tx& tx, const Filter& filter, const PageRequest& page) {
-  static const std::string count = R"(
+  static const ListSql sql = {
+      .count = R"(
       SELECT count(*)
-      FROM cosmetic_items i)" + fits_filter;
-  static const std::string sql = select_items + fits_filter + R"(
+      FROM (SELECT 1 AS one FROM cosmetic_items i)" +
+               fits_filter + R"(
+            LIMIT $4) counted)",
+      .rows = select_items + fits_filter + R"(
+        AND (i.inserted_at, i.id) > ($4, $5)
       ORDER BY i.inserted_at, i.id
-      LIMIT $4 OFFSET $5)";
-  Page<Item> result = {.items = {},
-                       .page = page.page,
-                       .page_size = page.page_size,
-                       .total = tx.number(count, filter.category, filter.rarity, filter.available)};
-  auto rows = tx.query(sql, filter.category, filter.rarity, filter.available, page.page_size,
-                       page.offset());
-  while (rows.next()) result.items.push_back(item_of(rows));
-  return result;
+      LIMIT $6 OFFSET $7)",
+      .sorted_by = {{SortColumn::Type::integer, "inserted_at"}, {SortColumn::Type::text, "id"}},
+      .order = ListSql::Order::ascending};
+  return read_page(tx, sql, page, item_of, to_string(filter.category), to_string(filter.rarity),
+                   filter.available);
 }
 
 Item get(db::Tx& tx, const std::string& id) {
@@ -130,8 +121,8 @@ Item create(db::Tx& tx, const Item& item) {
       INSERT INTO cosmetic_items (id, name, description, category, rarity, asset_url, price_points,
                                   available, inserted_at, updated_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9))",
-      id, item.name, item.description, item.category, item.rarity, item.asset_url,
-      item.price_points, item.available, tx.now());
+      id, item.name, item.description, to_string(item.category), to_string(item.rarity),
+      item.asset_url, item.price_points, item.available, tx.now());
   return get(tx, id);
 }
 
@@ -142,24 +133,22 @@ Item update(db::Tx& tx, const Item& item) {
       SET name = $2, description = $3, rarity = $4, asset_url = $5, price_points = $6,
           available = $7, updated_at = $8
       WHERE id = $1)",
-      item.id, item.name, item.description, item.rarity, item.asset_url, item.price_points,
-      item.available, tx.now());
+      item.id, item.name, item.description, to_string(item.rarity), item.asset_url,
+      item.price_points, item.available, tx.now());
   return get(tx, item.id);
 }
 
 Page<Owned> owned_by(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  static const std::string sql = select_owned + R"(
-      WHERE o.user_id = $1
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM user_cosmetics WHERE user_id = $1 LIMIT $2) counted)",
+                              .rows = select_owned + R"(
+      WHERE o.user_id = $1 AND (o.acquired_at, o.id) < ($2, $3)
       ORDER BY o.acquired_at DESC, o.id DESC
-      LIMIT $2 OFFSET $3)";
-  Page<Owned> result = {
-      .items = {},
-      .page = page.page,
-      .page_size = page.page_size,
-      .total = tx.number(R"(SELECT count(*) FROM user_cosmetics WHERE user_id = $1)", user_id)};
-  auto rows = tx.query(sql, user_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(owned_of(rows));
-  return result;
+      LIMIT $4 OFFSET $5)",
+                              .sorted_by = {{SortColumn::Type::integer, "acquired_at"},
+                                            {SortColumn::Type::text, "owned_id"}}};
+  return read_page(tx, sql, page, owned_of, user_id);
 }
 
 bool owns(db::Tx& tx, const std::string& user_id, const std::string& item_id) {
@@ -168,7 +157,7 @@ bool owns(db::Tx& tx, const std::string& user_id, const std::string& item_id) {
 }
 
 Acquisition purchase(db::Tx& tx, const Payer& payer, const std::string& item_id) {
-  return acquire(tx, payer, item_id, payer.user_id, Via::purchase);
+  return acquire(tx, payer, item_id, payer.user_id, AcquiredVia::purchase);
 }
 
 Acquisition give(db::Tx& tx, const Payer& payer, const std::string& item_id,
@@ -176,7 +165,7 @@ Acquisition give(db::Tx& tx, const Payer& payer, const std::string& item_id,
   if (to_user_id == payer.user_id)
     throw invalid_field("to_user_id", "must be the id of another user");
   blocks::require_visible(tx, payer.user_id, to_user_id);
-  return acquire(tx, payer, item_id, to_user_id, Via::gift);
+  return acquire(tx, payer, item_id, to_user_id, AcquiredVia::gift);
 }
 
 }  // namespace berth::cosmetics

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
 
@@ -13,25 +12,30 @@
 // with points, which go to the treasury. The functions throw berth::Error.
 namespace berth::cosmetics {
 
-inline constexpr std::array<std::string_view, 9> categories = {
-    "hat", "hair", "top", "bottom", "shoes", "accessory", "background", "frame", "emote"};
-inline constexpr std::array<std::string_view, 4> rarities = {"common", "uncommon", "rare",
-                                                             "legendary"};
+enum class Category { hat, hair, top, bottom, shoes, accessory, background, frame, emote };
+constexpr auto texts_of(Category) {
+  return EnumTexts<Category::emote>{"hat",       "hair",       "top",   "bottom", "shoes",
+                                    "accessory", "background", "frame", "emote"};
+}
+enum class Rarity { common, uncommon, rare, legendary };
+constexpr auto texts_of(Rarity) {
+  return EnumTexts<Rarity::legendary>{"common", "uncommon", "rare", "legendary"};
+}
 
 struct Item {
   std::string id;
   std::string name;
   std::optional<std::string> description;
-  std::string category;  // can't be changed
-  std::string rarity;
+  Category category = {};  // can't be changed
+  Rarity rarity = Rarity::common;
   std::optional<std::string> asset_url;
   std::int64_t price_points = 0;
   bool available = true;  // whether it can be bought and given; owned items stay owned
 };
 
 struct Filter {
-  std::optional<std::string> category;
-  std::optional<std::string> rarity;
+  std::optional<Category> category;
+  std::optional<Rarity> rarity;
   std::optional<bool> available;
 };
 // The items that match the filter, oldest first.
@@ -42,11 +46,16 @@ Item create(db::Tx& tx, const Item& item);
 // Stores all fields of `item` except id and category. Throws cosmetic_not_found.
 Item update(db::Tx& tx, const Item& item);
 
+enum class AcquiredVia { purchase, gift, achievement, promotion };
+constexpr auto texts_of(AcquiredVia) {
+  return EnumTexts<AcquiredVia::promotion>{"purchase", "gift", "achievement", "promotion"};
+}
+
 struct Owned {
   std::string id;
   Item item;
   Instant acquired_at;
-  std::string acquired_via;  // purchase, gift, achievement or promotion
+  AcquiredVia acquired_via = AcquiredVia::purchase;
 };
 // The user's items, newest first.
 Page<Owned> owned_by(db::Tx& tx, const std::string& user_id, const PageRequest& page);

@@ -5,6 +5,7 @@
 #include "controller/base/error.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/items/learning_rows.h"
+#include "controller/domain/kernel/read_page.h"
 
 namespace berth::learning {
 namespace {
@@ -91,17 +92,16 @@ std::optional<Instant> Progress::counts_from() const {
 }
 
 Page<Progress> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  static const std::string sql = select_progress + R"(
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM learning_modules WHERE active = 1 AND $1 <> '' LIMIT $2) counted)",
+                              .rows = select_progress + R"(
+        AND m.number > $2
       ORDER BY m.number
-      LIMIT $2 OFFSET $3)";
-  Page<Progress> result = {
-      .items = {},
-      .page = page.page,
-      .page_size = page.page_size,
-      .total = tx.number(R"(SELECT count(*) FROM learning_modules WHERE active = 1)")};
-  auto rows = tx.query(sql, user_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(progress_of(rows));
-  return result;
+      LIMIT $3 OFFSET $4)",
+                              .sorted_by = {{SortColumn::Type::integer, "number"}},
+                              .order = ListSql::Order::ascending};
+  return read_page(tx, sql, page, progress_of, user_id);
 }
 
 Progress find(db::Tx& tx, const std::string& user_id, std::int64_t number) {

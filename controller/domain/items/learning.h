@@ -4,6 +4,7 @@
 #include <string>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/ledger/rewards.h"
@@ -27,7 +28,7 @@ struct Module {
 Page<Module> list_all(db::Tx& tx, const PageRequest& page);  // for administrators, in order
 Module get(db::Tx& tx, const std::string& id);               // throws module_not_found
 // Creates a module; with the number 0 it becomes the last one. Throws validation_failed if another
-// module has the number.
+// module has the number, or if it is above 1,000,000.
 Module create(db::Tx& tx, const Module& module);
 // Stores all fields except the id. Users who have completed the module keep that. Throws like
 // create() and get().
@@ -35,6 +36,7 @@ Module update(db::Tx& tx, const Module& module);
 
 // incomplete: not begun, or in progress. completed: until the next round begins.
 enum class Status { incomplete, completed };
+constexpr auto texts_of(Status) { return EnumTexts<Status::completed>{"incomplete", "completed"}; }
 
 // A user's progress in a module. A round begins with the first report, by berth's clock, and ends
 // with the last step. The next round may begin from repeat_eligible_at on.
@@ -81,11 +83,15 @@ Report report(db::Tx& tx, const rewards::Rules& rules, const Learner& learner, s
 // The learning path that the user has chosen: a name whose meaning is known to the apps.
 inline constexpr const char* default_path = "general";
 enum class PathStatus { not_started, in_progress, completed };
+constexpr auto texts_of(PathStatus) {
+  return EnumTexts<PathStatus::completed>{"not_started", "in_progress", "completed"};
+}
 struct Path {
   PathStatus status = PathStatus::not_started;  // over all active modules
   std::string name = default_path;
 };
 Path path(db::Tx& tx, const std::string& user_id);
+// Stores the name of the path, which may be any, and returns the path. Users may choose again.
 Path choose_path(db::Tx& tx, const std::string& user_id, const std::string& name);
 
 // Deletes the user's progress and path. Called in the transaction that deletes the account.

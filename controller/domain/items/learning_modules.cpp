@@ -3,6 +3,7 @@
 #include "controller/base/id.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/items/learning_rows.h"
+#include "controller/domain/kernel/read_page.h"
 
 namespace berth::learning {
 namespace {
@@ -34,16 +35,16 @@ Module module_of(const db::Query& row) {
 }
 
 Page<Module> list_all(db::Tx& tx, const PageRequest& page) {
-  static const std::string sql = select_modules + R"(
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM learning_modules LIMIT $1) counted)",
+                              .rows = select_modules + R"(
+      WHERE m.number > $1
       ORDER BY m.number
-      LIMIT $1 OFFSET $2)";
-  Page<Module> result = {.items = {},
-                         .page = page.page,
-                         .page_size = page.page_size,
-                         .total = tx.number(R"(SELECT count(*) FROM learning_modules)")};
-  auto rows = tx.query(sql, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(module_of(rows));
-  return result;
+      LIMIT $2 OFFSET $3)",
+                              .sorted_by = {{SortColumn::Type::integer, "number"}},
+                              .order = ListSql::Order::ascending};
+  return read_page(tx, sql, page, module_of);
 }
 
 Module get(db::Tx& tx, const std::string& id) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,8 +23,17 @@ struct Entry {
   std::string details;  // a JSON object
   Instant at;
 };
+// What a list contains: entries that have all of these. The times are those of entries at or after
+// `from` and before `until`.
+struct Filter {
+  std::optional<std::string> actor = {};
+  std::optional<std::string> action = {};
+  std::optional<std::string> target = {};
+  std::optional<Instant> from = {};
+  std::optional<Instant> until = {};
+};
 // The entries of the audit log, newest first.
-Page<Entry> list(db::Tx& tx, const PageRequest& page);
+Page<Entry> list(db::Tx& tx, const Filter& filter, const PageRequest& page);
 
 // Empties the details of at most `limit` entries about one of the targets. Returns the number of
 // entries that had details.

@@ -1,19 +1,18 @@
 #include "controller/domain/kernel/clock_advance.h"
 
+#include "controller/domain/kernel/meta.h"
+
 namespace berth::clock_advance {
+namespace {
+
+constexpr std::string_view key = "clock_ahead_ms";
+
+}  // namespace
 
 void store(db::Tx& tx, Duration by) {
-  tx.execute(R"(
-      INSERT INTO meta (key, value) VALUES ('clock_ahead_ms', $1)
-      ON CONFLICT (key) DO UPDATE SET value = excluded.value)",
-             std::to_string((stored(tx) + by).count()));
+  meta::put(tx, key, std::to_string((stored(tx) + by).count()));
 }
 
-Duration stored(db::Tx& tx) {
-  return Duration(tx.number(R"(
-      SELECT CAST(value AS BIGINT) AS ahead
-      FROM meta
-      WHERE key = 'clock_ahead_ms')"));
-}
+Duration stored(db::Tx& tx) { return Duration(std::stoll(meta::find(tx, key).value_or("0"))); }
 
 }  // namespace berth::clock_advance

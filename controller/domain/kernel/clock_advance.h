@@ -2,7 +2,7 @@
 
 #include "controller/db/database.h"
 
-// How far development's clock was moved ahead, so that it is there after a restart, too.
+// Stores how far development's clock was moved ahead, so that it stays ahead over a restart.
 namespace berth::clock_advance {
 
 // Adds `by` to what is stored.

@@ -11,9 +11,9 @@
 namespace berth::eraser {
 
 // Erases at most `limit` rows that belong to `id`, a user or a thing of theirs, and returns how
-// many. A row that was erased isn't found again. Fewer than `limit` means that there is no other.
+// many. A row that was erased isn't found again. Fewer than `limit` means that no row is left.
 using Erase = int (*)(db::Tx& tx, const std::string& id, int limit);
-// Calls them in their order until `limit` rows are erased. Returns how many were.
+// Calls the functions in `all`, in order, until `limit` rows are erased. Returns how many were.
 int run(db::Tx& tx, std::span<const Erase> all, const std::string& id, int limit);
 
 // Things of which a user may have any number, each with rows that refer to it.

@@ -50,9 +50,11 @@ class SessionKeys {
   std::shared_ptr<const List> keys_ = std::make_shared<List>();
 };
 
-// The secrets of berthd that aren't in the database. main reads them from the data directory.
+// The secrets of berthd that aren't in the database. DataDir (berthd/data_dir.h) reads them.
 struct Keys {
-  // The AES-256 key for env_vars, registry credentials and waiting mail; 32 bytes.
+  // The data key, 32 bytes: the AES-256 key of what is stored encrypted, such as env_vars, TOTP
+  // secrets and waiting mail, and the key of the HMACs that are stored, such as those of recovery
+  // codes.
   std::string data;
   SessionKeys session;
 };

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
 
 namespace berth::holds {
 namespace {
@@ -17,7 +18,7 @@ Hold hold_of(const db::Query& row) {
           .source_id = row.text("source_id"),
           .amount = row.integer("amount"),
           .purpose = row.text("purpose"),
-          .state = row.text("state"),
+          .state = db::enum_of<State>(row, "state"),
           .created_at = row.instant("created_at"),
           .expires_at = row.instant("expires_at")};
 }
@@ -38,15 +39,15 @@ ledger::Account account_of(db::Tx& tx, const std::string& id) {
   return {.kind = rows.text("kind"), .owner = rows.text("owner")};
 }
 
-bool close(db::Tx& tx, const std::string& id, std::string_view state) {
+bool close(db::Tx& tx, const std::string& id, State state) {
   return tx.execute(R"(
       UPDATE ledger_holds
       SET state = $2, closed_at = $3
       WHERE id = $1 AND state = 'open')",
-                    id, state, tx.now()) == 1;
+                    id, to_string(state), tx.now()) == 1;
 }
 
-void give_back(db::Tx& tx, const Hold& hold, std::string_view state) {
+void give_back(db::Tx& tx, const Hold& hold, State state) {
   if (!close(tx, hold.id, state)) throw std::logic_error("a hold isn't open any more");
   const ledger::Account source = account_of(tx, hold.source_id);
   const auto moved = ledger::post(tx, {.kind = "hold_released",
@@ -86,7 +87,7 @@ std::optional<Hold> find(db::Tx& tx, const std::string& id) {
 std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger::Account& to,
                                 std::string_view kind, const std::string& memo) {
   const auto hold = find(tx, id);
-  if (!hold || hold->expires_at <= tx.now() || !close(tx, id, "posted")) return std::nullopt;
+  if (!hold || hold->expires_at <= tx.now() || !close(tx, id, State::posted)) return std::nullopt;
   const auto moved =
       ledger::post(tx, {.kind = kind,
                         .from = ledger::reservation_account(account_of(tx, hold->source_id)),
@@ -99,8 +100,8 @@ std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger:
 
 bool void_hold(db::Tx& tx, const std::string& id) {
   const auto hold = find(tx, id);
-  if (!hold || hold->state != "open") return false;
-  give_back(tx, *hold, "voided");
+  if (!hold || hold->state != State::open) return false;
+  give_back(tx, *hold, State::voided);
   return true;
 }
 
@@ -110,10 +111,14 @@ std::int64_t void_all(db::Tx& tx, const ledger::Account& source) {
       ORDER BY id)";
   std::int64_t points = 0;
   for (const Hold& hold : select(tx.query(sql, source.id()))) {
-    give_back(tx, hold, "voided");
+    give_back(tx, hold, State::voided);
     points += hold.amount;
   }
   return points;
+}
+
+std::int64_t count_open(db::Tx& tx) {
+  return tx.number(R"(SELECT count(*) AS open FROM ledger_holds WHERE state = 'open')");
 }
 
 bool is_any_due(db::Tx& tx) {
@@ -131,7 +136,7 @@ int expire(db::Tx& tx, int limit) {
       ORDER BY expires_at
       LIMIT $2)";
   const auto due = select(tx.query(sql, tx.now(), limit));
-  for (const Hold& hold : due) give_back(tx, hold, "expired");
+  for (const Hold& hold : due) give_back(tx, hold, State::expired);
   return int(due.size());
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/domain/ledger/ledger.h"
 
 // Holds: points that are reserved for one purpose until they are posted to somebody, voided, or
@@ -12,12 +13,17 @@
 // reservation account, so that they can't be spent otherwise.
 namespace berth::holds {
 
+enum class State { open, posted, voided, expired };
+constexpr auto texts_of(State) {
+  return EnumTexts<State::expired>{"open", "posted", "voided", "expired"};
+}
+
 struct Hold {
   std::string id;
   std::string source_id;  // the id of the account that the points came from
   std::int64_t amount = 0;
   std::string purpose;  // such as "impression"
-  std::string state;    // open, posted, voided or expired
+  State state = State::open;
   Instant created_at;
   Instant expires_at;
 };
@@ -40,6 +46,9 @@ std::optional<std::string> post(db::Tx& tx, const std::string& id, const ledger:
 bool void_hold(db::Tx& tx, const std::string& id);
 // Voids all open holds of the source. Returns how many points were given back.
 std::int64_t void_all(db::Tx& tx, const ledger::Account& source);
+
+// How many holds are open. Costs a step in an index for each of them.
+std::int64_t count_open(db::Tx& tx);
 
 // Whether expire() would find a hold.
 bool is_any_due(db::Tx& tx);

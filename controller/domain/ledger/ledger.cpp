@@ -1,46 +1,94 @@
 #include "controller/domain/ledger/ledger.h"
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/domain/ledger/day_rows.h"
+#include "controller/domain/ledger/transaction_rows.h"
 
 namespace berth::ledger {
 namespace {
 
-// A conditional UPDATE checks the balance and takes the points; its row count tells whether there
-// were enough. The issuance account may go down to -max_points.
-bool take(db::Tx& tx, const Account& account, std::int64_t amount) {
-  return tx.execute(R"(
-      UPDATE ledger_accounts
-      SET balance = balance - $2
-      WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= $3)))",
-                    account.id(), amount, -max_points) == 1;
+// The most points that may ever come to an account, so that sums of 64 bits hold them.
+constexpr std::int64_t max_credited = std::int64_t(1) << 62;
+
+// An account's number, and what was ever posted on it.
+struct Changed {
+  std::int64_t number = 0;
+  Totals totals;
+};
+
+std::optional<Changed> returned(db::Query rows) {
+  if (!rows.next()) return std::nullopt;
+  return Changed{
+      .number = rows.integer("number"),
+      .totals = {.credited = rows.integer("credited"), .debited = rows.integer("debited")}};
 }
 
-bool give(db::Tx& tx, const Account& account, std::int64_t amount) {
-  return tx.execute(R"(
+// A conditional UPDATE checks the balance and takes the points; it returns no row if there weren't
+// enough. The issuance account may go down to -max_points.
+std::optional<Changed> take(db::Tx& tx, const Account& account, std::int64_t amount) {
+  return returned(tx.query(R"(
       UPDATE ledger_accounts
-      SET balance = balance + $2
-      WHERE id = $1 AND balance + $2 <= $3)",
-                    account.id(), amount, max_points) == 1;
+      SET balance = balance - $2, debited = debited + $2
+      WHERE id = $1 AND (balance >= $2 OR (kind = 'issuance' AND balance - $2 >= $3))
+      RETURNING number, credited, debited)",
+                           account.id(), amount, -max_points));
 }
 
-// Returns false, and changes nothing, if `from` has too few points.
-bool move(db::Tx& tx, const Leg& leg) {
+std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amount) {
+  return returned(tx.query(R"(
+      UPDATE ledger_accounts
+      SET balance = balance + $2, credited = credited + $2
+      WHERE id = $1 AND balance + $2 <= $3 AND credited + $2 <= $4
+      RETURNING number, credited, debited)",
+                           account.id(), amount, max_points, max_credited));
+}
+
+// The accounts of a leg, after it.
+struct Moved {
+  Changed from;
+  Changed to;
+};
+
+// Returns nothing, and changes nothing, if `from` has too few points.
+std::optional<Moved> move(db::Tx& tx, const Leg& leg) {
   if (leg.amount < 1 || leg.amount > max_points)
     throw std::logic_error("a movement must have from 1 to max_points points");
   if (leg.from.id() == leg.to.id())
     throw std::logic_error("a movement must have two different accounts");
-  if (!take(tx, leg.from, leg.amount)) return false;
-  if (!give(tx, leg.to, leg.amount))
-    throw invalid_field("amount", "would make the balance exceed 2^53-1");
-  return true;
+  const auto from = take(tx, leg.from, leg.amount);
+  if (!from) return std::nullopt;
+  const auto to = give(tx, leg.to, leg.amount);
+  if (!to)
+    throw invalid_field("amount",
+                        "would make the balance exceed 2^53-1, or all points that the account ever "
+                        "got 2^62");
+  return Moved{.from = *from, .to = *to};
 }
 
 void take_back(db::Tx& tx, const Leg& leg) {
-  if (!take(tx, leg.to, leg.amount) || !give(tx, leg.from, leg.amount))
-    throw std::logic_error("a movement couldn't be reverted");
+  const int taken = tx.execute(R"(
+      UPDATE ledger_accounts
+      SET balance = balance - $2, credited = credited - $2
+      WHERE id = $1)",
+                               leg.to.id(), leg.amount);
+  const int given = tx.execute(R"(
+      UPDATE ledger_accounts
+      SET balance = balance + $2, debited = debited - $2
+      WHERE id = $1)",
+                               leg.from.id(), leg.amount);
+  if (taken != 1 || given != 1) throw std::logic_error("a movement couldn't be reverted");
+}
+
+// The time of a transaction is never on a day that is closed (closed_days.h). If the clock has gone
+// back that far, it is the first moment after that day.
+Instant posting_time(db::Tx& tx) {
+  const std::int64_t closed = tx.number(R"(SELECT coalesce(max(day), -1) FROM ledger_closed_days)");
+  return std::max(tx.now(), Instant(std::chrono::days(closed + 1)));
 }
 
 }  // namespace
@@ -54,9 +102,9 @@ Account issuance() { return {"issuance", ""}; }
 
 void open_account(db::Tx& tx, const Account& account) {
   tx.execute(R"(
-      INSERT INTO ledger_accounts (id, kind, owner)
-      VALUES ($1, $2, $3)
-      ON CONFLICT DO NOTHING)",
+      INSERT INTO ledger_accounts (id, kind, owner, number)
+      VALUES ($1, $2, $3, coalesce((SELECT max(number) FROM ledger_accounts), 0) + 1)
+      ON CONFLICT (id) DO NOTHING)",
              account.id(), account.kind, account.owner);
 }
 
@@ -73,23 +121,34 @@ std::optional<std::string> post(db::Tx& tx, const Movement& movement) {
 std::optional<std::string> post(db::Tx& tx, const Transaction& transaction) {
   if (transaction.legs.empty() || transaction.legs.size() > max_legs)
     throw std::logic_error("a transaction has no or too many movements");
-  for (size_t i = 0; i < transaction.legs.size(); ++i) {
-    if (move(tx, transaction.legs[i])) continue;
-    while (i > 0) take_back(tx, transaction.legs[--i]);
-    return std::nullopt;
-  }
-  const std::string id = new_uuid(tx.now());
-  tx.execute(R"(INSERT INTO ledger_transactions (id, kind, memo, at) VALUES ($1, $2, $3, $4))", id,
-             transaction.kind, transaction.memo, tx.now());
-  const auto entry = [&](const Account& account, std::int64_t amount) {
-    tx.execute(R"(
-        INSERT INTO ledger_postings (transaction_id, account_id, amount)
-        VALUES ($1, $2, $3))",
-               id, account.id(), amount);
-  };
+  std::vector<Moved> moved;
   for (const Leg& leg : transaction.legs) {
-    entry(leg.from, -leg.amount);
-    entry(leg.to, leg.amount);
+    const auto one = move(tx, leg);
+    if (!one) {
+      while (!moved.empty()) {
+        moved.pop_back();
+        take_back(tx, transaction.legs[moved.size()]);
+      }
+      return std::nullopt;
+    }
+    moved.push_back(*one);
+  }
+  const Instant at = posting_time(tx);
+  const std::string id = new_uuid(at);
+  const NewTransaction added =
+      add_transaction(tx, {.id = id, .kind = transaction.kind, .memo = transaction.memo, .at = at});
+  int place = 0;  // in the transaction
+  const auto entry = [&](const Account& account, std::int64_t amount, const Changed& after) {
+    tx.execute(R"(
+        INSERT INTO ledger_postings (account_number, incoming, transaction_number, leg, kind, amount)
+        VALUES ($1, $2, $3, $4, $5, $6))",
+               after.number, amount > 0, added.number, place++, added.kind, amount);
+    count_posting(tx, account, utc_day(at), transaction.kind, amount, after.totals);
+  };
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const Leg& leg = transaction.legs[i];
+    entry(leg.from, -leg.amount, moved[i].from);
+    entry(leg.to, leg.amount, moved[i].to);
     if (leg.to.kind == "app") tx.notify(db::Topic::app_balance, leg.to.owner);
     if (leg.to.kind == "campaign") tx.notify(db::Topic::campaign, leg.to.owner);
   }

@@ -41,8 +41,8 @@ struct Movement {
   std::string memo;
 };
 // Posts the movement and returns the id of the transaction. Returns nothing, and changes nothing,
-// if `from` has too few points. Both accounts must exist. Throws validation_failed if the balance
-// of `to` would exceed max_points.
+// if `from` has too few points. The accounts must exist and differ. Throws validation_failed if the
+// balance of `to` would exceed max_points.
 std::optional<std::string> post(db::Tx& tx, const Movement& movement);
 
 // A transaction of several movements, of which either all or none are posted.
@@ -62,8 +62,9 @@ inline constexpr size_t max_legs = 16;
 // points for its leg.
 std::optional<std::string> post(db::Tx& tx, const Transaction& transaction);
 
-// Creates points, which is the only way that points come into existence. Returns the id of the
-// transaction.
+// Creates points, which is the only way that points come into existence. Opens the account if it
+// doesn't exist. Returns the id of the transaction. Throws validation_failed if the balance, or the
+// sum of all minted points, would exceed max_points.
 std::string mint(db::Tx& tx, const Account& to, std::int64_t amount, const std::string& reason);
 
 }  // namespace berth::ledger

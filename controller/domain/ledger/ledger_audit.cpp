@@ -1,167 +1,304 @@
 #include "controller/domain/ledger/ledger_audit.h"
 
+#include <limits>
+
+#include "controller/domain/kernel/utc_date.h"
+#include "controller/domain/ledger/closed_days.h"
+#include "controller/domain/ledger/numbers.h"
+#include "controller/domain/ledger/range_checks.h"
+
 namespace berth::ledger {
 namespace {
 
-std::string counted(db::Tx& tx, std::string_view sql, const char* what) {
-  return std::to_string(tx.number(sql)) + " " + what;
-}
-
-// `broken` selects the rows that violate the invariant: `id`, and `difference`.
-Check check(db::Tx& tx, const char* name, std::string_view broken, const std::string& scope) {
-  auto rows = tx.query(broken);
-  std::int64_t count = 0;
-  std::string first;
-  for (; rows.next(); ++count)
-    if (count == 0) first = rows.text("id") + " is off by " + rows.text("difference");
-  if (count == 0) return {.name = name, .ok = true, .detail = scope};
-  return {.name = name,
-          .ok = false,
-          .detail = std::to_string(count) + " of " + scope + ", the first: " + first};
-}
-
-// Compares what deployments were charged and credited with what was posted to their app's account.
-constexpr std::string_view charges_without_transaction = R"(
-    WITH moved AS (
-      SELECT deployment_id, transaction_id, amount FROM deployment_charges
-      UNION ALL
-      SELECT deployment_id, transaction_id, amount FROM deployment_tier_changes
-    ), posted AS (
-      SELECT m.deployment_id, m.amount, coalesce((
-          SELECT sum(p.amount)
-          FROM ledger_postings p
-          JOIN deployments d ON d.id = m.deployment_id
-          WHERE p.transaction_id = m.transaction_id AND p.account_id = 'app:' || d.app_id), 0)
-          AS points
-      FROM moved m
-    )
-    SELECT deployment_id AS id, amount + points AS difference
-    FROM posted
-    WHERE amount + points <> 0)";
-constexpr std::string_view transactions_without_charge = R"(
-    WITH moved AS (
-      SELECT transaction_id FROM deployment_charges
-      UNION ALL
-      SELECT transaction_id FROM deployment_tier_changes WHERE transaction_id IS NOT NULL
-    ), counted AS (
-      SELECT transaction_id, count(*) AS times
-      FROM moved
-      GROUP BY transaction_id
-    )
-    SELECT t.id, coalesce(c.times, 0) - 1 AS difference
-    FROM ledger_transactions t
-    LEFT JOIN counted c ON c.transaction_id = t.id
-    WHERE t.kind IN ('deployment', 'tier_change') AND coalesce(c.times, 0) <> 1)";
-
-constexpr std::string_view payments_that_differ = R"(
-    SELECT id, total_payment - rake - budget AS difference
-    FROM campaigns
-    WHERE total_payment <> rake + budget)";
-constexpr std::string_view budgets_that_differ = R"(
-    SELECT id, gone - held AS difference
-    FROM (
-      SELECT c.id, c.budget - c.spent - c.refunded AS gone, coalesce((
-          SELECT sum(a.balance)
-          FROM ledger_accounts a
-          WHERE a.id IN ('campaign:' || c.id, 'reservation:' || c.id)), 0) AS held
-      FROM campaigns c
-    ) AS budgets
-    WHERE gone <> held)";
-constexpr std::string_view payouts_that_differ = R"(
-    SELECT id, spent - paid AS difference
-    FROM (
-      SELECT c.id, c.spent, coalesce((
-          SELECT sum(e.payout_rate_snapshot)
-          FROM ad_events e
-          WHERE e.campaign_id = c.id AND e.event_type = 'impression' AND e.counted = 1), 0) AS paid
-      FROM campaigns c
-    ) AS payouts
-    WHERE spent <> paid)";
-constexpr std::string_view viewer_rewards_that_differ = R"(
-    SELECT id, viewer_rewards - rewarded AS difference
-    FROM (
-      SELECT c.id, c.viewer_rewards, c.rake, coalesce((
-          SELECT sum(e.viewer_reward)
-          FROM ad_events e
-          WHERE e.campaign_id = c.id), 0) AS rewarded
-      FROM campaigns c
-    ) AS rewards
-    WHERE viewer_rewards <> rewarded OR viewer_rewards > rake)";
-
-std::vector<Check> campaign_checks(db::Tx& tx) {
-  const std::string campaigns = counted(tx, R"(SELECT count(*) FROM campaigns)", "campaigns");
-  return {
-      check(tx, "each campaign's payments are rake and budget", payments_that_differ, campaigns),
-      check(tx, "each campaign's budget is paid, refunded, reserved or remaining",
-            budgets_that_differ, campaigns),
-      check(tx, "each campaign has paid the payouts of its paid impressions", payouts_that_differ,
-            campaigns),
-      check(tx, "each campaign's viewers got what its events say, and no more than its rake",
-            viewer_rewards_that_differ, campaigns)};
-}
+// In how many parts closed days are read at most.
+constexpr std::int64_t most_slices = 16;
 
 constexpr std::string_view sum_of_balances = R"(
     SELECT 'the sum' AS id, sum(balance) AS difference
     FROM ledger_accounts
     HAVING sum(balance) <> 0)";
 constexpr std::string_view transactions_that_differ = R"(
-    SELECT transaction_id AS id, sum(amount) AS difference
-    FROM ledger_postings
-    GROUP BY transaction_id
-    HAVING sum(amount) <> 0)";
+    SELECT t.id_high, t.id_low, sums.difference
+    FROM (
+      SELECT transaction_number, sum(amount) AS difference
+      FROM ledger_postings
+      GROUP BY transaction_number
+      HAVING sum(amount) <> 0
+    ) AS sums
+    JOIN ledger_transactions t ON t.number = sums.transaction_number)";
 constexpr std::string_view balances_that_differ = R"(
     SELECT id, balance - posted AS difference
     FROM (
       SELECT a.id, a.balance, coalesce((
           SELECT sum(p.amount)
           FROM ledger_postings p
-          WHERE p.account_id = a.id), 0) AS posted
+          WHERE p.account_number = a.number), 0) AS posted
       FROM ledger_accounts a
     ) AS balances
     WHERE balance <> posted)";
 constexpr std::string_view transactions_without_postings = R"(
-    SELECT t.id, 2 - count(p.id) AS difference
-    FROM ledger_transactions t
-    LEFT JOIN ledger_postings p ON p.transaction_id = t.id
-    GROUP BY t.id
-    HAVING count(p.id) < 2)";
-constexpr std::string_view reservations_that_differ = R"(
-    SELECT id, balance - held AS difference
+    SELECT t.id_high, t.id_low, 2 - counts.postings AS difference
     FROM (
-      SELECT a.id, a.balance, coalesce((
-          SELECT sum(h.amount)
-          FROM ledger_holds h
-          WHERE h.held_id = a.id AND h.state = 'open'), 0) AS held
+      SELECT t.number, count(p.leg) AS postings
+      FROM ledger_transactions t
+      LEFT JOIN ledger_postings p ON p.transaction_number = t.number
+      GROUP BY t.number
+      HAVING count(p.leg) < 2
+    ) AS counts
+    JOIN ledger_transactions t ON t.number = counts.number)";
+constexpr std::string_view transactions_of_deployments = R"(
+    SELECT t.id_high, t.id_low
+    FROM ledger_transactions t
+    JOIN ledger_kinds k ON k.number = t.kind
+    WHERE k.kind IN ('deployment', 'tier_change'))";
+
+// An account's points in and out, less those of its newest day, and less its balance.
+constexpr std::string_view totals_that_differ = R"(
+    SELECT id, abs(credited - seen_credited) + abs(debited - seen_debited)
+             + abs(balance - credited + debited) AS difference
+    FROM (
+      SELECT a.id, a.balance, a.credited, a.debited,
+             coalesce(d.credited, 0) AS seen_credited, coalesce(d.debited, 0) AS seen_debited
       FROM ledger_accounts a
-      WHERE a.kind = 'reservation'
-    ) AS reservations
-    WHERE balance <> held)";
+      LEFT JOIN ledger_days d ON d.account_id = a.id AND d.day = (
+        SELECT max(e.day)
+        FROM ledger_days e
+        WHERE e.account_id = a.id)
+    ) AS totals
+    WHERE credited <> seen_credited OR debited <> seen_debited OR balance <> credited - debited)";
+// 1048576 are the places of a millisecond (numbers.h), and a day has 86400000 milliseconds.
+constexpr std::string_view day_sums_that_differ = R"(
+    WITH sums AS (
+      SELECT account_id, day,
+             credited - lag(credited, 1, 0) OVER (PARTITION BY account_id ORDER BY day)
+               AS credited,
+             debited - lag(debited, 1, 0) OVER (PARTITION BY account_id ORDER BY day)
+               AS debited
+      FROM ledger_days
+      UNION ALL
+      SELECT a.id, p.transaction_number / 1048576 / 86400000,
+             CASE WHEN p.amount > 0 THEN -p.amount ELSE 0 END,
+             CASE WHEN p.amount < 0 THEN p.amount ELSE 0 END
+      FROM ledger_postings p
+      JOIN ledger_accounts a ON a.number = p.account_number
+    )
+    SELECT account_id AS id, day, abs(sum(credited)) + abs(sum(debited)) AS difference
+    FROM sums
+    GROUP BY account_id, day
+    HAVING sum(credited) <> 0 OR sum(debited) <> 0
+    ORDER BY account_id, day)";
+constexpr std::string_view kind_sums_that_differ = R"(
+    WITH sums AS (
+      SELECT account_id, day, kind, postings, credited, debited
+      FROM ledger_kind_days
+      UNION ALL
+      SELECT a.id, p.transaction_number / 1048576 / 86400000, k.kind, -1,
+             CASE WHEN p.amount > 0 THEN -p.amount ELSE 0 END,
+             CASE WHEN p.amount < 0 THEN p.amount ELSE 0 END
+      FROM ledger_accounts a
+      JOIN ledger_postings p ON p.account_number = a.number
+      JOIN ledger_kinds k ON k.number = p.kind
+      WHERE a.kind IN ('app', 'treasury', 'issuance')
+    )
+    SELECT account_id || ' for ' || kind AS id, day,
+           abs(sum(postings)) + abs(sum(credited)) + abs(sum(debited)) AS difference
+    FROM sums
+    GROUP BY account_id, day, kind
+    HAVING sum(postings) <> 0 OR sum(credited) <> 0 OR sum(debited) <> 0
+    ORDER BY account_id, day)";
+// Of the days since the one of which events were removed (ads/events.h).
+constexpr std::string_view ad_days_that_differ = R"(
+    WITH since AS (
+      SELECT coalesce((SELECT CAST(value AS bigint) FROM meta WHERE key = 'ad_events_since'), 0)
+               AS day
+    ), sums AS (
+      SELECT campaign_id, day, impressions, clicks, spend, viewer_rewards
+      FROM ad_days
+      WHERE day >= (SELECT day FROM since)
+      UNION ALL
+      SELECT campaign_id, inserted_at / 86400000,
+             CASE WHEN event_type = 'impression' THEN -1 ELSE 0 END,
+             CASE WHEN event_type = 'click' THEN -1 ELSE 0 END,
+             CASE WHEN event_type = 'impression' THEN -payout_rate_snapshot ELSE 0 END,
+             -viewer_reward
+      FROM ad_events
+      WHERE counted = 1 AND inserted_at / 86400000 >= (SELECT day FROM since)
+    )
+    SELECT campaign_id AS id, day,
+           abs(sum(impressions)) + abs(sum(clicks)) + abs(sum(spend)) + abs(sum(viewer_rewards))
+             AS difference
+    FROM sums
+    GROUP BY campaign_id, day
+    HAVING sum(impressions) <> 0 OR sum(clicks) <> 0 OR sum(spend) <> 0
+        OR sum(viewer_rewards) <> 0)";
+
+constexpr std::string_view all_accounts = R"(SELECT count(*) FROM ledger_accounts)";
+constexpr std::string_view all_transactions = R"(SELECT count(*) FROM ledger_transactions)";
+constexpr std::string_view all_account_days = R"(SELECT count(*) FROM ledger_days)";
+constexpr std::string_view all_kind_days = R"(SELECT count(*) FROM ledger_kind_days)";
+constexpr std::string_view all_ad_days = R"(
+    SELECT count(*)
+    FROM ad_days
+    WHERE day >= coalesce(
+      (SELECT CAST(value AS bigint) FROM meta WHERE key = 'ad_events_since'), 0))";
+
+// `broken` selects the violations, and `all` how many things it looks at.
+AuditPart part_of(const char* name, const char* what, std::int64_t weight, std::string_view broken,
+                  std::string_view all) {
+  return {.name = name, .what = what, .weight = weight, .run = [broken, all](db::Tx& tx) {
+            Finding finding = violations(tx.query(broken));
+            finding.checked = tx.number(all);
+            return finding;
+          }};
+}
+
+// The same for statements that also select a day.
+AuditPart part_of_days(const char* name, const char* what, std::int64_t weight,
+                       std::string_view broken, std::string_view all) {
+  return {.name = name, .what = what, .weight = weight, .run = [broken, all](db::Tx& tx) {
+            Finding finding;
+            auto rows = tx.query(broken);
+            while (rows.next())
+              finding.add_violation(rows.text("id") + " on " + utc_date(rows.integer("day")) +
+                                    " is off by " + rows.text("difference"));
+            finding.checked = tx.number(all);
+            return finding;
+          }};
+}
+
+std::string id_of(const db::Query& row) {
+  return id_of_parts({.high = row.integer("id_high"), .low = row.integer("id_low")});
+}
+
+// The same for statements that select a transaction's id as its parts.
+AuditPart part_of_transactions(const char* name, std::int64_t weight, std::string_view broken) {
+  return {.name = name, .what = "transactions", .weight = weight, .run = [broken](db::Tx& tx) {
+            Finding finding;
+            auto rows = tx.query(broken);
+            while (rows.next())
+              finding.add_violation(id_of(rows) + " is off by " + rows.text("difference"));
+            finding.checked = tx.number(all_transactions);
+            return finding;
+          }};
+}
+
+Finding check_charged_transactions(db::Tx& tx) {
+  Finding finding;
+  auto rows = tx.query(transactions_of_deployments);
+  while (rows.next()) {
+    const std::string id = id_of(rows);
+    if (const std::int64_t charges = charges_with(tx, id); charges != 1)
+      finding.add_violation(id + " is off by " + std::to_string(charges - 1));
+  }
+  finding.checked = tx.number(all_transactions);
+  return finding;
+}
+
+Finding check_all(db::Tx& tx, const RangeCheck& check) {
+  Finding finding = check.broken(tx, "", std::nullopt);
+  auto rows = tx.query(check.keys, "", std::numeric_limits<std::int64_t>::max());
+  while (rows.next()) ++finding.checked;
+  return finding;
+}
+
+Finding check_closed_days(db::Tx& tx, std::int64_t after, std::int64_t last) {
+  Finding finding;
+  for (auto day = next_closed_day(tx, after); day && *day <= last; day = next_closed_day(tx, *day))
+    finding.add(check_closed_day(tx, *day));
+  return finding;
+}
+
+// Closed days in parts with about as many postings each.
+std::vector<AuditPart> slices_of_closed_days(db::Tx& tx) {
+  static constexpr const char* name = "each closed day is what it was closed with";
+  const std::int64_t postings =
+      tx.number(R"(SELECT coalesce(sum(postings), 0) FROM ledger_closed_days)");
+  std::vector<AuditPart> parts;
+  std::int64_t after = -1, last = -1, weight = 0;
+  const auto end_slice = [&] {
+    parts.push_back(
+        {.name = name, .what = "closed days", .weight = weight, .run = [after, last](db::Tx& in) {
+           return check_closed_days(in, after, last);
+         }});
+    after = last;
+    weight = 0;
+  };
+  auto rows = tx.query(R"(
+      SELECT day, postings
+      FROM ledger_closed_days
+      WHERE hash IS NOT NULL
+      ORDER BY day)");
+  while (rows.next()) {
+    last = rows.integer("day");
+    weight += rows.integer("postings");
+    if (weight > postings / most_slices) end_slice();
+  }
+  if (weight > 0 || parts.empty()) end_slice();
+  return parts;
+}
+
+std::string detail_of(const Finding& finding, const std::string& what) {
+  const std::string scope = std::to_string(finding.checked) + " " + what;
+  if (finding.broken == 0) return scope;
+  return std::to_string(finding.broken) + " of " + scope + ", the first: " + finding.first;
+}
 
 }  // namespace
 
-std::vector<Check> audit(db::Tx& tx) {
-  const std::string accounts = counted(tx, R"(SELECT count(*) FROM ledger_accounts)", "accounts");
-  const std::string transactions =
-      counted(tx, R"(SELECT count(*) FROM ledger_transactions)", "transactions");
-  const std::string charges = counted(tx, R"(
-      SELECT (SELECT count(*) FROM deployment_charges)
-           + (SELECT count(*) FROM deployment_tier_changes))",
-                                      "charges");
-  const std::string open_holds =
-      counted(tx, R"(SELECT count(*) FROM ledger_holds WHERE state = 'open')", "open holds");
-  std::vector<Check> checks = {
-      check(tx, "all balances sum to 0", sum_of_balances, accounts),
-      check(tx, "each transaction's postings sum to 0", transactions_that_differ, transactions),
-      check(tx, "each balance is the sum of its postings", balances_that_differ, accounts),
-      check(tx, "each transaction has postings", transactions_without_postings, transactions),
-      check(tx, "each reservation is the sum of its open holds", reservations_that_differ,
-            open_holds),
-      check(tx, "each charge of a deployment is its ledger transaction",
-            charges_without_transaction, charges),
-      check(tx, "each ledger transaction of a deployment is one charge",
-            transactions_without_charge, transactions)};
-  for (Check& one : campaign_checks(tx)) checks.push_back(std::move(one));
+std::vector<AuditPart> audit_parts(db::Tx& tx) {
+  // About how many rows there are: nearly all transactions have one posting with sums by kind.
+  const std::int64_t postings =
+      2 * tx.number(R"(SELECT coalesce(sum(postings), 0) FROM ledger_kind_days)");
+  std::vector<AuditPart> parts = {
+      part_of("all balances sum to 0", "accounts", 1, sum_of_balances, all_accounts),
+      part_of_transactions("each transaction's postings sum to 0", postings,
+                           transactions_that_differ),
+      part_of("each balance is the sum of its postings", "accounts", postings, balances_that_differ,
+              all_accounts),
+      part_of_transactions("each transaction has postings", postings,
+                           transactions_without_postings),
+      part_of("each account's points in and out are its newest day's and give its balance",
+              "accounts", 1, totals_that_differ, all_accounts),
+      part_of_days("each day's sums of an account are its postings", "days of accounts",
+                   postings * 2, day_sums_that_differ, all_account_days),
+      part_of_days("each day's sums by kind are its postings", "days of kinds", postings,
+                   kind_sums_that_differ, all_kind_days),
+      {.name = "closed days are chained", .what = "closed days", .run = [](db::Tx& in) {
+         return check_chain(in);
+       }}};
+  for (AuditPart& slice : slices_of_closed_days(tx)) parts.push_back(std::move(slice));
+  for (const RangeCheck& check : range_checks())
+    parts.push_back({.name = check.name, .what = check.what, .run = [&check](db::Tx& in) {
+                       return check_all(in, check);
+                     }});
+  parts.push_back({.name = "each ledger transaction of a deployment is one charge",
+                   .what = "transactions",
+                   .weight = postings / 4,
+                   .run = check_charged_transactions});
+  parts.push_back(part_of_days("each campaign's days are the sums of its events",
+                               "days of campaigns", postings, ad_days_that_differ, all_ad_days));
+  return parts;
+}
+
+std::vector<Check> checks_of(const std::vector<AuditPart>& parts,
+                             const std::vector<Finding>& findings) {
+  std::vector<Check> checks;
+  Finding sum;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    sum.add(findings[i]);
+    if (i + 1 < parts.size() && std::string_view(parts[i + 1].name) == parts[i].name) continue;
+    checks.push_back(
+        {.name = parts[i].name, .ok = sum.broken == 0, .detail = detail_of(sum, parts[i].what)});
+    sum = {};
+  }
   return checks;
+}
+
+std::vector<Check> audit(db::Tx& tx) {
+  const std::vector<AuditPart> parts = audit_parts(tx);
+  std::vector<Finding> findings;
+  for (const AuditPart& part : parts) findings.push_back(part.run(tx));
+  return checks_of(parts, findings);
 }
 
 }  // namespace berth::ledger

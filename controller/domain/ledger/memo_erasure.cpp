@@ -2,12 +2,14 @@
 
 #include <vector>
 
+#include "controller/domain/ledger/old_postings.h"
+
 namespace berth::ledger {
 namespace {
 
 struct Progress {
   std::string account_id;
-  std::int64_t up_to = 0;  // the id of the last posting that was looked at
+  std::int64_t up_to = 0;  // the number of the last transaction that was looked at
 };
 
 std::optional<Progress> next(db::Tx& tx, const std::string& user_id) {
@@ -22,35 +24,46 @@ std::optional<Progress> next(db::Tx& tx, const std::string& user_id) {
   return Progress{.account_id = rows.text("account_id"), .up_to = rows.integer("up_to")};
 }
 
-// The transactions of the account's next postings. Moves `progress` behind them.
-std::vector<std::string> transactions(db::Tx& tx, Progress& progress, int limit) {
-  std::vector<std::string> ids;
+// The numbers of the account's next transactions. Moves `progress` behind them.
+std::vector<std::int64_t> transactions(db::Tx& tx, Progress& progress, int limit) {
+  std::vector<std::int64_t> numbers;
   auto rows = tx.query(
       R"(
-      SELECT id, transaction_id
-      FROM ledger_postings
-      WHERE account_id = $1 AND id > $2
-      ORDER BY id
-      LIMIT $3)",
+      SELECT number
+      FROM (SELECT number
+            FROM (SELECT p.transaction_number AS number
+                  FROM ledger_postings p
+                  JOIN ledger_accounts a ON a.number = p.account_number
+                  WHERE a.id = $1 AND p.incoming = 1 AND p.transaction_number > $2
+                  ORDER BY p.transaction_number
+                  LIMIT CAST($3 AS bigint)) AS incoming
+            UNION
+            SELECT number
+            FROM (SELECT p.transaction_number AS number
+                  FROM ledger_postings p
+                  JOIN ledger_accounts a ON a.number = p.account_number
+                  WHERE a.id = $1 AND p.incoming = 0 AND p.transaction_number > $2
+                  ORDER BY p.transaction_number
+                  LIMIT CAST($3 AS bigint)) AS outgoing) AS both_ways
+      ORDER BY number
+      LIMIT CAST($3 AS bigint))",
       progress.account_id, progress.up_to, limit);
-  while (rows.next()) {
-    progress.up_to = rows.integer("id");
-    ids.push_back(rows.text("transaction_id"));
-  }
-  return ids;
+  while (rows.next()) numbers.push_back(progress.up_to = rows.integer("number"));
+  return numbers;
 }
 
-// Goes through at most `limit` postings of the account. Returns their number.
+// Goes through at most `limit` transactions of the account. Returns their number.
 int erase_some(db::Tx& tx, Progress progress, int limit) {
-  const std::vector<std::string> ids = transactions(tx, progress, limit);
-  for (const std::string& id : ids)
-    tx.execute(R"(UPDATE ledger_transactions SET memo = '' WHERE id = $1 AND memo <> '')", id);
-  if (int(ids.size()) < limit)
+  const std::vector<std::int64_t> numbers = transactions(tx, progress, limit);
+  for (const std::int64_t number : numbers)
+    tx.execute(R"(UPDATE ledger_transactions SET memo = '' WHERE number = $1 AND memo <> '')",
+               number);
+  if (int(numbers.size()) < limit)
     tx.execute(R"(DELETE FROM memo_erasures WHERE account_id = $1)", progress.account_id);
   else
     tx.execute(R"(UPDATE memo_erasures SET up_to = $2 WHERE account_id = $1)", progress.account_id,
                progress.up_to);
-  return int(ids.size());
+  return int(numbers.size());
 }
 
 }  // namespace
@@ -66,6 +79,7 @@ void erase_memos_later(db::Tx& tx, const Account& account, const std::string& us
 }
 
 int erase_memos(db::Tx& tx, const std::string& user_id, int limit) {
+  if (old_rows(tx)) return 0;
   int seen = 0;
   while (seen < limit) {
     const auto progress = next(tx, user_id);
@@ -73,6 +87,10 @@ int erase_memos(db::Tx& tx, const std::string& user_id, int limit) {
     seen += erase_some(tx, *progress, limit - seen) + 1;  // and the row of memo_erasures
   }
   return seen;
+}
+
+bool has_memos(db::Tx& tx, const std::string& user_id) {
+  return tx.number(R"(SELECT 1 FROM memo_erasures WHERE user_id = $1 LIMIT 1)", user_id) > 0;
 }
 
 }  // namespace berth::ledger

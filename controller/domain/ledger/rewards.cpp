@@ -1,6 +1,5 @@
 #include "controller/domain/ledger/rewards.h"
 
-#include <array>
 #include <atomic>
 
 #include "controller/base/log.h"
@@ -64,18 +63,6 @@ void note_paid() {
 }
 
 }  // namespace
-
-std::string_view to_string(Kind kind) {
-  static constexpr std::array names = {"signup_bonus", "referral_reward", "session_reward",
-                                       "learning_reward", "viewer_reward"};
-  return names.at(static_cast<size_t>(kind));
-}
-
-std::string_view to_string(Refusal refusal) {
-  static constexpr std::array names = {"none",      "nothing_due", "email_not_verified", "user_cap",
-                                       "owner_cap", "total_cap",   "treasury_empty"};
-  return names.at(static_cast<size_t>(refusal));
-}
 
 bool give(db::Tx& tx, const Reward& reward) {
   if (reward.amount < 1 || !has_room(tx, reward)) return false;

@@ -2,8 +2,8 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
+#include "controller/base/enum_text.h"
 #include "controller/domain/ledger/ledger.h"
 
 // Points that the treasury gives away: for signing up, for referrals, for live sessions, for
@@ -23,7 +23,10 @@ struct Rules {
 };
 
 enum class Kind { signup, referral, session, learning, viewer };
-std::string_view to_string(Kind kind);
+constexpr auto texts_of(Kind) {  // the kinds of the ledger transactions
+  return EnumTexts<Kind::viewer>{"signup_bonus", "referral_reward", "session_reward",
+                                 "learning_reward", "viewer_reward"};
+}
 
 struct Reward {
   Kind kind = Kind::session;
@@ -44,7 +47,11 @@ enum class Refusal {
   total_cap,
   treasury_empty
 };
-std::string_view to_string(Refusal refusal);
+constexpr auto texts_of(Refusal) {
+  return EnumTexts<Refusal::treasury_empty>{"none",          "nothing_due", "email_not_verified",
+                                            "user_cap",      "owner_cap",   "total_cap",
+                                            "treasury_empty"};
+}
 
 struct Outcome {
   std::int64_t points = 0;  // what was paid: the whole amount, or 0
@@ -65,8 +72,8 @@ Outcome pay(db::Tx& tx, const Rules& rules, const Reward& reward);
 // Thread-safe.
 std::uint64_t refused_for_empty_treasury();
 
-// The caps look at today alone. Whether remove_old() would find what counted on an earlier day; a
-// day is kept for another one.
+// The caps count the current UTC day alone; the counts of the day before are kept as well. Returns
+// whether remove_old() would find counts of an earlier day.
 bool is_any_old(db::Tx& tx);
 // Deletes at most `limit` such counts. Returns their number.
 int remove_old(db::Tx& tx, int limit);

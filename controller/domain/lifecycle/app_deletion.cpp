@@ -13,7 +13,7 @@
 namespace berth::apps {
 namespace {
 
-// The app after a change that says whether there is such an app.
+// Returns the app after a change. Throws app_not_found if the change found no app.
 App changed(db::Tx& tx, const std::string& app_id, bool is_there) {
   auto app = is_there ? find(tx, app_id) : std::nullopt;
   if (!app) throw Error(Code::app_not_found, "there is no such app");

@@ -15,8 +15,8 @@
 namespace berth::erasure {
 namespace {
 
-// Answers to what the apps did for the user, and to an admin's calls, of which there are few, about
-// the user. Answers to others name the user for idempotency_keys::kept_for at most.
+// Removes the stored answers to requests of the user's apps, and to requests of admins about the
+// user. Answers to others are kept no longer than idempotency_keys::kept_for anyway.
 int erase_answers(db::Tx& tx, const std::string& user_id, int limit) {
   int erased = idempotency_keys::forget_internal(tx, user_id, limit);
   for (const std::string& app_id : connections::app_ids(tx, user_id))
@@ -43,7 +43,7 @@ constexpr std::array<eraser::Erase, 7> erasers = {erase_answers,
 int erase(db::Tx& tx, const std::string& user_id, int limit) {
   const int erased = eraser::run(tx, erasers, user_id, limit);
   if (erased >= limit) return erased;
-  if (deployments::has_words(tx, user_id))
+  if (deployments::has_words(tx, user_id) || ledger::has_memos(tx, user_id))
     return erased + tx.execute(R"(UPDATE erasures SET due_at = $2 WHERE user_id = $1)", user_id,
                                tx.now() + look_again_after);
   return erased + tx.execute(R"(DELETE FROM erasures WHERE user_id = $1)", user_id);

@@ -15,7 +15,8 @@
 namespace berth::erasure {
 
 inline constexpr int first_batch = 500;  // rows, in the transaction that deletes the account
-// How long to wait before looking again at an account that still had something on the cluster.
+// How long to wait before looking again at an account that still had something on the cluster, or
+// whose memos couldn't be emptied because rows of the ledger are being moved.
 inline constexpr Duration look_again_after = std::chrono::minutes(1);
 
 // Begins the erasure; called by accounts::delete_account after all apps of the user were removed.
@@ -23,7 +24,7 @@ void begin(db::Tx& tx, const std::string& user_id);
 
 // Whether erase_some() would change a row. Writes nothing.
 bool is_due(db::Tx& tx);
-// Erases about `limit` rows and returns their number; 0 if nothing is due.
+// Erases about `limit` rows of one account and returns their number; 0 if nothing is due.
 int erase_some(db::Tx& tx, int limit);
 
 }  // namespace berth::erasure

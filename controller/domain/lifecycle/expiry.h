@@ -11,7 +11,7 @@ namespace berth::expiry {
 // Whether remove_some() would find anything. Writes nothing.
 bool is_anything_due(db::Tx& tx);
 // Removes at most `limit` rows that are due, not counting those of token families whose last token
-// is among them. Returns how many; fewer than `limit` if nothing is left.
+// is among them. Returns how many; 0 if nothing is due.
 int remove_some(db::Tx& tx, int limit);
 
 }  // namespace berth::expiry

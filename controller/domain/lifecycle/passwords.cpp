@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "controller/base/error.h"
+#include "controller/base/id.h"
 #include "controller/base/text.h"
 #include "controller/domain/accounts/account_mail.h"
 #include "controller/domain/accounts/sessions.h"
@@ -14,13 +15,13 @@
 namespace berth::accounts {
 namespace {
 
-// zxcvbn's lowest score, "too guessable".
+// Fewer guesses than this are zxcvbn's lowest score, "too guessable".
 constexpr double guesses_of_commonest = 1'000;
-// Common passwords are short, and zxcvbn's time grows with the square of the length (1 ms for 64
-// bytes).
+// Only the beginning of a password is judged: common passwords are short, and zxcvbn's time grows
+// with the square of the length (1 ms for 64 bytes).
 constexpr size_t looked_at_bytes = 64;
 
-// What a password is made of, for its user.
+// Returns in words what zxcvbn has recognised in a password.
 std::string kind_of(int match_type) {
   if (match_type >= MULTIPLE_MATCH) return "a repetition";
   switch (match_type) {
@@ -44,7 +45,7 @@ std::string kind_of(int match_type) {
   }
 }
 
-// What makes it one of the passwords that are tried first; nothing if it is none of them.
+// Returns in words why the password is easy to guess; nothing if it isn't.
 std::optional<std::string> commonness(std::string_view password,
                                       const std::vector<std::string>& own) {
   std::vector<const char*> words = {"berth"};
@@ -68,6 +69,19 @@ std::optional<std::string> commonness(std::string_view password,
 void forget_who_registered(db::Tx& tx, const User& user) {
   two_factor::forget(tx, user.id);
   connections::disconnect_all(tx, user.id);
+}
+
+void mail_reset_token(db::Tx& tx, const std::string& email, const Keys& keys,
+                      const std::string& base_url) {
+  const auto account = credentials(tx, email);
+  if (!account) return;
+  if (mails_of_last_hour(tx, account->user_id, EmailPurpose::reset_password) >=
+      max_reset_mails_per_hour)
+    return;
+  const User user = *find(tx, account->user_id);
+  const std::string token =
+      new_email_token(tx, user.id, EmailPurpose::reset_password, reset_lifetime);
+  send(tx, user, keys, reset_letter(user.email, base_url, token));
 }
 
 }  // namespace
@@ -100,26 +114,35 @@ void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
   send(tx, user, keys, notice_letter(user, "the password was changed", base_url));
 }
 
-void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
-                   const std::string& base_url) {
-  // No account can have such an address, which is no secret.
+void request_reset(db::Tx& tx, const std::string& email) {
+  // No account can have such a long address, so returning early reveals nothing.
   if (email.size() > max_email_length) return;
-  const auto account = credentials(tx, email);
-  const std::string user_id = account ? account->user_id : std::string();
-  const bool enough =
-      mails_of_last_hour(tx, user_id, EmailPurpose::reset_password) >= max_reset_mails_per_hour;
-  if (account && !enough) {
-    const User user = *find(tx, user_id);
-    const std::string token =
-        new_email_token(tx, user_id, EmailPurpose::reset_password, reset_lifetime);
-    send(tx, user, keys, reset_letter(user.email, base_url, token));
-    return;
+  tx.execute(R"(
+      INSERT INTO reset_requests (id, address, asked_at)
+      VALUES ($1, $2, $3))",
+             new_uuid(tx.now()), email, tx.now());
+}
+
+bool is_any_reset_requested(db::Tx& tx) {
+  return tx.number(R"(SELECT 1 FROM reset_requests LIMIT 1)") > 0;
+}
+
+int answer_reset_requests(db::Tx& tx, const Keys& keys, const std::string& base_url, int most) {
+  std::vector<std::pair<std::string, std::string>> requests;
+  {
+    auto rows = tx.query(R"(
+      SELECT id, address
+      FROM reset_requests
+      ORDER BY id
+      LIMIT $1)",
+                         most);
+    while (rows.next()) requests.emplace_back(rows.text("id"), rows.text("address"));
   }
-  // A letter to nobody is written and encrypted, so that the time doesn't tell whether the account
-  // exists.
-  const std::string id =
-      outbox::put(tx, keys.data, reset_letter(email, base_url, std::string(46, '-')));
-  outbox::remove(tx, id);
+  for (const auto& [id, address] : requests) {
+    mail_reset_token(tx, address, keys, base_url);
+    tx.execute(R"(DELETE FROM reset_requests WHERE id = $1)", id);
+  }
+  return int(requests.size());
 }
 
 User check_reset_token(db::Tx& tx, const std::string& token) {

@@ -30,9 +30,9 @@ void check_password(std::string_view password, const std::vector<std::string>& o
 // Returns the words that belong to this user, for check_password().
 std::vector<std::string> own_words(const std::string& username, const std::string& email);
 
-// Changes the password and ends all of the user's sessions but `kept_session`. Throws
-// invalid_credentials if the stored hash is no longer `old_hash`; so if two changes are made at the
-// same time, one succeeds.
+// Changes the password, ends all of the user's sessions but `kept_session`, removes mailed reset
+// tokens, and tells the user by mail. Throws invalid_credentials if the stored hash is no longer
+// `old_hash`; so if two changes are made at the same time, one succeeds.
 void change_password(db::Tx& tx, const User& user, const std::string& old_hash,
                      const std::string& new_hash, const std::string& kept_session, const Keys& keys,
                      const std::string& base_url);
@@ -41,10 +41,14 @@ inline constexpr Duration reset_lifetime = std::chrono::hours(1);
 // For each account, because anybody can ask for them.
 inline constexpr int max_reset_mails_per_hour = 3;
 
-// Mails a reset token to the address if an account has it. If no account has it, or the account has
-// reached max_reset_mails_per_hour, the function does as much work and doesn't tell the difference.
-void request_reset(db::Tx& tx, const std::string& email, const Keys& keys,
-                   const std::string& base_url);
+// Notes that somebody asked for a new password for this address. Whether an account has the address
+// is looked up later, by answer_reset_requests(), so that the answer's time doesn't tell it.
+void request_reset(db::Tx& tx, const std::string& email);
+// Whether answer_reset_requests() would find a request.
+bool is_any_reset_requested(db::Tx& tx);
+// Takes the oldest `most` requests, and mails a reset token to each address that an account has,
+// unless the account has reached max_reset_mails_per_hour. Returns how many requests it took.
+int answer_reset_requests(db::Tx& tx, const Keys& keys, const std::string& base_url, int most);
 // Returns the user whom the reset token was sent to. Throws validation_failed if it doesn't work.
 User check_reset_token(db::Tx& tx, const std::string& token);
 // Sets the new password, uses up all reset tokens of the user and ends all their sessions. If the

@@ -19,7 +19,7 @@
 #include "controller/domain/lifecycle/erasure.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/play_sessions.h"
-#include "controller/domain/social/social_life.h"
+#include "controller/domain/social/account_deletion.h"
 
 namespace berth::accounts {
 namespace {
@@ -29,8 +29,8 @@ void forget_answers(db::Tx& tx, const std::string& user_id) {
                            std::numeric_limits<int>::max());
 }
 
-// A module that has rows of a user which go at once when the account is deleted registers here.
-// What there may be much of goes in batches (erasure.cpp).
+// Each module whose rows about a user are deleted together with the account registers here. Rows of
+// which there may be many are deleted in batches later (erasure.cpp).
 constexpr std::array forget_user = {two_factor::forget, connections::disconnect_all,
                                     play::forget,       social::forget,
                                     avatars::forget,    learning::forget,

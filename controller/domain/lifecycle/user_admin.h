@@ -15,8 +15,8 @@ struct Promotion {                  // members that aren't set stay as they are
   std::optional<bool> is_admin;     // whether the user may use the admin pages
 };
 // Used by admins; `actor` is the admin's id. Sessions and tokens of a suspended account don't work
-// until it is reactivated. Repeating a call changes nothing. All three throw user_not_found;
-// promote() also throws tier_not_found.
+// until it is reactivated. Repeating a call changes nothing, except that promote() writes to the
+// audit log again. All three throw user_not_found; promote() also throws tier_not_found.
 User promote(db::Tx& tx, const std::string& id, const Promotion& promotion,
              const std::string& actor);
 User suspend(db::Tx& tx, const std::string& id, const std::string& actor);

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "controller/base/error.h"
+#include "controller/db/enum_column.h"
+#include "controller/domain/kernel/read_page.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/oauth/token_rows.h"
 
@@ -32,24 +34,26 @@ Connection connection_of(const db::Query& row, Instant now) {
           .last_used = row.instant_or_null("last_used_at"),
           .daily_spend_limit = row.integer_or_null("daily_spend_limit"),
           .spent_today = spent_today ? row.integer("spent_on_day") : 0,
-          .session_access = play::parse_session_access(row.text("session_access")).value(),
+          .session_access = db::enum_of<play::SessionAccess>(row, "session_access"),
           .takes_session_tokens = row.flag("session_tokens")};
 }
 
 }  // namespace
 
 Page<Connection> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  static const std::string count = R"(SELECT count(*))" + of_user;
-  static const std::string sql = select_connections + R"(
+  static const ListSql sql = {
+      .count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one)" +
+               of_user + R"(
+            LIMIT $2) counted)",
+      .rows = select_connections + R"(
+        AND (g.connected_at, g.id) < ($2, $3)
       ORDER BY g.connected_at DESC, g.id DESC
-      LIMIT $2 OFFSET $3)";
-  Page<Connection> result = {.items = {},
-                             .page = page.page,
-                             .page_size = page.page_size,
-                             .total = tx.number(count, user_id)};
-  auto rows = tx.query(sql, user_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(connection_of(rows, tx.now()));
-  return result;
+      LIMIT $4 OFFSET $5)",
+      .sorted_by = {{SortColumn::Type::integer, "connected_at"}, {SortColumn::Type::text, "id"}}};
+  const auto read = [&](const db::Query& row) { return connection_of(row, tx.now()); };
+  return read_page(tx, sql, page, read, user_id);
 }
 
 Connection get(db::Tx& tx, const std::string& user_id, const std::string& app_id) {
@@ -75,7 +79,7 @@ Connection set_session_access(db::Tx& tx, const std::string& user_id, const std:
       UPDATE grants
       SET session_access = $2
       WHERE id = $1)",
-             get(tx, user_id, app_id).grant_id, play::name(access));
+             get(tx, user_id, app_id).grant_id, to_string(access));
   return get(tx, user_id, app_id);
 }
 
@@ -86,12 +90,18 @@ play::SessionAccess session_access(db::Tx& tx, const std::string& user_id,
       FROM grants
       WHERE user_id = $1 AND app_id = $2 AND revoked_at IS NULL)",
                        user_id, app_id);
-  return rows.next() ? play::parse_session_access(rows.text("session_access")).value()
+  return rows.next() ? db::enum_of<play::SessionAccess>(rows, "session_access")
                      : play::SessionAccess::full;
 }
 
 void end_grant(db::Tx& tx, const std::string& grant_id) {
   oauth::revoke_contents(tx, grant_id);
+  std::string app_id;
+  {
+    auto rows = tx.query(R"(SELECT app_id FROM grants WHERE id = $1 AND scopes <> '')", grant_id);
+    if (rows.next()) app_id = rows.text("app_id");
+  }
+  if (!app_id.empty()) oauth::count_app_users(tx, app_id, -1);
   tx.execute(R"(
       UPDATE grants
       SET revoked_at = $2, scopes = '', daily_spend_limit = NULL, session_access = 'full'

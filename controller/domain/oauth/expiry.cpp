@@ -12,7 +12,7 @@
 namespace berth::oauth {
 namespace {
 
-// Codes that gave nothing. A used code stays as long as the family that it gave.
+// Codes that weren't exchanged. A used code is kept as long as the family of its tokens.
 constexpr std::string_view any_old_code = R"(
       SELECT 1
       FROM authorization_codes
@@ -25,8 +25,20 @@ constexpr std::string_view remove_codes = R"(
                           WHERE family_id IS NULL AND expires_at <= $1
                           LIMIT $2))";
 
-// Tokens of a family that may live on without them. A refresh token's row is needed as long as the
-// token could be replayed, whether or not it was consumed, which is until it expires.
+constexpr std::string_view any_old_device_code = R"(
+      SELECT 1
+      FROM device_codes
+      WHERE expires_at <= $1
+      LIMIT 1)";
+constexpr std::string_view remove_device_codes = R"(
+      DELETE FROM device_codes
+      WHERE device_code_hash IN (SELECT device_code_hash
+                                 FROM device_codes
+                                 WHERE expires_at <= $1
+                                 LIMIT $2))";
+
+// How expired tokens are removed from a family that still exists. A refresh token's row is needed
+// until the token expires, even if it was consumed, so that a replay is recognised.
 struct TokenTable {
   Duration kept;            // after expires_at
   std::string_view any;     // a row that expired at $1 or before
@@ -64,10 +76,10 @@ constexpr std::string_view old_families = R"(
       SELECT id
       FROM token_families
       WHERE expires_at <= $1
-      UNION
+      UNION ALL
       SELECT id
       FROM token_families
-      WHERE revoked_at <= $1
+      WHERE revoked_at <= $1 AND expires_at > $1
       LIMIT $2)";
 constexpr std::string_view grants_of_deleted_apps = R"(
       SELECT g.id
@@ -117,7 +129,7 @@ int remove_family(db::Tx& tx, const std::string& id, int limit) {
   return removed;
 }
 
-// Whether the family has no tokens. It can't get new ones then, even long before its own end.
+// Whether the family has no tokens. Then it can't get new ones, even if it hasn't expired.
 bool is_empty(db::Tx& tx, const std::string& family) {
   return tx.number(
              R"(
@@ -175,6 +187,7 @@ int remove_grants(db::Tx& tx, int limit) {
 
 bool is_any_old(db::Tx& tx) {
   if (tx.number(any_old_code, tx.now()) > 0) return true;
+  if (tx.number(any_old_device_code, tx.now() - expired_kept_for) > 0) return true;
   for (const TokenTable& table : token_tables)
     if (tx.number(table.any, tx.now() - table.kept) > 0) return true;
   return !ids(tx, old_families, tx.now() - expired_kept_for, 1).empty() ||
@@ -184,6 +197,9 @@ bool is_any_old(db::Tx& tx) {
 
 int remove_old(db::Tx& tx, int limit) {
   int removed = tx.execute(remove_codes, tx.now(), limit);
+  // Device codes are kept for a while, so that the device is told that its code has expired.
+  if (removed < limit)
+    removed += tx.execute(remove_device_codes, tx.now() - expired_kept_for, limit - removed);
   for (const TokenTable& table : token_tables)
     if (removed < limit) removed += remove_tokens(tx, table, limit - removed);
   if (removed < limit) removed += revoke_grants_of_deleted_apps(tx, limit - removed);

@@ -56,24 +56,24 @@ Grant grant_of(db::Tx& tx, const std::string& app_id, const std::string& user_id
   return {grant.id, {}};
 }
 
-// Adds the scopes to those that the user has consented to.
-std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id,
-                    const ScopeSet& scopes) {
-  const Grant grant = grant_of(tx, app_id, user_id);
-  if (grant.scopes.empty())
-    tx.execute(R"(UPDATE grants SET connected_at = $2 WHERE id = $1)", grant.id, tx.now());
-  if (!scopes.within(grant.scopes))
-    tx.execute(R"(UPDATE grants SET scopes = $2 WHERE id = $1)", grant.id,
-               (grant.scopes | scopes).text());
-  return grant.id;
-}
-
 std::unexpected<Error> refused(Code code, const std::string& why) {
   return std::unexpected(Error(code, why));
 }
 std::unexpected<Error> bad_code(const char* why) { return refused(Code::invalid_grant, why); }
 
 }  // namespace
+
+std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id,
+                    const ScopeSet& scopes) {
+  const Grant grant = grant_of(tx, app_id, user_id);
+  if (grant.scopes.empty())
+    tx.execute(R"(UPDATE grants SET connected_at = $2 WHERE id = $1)", grant.id, tx.now());
+  if (grant.scopes.empty() && !scopes.empty()) count_app_users(tx, app_id, 1);
+  if (!scopes.within(grant.scopes))
+    tx.execute(R"(UPDATE grants SET scopes = $2 WHERE id = $1)", grant.id,
+               (grant.scopes | scopes).text());
+  return grant.id;
+}
 
 apps::App asking_app(db::Tx& tx, const AuthorizationRequest& request) {
   auto app = apps::find_by_client_id(tx, request.client_id);
@@ -107,7 +107,7 @@ std::expected<ScopeSet, Error> asked_scopes(const apps::App& app, const accounts
     return refused(Code::invalid_scope,
                    "these scopes aren't approved for this app: " + missing.text());
   const ScopeSet owners = *scopes & ScopeSet::operators();
-  if (!owners.empty() && app.owner_id != user.id)
+  if (!owners.empty() && app.owner_id != user.id && !app.built_in)
     return refused(Code::invalid_scope,
                    "only the app's owner can grant these scopes: " + owners.text());
   return *scopes;
@@ -125,7 +125,7 @@ std::expected<AuthorizationCode, Error> authorize(
         UPDATE grants
         SET session_access = $2
         WHERE id = $1)",
-               grant_id, play::name(*session_access));
+               grant_id, to_string(*session_access));
   const std::string code = random_token("ac_live_");
   tx.execute(R"(
       INSERT INTO authorization_codes (code_hash, grant_id, redirect_uri, scopes, code_challenge,
@@ -168,7 +168,8 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
   const std::string user_id = rows.text("user_id");
   const bool with_session = rows.flag("with_session");
   const ScopeSet consented = stored_scopes(rows.text("scopes"));
-  const ScopeSet scopes = usable(consented, client.approved_scopes, user_id == client.owner_id);
+  const ScopeSet scopes =
+      usable(consented, client.approved_scopes, user_id == client.owner_id || client.built_in);
   if (scopes.empty()) return bad_code("the app has lost the scopes of this code");
 
   const Family family = open_family(tx, rows.text("grant_id"), consented, policy.family_lifetime);
@@ -177,14 +178,7 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
       SET used_at = $2, family_id = $3
       WHERE code_hash = $1)",
              hash, tx.now(), family.id);
-  const Instant expires_at = std::min(tx.now() + access_token_lifetime, family.end);
-  Tokens tokens = {.access_token = add_access_token(tx, family.id, expires_at),
-                   .access_token_expires_at = expires_at,
-                   .refresh_token = add_refresh_token(tx, family),
-                   .scopes = scopes,
-                   .user_id = user_id,
-                   .session_token = {},
-                   .session_token_expires_at = {}};
+  Tokens tokens = add_tokens(tx, family, scopes, user_id);
   // The user only consented to a session token if the app took session tokens at that time, too.
   if (with_session && client.session_tokens) {
     const play::Token session = play::start(tx, family.id, family.end);
@@ -196,6 +190,9 @@ Answer exchange_code(db::Tx& tx, const apps::App& client, const std::string& cod
 
 Tokens client_credentials(db::Tx& tx, const apps::App& client,
                           const std::optional<std::string>& scope) {
+  if (client.is_public)
+    throw Error(Code::unauthorized_client,
+                "a public client can't prove who it is, so it gets no tokens of its own");
   const auto owner = accounts::find(tx, client.owner_id);
   if (client.suspended || !owner || owner->suspended)
     throw Error(Code::unauthorized_client, "the account or the app is suspended");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
 #include "controller/domain/accounts/accounts.h"
@@ -107,19 +108,31 @@ struct Caller {
   std::string grant_id;
   ScopeSet scopes;  // the token's scopes, without those that the app has lost since
   Instant expires_at;
+  // Whether berth's own client, or the console, calls for the user. Then app_id is the one of the
+  // user's apps that the request is about, and empty if it is about none or all of them; grant_id
+  // is empty in the console.
+  bool first_party = false;
 };
 // Returns the caller. Throws invalid_token, token_expired, token_revoked or account_suspended.
 Caller check_access_token(db::Tx& tx, const std::string& token);
 
+enum class Inactive { not_found, expired, revoked, suspended };
+constexpr auto texts_of(Inactive) {
+  return EnumTexts<Inactive::suspended>{"not_found", "expired", "revoked", "suspended"};
+}
 struct Introspection {
   std::optional<Caller> active;
-  std::string reason;  // if it isn't active: not_found, expired, revoked or suspended
+  Inactive reason = Inactive::not_found;  // if it isn't active
 };
 Introspection introspect(db::Tx& tx, const std::string& token);
 
+enum class TokenKind { access, refresh, session };
+constexpr auto texts_of(TokenKind) {  // what introspection calls them
+  return EnumTexts<TokenKind::session>{"access_token", "refresh_token", "session_token"};
+}
 // What a client may learn about a token (RFC 7662, section 2.2).
 struct TokenFacts {
-  enum class Kind { access, refresh, session } kind = Kind::access;
+  TokenKind kind = TokenKind::access;
   std::string user_id;
   ScopeSet scopes;  // empty for a session token
   Instant expires_at;

@@ -5,6 +5,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/oauth/token_rows.h"
 
 namespace berth::play {
@@ -39,7 +40,7 @@ Session session_of(const db::Query& row, Instant now) {
           .last_heartbeat_at = last_heartbeat_at,
           .ended_at = ended_at,
           .points_earned = row.integer("points_earned"),
-          .access = parse_session_access(row.text("session_access")).value()};
+          .access = db::enum_of<SessionAccess>(row, "session_access")};
 }
 
 bool is_wanted_by_app(const db::Query& row) { return row.flag("session_tokens"); }
@@ -99,16 +100,6 @@ std::string owner_of(db::Tx& tx, const std::string& app_id) {
 }
 
 }  // namespace
-
-std::string_view name(SessionAccess access) {
-  return access == SessionAccess::full ? "full" : "read";
-}
-
-std::optional<SessionAccess> parse_session_access(std::string_view text) {
-  for (const SessionAccess access : {SessionAccess::full, SessionAccess::read})
-    if (text == name(access)) return access;
-  return std::nullopt;
-}
 
 Token start(db::Tx& tx, const std::string& family_id, Instant family_end) {
   const Token token = new_token(tx.now(), family_end);

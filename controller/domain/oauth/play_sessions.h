@@ -2,9 +2,9 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/ledger/rewards.h"
 
@@ -16,9 +16,7 @@ namespace berth::play {
 // What the user allows an app to do with its session tokens besides the session's own routes: act
 // as the user (chat, friends, avatar, presence, learning), or only read what those routes show.
 enum class SessionAccess { full, read };
-std::string_view name(SessionAccess access);
-// Returns nothing if `text` isn't the name of one.
-std::optional<SessionAccess> parse_session_access(std::string_view text);
+constexpr auto texts_of(SessionAccess) { return EnumTexts<SessionAccess::read>{"full", "read"}; }
 
 inline constexpr Duration token_lifetime = std::chrono::hours(24);
 // A session counts as alive for this long after its last heartbeat, as in presence.

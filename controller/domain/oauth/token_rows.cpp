@@ -11,7 +11,7 @@
 namespace berth::oauth {
 namespace {
 
-// A LIMIT that no table reaches: SQLite takes no OFFSET without one.
+// A LIMIT that no table reaches, for statements with an OFFSET: SQLite requires one.
 constexpr auto all_of_them = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -64,6 +64,31 @@ std::string add_refresh_token(db::Tx& tx, const Family& family) {
   return token;
 }
 
+Tokens add_tokens(db::Tx& tx, const Family& family, const ScopeSet& scopes,
+                  const std::string& user_id, const std::optional<ScopeSet>& narrowed) {
+  const Instant expires_at = std::min(tx.now() + access_token_lifetime, family.end);
+  return {.access_token = add_access_token(tx, family.id, expires_at, narrowed),
+          .access_token_expires_at = expires_at,
+          .refresh_token = add_refresh_token(tx, family),
+          .scopes = scopes,
+          .user_id = user_id,
+          .session_token = {},
+          .session_token_expires_at = {}};
+}
+
+void count_app_users(db::Tx& tx, const std::string& app_id, int change) {
+  tx.execute(R"(
+      INSERT INTO app_users (app_id, users)
+      VALUES ($1, 0)
+      ON CONFLICT DO NOTHING)",
+             app_id);
+  tx.execute(R"(
+      UPDATE app_users
+      SET users = users + $2
+      WHERE app_id = $1)",
+             app_id, change);
+}
+
 void revoke_contents(db::Tx& tx, const std::string& grant_id) {
   tx.execute(R"(
       UPDATE token_families
@@ -76,9 +101,9 @@ void revoke_contents(db::Tx& tx, const std::string& grant_id) {
              grant_id);
 }
 
-ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool user_owns_app) {
+ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_operators) {
   const ScopeSet scopes = granted & (approved | ScopeSet::automatic());
-  return user_owns_app ? scopes : scopes - ScopeSet::operators();
+  return bears_operators ? scopes : scopes - ScopeSet::operators();
 }
 
 const std::string select_holder = R"(
@@ -86,7 +111,9 @@ const std::string select_holder = R"(
            a.deleted_at AS app_deleted_at, f.expires_at AS family_end,
            u.suspended_at AS user_suspended_at, a.suspended_at AS app_suspended_at,
            g.id AS grant_id, g.user_id, g.app_id, f.scopes AS family_scopes, a.approved_scopes,
-           CASE WHEN g.user_id = a.owner_id THEN 1 ELSE 0 END AS user_owns_app, )";
+           a.built_in,
+           CASE WHEN g.user_id = a.owner_id OR a.built_in = 1 THEN 1 ELSE 0 END AS bears_operators,
+           )";
 const std::string of_token = R"(
     JOIN token_families f ON f.id = t.family_id
     JOIN grants g ON g.id = f.grant_id
@@ -99,8 +126,9 @@ Holder holder_of(const db::Query& row) {
           .user_id = row.text("user_id"),
           .app_id = row.text("app_id"),
           .scopes = usable(stored_scopes(row.text("family_scopes")),
-                           stored_scopes(row.text("approved_scopes")), row.flag("user_owns_app")),
-          .family_end = row.instant("family_end")};
+                           stored_scopes(row.text("approved_scopes")), row.flag("bears_operators")),
+          .family_end = row.instant("family_end"),
+          .built_in = row.flag("built_in")};
 }
 
 bool is_held_by(const db::Query& row, const std::string& app_id) {
@@ -116,6 +144,13 @@ void check_holder(const db::Query& row, Instant expires_at, Instant now) {
     throw Error(Code::token_expired, "the token has expired; refresh it");
   if (!row.null("user_suspended_at") || !row.null("app_suspended_at"))
     throw Error(Code::account_suspended, "the account or the app is suspended");
+}
+
+db::Query find_refresh_token(db::Tx& tx, const std::string& hash) {
+  static const std::string sql = select_holder + R"(
+             t.family_id, t.expires_at, t.consumed_at, a.refresh_requires_client
+      FROM refresh_tokens t)" + of_token;
+  return tx.query(sql, hash);
 }
 
 }  // namespace berth::oauth

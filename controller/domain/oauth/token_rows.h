@@ -5,6 +5,7 @@
 
 #include "controller/db/database.h"
 #include "controller/domain/kernel/scopes.h"
+#include "controller/domain/oauth/oauth.h"
 
 // How consents, token families and tokens are stored. Private to this module.
 namespace berth::oauth {
@@ -26,13 +27,25 @@ void revoke_family(db::Tx& tx, const std::string& family_id);
 std::string add_access_token(db::Tx& tx, const std::string& family_id, Instant expires_at,
                              const std::optional<ScopeSet>& narrowed = {});
 std::string add_refresh_token(db::Tx& tx, const Family& family);
+// Adds one of each, which are for the user `user_id`. `scopes` is what they can be used for at
+// present.
+Tokens add_tokens(db::Tx& tx, const Family& family, const ScopeSet& scopes,
+                  const std::string& user_id, const std::optional<ScopeSet>& narrowed = {});
+
+// Adds the scopes to those that the user has consented to for the app. Returns the grant's id.
+std::string consent(db::Tx& tx, const std::string& app_id, const std::string& user_id,
+                    const ScopeSet& scopes);
+
+// Adds `change` to the number of users who have a consent to the app.
+void count_app_users(db::Tx& tx, const std::string& app_id, int change);
 
 // Ends every family and every unused code of the grant.
 void revoke_contents(db::Tx& tx, const std::string& grant_id);
 
 // Returns which of the granted scopes can be used at present: those that the app is approved for;
-// and operators' scopes only if the user owns the app.
-ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool user_owns_app);
+// and operators' scopes only if the token bears them: if the user owns the app, or it is the
+// built-in client, which works for the user's own apps.
+ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_operators);
 
 // The two parts of a query for a token `t` by its hash ($1), with its family, grant, user and app.
 // `select_holder` is "SELECT …, ", with the columns that the functions below read. The query's own
@@ -40,12 +53,17 @@ ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool user_own
 extern const std::string select_holder;
 extern const std::string of_token;
 
+// Finds a refresh token by its hash: the holder's columns and the token's own family_id, expires_at
+// and consumed_at, and the app's refresh_requires_client.
+db::Query find_refresh_token(db::Tx& tx, const std::string& hash);
+
 struct Holder {
   std::string grant_id;
   std::string user_id;
   std::string app_id;
   ScopeSet scopes;  // the family's scopes that can be used at present
   Instant family_end;
+  bool built_in = false;  // whether the app is berth's own client
 };
 Holder holder_of(const db::Query& row);
 bool is_held_by(const db::Query& row, const std::string& app_id);

@@ -1,14 +1,25 @@
 #include "controller/domain/points/points.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/domain/apps/apps.h"
+#include "controller/domain/kernel/read_page.h"
+#include "controller/domain/ledger/days.h"
+#include "controller/domain/ledger/numbers.h"
+#include "controller/domain/ledger/old_postings.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/social/blocks.h"
 #include "controller/domain/social/user_search.h"
 
 namespace berth::points {
 namespace {
+
+// The kinds of transactions that bring an app what it earns.
+constexpr std::array<std::string_view, 2> earnings = {"spend", "impression"};
 
 Error too_little() { return {Code::insufficient_balance, "the balance is lower than the amount"}; }
 
@@ -68,6 +79,138 @@ std::string find_recipient(db::Tx& tx, const std::string& from_user_id, const Re
   return id;
 }
 
+// What an account's owner sees of the postings of a page. The counterparty is the account whose
+// posting has the same size and the opposite sign. `page` has nothing but keys, so that it is read
+// from one index.
+const std::string select_entries = R"(
+      SELECT t.id_high, t.id_low, k.kind, p.amount, t.memo, o.kind AS other_kind,
+             o.owner AS other_owner, coalesce(u.username, a.app_name) AS other_name,
+             page.transaction_number AS number, page.leg AS leg)";
+const std::string counterparties = R"(
+      JOIN ledger_postings p ON p.account_number = $1 AND p.incoming = page.incoming
+        AND p.transaction_number = page.transaction_number AND p.leg = page.leg
+      JOIN ledger_transactions t ON t.number = page.transaction_number
+      JOIN ledger_kinds k ON k.number = t.kind
+      LEFT JOIN ledger_accounts o ON o.number = (
+        SELECT q.account_number
+        FROM ledger_postings q
+        WHERE q.transaction_number = page.transaction_number AND q.amount = -p.amount
+        ORDER BY q.leg
+        LIMIT 1)
+      LEFT JOIN users u ON o.kind = 'user' AND u.id = o.owner AND u.deleted_at IS NULL
+      LEFT JOIN apps a ON o.kind = 'app' AND a.id = o.owner AND a.deleted_at IS NULL
+      ORDER BY page.transaction_number DESC, page.leg DESC)";
+const std::vector<SortColumn> newest_first = {{SortColumn::Type::integer, "number"},
+                                              {SortColumn::Type::integer, "leg"}};
+
+// Postings that come in and those that go out are apart in the key, so that the rarer ones are
+// found at once, too. $1 is the account's number, $2 the direction that is left out (empty: none),
+// $3 and $4 are the ends of the time, as numbers of transactions. The unary plus keeps SQLite from
+// beginning at $4: the position is never behind it.
+const ListSql entries = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM ledger_postings
+            WHERE account_number = $1 AND incoming = 1 AND $2 <> 'in'
+              AND transaction_number >= $3 AND transaction_number < $4
+            UNION ALL
+            SELECT 1
+            FROM ledger_postings
+            WHERE account_number = $1 AND incoming = 0 AND $2 <> 'out'
+              AND transaction_number >= $3 AND transaction_number < $4
+            LIMIT $5) counted)",
+                         .rows = select_entries + R"(
+      FROM (SELECT transaction_number, leg, incoming
+            FROM (SELECT transaction_number, leg, incoming
+                  FROM ledger_postings
+                  WHERE account_number = $1 AND incoming = 1 AND $2 <> 'in'
+                    AND transaction_number >= $3 AND +transaction_number < $4
+                    AND (transaction_number, leg) < ($5, $6)
+                  ORDER BY transaction_number DESC, leg DESC
+                  LIMIT CAST($7 AS bigint) + $8) incoming
+            UNION ALL
+            SELECT transaction_number, leg, incoming
+            FROM (SELECT transaction_number, leg, incoming
+                  FROM ledger_postings
+                  WHERE account_number = $1 AND incoming = 0 AND $2 <> 'out'
+                    AND transaction_number >= $3 AND +transaction_number < $4
+                    AND (transaction_number, leg) < ($5, $6)
+                  ORDER BY transaction_number DESC, leg DESC
+                  LIMIT CAST($7 AS bigint) + $8) outgoing
+            ORDER BY transaction_number DESC, leg DESC
+            LIMIT $7 OFFSET $8) page)" +
+                                 counterparties,
+                         .sorted_by = newest_first};
+
+// The same of one kind, whose number is $5.
+const ListSql entries_of_kind = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM ledger_postings
+            WHERE account_number = $1 AND kind = $5 AND incoming = 1 AND $2 <> 'in'
+              AND transaction_number >= $3 AND transaction_number < $4
+            UNION ALL
+            SELECT 1
+            FROM ledger_postings
+            WHERE account_number = $1 AND kind = $5 AND incoming = 0 AND $2 <> 'out'
+              AND transaction_number >= $3 AND transaction_number < $4
+            LIMIT $6) counted)",
+                                 .rows = select_entries + R"(
+      FROM (SELECT transaction_number, leg, incoming
+            FROM (SELECT transaction_number, leg, incoming
+                  FROM ledger_postings
+                  WHERE account_number = $1 AND kind = $5 AND incoming = 1 AND $2 <> 'in'
+                    AND transaction_number >= $3 AND +transaction_number < $4
+                    AND (transaction_number, leg) < ($6, $7)
+                  ORDER BY transaction_number DESC, leg DESC
+                  LIMIT CAST($8 AS bigint) + $9) incoming
+            UNION ALL
+            SELECT transaction_number, leg, incoming
+            FROM (SELECT transaction_number, leg, incoming
+                  FROM ledger_postings
+                  WHERE account_number = $1 AND kind = $5 AND incoming = 0 AND $2 <> 'out'
+                    AND transaction_number >= $3 AND +transaction_number < $4
+                    AND (transaction_number, leg) < ($6, $7)
+                  ORDER BY transaction_number DESC, leg DESC
+                  LIMIT CAST($8 AS bigint) + $9) outgoing
+            ORDER BY transaction_number DESC, leg DESC
+            LIMIT $8 OFFSET $9) page)" + counterparties,
+                                 .sorted_by = newest_first};
+
+Entry entry_of(const db::Query& row) {
+  return {.transaction_id =
+              ledger::id_of_parts({.high = row.integer("id_high"), .low = row.integer("id_low")}),
+          .kind = row.text("kind"),
+          .amount = row.integer("amount"),
+          .description = row.text("memo"),
+          .counterparty = {.kind = row.text("other_kind"), .owner = row.text("other_owner")},
+          .counterparty_name = row.text_or_null("other_name"),
+          .at = ledger::time_of_number(row.integer("number"))};
+}
+
+std::string_view without_direction(const std::optional<Direction>& wanted) {
+  if (!wanted) return "";
+  return *wanted == Direction::in ? "out" : "in";
+}
+
+// Positions of an older berthd began with a time, and not with a transaction's number.
+void refuse_older_position(const std::optional<Position>& after) {
+  if (!after || after->empty()) return;
+  const auto* begin = std::get_if<std::int64_t>(after->data());
+  if (begin != nullptr && *begin < ledger::least_number)
+    throw invalid_field("cursor", "is of an older version of berthd; begin with the first page");
+}
+
+// While rows of an older berthd are moved, refuses pages that may lack some of the account's, and
+// says of others that there are more entries than were counted.
+void check_old_rows(db::Tx& tx, const ledger::Account& account, const Filter& filter,
+                    Page<Entry>& page) {
+  const auto newest_old = ledger::newest_old_posting(tx, account);
+  if (!newest_old || (filter.from && *filter.from > *newest_old)) return;
+  if (!page.next || page.items.back().at <= *newest_old) throw ledger::old_rows_needed();
+  page.total_is_at_least = true;
+}
+
 }  // namespace
 
 std::int64_t spend(db::Tx& tx, const Spending& spending, const rewards::Rules& rules) {
@@ -100,90 +243,66 @@ std::int64_t transfer(db::Tx& tx, const std::string& from_user_id, const Recipie
 
 Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& filter,
                     const PageRequest& page) {
-  static const std::string matching = R"(
-      WHERE p.account_id = $1
-        AND (t.kind = $2 OR $2 IS NULL)
-        AND (CASE WHEN p.amount > 0 THEN 1 ELSE 0 END = $3 OR $3 IS NULL)
-        AND (t.at >= $4 OR $4 IS NULL)
-        AND (t.at < $5 OR $5 IS NULL))";
-  static const std::string count = R"(
-      SELECT count(*)
-      FROM ledger_postings p
-      JOIN ledger_transactions t ON t.id = p.transaction_id)" +
-                                   matching;
-  // The counterparty is the account whose posting has the same size and the opposite sign.
-  static const std::string select = R"(
-      SELECT t.id, t.kind, p.amount, t.memo, o.kind AS other_kind, o.owner AS other_owner,
-             coalesce(u.username, a.app_name) AS other_name, t.at
-      FROM ledger_postings p
-      JOIN ledger_transactions t ON t.id = p.transaction_id
-      LEFT JOIN ledger_accounts o ON o.id = (
-        SELECT q.account_id
-        FROM ledger_postings q
-        WHERE q.transaction_id = p.transaction_id AND q.amount = -p.amount
-        ORDER BY q.id
-        LIMIT 1)
-      LEFT JOIN users u ON o.kind = 'user' AND u.id = o.owner AND u.deleted_at IS NULL
-      LEFT JOIN apps a ON o.kind = 'app' AND a.id = o.owner AND a.deleted_at IS NULL)" +
-                                    matching + R"(
-      ORDER BY p.id DESC
-      LIMIT $6 OFFSET $7)";
-  const std::optional<bool> incoming =
-      filter.direction ? std::optional(*filter.direction == Direction::in) : std::nullopt;
-  Page<Entry> result = {
-      .items = {},
-      .page = page.page,
-      .page_size = page.page_size,
-      .total = tx.number(count, account.id(), filter.kind, incoming, filter.from, filter.until)};
-  auto rows = tx.query(select, account.id(), filter.kind, incoming, filter.from, filter.until,
-                       page.page_size, page.offset());
-  while (rows.next())
-    result.items.push_back(
-        {.transaction_id = rows.text("id"),
-         .kind = rows.text("kind"),
-         .amount = rows.integer("amount"),
-         .description = rows.text("memo"),
-         .counterparty = {.kind = rows.text("other_kind"), .owner = rows.text("other_owner")},
-         .counterparty_name = rows.text_or_null("other_name"),
-         .at = rows.instant("at")});
-  return result;
+  PageRequest request = page;
+  refuse_older_position(page.after);
+  const std::int64_t from = ledger::first_number(filter.from.value_or(from_millis(0)));
+  const std::int64_t until =
+      filter.until ? ledger::first_number(*filter.until) : std::numeric_limits<std::int64_t>::max();
+  // The end of the time is where the first page begins, because entries come newest first.
+  if (filter.until) request.first = {until, std::numeric_limits<std::int64_t>::min()};
+  const std::int64_t number = ledger::account_number(tx, account);
+  const auto without = without_direction(filter.direction);
+  Page<Entry> found = filter.kind
+                          ? read_page(tx, entries_of_kind, request, entry_of, number, without, from,
+                                      until, ledger::kind_number(tx, *filter.kind))
+                          : read_page(tx, entries, request, entry_of, number, without, from, until);
+  check_old_rows(tx, account, filter, found);
+  return found;
+}
+
+bool is_earning(std::string_view transaction_kind) {
+  return std::ranges::find(earnings, transaction_kind) != earnings.end();
 }
 
 Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days) {
   using std::chrono::days;
-  const std::string account = ledger::app_account(app_id).id();
-  const Instant since = tx.now() - days(window_days);
-  auto postings = tx.query(R"(
-      SELECT count(CASE WHEN t.kind = 'spend' THEN 1 END) AS spends,
-             count(CASE WHEN t.kind = 'mint' THEN 1 END) AS awards,
-             coalesce(sum(CASE WHEN t.kind <> 'mint' THEN p.amount END), 0) AS earnings
-      FROM ledger_postings p
-      JOIN ledger_transactions t ON t.id = p.transaction_id
-      WHERE p.account_id = $1 AND t.at >= $2 AND p.amount > 0
-        AND t.kind IN ('spend', 'mint', 'impression'))",
-                           account, since);
-  postings.next();
-  const auto users = [&](Instant connected_before, Instant used_since) {
+  const std::int64_t today = utc_day(tx.now());
+  const auto posted = [&](std::string_view kind) {
+    return ledger::sum_of_kind(tx, ledger::app_account(app_id), kind, today - window_days + 1,
+                               today);
+  };
+  // These look at the users who came or were active lately, not at all.
+  const auto came_after = [&](Instant when) {
+    return tx.number(R"(
+        SELECT count(*)
+        FROM grants
+        WHERE app_id = $1 AND scopes <> '' AND connected_at > $2)",
+                     app_id, when);
+  };
+  const auto active_since = [&](Instant when, Instant connected_before) {
     return tx.number(R"(
         SELECT count(*)
         FROM grants
         WHERE app_id = $1
           AND scopes <> ''
-          AND connected_at <= $2
-          AND coalesce(last_used_at, connected_at) >= $3)",
-                     app_id, connected_before, used_since);
+          AND coalesce(last_used_at, connected_at) >= $2
+          AND connected_at <= $3)",
+                     app_id, when, connected_before);
   };
+  std::int64_t earned = 0;
+  for (const std::string_view kind : earnings) earned += posted(kind).credited;
+  const std::int64_t users = apps::count_users(tx, app_id);
   const Instant week_ago = tx.now() - days(7);
-  const std::int64_t week_old = users(week_ago, from_millis(0));
-  return {.total_users = apps::count_users(tx, app_id),
-          .total_spends = postings.integer("spends"),
-          .total_awards = postings.integer("awards"),
-          .earnings = postings.integer("earnings"),
-          .daily_active_users = users(tx.now(), tx.now() - days(1)),
-          .retention_7d = week_old == 0
-                              ? 0
-                              : double(users(week_ago, week_ago + std::chrono::milliseconds(1))) /
-                                    double(week_old)};
+  const std::int64_t week_old = users - came_after(week_ago);
+  return {.total_users = users,
+          .total_spends = posted("spend").postings,
+          .total_awards = posted("mint").postings,
+          .earnings = earned,
+          .daily_active_users = active_since(tx.now() - days(1), tx.now()),
+          .retention_7d = week_old == 0 ? 0
+                                        : double(active_since(
+                                              week_ago + std::chrono::milliseconds(1), week_ago)) /
+                                              double(week_old)};
 }
 
 }  // namespace berth::points

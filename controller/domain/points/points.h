@@ -64,7 +64,8 @@ Page<Entry> history(db::Tx& tx, const ledger::Account& account, const Filter& fi
 
 inline constexpr int default_window_days = 30;
 inline constexpr int max_window_days = 365;
-// The figures are defined in the schema OperatorAnalytics. The window ends now.
+// The figures are defined in the schema OperatorAnalytics. The window is the present UTC day and
+// `window_days` - 1 days before it.
 struct Analytics {
   std::int64_t total_users = 0;
   std::int64_t total_spends = 0;
@@ -74,5 +75,7 @@ struct Analytics {
   double retention_7d = 0;  // from 0 to 1
 };
 Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days);
+// Whether points that transactions of this kind bring to an app count as its earnings.
+bool is_earning(std::string_view transaction_kind);
 
 }  // namespace berth::points

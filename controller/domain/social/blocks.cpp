@@ -2,6 +2,7 @@
 
 #include "controller/base/error.h"
 #include "controller/domain/accounts/accounts.h"
+#include "controller/domain/kernel/read_page.h"
 #include "controller/domain/social/friends.h"
 
 namespace berth::blocks {
@@ -63,17 +64,16 @@ void remove(db::Tx& tx, const std::string& user_id, const std::string& blocked_i
 }
 
 Page<Block> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  Page<Block> result = {
-      .items = {},
-      .page = page.page,
-      .page_size = page.page_size,
-      .total = tx.number(R"(SELECT count(*) FROM blocks WHERE blocker_id = $1)", user_id)};
-  static const std::string sql = select_blocks + R"(
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM blocks WHERE blocker_id = $1 LIMIT $2) counted)",
+                              .rows = select_blocks + R"(
+        AND (b.created_at, b.blocked_id) < ($2, $3)
       ORDER BY b.created_at DESC, b.blocked_id DESC
-      LIMIT $2 OFFSET $3)";
-  auto rows = tx.query(sql, user_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(block_of(rows));
-  return result;
+      LIMIT $4 OFFSET $5)",
+                              .sorted_by = {{SortColumn::Type::integer, "created_at"},
+                                            {SortColumn::Type::text, "blocked_id"}}};
+  return read_page(tx, sql, page, block_of, user_id);
 }
 
 bool between(db::Tx& tx, const std::string& one, const std::string& other) {

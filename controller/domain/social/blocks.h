@@ -12,7 +12,7 @@
 // berth::Error.
 namespace berth::blocks {
 
-// A limit, because lists and checks go through all blocks of a user.
+// The limit exists because lists and checks go through all blocks of a user.
 inline constexpr int max_blocks_per_user = 1'000;
 
 struct Block {

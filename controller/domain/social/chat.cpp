@@ -170,7 +170,7 @@ std::vector<Entry> entries_after(db::Tx& tx, const std::string& channel_id, std:
 void delete_message(db::Tx& tx, const std::string& message_id, const std::string& actor) {
   std::string channel_id;
   std::string sender_id;
-  // The second condition on the kind is that of the index on message_id.
+  // The second condition on the kind lets SQLite use the partial index on message_id.
   {
     auto rows = tx.query(
         R"(

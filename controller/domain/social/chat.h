@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
 #include "controller/domain/social/chat_words.h"
@@ -18,7 +19,7 @@ namespace berth::chat {
 
 inline constexpr size_t max_ref_id_bytes = 128;
 inline constexpr size_t max_body_characters = 1'000;
-// For one user over all channels: more than anybody types, but less than fills a screen.
+// The limit for one user over all channels: more than anybody types, but less than fills a screen.
 inline constexpr int max_messages_in_window = 20;
 inline constexpr Duration sender_window = std::chrono::seconds(10);
 inline constexpr int max_channels_of_user = 200;  // that a user may be a member of
@@ -29,7 +30,7 @@ inline constexpr int default_history = 50;
 inline constexpr Duration kept_for = std::chrono::hours(24) * 90;
 
 enum class ChannelType { lobby, table };
-std::string_view to_string(ChannelType type);
+constexpr auto texts_of(ChannelType) { return EnumTexts<ChannelType::table>{"lobby", "table"}; }
 
 struct Channel {
   std::string id;
@@ -48,9 +49,11 @@ struct Message {
 };
 
 // The channel with that type and ref_id. If there is none, creates it, and the user becomes a
-// member.
+// member. Throws validation_failed if the ref_id is too long, or missing for a table, and
+// invalid_state if a limit is reached.
 Channel open(db::Tx& tx, const std::string& user_id, ChannelType type,
              const std::optional<std::string>& ref_id);
+// Returns the channel to any user, member or not. Throws channel_not_found.
 Channel get(db::Tx& tx, const std::string& user_id, const std::string& channel_id);
 struct ChannelQuery {
   std::optional<ChannelType> type;
@@ -60,9 +63,9 @@ struct ChannelQuery {
 Page<Channel> list(db::Tx& tx, const std::string& user_id, const ChannelQuery& query,
                    const PageRequest& page);
 
-// May be repeated. Throws invalid_state if a limit is reached.
+// Makes the user a member. May be repeated. Throws invalid_state if a limit is reached.
 Channel join(db::Tx& tx, const std::string& user_id, const std::string& channel_id);
-// May be repeated.
+// Ends the membership. May be repeated.
 Channel leave(db::Tx& tx, const std::string& user_id, const std::string& channel_id);
 // Throws channel_not_found, or forbidden if the user isn't a member.
 void require_member(db::Tx& tx, const std::string& user_id, const std::string& channel_id);

@@ -3,21 +3,66 @@
 
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
+#include "controller/domain/kernel/read_page.h"
 #include "controller/domain/social/chat.h"
 
 namespace berth::chat {
 namespace {
 
-ChannelType type_of(const std::string& name) {
-  return name == to_string(ChannelType::table) ? ChannelType::table : ChannelType::lobby;
-}
-
 Channel channel_of(const db::Query& row) {
   return {.id = row.text("id"),
-          .type = type_of(row.text("type")),
+          .type = db::enum_of<ChannelType>(row, "type"),
           .ref_id = row.text_or_null("ref_id"),
           .joined = row.flag("joined")};
 }
+
+// The lists of channels. $1 is the user's id.
+const std::string select_channels = R"(
+      SELECT c.id, c.type, c.ref_id,
+             CASE WHEN m.user_id IS NULL THEN 0 ELSE 1 END AS joined
+      FROM chat_channels c
+      LEFT JOIN chat_members m ON m.channel_id = c.id AND m.user_id = $1)";
+const std::vector<SortColumn> by_id = {{SortColumn::Type::text, "id"}};
+
+const ListSql all_channels = {
+    // $1 has no effect here. It is used because both statements are given the same values.
+    .count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM chat_channels WHERE $1 <> '' LIMIT $2) counted)",
+    .rows = select_channels + R"(
+      WHERE c.id < $2
+      ORDER BY c.id DESC
+      LIMIT $3 OFFSET $4)",
+    .sorted_by = by_id};
+
+const ListSql channels_of_type = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM chat_channels WHERE type = $2 AND $1 <> '' LIMIT $3) counted)",
+                                  .rows = select_channels + R"(
+      WHERE c.type = $2 AND c.id < $3
+      ORDER BY c.id DESC
+      LIMIT $4 OFFSET $5)",
+                                  .sorted_by = by_id};
+
+// At most max_channels_of_user of them. $2 = NULL lets both types pass.
+const ListSql joined_channels = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM chat_members m
+            JOIN chat_channels c ON c.id = m.channel_id
+            WHERE m.user_id = $1 AND (CAST($2 AS text) IS NULL OR c.type = $2)
+            LIMIT $3) counted)",
+                                 .rows = R"(
+      SELECT c.id, c.type, c.ref_id, 1 AS joined
+      FROM chat_members m
+      JOIN chat_channels c ON c.id = m.channel_id
+      WHERE m.user_id = $1
+        AND (CAST($2 AS text) IS NULL OR c.type = $2)
+        AND m.channel_id < $3
+      ORDER BY m.channel_id DESC
+      LIMIT $4 OFFSET $5)",
+                                 .sorted_by = by_id};
 
 bool is_member(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
   return tx.number(R"(SELECT count(*) FROM chat_members WHERE channel_id = $1 AND user_id = $2)",
@@ -35,10 +80,6 @@ void require_room(db::Tx& tx, const std::string& user_id, const std::string& cha
 }
 
 }  // namespace
-
-std::string_view to_string(ChannelType type) {
-  return type == ChannelType::table ? "table" : "lobby";
-}
 
 Channel open(db::Tx& tx, const std::string& user_id, ChannelType type,
              const std::optional<std::string>& ref_id) {
@@ -79,28 +120,12 @@ Channel get(db::Tx& tx, const std::string& user_id, const std::string& channel_i
 
 Page<Channel> list(db::Tx& tx, const std::string& user_id, const ChannelQuery& query,
                    const PageRequest& page) {
-  // $2 = NULL and $3 = 0 let all channels pass.
-  static const std::string matching = R"(
-      FROM chat_channels c
-      LEFT JOIN chat_members m ON m.channel_id = c.id AND m.user_id = $1
-      WHERE (CAST($2 AS text) IS NULL OR c.type = $2)
-        AND ($3 = 0 OR m.user_id IS NOT NULL))";
-  static const std::string count_sql = R"(
-      SELECT count(*))" + matching;
-  static const std::string list_sql = R"(
-      SELECT c.id, c.type, c.ref_id,
-             CASE WHEN m.user_id IS NULL THEN 0 ELSE 1 END AS joined)" +
-                                      matching + R"(
-      ORDER BY c.id DESC
-      LIMIT $4 OFFSET $5)";
-  const auto type = query.type ? std::optional(to_string(*query.type)) : std::nullopt;
-  Page<Channel> result = {.items = {},
-                          .page = page.page,
-                          .page_size = page.page_size,
-                          .total = tx.number(count_sql, user_id, type, query.only_joined)};
-  auto rows = tx.query(list_sql, user_id, type, query.only_joined, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(channel_of(rows));
-  return result;
+  if (query.only_joined) {
+    return read_page(tx, joined_channels, page, channel_of, user_id, to_string(query.type));
+  }
+  if (query.type)
+    return read_page(tx, channels_of_type, page, channel_of, user_id, to_string(*query.type));
+  return read_page(tx, all_channels, page, channel_of, user_id);
 }
 
 Channel join(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {

@@ -1,21 +1,13 @@
 #include "controller/domain/social/friends.h"
 
-#include <array>
-
 #include "controller/base/error.h"
 #include "controller/base/id.h"
+#include "controller/db/enum_column.h"
+#include "controller/domain/kernel/read_page.h"
 #include "controller/domain/social/blocks.h"
 
 namespace berth::friends {
 namespace {
-
-constexpr std::array<std::string_view, 4> names = {"pending", "accepted", "rejected", "removed"};
-
-Status status_of(const std::string& name) {
-  for (size_t i = 0; i < names.size(); ++i)
-    if (names.at(i) == name) return static_cast<Status>(i);
-  throw std::logic_error("not a status of a friendship: " + name);
-}
 
 // The two users in the order in which they are stored in a row.
 struct Pair {
@@ -43,7 +35,7 @@ std::optional<Row> row_of(db::Query& rows) {
              .low_id = rows.text("low_id"),
              .high_id = rows.text("high_id"),
              .requester_id = rows.text("requester_id"),
-             .status = status_of(rows.text("status"))};
+             .status = db::enum_of<Status>(rows, "status")};
 }
 
 std::optional<Row> find(db::Tx& tx, const Pair& pair) {
@@ -115,7 +107,7 @@ std::int64_t count_requests(db::Tx& tx, const std::string& user_id, Direction di
 
 void require_room_for_friend(db::Tx& tx, const std::string& user_id) {
   if (count_friends(tx, user_id) >= max_friends)
-    throw Error(Code::invalid_state, "one of the two has " + std::to_string(max_friends) +
+    throw Error(Code::invalid_state, "you or the other user has " + std::to_string(max_friends) +
                                          " friends, which is the limit");
 }
 
@@ -148,8 +140,6 @@ Friendship open(db::Tx& tx, const std::string& user_id, const Pair& pair) {
 }
 
 }  // namespace
-
-std::string_view to_string(Status status) { return names.at(static_cast<size_t>(status)); }
 
 Friendship ask(db::Tx& tx, const std::string& user_id, const std::string& other_id) {
   if (user_id == other_id) throw invalid_field("user_id", "must be the id of another user");
@@ -203,13 +193,18 @@ std::optional<Friendship> between(db::Tx& tx, const std::string& one, const std:
 }
 
 Page<Friend> list(db::Tx& tx, const std::string& user_id, const PageRequest& page) {
-  Page<Friend> result = {.items = {},
-                         .page = page.page,
-                         .page_size = page.page_size,
-                         .total = count_friends(tx, user_id)};
-  auto rows = tx.query(
-      R"(
-      SELECT u.id, u.username, u.email
+  static const ListSql sql = {.count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one
+            FROM friendships
+            WHERE low_id = $1 AND status = 'accepted'
+            UNION ALL
+            SELECT 1
+            FROM friendships
+            WHERE high_id = $1 AND status = 'accepted'
+            LIMIT $2) counted)",
+                              .rows = R"(
+      SELECT u.id, u.username, u.username_key, u.email
       FROM users u
       WHERE u.id IN (SELECT high_id
                      FROM friendships
@@ -218,21 +213,22 @@ Page<Friend> list(db::Tx& tx, const std::string& user_id, const PageRequest& pag
                      SELECT low_id
                      FROM friendships
                      WHERE high_id = $1 AND status = 'accepted')
+        AND u.username_key > $2
       ORDER BY u.username_key
-      LIMIT $2 OFFSET $3)",
-      user_id, page.page_size, page.offset());
-  while (rows.next())
-    result.items.push_back({.user_id = rows.text("id"),
-                            .username = rows.text("username"),
-                            .email = rows.text("email")});
-  return result;
+      LIMIT $3 OFFSET $4)",
+                              .sorted_by = {{SortColumn::Type::text, "username_key"}},
+                              .order = ListSql::Order::ascending};
+  const auto read = [](const db::Query& row) {
+    return Friend{
+        .user_id = row.text("id"), .username = row.text("username"), .email = row.text("email")};
+  };
+  return read_page(tx, sql, page, read, user_id);
 }
 
 Page<Request> list_requests(db::Tx& tx, const std::string& user_id, Direction direction,
                             const PageRequest& page) {
-  // One statement for both directions: $2 is 1 if the user has to be the requester, else 0.
-  static constexpr std::string_view sql = R"(
-      SELECT f.id, f.other_id, u.username, f.asked_at
+  // This serves both directions: $2 is 1 if the user has to be the requester, and else 0.
+  static const std::string pending = R"(
       FROM (SELECT id, high_id AS other_id, asked_at
             FROM friendships
             WHERE low_id = $1
@@ -243,22 +239,28 @@ Page<Request> list_requests(db::Tx& tx, const std::string& user_id, Direction di
             FROM friendships
             WHERE high_id = $1
               AND status = 'pending'
-              AND CASE WHEN requester_id = $1 THEN 1 ELSE 0 END = $2) f
+              AND CASE WHEN requester_id = $1 THEN 1 ELSE 0 END = $2) f)";
+  static const ListSql sql = {
+      .count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one)" +
+               pending + R"(
+            LIMIT $3) counted)",
+      .rows = R"(
+      SELECT f.id, f.other_id, u.username, f.asked_at)" +
+              pending + R"(
       JOIN users u ON u.id = f.other_id
+      WHERE (f.asked_at, f.id) < ($3, $4)
       ORDER BY f.asked_at DESC, f.id DESC
-      LIMIT $3 OFFSET $4)";
-  Page<Request> result = {.items = {},
-                          .page = page.page,
-                          .page_size = page.page_size,
-                          .total = count_requests(tx, user_id, direction)};
-  auto rows =
-      tx.query(sql, user_id, direction == Direction::outgoing, page.page_size, page.offset());
-  while (rows.next())
-    result.items.push_back({.friendship_id = rows.text("id"),
-                            .user_id = rows.text("other_id"),
-                            .username = rows.text("username"),
-                            .sent_at = rows.instant("asked_at")});
-  return result;
+      LIMIT $5 OFFSET $6)",
+      .sorted_by = {{SortColumn::Type::integer, "asked_at"}, {SortColumn::Type::text, "id"}}};
+  const auto read = [](const db::Query& row) {
+    return Request{.friendship_id = row.text("id"),
+                   .user_id = row.text("other_id"),
+                   .username = row.text("username"),
+                   .sent_at = row.instant("asked_at")};
+  };
+  return read_page(tx, sql, page, read, user_id, direction == Direction::outgoing);
 }
 
 }  // namespace berth::friends

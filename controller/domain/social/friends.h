@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
 
@@ -22,21 +23,25 @@
 // (blocks.h).
 namespace berth::friends {
 
-// For one user. A limit, because lists, pages and checks go through all friends.
+// The limit for one user. It exists because lists, pages and checks go through all friends.
 inline constexpr int max_friends = 2'000;
 // The unanswered requests that one user may have sent, so that nobody sends requests to everybody.
 inline constexpr int max_open_requests = 500;
 
 enum class Status { pending, accepted, rejected, removed };
-std::string_view to_string(Status status);
+constexpr auto texts_of(Status) {
+  return EnumTexts<Status::removed>{"pending", "accepted", "rejected", "removed"};
+}
 
 struct Friendship {
   std::string id;
   Status status = Status::pending;
 };
 
-// Requests a friendship. Throws user_not_found; validation_failed for oneself; invalid_state if the
-// user has already requested it, if the two are friends, or if a limit is reached.
+// Requests a friendship; if the other user has requested it already, accepts that request instead.
+// Throws user_not_found, also if there is a block between the two; validation_failed for oneself;
+// invalid_state if the user has already requested it, if the two are friends, or if a limit is
+// reached.
 Friendship ask(db::Tx& tx, const std::string& user_id, const std::string& other_id);
 // Each of these throws friendship_not_found if the user isn't one of the two, forbidden if the
 // decision is up to the other user, and invalid_state if the friendship isn't pending or, for
@@ -62,6 +67,9 @@ struct Friend {
 Page<Friend> list(db::Tx& tx, const std::string& user_id, const PageRequest& page);
 
 enum class Direction { incoming, outgoing };
+constexpr auto texts_of(Direction) {
+  return EnumTexts<Direction::outgoing>{"incoming", "outgoing"};
+}
 struct Request {
   std::string friendship_id;
   std::string user_id;  // the other user

@@ -53,10 +53,10 @@ class Board {
   // The user is online, at `place`; or leaves, and is offline at once. Throws Error `unavailable`
   // if max_users are present.
   void set(const std::string& user_id, const Place& place, Going going, Instant now);
-  // The user is online, at the same place as before. Does nothing if there is no room for another
-  // user, because the caller's request has another purpose.
+  // The user is online, at the same place as before, or at none if they were offline. Does nothing
+  // if there is no room for another user, because the caller's request has another purpose.
   void touch(const std::string& user_id, Instant now);
-  // The presence of a user, whose account must exist.
+  // The presence of a user. Throws user_not_found if nobody ever had this id.
   Entry of(db::Tx& tx, const std::string& user_id) const;
 
   // The user sits down at the table, stays there, or leaves it. Throws Error `unavailable` if there

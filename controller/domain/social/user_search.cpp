@@ -10,10 +10,10 @@
 namespace berth::user_search {
 namespace {
 
-// Rows of an index, in each of the two ranges, which takes milliseconds.
+// How many rows of the index are read in each of the two ranges, which takes milliseconds.
 constexpr int max_looked_at = 4'000;
 
-// The end of the range of names that begin with `prefix`; usernames are ASCII without DEL.
+// Returns the end of the range of names that begin with `prefix`. No username contains DEL.
 std::string after_all(const std::string& prefix) { return prefix + "\x7f"; }
 
 class Results {

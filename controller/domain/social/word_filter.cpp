@@ -12,11 +12,11 @@ namespace {
 
 using Kind = Looks::Kind;
 
-// The most signs between two letters of a word.
+// How many signs may be skipped between two letters of a word.
 constexpr size_t max_gap = 8;
 // The most pieces that a word may consist of, which bounds the time for each position of a text.
 constexpr size_t max_pieces = 4 * WordFilter::max_letters;
-// More repetitions than this count as this many; no word repeats a letter so often.
+// Repetitions of a letter are counted up to this number. No word repeats a letter so often.
 constexpr size_t max_repeats = 8;
 // The most readings of a text that are followed at once: each sign may be a letter or be skipped.
 constexpr size_t max_states = 32;

@@ -48,6 +48,36 @@ std::optional<std::int64_t> newest_status_change(db::Tx& tx, const std::string& 
   return rows.next() ? std::optional(rows.integer("id")) : std::nullopt;
 }
 
+std::int64_t newest(db::Tx& tx) {
+  return tx.number(R"(SELECT coalesce(max(id), 0) FROM app_events)");
+}
+
+AppEvents events_of(db::Tx& tx, const std::set<std::string>& app_ids, std::int64_t after,
+                    int most) {
+  AppEvents found{.events = {}, .read_to = after};
+  int looked_at = 0;
+  auto rows = tx.query(R"(
+      SELECT id, app_id, type, data, at
+      FROM app_events
+      WHERE id > $1
+      ORDER BY id
+      LIMIT $2)",
+                       after, most);
+  while (rows.next()) {
+    ++looked_at;
+    found.read_to = rows.integer("id");
+    std::string app_id = rows.text("app_id");
+    if (!app_ids.contains(app_id)) continue;
+    found.events.push_back({.event = {.id = found.read_to,
+                                      .data = nlohmann::json::parse(rows.text("data")),
+                                      .at = rows.instant("at")},
+                            .app_id = std::move(app_id),
+                            .type = rows.text("type")});
+  }
+  found.behind = looked_at == most;
+  return found;
+}
+
 bool is_any_old(db::Tx& tx) { return tx.query(select_old, tx.now() - kept_for, 1).next(); }
 
 int remove_old(db::Tx& tx, int most) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,22 @@ std::vector<Event> status_changes(db::Tx& tx, const std::string& deployment_id, 
                                   int most);
 // The id of the newest change; nothing if there is none.
 std::optional<std::int64_t> newest_status_change(db::Tx& tx, const std::string& deployment_id);
+
+// Returns the id of the newest event of all apps; 0 if there is none.
+std::int64_t newest(db::Tx& tx);
+struct AppEvent {
+  Event event;  // `data` is what a webhook would be sent; of a status, what Event says
+  std::string app_id;
+  std::string type;  // deployment.status, deployment.progress, billing.warning, …
+};
+struct AppEvents {
+  std::vector<AppEvent> events;
+  std::int64_t read_to = 0;  // the id of the last row that was looked at
+  bool behind = false;       // whether there are rows behind it
+};
+// Returns the events of these apps after `after`, oldest first. Looks at no more than `most` rows,
+// those of other apps included.
+AppEvents events_of(db::Tx& tx, const std::set<std::string>& app_ids, std::int64_t after, int most);
 
 // Deletes at most `most` events that are too old and that no delivery needs. Returns their number.
 int remove_old(db::Tx& tx, int most);

@@ -1,6 +1,8 @@
 // The deliveries that wait for webhooks, and their results.
 #include "controller/base/crypto.h"
 #include "controller/base/text.h"
+#include "controller/db/enum_column.h"
+#include "controller/domain/kernel/read_page.h"
 #include "controller/domain/webhooks/app_events.h"
 #include "controller/domain/webhooks/webhooks.h"
 
@@ -10,22 +12,23 @@ namespace {
 constexpr size_t kept_of_an_error = 300;
 
 const std::string select_deliveries = R"(
-    SELECT d.state, d.uuid AS id, e.uuid AS event_id, e.type, d.subject, d.attempts,
+    SELECT d.id AS number, d.state, d.uuid AS id, e.uuid AS event_id, e.type, d.subject, d.attempts,
            d.next_attempt_at, d.last_attempt_at, d.response_status, d.last_error, d.created_at,
            d.done_at
     FROM webhook_deliveries d
     JOIN app_events e ON e.id = d.event_id )";
 
 Delivery delivery_of(const db::Query& row) {
-  const std::string state = row.text("state");
+  const auto state = db::enum_of<DeliveryState>(row, "state");
   return {.id = row.text("id"),
           .event_id = row.text("event_id"),
           .type = row.text("type"),
           .subject = row.text("subject"),
           .state = state,
           .attempts = int(row.integer("attempts")),
-          .next_attempt_at =
-              state == "waiting" ? std::optional(row.instant("next_attempt_at")) : std::nullopt,
+          .next_attempt_at = state == DeliveryState::waiting
+                                 ? std::optional(row.instant("next_attempt_at"))
+                                 : std::nullopt,
           .last_attempt_at = row.instant_or_null("last_attempt_at"),
           .response_status = row.integer_or_null("response_status"),
           .error = row.text_or_null("last_error"),
@@ -44,30 +47,26 @@ void put_off(db::Tx& tx, const std::string& webhook_id, const std::optional<std:
              webhook_id, subject, until);
 }
 
-void finish(db::Tx& tx, std::int64_t id, std::string_view state, const Outcome& outcome) {
+void finish(db::Tx& tx, std::int64_t id, DeliveryState state, const Outcome& outcome) {
   tx.execute(R"(
       UPDATE webhook_deliveries
       SET state = $2, response_status = $3, last_error = $4, done_at = $5
       WHERE id = $1)",
-             id, state, outcome.status, outcome.error, tx.now());
+             id, to_string(state), outcome.status, outcome.error, tx.now());
 }
 
 }  // namespace
 
 Page<Delivery> deliveries(db::Tx& tx, const Webhook& webhook, const PageRequest& page) {
-  static const std::string sql = select_deliveries + R"(
-      WHERE d.webhook_id = $1
-      ORDER BY d.id DESC
-      LIMIT $2 OFFSET $3)";
-  Page<Delivery> result = {.items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  result.total = tx.number(R"(
+  static const ListSql sql = {.count = R"(
       SELECT count(*)
-      FROM webhook_deliveries
-      WHERE webhook_id = $1)",
-                           webhook.id);
-  auto rows = tx.query(sql, webhook.id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(delivery_of(rows));
-  return result;
+      FROM (SELECT 1 AS one FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2) counted)",
+                              .rows = select_deliveries + R"(
+      WHERE d.webhook_id = $1 AND d.id < $2
+      ORDER BY d.id DESC
+      LIMIT $3 OFFSET $4)",
+                              .sorted_by = {{SortColumn::Type::integer, "number"}}};
+  return read_page(tx, sql, page, delivery_of, webhook.id);
 }
 
 Delivery test(db::Tx& tx, const Webhook& webhook) {
@@ -98,25 +97,29 @@ Delivery test(db::Tx& tx, const Webhook& webhook) {
 
 std::vector<Due> due(db::Tx& tx, const Shares& most) {
   std::vector<Due> found;
+  // MATERIALIZED, because SQLite otherwise goes through the deliveries of all times by webhook.
   auto rows = tx.query(R"(
+      WITH first_of_subjects AS MATERIALIZED (
+        SELECT d.id, d.webhook_id, a.owner_id, d.subject, d.next_attempt_at
+        FROM webhook_deliveries d
+        JOIN webhooks w ON w.id = d.webhook_id
+        JOIN apps a ON a.id = w.app_id
+        WHERE d.state = 'waiting'
+          AND d.next_attempt_at <= $1
+          AND NOT EXISTS (
+            SELECT 1
+            FROM webhook_deliveries earlier
+            WHERE earlier.webhook_id = d.webhook_id
+              AND earlier.subject = d.subject
+              AND earlier.state = 'waiting'
+              AND earlier.id < d.id)
+      )
       SELECT id, webhook_id, owner_id, subject
       FROM (
         SELECT *, row_number() OVER (PARTITION BY owner_id ORDER BY next_attempt_at, id) AS turn
         FROM (
-          SELECT d.id, d.webhook_id, a.owner_id, d.subject, d.next_attempt_at,
-                 row_number() OVER (PARTITION BY d.webhook_id ORDER BY d.id) AS place
-          FROM webhook_deliveries d
-          JOIN webhooks w ON w.id = d.webhook_id
-          JOIN apps a ON a.id = w.app_id
-          WHERE d.state = 'waiting'
-            AND d.next_attempt_at <= $1
-            AND NOT EXISTS (
-              SELECT 1
-              FROM webhook_deliveries earlier
-              WHERE earlier.webhook_id = d.webhook_id
-                AND earlier.subject = d.subject
-                AND earlier.state = 'waiting'
-                AND earlier.id < d.id)
+          SELECT *, row_number() OVER (PARTITION BY webhook_id ORDER BY id) AS place
+          FROM first_of_subjects
         ) AS of_webhooks
         WHERE place <= $2
       ) AS of_owners
@@ -163,7 +166,7 @@ std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, st
   const auto secret =
       sealed ? open_sealed(data_key, *sealed, "webhook:" + rows.text("webhook_id")) : std::nullopt;
   if (!secret) {
-    finish(tx, id, "failed",
+    finish(tx, id, DeliveryState::failed,
            {.status = {}, .error = "the webhook's secret can't be decrypted with this data key"});
     return std::nullopt;
   }
@@ -191,13 +194,13 @@ Settled settle(db::Tx& tx, const Attempt& attempt, const Outcome& outcome, Insta
   if (!row.next()) return Settled::failed;  // the webhook has been deleted in the meantime
   const std::string subject = row.text("subject");
   if (!kept.error) {
-    finish(tx, attempt.id, "delivered", kept);
+    finish(tx, attempt.id, DeliveryState::delivered, kept);
     put_off(tx, attempt.webhook_id,
             attempt.number > 1 ? std::nullopt : std::optional<std::string>(subject), tx.now());
     return Settled::delivered;
   }
   if (tx.now() - row.instant("created_at") >= given_up_after) {
-    finish(tx, attempt.id, "failed", kept);
+    finish(tx, attempt.id, DeliveryState::failed, kept);
     put_off(tx, attempt.webhook_id, subject, tx.now());
     return Settled::failed;
   }

@@ -7,6 +7,7 @@
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
 #include "controller/base/url.h"
+#include "controller/domain/kernel/read_page.h"
 
 namespace berth::webhooks {
 namespace {
@@ -24,7 +25,9 @@ Webhook webhook_of(const db::Query& row) {
           .updated_at = row.instant("updated_at")};
 }
 
-std::string new_secret() { return random_token("whsec_"); }
+constexpr size_t key_bytes = 32;  // Standard Webhooks wants 24 to 64
+
+std::string new_secret() { return std::string(secret_prefix) + base64(random_bytes(key_bytes)); }
 
 std::string sealed(const std::string& secret, const std::string& webhook_id,
                    const std::string& data_key) {
@@ -90,15 +93,17 @@ Webhook get(db::Tx& tx, const std::string& app_id, const std::string& id) {
 }
 
 Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& page) {
-  static const std::string sql = select_webhooks + R"(
-      WHERE app_id = $1
+  static const ListSql sql = {
+      .count = R"(
+      SELECT count(*)
+      FROM (SELECT 1 AS one FROM webhooks WHERE app_id = $1 LIMIT $2) counted)",
+      .rows = select_webhooks + R"(
+      WHERE app_id = $1 AND (created_at, id) > ($2, $3)
       ORDER BY created_at, id
-      LIMIT $2 OFFSET $3)";
-  Page<Webhook> result = {.items = {}, .page = page.page, .page_size = page.page_size, .total = 0};
-  result.total = tx.number(R"(SELECT count(*) FROM webhooks WHERE app_id = $1)", app_id);
-  auto rows = tx.query(sql, app_id, page.page_size, page.offset());
-  while (rows.next()) result.items.push_back(webhook_of(rows));
-  return result;
+      LIMIT $4 OFFSET $5)",
+      .sorted_by = {{SortColumn::Type::integer, "created_at"}, {SortColumn::Type::text, "id"}},
+      .order = ListSql::Order::ascending};
+  return read_page(tx, sql, page, webhook_of, app_id);
 }
 
 Webhook change(db::Tx& tx, const Webhook& webhook, const Change& change, Schemes schemes) {

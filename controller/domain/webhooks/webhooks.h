@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controller/base/enum_text.h"
 #include "controller/base/error.h"
 #include "controller/db/database.h"
 #include "controller/domain/kernel/page.h"
@@ -42,8 +43,11 @@ struct Webhook {
 };
 struct WebhookWithSecret {
   Webhook webhook;
-  std::string secret;  // shown once; stored encrypted, because berth signs with it
+  // `secret_prefix` and a key in base64, as the Standard Webhooks specification says. Shown once;
+  // stored encrypted, because berth signs with it.
+  std::string secret;
 };
+inline constexpr std::string_view secret_prefix = "whsec_";
 
 enum class Schemes { only_https, http_too };
 
@@ -58,8 +62,8 @@ WebhookWithSecret create(db::Tx& tx, const std::string& app_id, const std::strin
 // Throws webhook_not_found.
 Webhook get(db::Tx& tx, const std::string& app_id, const std::string& id);
 Page<Webhook> list(db::Tx& tx, const std::string& app_id, const PageRequest& page);
-// Fields that aren't set stay as they are, and so does the secret. Waiting deliveries go to the new
-// URL.
+// Changes a webhook. Fields that aren't set stay as they are, and so does the secret. Waiting
+// deliveries go to the new URL. Throws validation_failed.
 struct Change {
   std::optional<std::string> url;
   std::optional<std::vector<std::string>> events;
@@ -76,12 +80,16 @@ void remove(db::Tx& tx, const Webhook& webhook);
 void emit(db::Tx& tx, const std::string& app_id, std::string_view type, const std::string& subject,
           const nlohmann::json& data);
 
+enum class DeliveryState { waiting, delivered, failed };
+constexpr auto texts_of(DeliveryState) {
+  return EnumTexts<DeliveryState::failed>{"waiting", "delivered", "failed"};
+}
 struct Delivery {
   std::string id;
   std::string event_id;
   std::string type;
   std::string subject;
-  std::string state;  // waiting, delivered or failed
+  DeliveryState state = DeliveryState::waiting;
   int attempts = 0;
   std::optional<Instant> next_attempt_at;  // set while it waits
   std::optional<Instant> last_attempt_at;
@@ -132,6 +140,7 @@ struct Attempt {
 // waits, or its secret can't be decrypted with this key; in the second case it is marked as failed.
 std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, std::int64_t id,
                                      Instant retry_at);
+// How many attempts the delivery has had; 0 if there is no such delivery.
 int attempts_of(db::Tx& tx, std::int64_t id);
 
 struct Outcome {
@@ -141,6 +150,7 @@ struct Outcome {
 // Records the result of an attempt. A delivery that failed waits until `retry_at`, or fails for
 // good once it is too old. After a success the next delivery of the subject is due; if the success
 // was a retry, so is everything that waits for the webhook, because its receiver works again.
+// Returns `failed` if the webhook was deleted meanwhile.
 enum class Settled { delivered, waits, failed };
 Settled settle(db::Tx& tx, const Attempt& attempt, const Outcome& outcome, Instant retry_at);
 

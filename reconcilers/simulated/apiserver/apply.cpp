@@ -125,7 +125,8 @@ void take_over(Managers& managers, const Comparison& change, const Writer& write
     const FieldSet taken = other.fields.common_with(touched);
     if (!taken.empty() && force == Force::no)
       for (const std::string& path : taken.paths()) clashes.push_back({shown(other), path});
-    other.fields = other.fields.minus(taken).minus(change.removed);
+    if (!taken.empty()) other.fields = other.fields.minus(taken);
+    if (!change.removed.empty()) other.fields = other.fields.minus(change.removed);
   }
   if (!clashes.empty()) throw apply_conflict(clashes);
 }
@@ -191,17 +192,31 @@ Json apply(const Type& type, const Json& live, const Json& config, const Writer&
   }
 }
 
-void track_update(const Type& type, const Json& live, Json& next, const Writer& writer) {
-  Managers managers = managers_of(live);
+namespace {
+
+// What an update changes, apart from the managed fields.
+Comparison change_of(const Type& type, const Json& live, const Json& next, const Writer& writer) {
+  // A controller's write of a status has the managed fields that it has read, so nothing has to be
+  // copied.
+  if (!live.is_null() && writer.subresource == Subresource::status &&
+      at_path(live, "/metadata/managedFields") == at_path(next, "/metadata/managedFields"))
+    return compare(live, next);
   Json old = live.is_null() ? Json::object() : without_managers(live);
   if (live.is_null())
     for (const char* part : {"metadata", "spec", "status"})
       if (next.contains(part)) old[part] = Json::object();
   // A required list never counts as new.
   if (type.id == Kind::pods) old["spec"]["containers"] = Json::array();
+  return compare(old, without_managers(next));
+}
+
+}  // namespace
+
+void track_update(const Type& type, const Json& live, Json& next, const Writer& writer) {
+  Managers managers = managers_of(live);
   Comparison change;
   try {
-    change = compare(old, without_managers(next));
+    change = change_of(type, live, next, writer);
   } catch (const MergeError&) {
     return;  // an update can store lists with duplicate keys; the ownership then stays as it was
   }

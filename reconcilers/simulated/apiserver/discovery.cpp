@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "controller/base/lower_case.h"
+#include "controller/base/ascii.h"
 #include "reconcilers/simulated/apiserver/conditions.h"
 
 namespace berth::simulated {
@@ -89,25 +89,25 @@ std::optional<Json> discovery(const std::string& path) {
   return std::nullopt;
 }
 
-Json pod_metrics(const std::vector<ObjectPtr>& pods) {
+Json pod_metrics(const std::vector<Json>& pods) {
   Json list{{"kind", "PodMetricsList"},
             {"apiVersion", "metrics.k8s.io/v1beta1"},
             {"metadata", Json::object()},
             {"items", Json::array()}};
-  for (const ObjectPtr& pod : pods) {
-    if (text_at(at_path(*pod, "/status"), "phase") != "Running") continue;
+  for (const Json& pod : pods) {
+    if (text_at(at_path(pod, "/status"), "phase") != "Running") continue;
     Json containers = Json::array();
-    for (const Json& container : at_path(*pod, "/spec/containers")) {
-      const size_t mark = std::hash<std::string>()(name_of(*pod) + text_at(container, "name"));
+    for (const Json& container : at_path(pod, "/spec/containers")) {
+      const size_t mark = std::hash<std::string>()(name_of(pod) + text_at(container, "name"));
       containers.push_back({{"name", text_at(container, "name")},
                             {"usage",
                              {{"cpu", std::to_string(1'000'000 + mark % 4'000'000) + "n"},
                               {"memory", std::to_string(16'384 + mark % 16'384) + "Ki"}}}});
     }
-    Json metadata{{"name", name_of(*pod)},
-                  {"namespace", namespace_of(*pod)},
+    Json metadata{{"name", name_of(pod)},
+                  {"namespace", namespace_of(pod)},
                   {"creationTimestamp", timestamp()}};
-    if (const Json& labels = at_path(*pod, "/metadata/labels"); !labels.is_null())
+    if (const Json& labels = at_path(pod, "/metadata/labels"); !labels.is_null())
       metadata["labels"] = labels;
     list["items"].push_back({{"metadata", std::move(metadata)},
                              {"timestamp", timestamp()},

@@ -13,6 +13,6 @@ std::optional<Json> discovery(const std::string& path);
 
 // A PodMetricsList (metrics.k8s.io/v1beta1) of these pods. Each running container uses a small
 // amount that depends only on its name.
-Json pod_metrics(const std::vector<ObjectPtr>& pods);
+Json pod_metrics(const std::vector<Json>& pods);
 
 }  // namespace berth::simulated

@@ -5,33 +5,6 @@
 namespace berth::simulated {
 namespace {
 
-void add(Amounts& to, const std::string& resource, const Quantity& amount) {
-  const auto [entry, fresh] = to.try_emplace(resource, amount);
-  if (!fresh) entry->second = entry->second + amount;
-}
-
-bool is_compute(const std::string& resource) {
-  return resource == "cpu" || resource == "memory" || resource == "ephemeral-storage";
-}
-
-void add_compute(const Json& container, Amounts& amounts) {
-  for (const auto& [resource, amount] : at_path(container, "/resources/requests").items())
-    if (const auto quantity = quantity_of(amount); quantity && is_compute(resource)) {
-      add(amounts, resource, *quantity);
-      add(amounts, "requests." + resource, *quantity);
-    }
-  for (const auto& [resource, amount] : at_path(container, "/resources/limits").items())
-    if (const auto quantity = quantity_of(amount); quantity && is_compute(resource))
-      add(amounts, "limits." + resource, *quantity);
-}
-
-// Pods that have ended count for nothing.
-bool counted(const Type& type, const Json& object) {
-  if (type.id != Kind::pods) return true;
-  const std::string phase = text_at(at_path(object, "/status"), "phase");
-  return phase != "Failed" && phase != "Succeeded";
-}
-
 std::string shown(const Amounts& amounts) {
   std::string text;
   for (const auto& [resource, amount] : amounts)
@@ -57,55 +30,13 @@ std::string unstated(const Json& hard, const Json& pod) {
   return missing;
 }
 
-Amounts used_of(const Store& store, const std::string& name_space, const Json& hard) {
-  Amounts used;
-  for (const Type& type : all_types()) {
-    if (!type.namespaced()) continue;
-    const std::string plural(type.plural);
-    const bool of_interest = hard.contains(plural) ||
-                             hard.contains("count/" + qualified_plural(type)) ||
-                             type.id == Kind::pods;
-    if (!of_interest) continue;
-    for (const ObjectPtr& object : store.list(type.id, name_space))
-      if (counted(type, *object))
-        for (const auto& [resource, amount] : charges(type, *object)) add(used, resource, amount);
-  }
-  return used;
-}
-
 }  // namespace
-
-Amounts charges(const Type& type, const Json& object) {
-  Amounts amounts{{"count/" + qualified_plural(type), Quantity::of(1)}};
-  switch (type.id) {
-    case Kind::pods:
-      amounts["pods"] = Quantity::of(1);
-      for (const Json& container : at_path(object, "/spec/containers"))
-        add_compute(container, amounts);
-      break;
-    case Kind::services:
-      if (text_at(at_path(object, "/spec"), "type") == "LoadBalancer")
-        amounts["services.loadbalancers"] = Quantity::of(1);
-      [[fallthrough]];
-    case Kind::secrets:
-    case Kind::config_maps:
-    case Kind::resource_quotas:
-      amounts[std::string(type.plural)] = Quantity::of(1);
-      break;
-    default:
-      break;
-  }
-  return amounts;
-}
 
 Json quota_status(const Store& store, const Json& quota) {
   const Json& hard = at_path(quota, "/spec/hard");
-  const Amounts used = used_of(store, namespace_of(quota), hard);
   Json status{{"hard", hard.is_object() ? hard : Json::object()}, {"used", Json::object()}};
-  for (const auto& [resource, limit] : hard.items()) {
-    const auto found = used.find(resource);
-    status["used"][resource] = found == used.end() ? "0" : found->second.text();
-  }
+  for (const auto& [resource, limit] : hard.items())
+    status["used"][resource] = store.used(namespace_of(quota), resource).text();
   return status;
 }
 
@@ -120,15 +51,13 @@ void check_quotas(const Store& store, const Type& type, const Json& object) {
       if (const std::string missing = unstated(hard, object); !missing.empty())
         throw forbidden(type, name_of(object),
                         "failed quota: " + name_of(*quota) + ": must specify " + missing);
-    const Amounts used = used_of(store, name_space, hard);
     Amounts requested;
     Amounts taken;
     Amounts limited;
     for (const auto& [resource, amount] : wanted) {
       const auto limit = hard.contains(resource) ? quantity_of(hard[resource]) : std::nullopt;
       if (!limit) continue;
-      const auto found = used.find(resource);
-      const Quantity now = found == used.end() ? Quantity() : found->second;
+      const Quantity now = store.used(name_space, resource);
       if (!(now + amount > *limit) || amount == Quantity()) continue;
       requested[resource] = amount;
       taken[resource] = now;

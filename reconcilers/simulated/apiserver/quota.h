@@ -1,19 +1,10 @@
 #pragma once
 
-#include <map>
-
-#include "reconcilers/simulated/apiserver/quantity.h"
 #include "reconcilers/simulated/apiserver/store.h"
 
 // ResourceQuota (https://kubernetes.io/docs/concepts/policy/resource-quotas/). Scopes are ignored:
 // every quota counts everything in its namespace.
 namespace berth::simulated {
-
-using Amounts = std::map<std::string, Quantity>;
-
-// The amounts that an object counts for: `pods`, `requests.cpu`, `limits.memory`, `secrets`,
-// `count/deployments.apps` and so on.
-Amounts charges(const Type& type, const Json& object);
 
 // The status of a quota: what its namespace uses of each resource in spec.hard.
 Json quota_status(const Store& store, const Json& quota);

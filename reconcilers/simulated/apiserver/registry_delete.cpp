@@ -9,8 +9,7 @@ namespace berth::simulated {
 namespace {
 
 std::string rfc3339_in(std::int64_t seconds) {
-  const auto at = std::chrono::floor<Duration>(std::chrono::system_clock::now()) +
-                  std::chrono::seconds(seconds);
+  const auto at = system_time() + std::chrono::seconds(seconds);
   return to_iso8601(at).substr(0, 19) + "Z";
 }
 

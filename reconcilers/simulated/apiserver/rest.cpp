@@ -6,6 +6,7 @@
 #include "controller/base/url.h"
 #include "reconcilers/simulated/apiserver/discovery.h"
 #include "reconcilers/simulated/apiserver/http_text.h"
+#include "reconcilers/simulated/apiserver/object_life.h"
 #include "reconcilers/simulated/apiserver/request_body.h"
 #include "reconcilers/simulated/apiserver/watch_stream.h"
 
@@ -163,12 +164,14 @@ void Rest::raw(Call& call) {
 }
 
 void Rest::get(Call& call) {
-  ObjectPtr found;
+  const Type& type = *call.target.type;
+  StoredPtr found;
   {
     const Lock lock(store_.mutex());
-    found = registry_.get(*call.target.type, call.target.name_space, call.target.name);
+    found = store_.find_stored(key_of(type, call.target.name_space, call.target.name));
   }
-  answer(call.response, 200, found->dump());
+  if (!found) throw not_found(type, call.target.name);
+  answer(call.response, 200, text_of(type, *found));
 }
 
 void Rest::watch(Call& call) {
@@ -225,9 +228,12 @@ void Rest::patch(Call& call) {
                             required("fieldManager", "is required for apply patch"));
     const Json config = parse_yaml_object(std::string(type.kind), call.request.body);
     const Force force = flag(call.request, "force") ? Force::yes : Force::no;
-    const Lock lock(store_.mutex());
-    const Applied applied =
-        registry_.apply(type, call.target.name_space, call.target.name, config, options, force);
+    Applied applied;
+    {
+      const Lock lock(store_.mutex());
+      applied =
+          registry_.apply(type, call.target.name_space, call.target.name, config, options, force);
+    }
     return answer(call.response, applied.created ? 201 : 200, applied.object->dump());
   }
   const bool custom_strategic =
@@ -243,9 +249,11 @@ void Rest::patch(Call& call) {
   const Json body = how == PatchType::json
                         ? Json::parse(call.request.body, nullptr, false)
                         : parse_object(std::string(type.kind), call.request.body);
-  const Lock lock(store_.mutex());
-  const ObjectPtr stored =
-      registry_.patch(how, type, call.target.name_space, call.target.name, body, options);
+  ObjectPtr stored;
+  {
+    const Lock lock(store_.mutex());
+    stored = registry_.patch(how, type, call.target.name_space, call.target.name, body, options);
+  }
   answer(call.response, 200, stored->dump());
 }
 

@@ -36,11 +36,14 @@ class Rest {
     std::string subresource;
     std::string raw;  // the whole path, if `type` is null
   };
+  using Items = std::vector<std::pair<Key, StoredPtr>>;
   // The remainder of a list that is read in pages.
   struct Page {
     std::string token;
     std::uint64_t version;
-    std::vector<ObjectPtr> rest;
+    std::shared_ptr<const Items> items;
+    size_t begin;
+    std::chrono::steady_clock::time_point made;
   };
   struct Call {
     const api::Request& request;
@@ -49,6 +52,8 @@ class Rest {
     std::string verb;
   };
   static constexpr size_t most_pages = 256;
+  // A list that isn't continued within this time has to start over, as after etcd's compaction.
+  static constexpr std::chrono::minutes longest_page{5};
   static constexpr size_t token_length = 24;
 
   static Target target_of(const std::string& path);
@@ -68,10 +73,9 @@ class Rest {
   void metrics(Call& call);
   void record(const Call& call);
 
-  void answer_list(Call& call, const std::vector<ObjectPtr>& items, std::uint64_t version,
-                   const std::string& token, std::optional<size_t> remaining);
-  std::vector<ObjectPtr> continued(const std::string& token, std::uint64_t& version);
-  std::string keep_page(std::uint64_t version, std::vector<ObjectPtr> rest);
+  Page first_page(const Call& call, const Selector& selector) const;
+  Page continued(const std::string& token) const;
+  std::string keep_page(Page rest);
 
   Store& store_;
   Registry& registry_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include "reconcilers/simulated/apiserver/http_text.h"
 #include "reconcilers/simulated/apiserver/request_body.h"
@@ -9,14 +10,17 @@ namespace berth::simulated {
 namespace {
 
 // The items of a list of a built-in type have no apiVersion and kind; the list has them.
-std::string item_text(const Json& object, Origin origin) {
-  if (origin == Origin::custom) return object.dump();
-  std::string text = "{";
-  for (const auto& [key, value] : object.items()) {
-    if (key == "apiVersion" || key == "kind") continue;
-    text += (text.size() > 1 ? ",\"" : "\"") + key + "\":" + value.dump();
-  }
-  return text + "}";
+std::string item_text(const Type& type, const Stored& object) {
+  return type.origin == Origin::custom ? text_of(type, object) : "{" + object.members + "}";
+}
+
+std::string list_text(const Type& type, std::span<const std::pair<Key, StoredPtr>> items,
+                      const Json& metadata) {
+  std::string text = "{\"kind\":\"" + std::string(type.kind) + "List\",\"apiVersion\":\"" +
+                     api_version(type) + "\",\"metadata\":" + metadata.dump() + ",\"items\":[";
+  for (size_t i = 0; i < items.size(); ++i)
+    text += (i > 0 ? "," : "") + item_text(type, *items[i].second);
+  return text + "]}";
 }
 
 // The oldest version that a list may show.
@@ -39,30 +43,40 @@ Refusal too_large_version(std::uint64_t wanted, std::uint64_t current) {
 
 }  // namespace
 
-std::vector<ObjectPtr> Rest::continued(const std::string& token, std::uint64_t& version) {
-  const auto page = std::find_if(pages_.begin(), pages_.end(),
-                                 [&](const Page& one) { return one.token == token; });
-  const bool well_formed = token.size() == token_length;
-  if (page == pages_.end() && !well_formed)
-    throw bad_request("invalid continue token: continue key is not valid: " + token);
-  if (page == pages_.end())
-    throw expired(
-        "The provided continue parameter is too old to display a consistent list result. You can "
-        "start a new "
-        "list without the continue parameter, or use the continue token in this response to "
-        "retrieve the "
-        "remainder of the results. Continuing with the provided token results in an inconsistent "
-        "list - "
-        "objects that were created, modified, or deleted between the time the first chunk was "
-        "returned and "
-        "now may show up in the list.");
-  version = page->version;
-  return page->rest;
+Rest::Page Rest::first_page(const Call& call, const Selector& selector) const {
+  const Type& type = *call.target.type;
+  const std::uint64_t least = least_version(parameter(call.request, "resourceVersion"));
+  if (least > store_.version()) throw too_large_version(least, store_.version());
+  const auto about = selector.required("/involvedObject/name");
+  Items items = type.id == Kind::events && about && !call.target.name_space.empty()
+                    ? store_.events_about(call.target.name_space, *about)
+                    : store_.list_stored(type.id, call.target.name_space);
+  if (!selector.empty())
+    std::erase_if(items, [&](const auto& one) { return !selector.matches(*one.second); });
+  return {"", store_.version(), std::make_shared<const Items>(std::move(items)), 0, {}};
 }
 
-std::string Rest::keep_page(std::uint64_t version, std::vector<ObjectPtr> rest) {
-  pages_.push_back({registry_.name_suffix(token_length), version, std::move(rest)});
-  if (pages_.size() > most_pages) pages_.pop_front();
+Rest::Page Rest::continued(const std::string& token) const {
+  const auto page = std::find_if(pages_.begin(), pages_.end(),
+                                 [&](const Page& one) { return one.token == token; });
+  if (page != pages_.end()) return *page;
+  if (token.size() != token_length)
+    throw bad_request("invalid continue token: continue key is not valid: " + token);
+  throw expired(
+      "The provided continue parameter is too old to display a consistent list result. You can "
+      "start a new list without the continue parameter, or use the continue token in this response "
+      "to retrieve the remainder of the results. Continuing with the provided token results in an "
+      "inconsistent list - objects that were created, modified, or deleted between the time the "
+      "first chunk was returned and now may show up in the list.");
+}
+
+std::string Rest::keep_page(Page rest) {
+  rest.token = registry_.name_suffix(token_length);
+  rest.made = std::chrono::steady_clock::now();
+  while (!pages_.empty() &&
+         (pages_.size() >= most_pages || rest.made - pages_.front().made > longest_page))
+    pages_.pop_front();
+  pages_.push_back(std::move(rest));
   return pages_.back().token;
 }
 
@@ -72,42 +86,26 @@ void Rest::list(Call& call) {
                           parameter(call.request, "fieldSelector"));
   const size_t limit = parse_number(parameter(call.request, "limit")).value_or(0);
   const std::string token = parameter(call.request, "continue");
-  const std::uint64_t least = least_version(parameter(call.request, "resourceVersion"));
-  std::vector<ObjectPtr> items;
-  std::uint64_t version = 0;
-  std::string next;
-  size_t left = 0;
+  Page page;
+  Json metadata;
+  size_t count = 0;
   {
     const Lock lock(store_.mutex());
-    version = store_.version();
-    if (least > version) throw too_large_version(least, version);
-    items =
-        token.empty() ? store_.list(type.id, call.target.name_space) : continued(token, version);
-    if (token.empty())
-      std::erase_if(items, [&](const ObjectPtr& one) { return !selector.matches(*one); });
-    if (limit > 0 && items.size() > limit) {
-      std::vector<ObjectPtr> rest(items.begin() + static_cast<std::ptrdiff_t>(limit), items.end());
-      items.resize(limit);
-      left = rest.size();
-      next = keep_page(version, std::move(rest));
+    page = token.empty() ? first_page(call, selector) : continued(token);
+    metadata["resourceVersion"] = std::to_string(page.version);
+    if (type.origin == Origin::custom) metadata["continue"] = "";
+    const size_t left = page.items->size() - page.begin;
+    count = limit > 0 ? std::min(limit, left) : left;
+    if (count < left) {
+      metadata["continue"] =
+          keep_page({"", page.version, page.items, page.begin + count, page.made});
+      if (selector.empty()) metadata["remainingItemCount"] = left - count;
+    } else if (!token.empty()) {
+      std::erase_if(pages_, [&](const Page& one) { return one.items == page.items; });
     }
   }
-  answer_list(call, items, version, next,
-              selector.empty() && left > 0 ? std::optional(left) : std::nullopt);
-}
-
-void Rest::answer_list(Call& call, const std::vector<ObjectPtr>& items, std::uint64_t version,
-                       const std::string& token, std::optional<size_t> remaining) {
-  const Type& type = *call.target.type;
-  Json metadata{{"resourceVersion", std::to_string(version)}};
-  if (type.origin == Origin::custom) metadata["continue"] = "";
-  if (!token.empty()) metadata["continue"] = token;
-  if (remaining) metadata["remainingItemCount"] = *remaining;
-  std::string text = "{\"kind\":\"" + std::string(type.kind) + "List\",\"apiVersion\":\"" +
-                     api_version(type) + "\",\"metadata\":" + metadata.dump() + ",\"items\":[";
-  for (size_t i = 0; i < items.size(); ++i)
-    text += (i > 0 ? "," : "") + item_text(*items[i], type.origin);
-  answer(call.response, 200, text + "]}");
+  answer(call.response, 200,
+         list_text(type, std::span(*page.items).subspan(page.begin, count), metadata));
 }
 
 void Rest::remove_collection(Call& call) {
@@ -117,17 +115,17 @@ void Rest::remove_collection(Call& call) {
   const Selector selector(type, parameter(call.request, "labelSelector"),
                           parameter(call.request, "fieldSelector"));
   const DeleteOptions options = delete_options(call.request, call.request.body);
-  std::vector<ObjectPtr> items;
-  std::uint64_t version = 0;
+  Items items;
+  Json metadata;
   {
     const Lock lock(store_.mutex());
-    items = store_.list(type.id, call.target.name_space);
-    std::erase_if(items, [&](const ObjectPtr& one) { return !selector.matches(*one); });
-    for (const ObjectPtr& one : items)
-      registry_.remove(type, call.target.name_space, name_of(*one), options);
-    version = store_.version();
+    items = store_.list_stored(type.id, call.target.name_space);
+    std::erase_if(items, [&](const auto& one) { return !selector.matches(*one.second); });
+    for (const auto& [key, object] : items)
+      registry_.remove(type, call.target.name_space, key.name, options);
+    metadata["resourceVersion"] = std::to_string(store_.version());
   }
-  answer_list(call, items, version, "", std::nullopt);
+  answer(call.response, 200, list_text(type, items, metadata));
 }
 
 }  // namespace berth::simulated

@@ -15,14 +15,15 @@ void Rest::metrics(Call& call) {
   if (!of_namespace && !(parts.size() == 1 && parts[0] == "pods")) throw no_such_resource();
   const Type& type = type_of(Kind::pods);
   const Selector selector(type, parameter(call.request, "labelSelector"), "");
-  std::vector<ObjectPtr> pods;
+  Items found_pods;
   {
     const Lock lock(store_.mutex());
-    pods = store_.list(Kind::pods, of_namespace ? parts[1] : "");
+    found_pods = store_.list_stored(Kind::pods, of_namespace ? parts[1] : "");
   }
-  std::erase_if(pods, [&](const ObjectPtr& pod) {
-    return !selector.matches(*pod) || (parts.size() == 4 && name_of(*pod) != parts[3]);
-  });
+  std::vector<Json> pods;
+  for (const auto& [key, pod] : found_pods)
+    if ((parts.size() != 4 || key.name == parts[3]) && selector.matches(*pod))
+      pods.push_back(tree_of(type, *pod));
   const Json found = pod_metrics(pods);
   if (parts.size() != 4) return answer(call.response, 200, found.dump());
   if (found["items"].empty()) {

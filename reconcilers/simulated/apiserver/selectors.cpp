@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "controller/base/text.h"
 #include "reconcilers/simulated/apiserver/refusal.h"
 
 namespace berth::simulated {
 namespace {
 
-std::string trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(' ') - begin + 1));
-}
+std::string trimmed_copy(std::string_view text) { return std::string(trimmed(text)); }
 
 // Splits at commas that aren't within parentheses.
 std::vector<std::string> split(const std::string& text) {
@@ -22,7 +19,7 @@ std::vector<std::string> split(const std::string& text) {
     if (i < text.size() && text[i] == '(') ++depth;
     if (i < text.size() && text[i] == ')') --depth;
     if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
-    parts.push_back(trimmed(std::string_view(text).substr(begin, i - begin)));
+    parts.push_back(trimmed_copy(std::string_view(text).substr(begin, i - begin)));
     begin = i + 1;
   }
   return parts;
@@ -76,7 +73,8 @@ bool selectable(const Type& type, const std::string& field) {
 
 }  // namespace
 
-Selector::Selector(const Type& type, const std::string& labels, const std::string& fields) {
+Selector::Selector(const Type& type, const std::string& labels, const std::string& fields)
+    : type_(type) {
   if (!trimmed(labels).empty()) parse_labels(labels);
   if (!trimmed(fields).empty()) parse_fields(type, fields);
 }
@@ -86,23 +84,24 @@ void Selector::parse_labels(const std::string& text) {
     Requirement requirement{part, Operator::exists, {}};
     const size_t open = part.find('(');
     if (open != std::string::npos && part.back() == ')') {
-      const std::string head = trimmed(std::string_view(part).substr(0, open));
+      const std::string head = trimmed_copy(std::string_view(part).substr(0, open));
       const size_t space = head.rfind(' ');
       const std::string word = space == std::string::npos ? "" : head.substr(space + 1);
       if (word != "in" && word != "notin") throw unparsable(part);
-      requirement.key = trimmed(std::string_view(head).substr(0, space));
+      requirement.key = trimmed_copy(std::string_view(head).substr(0, space));
       requirement.op = word == "in" ? Operator::in : Operator::not_in;
       requirement.values = split(part.substr(open + 1, part.size() - open - 2));
     } else if (const size_t unequal = part.find("!="); unequal != std::string::npos) {
-      requirement = {
-          trimmed(part.substr(0, unequal)), Operator::not_in, {trimmed(part.substr(unequal + 2))}};
+      requirement = {trimmed_copy(part.substr(0, unequal)),
+                     Operator::not_in,
+                     {trimmed_copy(part.substr(unequal + 2))}};
     } else if (const size_t equal = part.find('='); equal != std::string::npos) {
       const size_t value = part.find_first_not_of('=', equal);
-      requirement = {trimmed(part.substr(0, equal)),
+      requirement = {trimmed_copy(part.substr(0, equal)),
                      Operator::in,
-                     {value == std::string::npos ? "" : trimmed(part.substr(value))}};
+                     {value == std::string::npos ? "" : trimmed_copy(part.substr(value))}};
     } else if (part.starts_with('!')) {
-      requirement = {trimmed(part.substr(1)), Operator::does_not_exist, {}};
+      requirement = {trimmed_copy(part.substr(1)), Operator::does_not_exist, {}};
     }
     if (!is_label_key(requirement.key)) throw unparsable(part);
     labels_.push_back(std::move(requirement));
@@ -150,15 +149,23 @@ bool Selector::holds(const Requirement& requirement, const Json& labels) {
   return false;
 }
 
-bool Selector::matches(const Json& object) const {
+std::optional<std::string> Selector::required(std::string_view pointer) const {
+  for (const Field& field : fields_)
+    if (field.pointer == pointer && field.op == Operator::in) return field.value;
+  return std::nullopt;
+}
+
+bool Selector::matches(const Stored& object) const {
+  const Json whole = fields_.empty() ? Json() : tree_of(type_, object);
   for (const Field& field : fields_) {
-    const Json& value = at_path(object, field.pointer.c_str());
+    const Json& value = at_path(whole, field.pointer.c_str());
     const std::string text = value.is_string() ? value.get<std::string>()
                              : value.is_null() ? ""
                                                : value.dump();
     if ((text == field.value) != (field.op == Operator::in)) return false;
   }
-  const Json& labels = at_path(object, "/metadata/labels");
+  if (labels_.empty()) return true;
+  const Json labels = object.labels.empty() ? Json() : Json::parse(object.labels);
   return std::all_of(labels_.begin(), labels_.end(),
                      [&](const Requirement& requirement) { return holds(requirement, labels); });
 }

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "reconcilers/simulated/apiserver/types.h"
+#include "reconcilers/simulated/apiserver/store.h"
 
 // The label and field selectors of lists and watches.
 namespace berth::simulated {
@@ -15,7 +16,9 @@ class Selector {
   // (https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ and
   // field-selectors/).
   Selector(const Type& type, const std::string& labels, const std::string& fields);
-  bool matches(const Json& object) const;
+  bool matches(const Stored& object) const;
+  // The value that the field, a JSON pointer, has to have; nothing if the selector doesn't say so.
+  std::optional<std::string> required(std::string_view pointer) const;
   bool empty() const { return labels_.empty() && fields_.empty(); }
 
  private:
@@ -34,6 +37,7 @@ class Selector {
   void parse_fields(const Type& type, const std::string& text);
   static bool holds(const Requirement& requirement, const Json& labels);
 
+  const Type& type_;
   std::vector<Requirement> labels_;
   std::vector<Field> fields_;
 };

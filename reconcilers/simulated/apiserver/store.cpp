@@ -1,10 +1,14 @@
 #include "reconcilers/simulated/apiserver/store.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <stdexcept>
 
 namespace berth::simulated {
 namespace {
+
+constexpr size_t few_trees = 128;
 
 std::vector<std::string> owners_of(const ObjectPtr& object) {
   std::vector<std::string> owners;
@@ -19,12 +23,83 @@ ObjectPtr stamped(Json object, std::uint64_t version) {
   return std::make_shared<const Json>(std::move(object));
 }
 
+StoredPtr stored(const Json& object) {
+  Stored made;
+  for (const auto& [key, value] : object.items()) {
+    if (key == "apiVersion" || key == "kind") continue;
+    made.members += (made.members.empty() ? "\"" : ",\"") + key + "\":" + value.dump();
+  }
+  made.members.shrink_to_fit();
+  if (const Json& labels = at_path(object, "/metadata/labels"); !labels.is_null())
+    made.labels = labels.dump();
+  made.terminating = !at_path(object, "/metadata/deletionTimestamp").is_null();
+  return std::make_shared<const Stored>(std::move(made));
+}
+
+std::string subject_of(const Json& event) {
+  return text_at(at_path(event, "/involvedObject"), "name");
+}
+
 }  // namespace
+
+std::string text_of(const Type& type, const Stored& stored) {
+  return "{\"apiVersion\":\"" + api_version(type) + "\",\"kind\":\"" + std::string(type.kind) +
+         "\"," + stored.members + "}";
+}
+
+Json tree_of(const Type& type, const Stored& stored) { return Json::parse(text_of(type, stored)); }
+
+StoredPtr Store::find_stored(const Key& key) const {
+  const auto& objects = shelf(key.kind).objects;
+  const auto found = objects.find({key.name_space, key.name});
+  return found == objects.end() ? nullptr : found->second.stored;
+}
 
 ObjectPtr Store::find(const Key& key) const {
   const auto& objects = shelf(key.kind).objects;
   const auto found = objects.find({key.name_space, key.name});
-  return found == objects.end() ? nullptr : found->second;
+  return found == objects.end() ? nullptr : tree_in(key, found->second);
+}
+
+ObjectPtr Store::tree_in(const Key& key, const Slot& slot) const {
+  if (slot.tree) return slot.tree;
+  ObjectPtr tree = std::make_shared<const Json>(tree_of(type_of(key.kind), *slot.stored));
+  keep(key, slot, tree);
+  return tree;
+}
+
+void Store::keep(const Key& key, const Slot& slot, const ObjectPtr& tree) const {
+  if (key.kind == Kind::events) return;
+  if (!slot.tree) with_tree_.push_back(key);
+  slot.tree = tree;
+  if (with_tree_.size() <= most_trees) return;
+  drop_tree(with_tree_.front());
+  with_tree_.pop_front();
+}
+
+void Store::drop_tree(const Key& key) const {
+  const auto& objects = shelf(key.kind).objects;
+  if (const auto found = objects.find({key.name_space, key.name}); found != objects.end())
+    found->second.tree.reset();
+}
+
+void Store::rest() {
+  const bool was_busy = with_tree_.size() > few_trees;
+  for (const Key& key : with_tree_) drop_tree(key);
+  with_tree_.clear();
+  for (Shelf& shelf : shelves_)
+    while (shelf.history.size() > history_limit) drop_oldest(shelf);
+  if (was_busy) malloc_trim(0);  // looks at the whole heap, so it isn't done after every change
+}
+
+std::vector<std::pair<Key, StoredPtr>> Store::list_stored(Kind kind,
+                                                          const std::string& name_space) const {
+  const auto& objects = shelf(kind).objects;
+  std::vector<std::pair<Key, StoredPtr>> found;
+  auto at = name_space.empty() ? objects.begin() : objects.lower_bound({name_space, ""});
+  for (; at != objects.end() && (name_space.empty() || at->first.first == name_space); ++at)
+    found.push_back({{kind, at->first.first, at->first.second}, at->second.stored});
+  return found;
 }
 
 std::vector<ObjectPtr> Store::list(Kind kind, const std::string& name_space) const {
@@ -32,7 +107,7 @@ std::vector<ObjectPtr> Store::list(Kind kind, const std::string& name_space) con
   std::vector<ObjectPtr> found;
   auto at = name_space.empty() ? objects.begin() : objects.lower_bound({name_space, ""});
   for (; at != objects.end() && (name_space.empty() || at->first.first == name_space); ++at)
-    found.push_back(at->second);
+    found.push_back(tree_in({kind, at->first.first, at->first.second}, at->second));
   return found;
 }
 
@@ -46,6 +121,18 @@ size_t Store::count(Kind kind, const std::string& name_space) const {
   return number;
 }
 
+std::vector<std::pair<Key, StoredPtr>> Store::events_about(const std::string& name_space,
+                                                           const std::string& name) const {
+  std::vector<std::pair<Key, StoredPtr>> found;
+  const auto names = events_.find({name_space, name});
+  if (names == events_.end()) return found;
+  for (const std::string& event : names->second) {
+    const Key key{Kind::events, name_space, event};
+    found.push_back({key, find_stored(key)});
+  }
+  return found;
+}
+
 std::vector<Key> Store::dependents(const std::string& uid) const {
   const auto found = dependents_.find(uid);
   if (found == dependents_.end()) return {};
@@ -53,29 +140,49 @@ std::vector<Key> Store::dependents(const std::string& uid) const {
 }
 
 ObjectPtr Store::put(const Key& key, Json object) {
-  ObjectPtr& slot = shelf(key.kind).objects[{key.name_space, key.name}];
-  const ObjectPtr before = slot;
-  slot = stamped(std::move(object), ++version_);
-  index(key, before, slot);
-  record({version_, before ? ChangeType::modified : ChangeType::added, key, slot, before});
-  return slot;
+  Shelf& shelf = this->shelf(key.kind);
+  Slot& slot = shelf.objects[{key.name_space, key.name}];
+  const StoredPtr previous = slot.stored;
+  const ObjectPtr before = previous ? tree_in(key, slot) : nullptr;
+  ObjectPtr after = stamped(std::move(object), ++version_);
+  slot.stored = stored(*after);
+  keep(key, slot, after);
+  index(key, before, after);
+  const auto type = before ? ChangeType::modified : ChangeType::added;
+  record(shelf,
+         {version_, type, key.name_space, slot.stored, previous, std::chrono::steady_clock::now()});
+  unread_.push_back({type, key, after, before});
+  return after;
 }
 
 ObjectPtr Store::erase(const Key& key) {
-  auto& objects = shelf(key.kind).objects;
-  const auto found = objects.find({key.name_space, key.name});
-  if (found == objects.end()) throw std::logic_error("erase of an object that isn't there");
-  const ObjectPtr before = found->second;
-  objects.erase(found);
+  Shelf& shelf = this->shelf(key.kind);
+  const auto found = shelf.objects.find({key.name_space, key.name});
+  if (found == shelf.objects.end()) throw std::logic_error("erase of an object that isn't there");
+  const ObjectPtr before = tree_in(key, found->second);
+  const StoredPtr previous = found->second.stored;
+  shelf.objects.erase(found);
   index(key, before, nullptr);
   const ObjectPtr last = stamped(*before, ++version_);
-  record({version_, ChangeType::deleted, key, last, before});
+  record(shelf, {version_, ChangeType::deleted, key.name_space, stored(*last), previous,
+                 std::chrono::steady_clock::now()});
+  unread_.push_back({ChangeType::deleted, key, last, before});
   return last;
 }
 
 void Store::index(const Key& key, const ObjectPtr& before, const ObjectPtr& after) {
-  if (before) uids_.erase(uid_of(*before));
-  if (after) uids_.insert(uid_of(*after));
+  usage_.count(key.kind, key.name_space, before.get(), after.get());
+  if (before && !after) uids_.erase(uid_of(*before));
+  if (after && !before) uids_.insert(uid_of(*after));
+  if (key.kind == Kind::events) {
+    const Name subject{key.name_space, subject_of(before ? *before : *after)};
+    if (!before) events_[subject].insert(key.name);
+    if (!after)
+      if (const auto names = events_.find(subject); names != events_.end()) {
+        names->second.erase(key.name);
+        if (names->second.empty()) events_.erase(names);
+      }
+  }
   const auto old_owners = owners_of(before);
   const auto owners = owners_of(after);
   if (old_owners == owners) return;
@@ -88,18 +195,20 @@ void Store::index(const Key& key, const ObjectPtr& before, const ObjectPtr& afte
   for (const std::string& owner : owners) dependents_[owner].insert(key);
 }
 
-void Store::record(Change change) {
-  Shelf& shelf = this->shelf(change.key.kind);
-  unread_.push_back(change);
+void Store::drop_oldest(Shelf& shelf) {
+  shelf.compacted = shelf.history.front().version;
+  shelf.history.pop_front();
+}
+
+void Store::record(Shelf& shelf, Change change) {
+  const auto kept_since = change.at - history_time;
   shelf.history.push_back(std::move(change));
-  if (shelf.history.size() > history_limit) {
-    shelf.compacted = shelf.history.front().version;
-    shelf.history.pop_front();
-  }
+  while (shelf.history.size() > history_limit &&
+         (shelf.history.front().at < kept_since || shelf.history.size() > longest_history))
+    drop_oldest(shelf);
   shelf.changed.notify_all();
   unread_changed_.notify_all();
 }
-
 Watch Store::watch(Kind kind, std::uint64_t position) const {
   return {kind, position, drops_, compactions_};
 }
@@ -156,7 +265,7 @@ void Store::stop() {
   unread_changed_.notify_all();
 }
 
-std::vector<Change> Store::take_changes(Lock& lock, std::chrono::steady_clock::time_point until) {
+std::vector<Notice> Store::take_changes(Lock& lock, std::chrono::steady_clock::time_point until) {
   unread_changed_.wait_until(lock, until, [&] { return stopped_ || !unread_.empty(); });
   return std::exchange(unread_, {});
 }

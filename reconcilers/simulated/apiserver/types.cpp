@@ -50,6 +50,8 @@ constexpr std::array types{
          status, generation, Origin::custom, Put::conditional},
     Type{Kind::leases, "coordination.k8s.io", "v1", "Lease", "leases", namespaced, plain,
          no_generation, built_in, Put::or_create},
+    Type{Kind::role_bindings, "rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings",
+         namespaced, plain, no_generation, built_in, any},
 };
 
 const Json null_value;
@@ -141,10 +143,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
   return value;
 }
 
-std::string timestamp() {
-  return to_iso8601(std::chrono::floor<Duration>(std::chrono::system_clock::now())).substr(0, 19) +
-         "Z";
-}
+std::string timestamp() { return to_iso8601(system_time()).substr(0, 19) + "Z"; }
 
 std::string micro_timestamp() {
   const auto now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());

@@ -29,6 +29,7 @@ enum class Kind {
   network_policies,
   certificates,
   leases,
+  role_bindings,
 };
 
 enum class Scope { cluster, namespaced };

@@ -27,18 +27,15 @@ WatchStream::WatchStream(Store& store, const Type& type, Selector selector,
                          "\": invalid syntax");
   const Lock lock(store_.mutex());
   initial_pending_ = *version == 0 || request.initial_events;
-  if (initial_pending_) initial_ = store_.list(type_.id, request.name_space);
+  if (initial_pending_)
+    for (auto& [key, object] : store_.list_stored(type_.id, request.name_space))
+      initial_.push_back(std::move(object));
   watch_ = store_.watch(type_.id, initial_pending_ ? store_.version() : *version);
 }
 
-bool WatchStream::wanted(const Json& object) const {
-  return (request_.name_space.empty() || namespace_of(object) == request_.name_space) &&
-         selector_.matches(object);
-}
-
 void WatchStream::write_initial(std::string& out) {
-  for (const ObjectPtr& object : initial_)
-    if (wanted(*object)) out += line("ADDED", object->dump());
+  for (const StoredPtr& object : initial_)
+    if (selector_.matches(*object)) out += line("ADDED", text_of(type_, *object));
   initial_.clear();
   initial_pending_ = false;
   if (request_.initial_events && request_.bookmarks) write_bookmark(out, true);
@@ -47,14 +44,15 @@ void WatchStream::write_initial(std::string& out) {
 // An object that starts to match the selector is ADDED for the client, and one that stops matching
 // is DELETED.
 void WatchStream::write_change(const Change& change, std::string& out) const {
-  const bool before = change.previous && wanted(*change.previous);
-  const bool after = change.type != ChangeType::deleted && wanted(*change.object);
+  if (!request_.name_space.empty() && change.name_space != request_.name_space) return;
+  const bool before = change.previous && selector_.matches(*change.previous);
+  const bool after = change.type != ChangeType::deleted && selector_.matches(*change.object);
   if (after) {
-    out += line(before ? "MODIFIED" : "ADDED", change.object->dump());
+    out += line(before ? "MODIFIED" : "ADDED", text_of(type_, *change.object));
   } else if (before && change.type == ChangeType::deleted) {
-    out += line("DELETED", change.object->dump());
+    out += line("DELETED", text_of(type_, *change.object));
   } else if (before) {
-    Json last = *change.previous;
+    Json last = tree_of(type_, *change.previous);
     last["metadata"]["resourceVersion"] = std::to_string(change.version);
     out += line("DELETED", last.dump());
   }

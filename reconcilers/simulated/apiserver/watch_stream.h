@@ -34,7 +34,6 @@ class WatchStream {
   // works.
   static constexpr std::chrono::milliseconds first_bookmark{1000};
 
-  bool wanted(const Json& object) const;
   void write_initial(std::string& out);
   void write_change(const Change& change, std::string& out) const;
   void write_bookmark(std::string& out, bool end_of_initial) const;
@@ -44,7 +43,7 @@ class WatchStream {
   Selector selector_;
   WatchRequest request_;
   Watch watch_{};
-  std::vector<ObjectPtr> initial_;
+  std::vector<StoredPtr> initial_;
   bool initial_pending_ = false;
   std::chrono::steady_clock::time_point ends_;
   std::chrono::steady_clock::time_point next_bookmark_;

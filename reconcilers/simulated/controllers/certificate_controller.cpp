@@ -8,7 +8,7 @@
 namespace berth::simulated {
 namespace {
 
-constexpr const char* manager = "cert-manager-certificates-issuing";
+constexpr const char* cert_manager = "cert-manager-certificates-issuing";
 // cert-manager waits an hour after the first failure, and twice as long after each further one.
 constexpr int seconds_until_retry = 3600;
 constexpr std::chrono::days renewed_before{30};
@@ -91,7 +91,7 @@ std::optional<Moment> CertificateController::reconcile(const Key& key, Moment no
   const ObjectPtr secret = store_.find({Kind::secrets, key.name_space, secret_of(*certificate)});
   if (!fits(secret, *certificate)) return issue(key, *certificate, now);
   forget(uid_of(*certificate));
-  registry_.write_status(key, ready(*certificate, *secret), manager);
+  registry_.write_status(key, ready(*certificate, *secret), cert_manager);
   return std::nullopt;
 }
 
@@ -109,12 +109,12 @@ std::optional<Moment> CertificateController::issue(const Key& key, const Json& c
   }
   const auto [order, is_new] = done_at_.try_emplace(uid, now + timing_.issue);
   if (is_new) {
-    orders_.push_back(hosts_of(certificate));
+    if (remembers_orders_) orders_.push_back(hosts_of(certificate));
     Json next = certificate;
     const std::string why = "Issuing certificate as Secret does not exist";
     tell(next, {"Issuing", true, "DoesNotExist", why});
     tell(next, {"Ready", false, "DoesNotExist", why});
-    registry_.write_status(key, std::move(next), manager);
+    registry_.write_status(key, std::move(next), cert_manager);
   }
   if (now < order->second) return order->second;
   done_at_.erase(order);
@@ -134,7 +134,7 @@ void CertificateController::fail(const Key& key, Json certificate) {
   Json& status = certificate["status"];
   status["failedIssuanceAttempts"] = number_at(status, "/failedIssuanceAttempts", 0) + 1;
   status["lastFailureTime"] = timestamp();
-  registry_.write_status(key, std::move(certificate), manager);
+  registry_.write_status(key, std::move(certificate), cert_manager);
 }
 
 void CertificateController::write_secret(const Json& certificate) {
@@ -156,7 +156,7 @@ void CertificateController::write_secret(const Json& certificate) {
   notes["simulated/until"] = in_seconds(made.until);
   secret["data"] = {{"tls.crt", base64(made.certificate)}, {"tls.key", base64(made.key)}};
   registry_.apply(type_of(Kind::secrets), namespace_of(certificate), secret_of(certificate), secret,
-                  {{manager}}, Force::yes);
+                  {{cert_manager}}, Force::yes);
 }
 
 }  // namespace berth::simulated

@@ -17,8 +17,8 @@ namespace berth::simulated {
 // Orders or renewals. The caller must hold the store's mutex.
 class CertificateController {
  public:
-  CertificateController(Store& store, Registry& registry, Timing timing)
-      : store_(store), registry_(registry), timing_(timing) {}
+  CertificateController(Store& store, Registry& registry, Timing timing, bool remembers_orders)
+      : store_(store), registry_(registry), timing_(timing), remembers_orders_(remembers_orders) {}
 
   // Does what is due for the certificate. Returns when to look at it again.
   std::optional<Moment> reconcile(const Key& key, Moment now);
@@ -37,6 +37,7 @@ class CertificateController {
   Store& store_;
   Registry& registry_;
   const Timing timing_;
+  const bool remembers_orders_;
   std::string refusal_;
   std::vector<std::string> orders_;
   std::map<std::string, Moment> done_at_;   // when an order will be done, by the certificate's uid

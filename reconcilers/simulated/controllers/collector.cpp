@@ -2,20 +2,16 @@
 
 #include <algorithm>
 
+#include "reconcilers/simulated/apiserver/object_life.h"
 #include "reconcilers/simulated/apiserver/refusal.h"
+#include "reconcilers/simulated/controllers/event_recorder.h"
 
 namespace berth::simulated {
 namespace {
 
-constexpr const char* manager = "kube-controller-manager";
-
 bool has_finalizer(const Json& object, const char* finalizer) {
   const Json& finalizers = at_path(object, "/metadata/finalizers");
   return std::find(finalizers.begin(), finalizers.end(), finalizer) != finalizers.end();
-}
-
-bool terminating(const Json& object) {
-  return !at_path(object, "/metadata/deletionTimestamp").is_null();
 }
 
 }  // namespace
@@ -78,8 +74,8 @@ void Collector::reconcile_namespace(const std::string& name) {
   bool empty = true;
   for (const Type& type : all_types()) {
     if (!type.namespaced()) continue;
-    for (const ObjectPtr& content : store_.list(type.id, name))
-      if (!terminating(*content)) remove({type.id, name, name_of(*content)});
+    for (const auto& [content, stored] : store_.list_stored(type.id, name))
+      if (!stored->terminating) remove(content);
     empty = empty && store_.count(type.id, name) == 0;
   }
   if (!empty) return;
@@ -95,7 +91,7 @@ void Collector::furnish(const std::string& name) {
                 {"metadata", {{"name", object_name}}}};
     if (!data.is_null()) object["data"] = data;
     try {
-      registry_.create(type, name, std::move(object), {{manager}});
+      registry_.create(type, name, std::move(object), {{controller_manager}});
     } catch (const Refusal&) {
       // A quota on ConfigMaps may leave no room for this one, which pods don't need here.
     }

@@ -11,6 +11,10 @@ namespace {
 
 // The longest sleep if no timer is due earlier; changes and stop() wake the thread.
 constexpr std::chrono::seconds longest_sleep{60};
+// For how long the thread keeps the store's mutex while there is work.
+constexpr std::chrono::milliseconds longest_turn{2};
+// After this time without a change the store gives memory back.
+constexpr std::chrono::seconds quiet_time{1};
 
 std::string phase_of(const ObjectPtr& pod) {
   return pod ? text_at(at_path(*pod, "/status"), "phase") : "";
@@ -18,16 +22,18 @@ std::string phase_of(const ObjectPtr& pod) {
 
 }  // namespace
 
-Controllers::Controllers(Store& store, Registry& registry, Images& images, Timing timing)
+Controllers::Controllers(Store& store, Registry& registry, Images& images, Timing timing,
+                         bool remembers_orders)
     : store_(store),
       registry_(registry),
+      timing_(timing),
       events_(store, registry),
       node_{store, registry, events_, images, timing, {}},
       kubelet_(node_),
       deployments_(store, registry, events_, timing),
       replica_sets_(store, registry, events_, timing),
       collector_(store, registry),
-      certificates_(store, registry, timing),
+      certificates_(store, registry, timing, remembers_orders),
       thread_([this] { run(); }) {}
 
 Controllers::~Controllers() { store_.stop(); }
@@ -61,27 +67,45 @@ std::optional<Controllers::Work> Controllers::next_work() {
 
 void Controllers::run() {
   while (true) {
-    {
-      Lock lock(store_.mutex());
-      Moment until = std::chrono::steady_clock::now() + longest_sleep;
-      if (!timers_.empty()) until = std::min(until, timers_.begin()->first);
-      if (has_work() && !paused_) until = Moment::min();
-      if (paused_) until = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
-      for (const Change& change : store_.take_changes(lock, until)) notice(change);
+    Lock lock(store_.mutex());
+    wait(lock);
+    const Moment turn_ends = std::chrono::steady_clock::now() + longest_turn;
+    for (Moment now = Moment::min(); now < turn_ends;) {
       if (store_.stopped()) return;
-      if (paused_) continue;
-      const Moment now = std::chrono::steady_clock::now();
+      if (paused_) break;
+      now = std::chrono::steady_clock::now();
       take_due(now);
       const auto next = next_work();
-      if (!next) continue;
-      try {
-        schedule(*next, work(*next, now));
-      } catch (const std::exception& failure) {
-        log::error("a simulated controller failed",
-                   {{"object", next->second.name}, {"error", failure.what()}});
-        schedule(*next, now + std::chrono::seconds(1));
-      }
+      if (!next) break;
+      process(*next, now);
+      notice_changes(lock, Moment::min());
     }
+  }
+}
+
+void Controllers::wait(Lock& lock) {
+  Moment until = std::chrono::steady_clock::now() + longest_sleep;
+  if (!timers_.empty()) until = std::min(until, timers_.begin()->first);
+  if (has_work()) until = Moment::min();
+  if (paused_) until = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  if (!store_.rests()) until = std::min(until, std::chrono::steady_clock::now() + quiet_time);
+  notice_changes(lock, until);
+  if (!store_.rests() && std::chrono::steady_clock::now() - last_work_ >= quiet_time) store_.rest();
+}
+
+void Controllers::notice_changes(Lock& lock, Moment until) {
+  const auto changes = store_.take_changes(lock, until);
+  if (!changes.empty()) last_work_ = std::chrono::steady_clock::now();
+  for (const Notice& change : changes) notice(change);
+}
+
+void Controllers::process(const Work& next, Moment now) {
+  try {
+    schedule(next, work(next, now));
+  } catch (const std::exception& failure) {
+    log::error("a simulated controller failed",
+               {{"object", next.second.name}, {"error", failure.what()}});
+    schedule(next, now + std::chrono::seconds(1));
   }
 }
 
@@ -110,7 +134,7 @@ void Controllers::add_owners(const Json& object, Kind kind, Loop loop) {
       add(loop, {kind, namespace_of(object), text_at(owner, "name")});
 }
 
-void Controllers::notice(const Change& change) {
+void Controllers::notice(const Notice& change) {
   const Key& key = change.key;
   switch (key.kind) {
     case Kind::pods:
@@ -135,8 +159,7 @@ void Controllers::notice(const Change& change) {
     case Kind::resource_quotas:
       add_quotas(key.name_space);
       // Pods that were refused may now fit into the quota.
-      for (const ObjectPtr& set : store_.list(Kind::replica_sets, key.name_space))
-        add(Loop::replica_set, {Kind::replica_sets, key.name_space, name_of(*set)});
+      for (const Key& set : replica_sets_.failing(key.name_space)) add(Loop::replica_set, set);
       break;
     default:
       if (key.kind == Kind::secrets) notice_secret(change);
@@ -161,14 +184,14 @@ void Controllers::notice(const Change& change) {
 }
 
 // If a certificate's secret is deleted, the certificate is issued again.
-void Controllers::notice_secret(const Change& change) {
+void Controllers::notice_secret(const Notice& change) {
   if (change.type != ChangeType::deleted) return;
   for (const ObjectPtr& one : store_.list(Kind::certificates, change.key.name_space))
     if (text_at(at_path(*one, "/spec"), "secretName") == change.key.name)
       add(Loop::certificate, {Kind::certificates, change.key.name_space, name_of(*one)});
 }
 
-void Controllers::notice_pod(const Change& change) {
+void Controllers::notice_pod(const Notice& change) {
   const Key& key = change.key;
   add_owners(*change.object, Kind::replica_sets, Loop::replica_set);
   if (change.type == ChangeType::deleted) {
@@ -216,8 +239,10 @@ std::optional<Moment> Controllers::work(const Work& work, Moment now) {
 
 void Controllers::count_quotas(const std::string& name_space) {
   for (const ObjectPtr& quota : store_.list(Kind::resource_quotas, name_space)) {
+    Json status = quota_status(store_, *quota);
+    if (status == at_path(*quota, "/status")) continue;
     Json next = *quota;
-    next["status"] = quota_status(store_, *quota);
+    next["status"] = std::move(status);
     registry_.write_status({Kind::resource_quotas, name_space, name_of(*quota)}, std::move(next),
                            "kube-controller-manager");
   }

@@ -19,7 +19,8 @@ namespace berth::simulated {
 class Controllers {
  public:
   // Starts the thread.
-  Controllers(Store& store, Registry& registry, Images& images, Timing timing);
+  Controllers(Store& store, Registry& registry, Images& images, Timing timing,
+              bool remembers_orders);
   // Stops the store for good.
   ~Controllers();
 
@@ -28,6 +29,8 @@ class Controllers {
   CertificateController& certificates() { return certificates_; }
   // Stops all controllers, as if they were down; when they go on, they do what they missed.
   void pause(bool paused) { paused_ = paused; }
+  // Scheduler, kubelet and containers take `factor` times as long for each step from now on.
+  void slow_down(int factor) { node_.timing = timing_.slowed(factor); }
 
  private:
   enum class Loop { name_space, garbage, replica_set, pod, deployment, quota, certificate };
@@ -46,9 +49,13 @@ class Controllers {
   };
 
   void run();
-  void notice(const Change& change);
-  void notice_pod(const Change& change);
-  void notice_secret(const Change& change);
+  // Waits for a change or a timer, if nothing is to be done at once.
+  void wait(Lock& lock);
+  void notice_changes(Lock& lock, Moment until);
+  void process(const Work& next, Moment now);
+  void notice(const Notice& change);
+  void notice_pod(const Notice& change);
+  void notice_secret(const Notice& change);
   void add(Loop loop, const Key& key) { queues_[loop].add(key); }
   // The loops take turns, so that none starves another. Only new namespaces always come first,
   // because nothing can run in them before they are filled.
@@ -65,6 +72,7 @@ class Controllers {
 
   Store& store_;
   Registry& registry_;
+  const Timing timing_;
   EventRecorder events_;
   Node node_;
   Kubelet kubelet_;
@@ -73,6 +81,7 @@ class Controllers {
   Collector collector_;
   CertificateController certificates_;
   bool paused_ = false;
+  Moment last_work_;
   std::map<Loop, Queue> queues_;
   Loop last_ = Loop::name_space;  // the loop that had the last turn
   std::set<std::pair<Moment, Work>> timers_;

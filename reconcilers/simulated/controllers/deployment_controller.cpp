@@ -11,8 +11,7 @@
 namespace berth::simulated {
 namespace {
 
-constexpr const char* manager = "kube-controller-manager";
-constexpr const char* component = "deployment-controller";
+constexpr const char* deployment_component = "deployment-controller";
 constexpr const char* hash_label = "pod-template-hash";
 constexpr const char* revision_annotation = "deployment.kubernetes.io/revision";
 
@@ -124,19 +123,19 @@ ObjectPtr DeploymentController::create_set(const Json& deployment, const Sets& s
   if (deployment["spec"].contains("minReadySeconds"))
     set["spec"]["minReadySeconds"] = deployment["spec"]["minReadySeconds"];
   try {
-    ObjectPtr made =
-        registry_.create(type_of(Kind::replica_sets), namespace_of(deployment), set, {{manager}});
+    ObjectPtr made = registry_.create(type_of(Kind::replica_sets), namespace_of(deployment), set,
+                                      {{controller_manager}});
     progressed_[uid_of(deployment)] = now;
     if (replicas > 0)
       events_.record(
-          deployment, component,
+          deployment, deployment_component,
           {EventType::normal, "ScalingReplicaSet",
            "Scaled up replica set " + name_of(*made) + " from 0 to " + std::to_string(replicas),
            ""});
     return made;
   } catch (const Refusal& refusal) {
     events_.record(
-        deployment, component,
+        deployment, deployment_component,
         {EventType::warning, "ReplicaSetCreateError",
          "Failed to create new replica set \"" + name_of(set) + "\": " + refusal.message, ""});
     return nullptr;
@@ -159,12 +158,12 @@ void DeploymentController::annotate(const Json& deployment, Sets& sets) {
   if (differs)
     sets.current = registry_.merge_patch(
         type_of(Kind::replica_sets), namespace_of(deployment), name_of(*sets.current),
-        {{"metadata", {{"annotations", annotations}}}}, {{manager}});
+        {{"metadata", {{"annotations", annotations}}}}, {{controller_manager}});
   if (revision_of(deployment) == revision) return;
   Json next = deployment;
   next["metadata"]["annotations"][revision_annotation] = std::to_string(revision);
   registry_.write_status({Kind::deployments, namespace_of(deployment), name_of(deployment)},
-                         std::move(next), manager);
+                         std::move(next), controller_manager);
 }
 
 void DeploymentController::scale(const Json& deployment, const ObjectPtr& set,
@@ -172,9 +171,9 @@ void DeploymentController::scale(const Json& deployment, const ObjectPtr& set,
   const std::int64_t before = wanted_of(*set);
   if (before == replicas) return;
   registry_.merge_patch(type_of(Kind::replica_sets), namespace_of(*set), name_of(*set),
-                        {{"spec", {{"replicas", replicas}}}}, {{manager}});
+                        {{"spec", {{"replicas", replicas}}}}, {{controller_manager}});
   events_.record(
-      deployment, component,
+      deployment, deployment_component,
       {EventType::normal, "ScalingReplicaSet",
        std::string("Scaled ") + (replicas > before ? "up" : "down") + " replica set " +
            name_of(*set) + " from " + std::to_string(before) + " to " + std::to_string(replicas),
@@ -278,9 +277,10 @@ std::optional<Moment> DeploymentController::report(const Key& key, const Json& d
     set_rollout_condition(status, {"ReplicaFailure", "True", text_at(failure, "reason"),
                                    text_at(failure, "message")});
   }
+  if (status == before) return due;
   Json next = deployment;
   next["status"] = std::move(status);
-  registry_.write_status(key, std::move(next), manager);
+  registry_.write_status(key, std::move(next), controller_manager);
   return due;
 }
 

@@ -3,9 +3,9 @@
 namespace berth::simulated {
 namespace {
 
-std::string same_as(const Json& object, const std::string& component, const Happening& happening) {
-  return uid_of(object) + '\n' + component + '\n' + happening.reason + '\n' + happening.container +
-         '\n' + happening.message;
+size_t same_as(const Json& object, const std::string& component, const Happening& happening) {
+  return std::hash<std::string>()(uid_of(object) + '\n' + component + '\n' + happening.reason +
+                                  '\n' + happening.container + '\n' + happening.message);
 }
 
 std::string hex_suffix(std::mt19937_64& random) {
@@ -40,26 +40,36 @@ Json EventRecorder::skeleton(const Json& object, const Happening& happening) {
           {"type", happening.type == EventType::normal ? "Normal" : "Warning"}};
 }
 
-void EventRecorder::store(Json event, const std::string& same) {
+void EventRecorder::store(Json event, size_t same) {
   const std::string name_space = namespace_of(event);
   const ObjectPtr home = store_.find({Kind::namespaces, "", name_space});
   if (!home || !at_path(*home, "/metadata/deletionTimestamp").is_null()) return;
   const Key key{Kind::events, name_space, name_of(event)};
-  store_.put(key, std::move(event));
+  oldest_.push_back({same, key, text_at(event["involvedObject"], "uid")});
   known_[same] = key;
-  oldest_.emplace_back(same, key);
-  while (oldest_.size() > most_events) {
-    const auto& [old, old_key] = oldest_.front();
-    if (const auto found = known_.find(old); found != known_.end() && found->second == old_key)
-      known_.erase(found);
-    if (store_.find(old_key)) store_.erase(old_key);
+  store_.put(key, std::move(event));
+  forget_some();
+}
+
+// Looks at more events than there are new ones, so that their number falls as long as it is too
+// high.
+void EventRecorder::forget_some() {
+  for (int looks = 0; looks < 2 && oldest_.size() > most_of_the_gone; ++looks) {
+    const Recorded one = std::move(oldest_.front());
     oldest_.pop_front();
+    if (oldest_.size() < most_events && store_.has_uid(one.about)) {
+      oldest_.push_back(one);
+      continue;
+    }
+    if (const auto found = known_.find(one.same); found != known_.end() && found->second == one.key)
+      known_.erase(found);
+    if (store_.contains(one.key)) store_.erase(one.key);
   }
 }
 
 void EventRecorder::record(const Json& object, const std::string& component,
                            const Happening& happening) {
-  const std::string same = same_as(object, component, happening);
+  const size_t same = same_as(object, component, happening);
   if (const auto known = known_.find(same); known != known_.end())
     if (const ObjectPtr before = store_.find(known->second)) {
       Json again = *before;

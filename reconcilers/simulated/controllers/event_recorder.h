@@ -7,6 +7,9 @@
 
 namespace berth::simulated {
 
+// The field manager of all controllers that kube-controller-manager runs.
+inline constexpr const char* controller_manager = "kube-controller-manager";
+
 enum class EventType { normal, warning };
 
 struct Happening {
@@ -20,8 +23,10 @@ struct Happening {
 // the `count` of the first one. The caller must hold the store's mutex.
 class EventRecorder {
  public:
-  // A real API server deletes events after an hour; the simulated one keeps this many.
-  static constexpr size_t most_events = 20'000;
+  // A real API server deletes events after an hour; the simulated one keeps this many, and fewer
+  // about objects that no longer exist.
+  static constexpr size_t most_events = 5'000;
+  static constexpr size_t most_of_the_gone = 1'000;
 
   EventRecorder(Store& store, Registry& registry) : store_(store), registry_(registry) {}
 
@@ -33,12 +38,18 @@ class EventRecorder {
 
  private:
   Json skeleton(const Json& object, const Happening& happening);
-  void store(Json event, const std::string& same);
+  void store(Json event, size_t same);
+  void forget_some();
 
   Store& store_;
   Registry& registry_;
-  std::map<std::string, Key> known_;  // by the texts that make two events the same
-  std::deque<std::pair<std::string, Key>> oldest_;
+  std::map<size_t, Key> known_;  // by the hash of the texts that make two events the same
+  struct Recorded {
+    size_t same;
+    Key key;
+    std::string about;  // the object's uid
+  };
+  std::deque<Recorded> oldest_;
 };
 
 }  // namespace berth::simulated

@@ -8,8 +8,7 @@
 namespace berth::simulated {
 namespace {
 
-constexpr const char* manager = "kube-controller-manager";
-constexpr const char* component = "replicaset-controller";
+constexpr const char* replica_set_component = "replicaset-controller";
 
 Json pod_of(const Json& set) {
   const Json& pod_template = at_path(set, "/spec/template");
@@ -32,6 +31,13 @@ Json pod_of(const Json& set) {
 void ReplicaSetController::forget(const std::string& uid) {
   ready_since_.erase(uid);
   failures_.erase(uid);
+}
+
+std::vector<Key> ReplicaSetController::failing(const std::string& name_space) const {
+  std::vector<Key> sets;
+  for (const auto& [uid, failures] : failures_)
+    if (failures.set.name_space == name_space) sets.push_back(failures.set);
+  return sets;
 }
 
 std::vector<ObjectPtr> ReplicaSetController::active_pods(const Json& set) const {
@@ -63,13 +69,13 @@ std::optional<Moment> ReplicaSetController::reconcile(const Key& key, Moment now
 std::string ReplicaSetController::create_pods(const Json& set, std::int64_t number) {
   for (std::int64_t i = 0; i < number; ++i) {
     try {
-      const ObjectPtr pod =
-          registry_.create(type_of(Kind::pods), namespace_of(set), pod_of(set), {{manager}});
-      events_.record(set, component,
+      const ObjectPtr pod = registry_.create(type_of(Kind::pods), namespace_of(set), pod_of(set),
+                                             {{controller_manager}});
+      events_.record(set, replica_set_component,
                      {EventType::normal, "SuccessfulCreate", "Created pod: " + name_of(*pod), ""});
     } catch (const Refusal& refusal) {
       events_.record(
-          set, component,
+          set, replica_set_component,
           {EventType::warning, "FailedCreate", "Error creating: " + refusal.message, ""});
       return refusal.message;
     }
@@ -91,7 +97,7 @@ void ReplicaSetController::delete_pods(const Json& set, std::vector<ObjectPtr> p
   for (const ObjectPtr& pod : pods) {
     if (number-- <= 0) return;
     registry_.remove(type_of(Kind::pods), namespace_of(*pod), name_of(*pod), {});
-    events_.record(set, component,
+    events_.record(set, replica_set_component,
                    {EventType::normal, "SuccessfulDelete", "Deleted pod: " + name_of(*pod), ""});
   }
 }
@@ -122,7 +128,6 @@ std::optional<Moment> ReplicaSetController::report(const Key& key, const Json& s
     ++ready;
     if (available(set, *pod, now, due)) ++ready_for_long;
   }
-  Json next = set;
   Json status{{"replicas", replicas}};
   if (replicas > 0) status["fullyLabeledReplicas"] = replicas;
   if (ready > 0) status["readyReplicas"] = ready;
@@ -136,11 +141,14 @@ std::optional<Moment> ReplicaSetController::report(const Key& key, const Json& s
     if (status.contains("conditions") && status["conditions"].empty()) status.erase("conditions");
   } else {
     set_rollout_condition(status, {"ReplicaFailure", "True", "FailedCreate", failure});
-    const int times = std::min(most_doublings, failures_[uid_of(set)]++);
+    Failures& failures = failures_.try_emplace(uid_of(set), Failures{key}).first->second;
+    const int times = std::min(most_doublings, failures.times++);
     due = now + (1 << times) * std::max(timing_.second / 50, shortest_retry);
   }
+  if (status == at_path(set, "/status")) return due;
+  Json next = set;
   next["status"] = std::move(status);
-  registry_.write_status(key, std::move(next), manager);
+  registry_.write_status(key, std::move(next), controller_manager);
   return due;
 }
 

@@ -18,6 +18,8 @@ class ReplicaSetController {
   // Does what is due for the set. Returns when to look at it again.
   std::optional<Moment> reconcile(const Key& key, Moment now);
   void forget(const std::string& uid);
+  // The sets of the namespace whose pods were refused.
+  std::vector<Key> failing(const std::string& name_space) const;
 
  private:
   // A refused pod is tried again after a fiftieth of the cluster's second, but at least the 5 ms of
@@ -38,7 +40,11 @@ class ReplicaSetController {
   EventRecorder& events_;
   Timing timing_;
   std::map<std::string, Moment> ready_since_;  // by the pod's uid
-  std::map<std::string, int> failures_;        // consecutive failures, by the set's uid
+  struct Failures {
+    Key set;
+    int times = 0;  // in a row
+  };
+  std::map<std::string, Failures> failures_;  // by the set's uid
 };
 
 }  // namespace berth::simulated

@@ -19,7 +19,7 @@ struct Free {
     free_it(pointer);
   }
 };
-using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 using Extension = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
 using Memory = std::unique_ptr<BIO, Free<BIO_free_all>>;
@@ -44,7 +44,7 @@ void name_hosts(X509* certificate, const std::vector<std::string>& hosts) {
 }  // namespace
 
 SelfSigned self_signed(const std::vector<std::string>& hosts) {
-  const Key key(EVP_EC_gen("P-256"));
+  const PrivateKey key(EVP_EC_gen("P-256"));
   const Certificate certificate(X509_new());
   need(key && certificate);
   SelfSigned made{

@@ -13,6 +13,9 @@ namespace {
 constexpr int first_back_off = 10;
 constexpr int longest_back_off = 300;
 
+// How many images a node keeps.
+constexpr size_t most_images = 1'000;
+
 int back_off_seconds(int failures) {
   return failures > 5 ? longest_back_off
                       : std::min(longest_back_off, first_back_off << (failures - 1));
@@ -84,6 +87,12 @@ std::string port_of(const Json& spec, const Json& port) {
   return "0";
 }
 
+// When a readiness probe of a container that has just been started or probed is due.
+Moment next_probe(const Node& node, const Json& spec, Moment now) {
+  if (!spec.contains("readinessProbe")) return Moment::max();
+  return now + number_at(spec, "/readinessProbe/periodSeconds", 10) * node.timing.second;
+}
+
 std::string refused_connection(const Json& pod, const Json& spec, const Json& probe) {
   const std::string ip = text_at(pod["status"], "podIP");
   if (probe.contains("httpGet")) {
@@ -107,6 +116,12 @@ void Container::tell(Node& node, const Json& pod, const Json& spec, EventType ty
 void Container::wait(const std::string& reason, const std::string& message) {
   waiting_reason_ = reason;
   waiting_message_ = message;
+}
+
+void Container::fail_probe(Node& node, const Json& pod, const Json& spec, const char* field,
+                           const std::string& name) {
+  tell(node, pod, spec, EventType::warning, "Unhealthy",
+       name + " probe failed: " + refused_connection(pod, spec, at_path(spec, field)));
 }
 
 void Container::advance(Node& node, const Json& pod, const Json& spec, Moment now) {
@@ -190,6 +205,7 @@ void Container::pulled(Node& node, const Json& pod, const Json& spec, Moment now
     return;
   }
   pull_failures_ = 0;
+  if (node.pulled.size() >= most_images) node.pulled.clear();  // the node's garbage collection
   node.pulled.insert(image);
   const std::string took = std::to_string(node.timing.pull.count()) + "ms";
   tell(node, pod, spec, EventType::normal, "Pulled",
@@ -227,10 +243,16 @@ void Container::start(Node& node, const Json& pod, const Json& spec, Moment now)
   started_at_ = timestamp();
   killed_by_probe_.reset();
   container_id_ = "containerd://" + hex(sha256(uid_of(pod) + name + std::to_string(restarts_)));
-  due_ = now + node.timing.start;
+  up_ = now + node.timing.start;
+  due_ = std::min(up_, next_probe(node, spec, now));
 }
 
 void Container::run(Node& node, const Json& pod, const Json& spec, Moment now) {
+  if (now < up_) {
+    fail_probe(node, pod, spec, "/readinessProbe", "Readiness");
+    due_ = std::min(up_, next_probe(node, spec, now));
+    return;
+  }
   switch (behaviour_) {
     case ImageBehaviour::crashes:
       return exit(node, pod, spec, now, 1, "Error");
@@ -251,19 +273,13 @@ void Container::run(Node& node, const Json& pod, const Json& spec, Moment now) {
     return;
   }
   const std::int64_t delay = number_at(spec, "/readinessProbe/initialDelaySeconds", 0);
-  const Moment listening =
-      started_ + std::max<Timing::Milliseconds>(node.timing.start + node.timing.probe,
-                                                delay * node.timing.second);
+  const Moment listening = std::max(up_ + node.timing.probe, started_ + delay * node.timing.second);
   ready_ = now >= listening;
   due_ = ready_ ? std::nullopt : std::optional(listening);
 }
 
 // For a container that doesn't listen: every probe of a port fails.
 void Container::probe(Node& node, const Json& pod, const Json& spec, Moment now) {
-  const auto fail = [&](const char* field, const std::string& name) {
-    tell(node, pod, spec, EventType::warning, "Unhealthy",
-         name + " probe failed: " + refused_connection(pod, spec, at_path(spec, field)));
-  };
   const char* deadly = spec.contains("startupProbe") ? "/startupProbe" : "/livenessProbe";
   const Json& killer = at_path(spec, deadly);
   if (!killer.is_null()) {
@@ -274,7 +290,7 @@ void Container::probe(Node& node, const Json& pod, const Json& spec, Moment now)
       killed_by_probe_ = started_ + seconds * node.timing.second;
     }
     const std::string what = spec.contains("startupProbe") ? "startup" : "liveness";
-    fail(deadly, what == "startup" ? "Startup" : "Liveness");
+    fail_probe(node, pod, spec, deadly, what == "startup" ? "Startup" : "Liveness");
     if (now >= *killed_by_probe_) {
       tell(node, pod, spec, EventType::normal, "Killing",
            "Container " + text_at(spec, "name") + " failed " + what + " probe, will be restarted");
@@ -283,7 +299,7 @@ void Container::probe(Node& node, const Json& pod, const Json& spec, Moment now)
   }
   ready_ = !spec.contains("readinessProbe") && !spec.contains("startupProbe");
   if (spec.contains("readinessProbe") && !spec.contains("startupProbe"))
-    fail("/readinessProbe", "Readiness");
+    fail_probe(node, pod, spec, "/readinessProbe", "Readiness");
   if (ready_ && killer.is_null()) {
     due_.reset();
     return;

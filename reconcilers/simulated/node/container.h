@@ -72,6 +72,8 @@ class Container {
   void start(Node& node, const Json& pod, const Json& spec, Moment now);
   void run(Node& node, const Json& pod, const Json& spec, Moment now);
   void probe(Node& node, const Json& pod, const Json& spec, Moment now);
+  void fail_probe(Node& node, const Json& pod, const Json& spec, const char* field,
+                  const std::string& name);
   void exit(Node& node, const Json& pod, const Json& spec, Moment now, int code,
             const std::string& reason);
   void after_exit(Node& node, const Json& pod, const Json& spec, Moment now);
@@ -86,6 +88,7 @@ class Container {
   int restarts_ = 0;
   int pull_failures_ = 0;
   Moment started_;
+  Moment up_;  // when the run listens, or crashes
   std::optional<Moment> killed_by_probe_;
   std::string started_at_;
   std::string container_id_;

@@ -80,8 +80,12 @@ std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& 
     run.ip = next_address();
   }
   std::optional<Moment> next;
-  Json known = pod;
-  known["status"]["podIP"] = run.ip;
+  Json with_address;
+  if (text_at(pod["status"], "podIP") != run.ip) {
+    with_address = pod;
+    with_address["status"]["podIP"] = run.ip;
+  }
+  const Json& known = with_address.is_null() ? pod : with_address;
   for (const Json& spec : at_path(pod, "/spec/containers")) {
     Container& container = run.containers[text_at(spec, "name")];
     // Steps that take no time follow each other at once, but no more of them than a container's
@@ -90,8 +94,10 @@ std::optional<Moment> Kubelet::advance(const Key& key, const Json& pod, PodRun& 
       container.advance(node_, known, spec, now);
     next = earliest(next, container.due());
   }
+  Json status = status_of(pod, run);
+  if (status == pod["status"]) return next;
   Json changed = pod;
-  changed["status"] = status_of(pod, run);
+  changed["status"] = std::move(status);
   node_.registry.write_status(key, std::move(changed), "kubelet");
   return next;
 }

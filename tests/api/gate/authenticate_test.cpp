@@ -51,17 +51,7 @@ struct Player {
     return refusal([&] {
       g.world.read([&](db::Tx& tx) {
         const Route route = row(access);
-        Call made = {.http = request,
-                     .route = &route,
-                     .request_id = {},
-                     .path = {},
-                     .body = {},
-                     .address = {},
-                     .user = {},
-                     .session_id = {},
-                     .caller = {},
-                     .play = {},
-                     .admin = {}};
+        Call made = {.http = request, .route = &route};
         authenticate(tx, access, g.services, made);
         look(made);
       });
@@ -160,9 +150,12 @@ TEST_CASE("the document lists every kind of token that a route accepts") {
                    "https://api.example.org")["paths"]["/x"]["get"]["security"];
   };
   CHECK(security_of(jwt_or_play_session()) ==
-        json::parse(R"([{"session": []}, {"play_session": []}])"));
+        json::parse(R"([{"session": []}, {"play_session": []}, {"console": []}])"));
   CHECK(security_of(jwt_or_oauth({Scope::points_spend})) ==
-        json::parse(R"([{"session": []}, {"oauth": ["points:spend"]}])"));
+        json::parse(R"([{"session": []}, {"oauth": ["points:spend"]}, {"console": []}])"));
+  CHECK(security_of(person()) ==
+        json::parse(R"([{"session": []}, {"oauth": []}, {"console": []}])"));
+  CHECK(security_of(session_jwt()) == json::parse(R"([{"session": []}])"));
 }
 
 }  // namespace

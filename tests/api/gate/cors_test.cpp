@@ -2,6 +2,8 @@
 #include "api/gate/cors.h"
 
 #include <catch2/catch.hpp>
+#include <set>
+#include <sstream>
 
 #include "tests/api/gate_world.h"
 
@@ -136,6 +138,42 @@ TEST_CASE("the token endpoint answers to the origins of the client") {
   };
   CHECK(allowed("https://third.example.org") == "https://third.example.org");
   CHECK(allowed(game) == "");
+}
+
+// Returns the names in a field that lists some, such as Access-Control-Allow-Headers.
+std::set<std::string> names_in(const std::string& list) {
+  std::set<std::string> names;
+  std::istringstream words(list);
+  for (std::string word; words >> word;) {
+    if (word.ends_with(',')) word.pop_back();
+    names.insert(word);
+  }
+  return names;
+}
+
+TEST_CASE("a page may read each field of an answer that the document describes") {
+  Fixture f;
+  const std::string path = "/.well-known/openapi.json";
+  const auto answer = f.g.ask("GET", path, {from(game)});
+  const auto exposed = names_in(answer.header("Access-Control-Expose-Headers"));
+  for (const auto& [name, header] : answer.body["components"]["headers"].items()) {
+    INFO(name);
+    CHECK(exposed.contains(name));
+  }
+}
+
+TEST_CASE("a page may ask whether the document that it has is still the present one") {
+  Fixture f;
+  const std::string path = "/.well-known/openapi.json";
+  const auto preflight =
+      f.g.ask("OPTIONS", path, {from(game), {"Access-Control-Request-Method", "GET"}});
+  CHECK(names_in(preflight.header("Access-Control-Allow-Headers")).contains("If-None-Match"));
+  const std::string etag = f.g.ask("GET", path, {from(game)}).header("ETag");
+  REQUIRE_FALSE(etag.empty());
+  const Response same = f.g.respond("GET", path, {from(game), {"If-None-Match", etag}});
+  CHECK(same.status == 304);
+  CHECK(std::count(same.headers.begin(), same.headers.end(),
+                   std::pair(allow_origin, std::string("*"))) == 1);
 }
 
 TEST_CASE("the well-known documents are for every page") {

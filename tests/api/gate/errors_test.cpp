@@ -19,12 +19,24 @@ std::string header(const Reply& reply, const std::string& name) {
   return all;
 }
 
+TEST_CASE("errors of the nested form lead to their explanation, and others don't") {
+  const Error error(Code::subdomain_taken, "the name is taken");
+  CHECK(reply_to(error, Shape::nested, with_token).body.at("error").at("docs_url") ==
+        "https://api.example.org/docs/reference/errors#subdomain_taken");
+  CHECK_FALSE(reply_to(error, Shape::nested, {}).body.at("error").contains("docs_url"));
+  for (const Shape shape : {Shape::oauth, Shape::oauth_and_message, Shape::simple})
+    CHECK_FALSE(reply_to(error, shape, with_token).body.dump().contains("docs_url"));
+  const Error failure(Code::unavailable, "the disk is full");
+  CHECK_FALSE(reply_to(failure, Shape::nested, with_token).body.dump().contains("docs_url"));
+}
+
 TEST_CASE("the four forms of an error's body") {
   const Error error(Code::validation_failed, "name is wrong", {{"name", {"is wrong"}}});
   CHECK(
       reply_to(error, Shape::nested, with_token).body ==
       json::parse(
-          R"({"error": {"code": "validation_failed", "message": "name is wrong", "details": {"name": ["is wrong"]}}})"));
+          R"({"error": {"code": "validation_failed", "message": "name is wrong", "details": {"name": ["is wrong"]},
+                         "docs_url": "https://api.example.org/docs/reference/errors#validation_failed"}})"));
   const Error grant(Code::invalid_grant, "the code has expired");
   CHECK(reply_to(grant, Shape::oauth, with_token).body ==
         json::parse(R"({"error": "invalid_grant", "error_description": "the code has expired"})"));

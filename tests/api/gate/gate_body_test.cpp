@@ -236,7 +236,8 @@ TEST_CASE("page numbers must be in their range") {
   }
   const auto page = f.g.ask("GET", "/api/deploy/apps?page=2&page_size=100", {f.token});
   CHECK(page.body == json::parse(R"({"deployments": [], "page": 2, "page_size": 100, "total": 0,
-                          "next_page": null})"));
+                          "total_is_at_least": false, "next_page": null,
+                          "next_cursor": null})"));
   CHECK(f.g.ask("GET", "/api/deploy/apps", {f.token}).body["page_size"] == 20);
 }
 

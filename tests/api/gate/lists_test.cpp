@@ -3,6 +3,7 @@
 
 #include "api/gate/next_link.h"
 #include "api/gate/schema.h"
+#include "controller/domain/ledger/numbers.h"
 #include "tests/api/gate_world.h"
 
 namespace {
@@ -39,6 +40,8 @@ TEST_CASE("by its links, a list is walked from its first entry to its last") {
     REQUIRE(pages.size() < 10);
   }
   CHECK(pages == std::vector<json>{2, 3, nullptr});
+  CHECK(names ==
+        std::vector<std::string>{"shop6", "shop5", "shop4", "shop3", "shop2", "shop1", "shop0"});
   CHECK(std::set<std::string>(names.begin(), names.end()).size() == 7);
 }
 
@@ -53,8 +56,153 @@ TEST_CASE("a link keeps what the caller asked for, and nothing that the route do
   REQUIRE(answer.status == 200);
   CHECK(next_of(answer) ==
         "/api/points/history?page_size=1&kind=mint&direction=in&from=2020-01-01T00%3A00%3A00%2B02%"
-        "3A00&page=3");
-  CHECK(o.g.ask("GET", next_of(answer), {bearer(o.jwt)}).status == 200);
+        "3A00&cursor=" +
+            answer.body["next_cursor"].get<std::string>());
+  const auto last = o.g.ask("GET", next_of(answer), {bearer(o.jwt)});
+  REQUIRE(last.status == 200);
+  CHECK(last.body["page"] == 3);
+  CHECK(last.body["entries"].size() == 1);
+  CHECK(last.body["next_cursor"] == nullptr);
+}
+
+// An account with entries of the sizes 1 to `count`, the last one newest.
+struct History {
+  Operator o;
+  explicit History(int count) {
+    for (int i = 1; i <= count; ++i) add(i);
+  }
+  void add(int points) { o.g.world.mint(ledger::user_account(o.user.id), points); }
+  Answered ask(const std::string& query) {
+    return o.g.ask("GET", "/api/points/history?" + query, {bearer(o.jwt)});
+  }
+};
+
+std::vector<int> amounts(const Answered& answer) {
+  std::vector<int> found;
+  for (const json& entry : answer.body.at("entries")) found.push_back(entry.at("amount"));
+  return found;
+}
+std::string cursor_of(const Answered& answer) { return answer.body.at("next_cursor"); }
+
+TEST_CASE("a cursor leads to the same entries while entries are added") {
+  History h(6);
+  const auto first = h.ask("page_size=2");
+  CHECK(amounts(first) == std::vector{6, 5});
+  for (int points = 7; points < 12; ++points) h.add(points);
+  const auto second = h.ask("page_size=2&cursor=" + cursor_of(first));
+  CHECK(amounts(second) == std::vector{4, 3});
+  CHECK(second.body["page"] == 2);
+  CHECK(second.body["total"] == 11);
+  // The size of a page may change on the way.
+  const auto rest = h.ask("page_size=10&cursor=" + cursor_of(second));
+  CHECK(amounts(rest) == std::vector{2, 1});
+  CHECK(rest.body["next_page"] == nullptr);
+  CHECK(rest.header("Link").empty());
+}
+
+TEST_CASE("a cursor is refused by other lists and other filters") {
+  History h(3);
+  const std::string cursor = cursor_of(h.ask("page_size=1&kind=mint"));
+  CHECK(h.ask("page_size=1&kind=mint&cursor=" + cursor).status == 200);
+  const auto refused = [&](const Answered& answer) {
+    return answer.error() == "422 validation_failed" &&
+           answer.body["error"]["details"].contains("cursor");
+  };
+  CHECK(refused(h.ask("page_size=1&cursor=" + cursor)));
+  CHECK(refused(h.ask("page_size=1&kind=spend&cursor=" + cursor)));
+  CHECK(refused(h.ask("page_size=1&kind=mint&page=2&cursor=" + cursor)));
+  CHECK(refused(h.o.g.ask("GET", "/api/oauth/my-apps?cursor=" + cursor, {bearer(h.o.jwt)})));
+  for (const std::string& bad :
+       {std::string(), std::string("x"), std::string("!"), cursor + "A", cursor.substr(1),
+        cursor + "=", base64url("[1]"), base64url("{}"), std::string(100'000, 'A')}) {
+    INFO(bad.substr(0, 100));
+    CHECK(refused(h.ask("kind=mint&cursor=" + bad)));
+  }
+}
+
+TEST_CASE("a cursor that somebody made up shows nothing but the caller's own list") {
+  History h(3);
+  const auto answer = h.ask("page_size=1");
+  const json honest = json::parse(*parse_base64url(cursor_of(answer)));
+  const auto with = [&](size_t part, const json& value) {
+    json forged = honest;
+    forged[part] = value;
+    return h.ask("cursor=" + base64url(forged.dump()));
+  };
+  CHECK(amounts(with(3, honest[3])) == std::vector{2, 1});
+  CHECK(amounts(with(3, json::array({INT64_MAX, 0}))) == std::vector{3, 2, 1});
+  CHECK(amounts(with(3, json::array({ledger::least_number, 0}))).empty());
+  for (const json& position :
+       {json(nullptr), json::array(), json::array({1}), json::array({1, 2, 3}), json::array({0, 0}),
+        json::array({"1", "2"}), json::array({1, nullptr}), json::array({1.5, 2})}) {
+    INFO(position.dump());
+    CHECK(with(3, position).error() == "422 validation_failed");
+  }
+  for (const json& page : {json(0), json(-1), json("2"), json(2e9), json(nullptr)})
+    CHECK(with(2, page).error() == "422 validation_failed");
+  CHECK(with(0, 2).error() == "422 validation_failed");
+}
+
+TEST_CASE("page numbers that would skip very many entries are refused and name the cursor") {
+  History h(1);
+  CHECK(h.ask("page_size=100&page=101").status == 200);
+  CHECK(h.ask("page_size=1&page=10001").status == 200);
+  const auto refused = h.ask("page_size=100&page=102");
+  CHECK(refused.error() == "422 validation_failed");
+  CHECK(refused.body["error"]["message"].get<std::string>().find("next_cursor") !=
+        std::string::npos);
+}
+
+TEST_CASE("long lists are counted up to 10,000, and walked to their end") {
+  GateWorld g;
+  constexpr int entries = 10'250;
+  g.world.write([&](db::Tx& tx) {
+    tx.execute(R"(
+        WITH RECURSIVE numbers (n) AS
+          (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
+        INSERT INTO audit_log (id, actor, action, target, details, at)
+        SELECT printf('%08d', n), 'a', 'b', 'c', '{}', n FROM numbers)",
+               entries);
+  });
+  const std::vector<Header> secret = {{"x-internal-secret", "internal secret"}};
+  std::string path = "/api/internal/audit?page_size=100&page=101";  // the last number that is taken
+  auto answer = g.ask("GET", path, secret);
+  REQUIRE(answer.status == 200);
+  CHECK(answer.body["total"] == 10'000);
+  CHECK(answer.body["total_is_at_least"] == true);
+  CHECK(answer.body["entries"][0]["id"] == "00000250");
+  int left = 0;
+  while (true) {
+    left += int(answer.body["entries"].size());
+    path = next_of(answer);
+    if (path.empty()) break;
+    answer = g.ask("GET", path, secret);
+    REQUIRE(answer.status == 200);
+  }
+  CHECK(left == 250);
+  CHECK(answer.body["page"] == 103);
+}
+
+TEST_CASE("a request that the database has no time for is answered with 503") {
+  Operator o;
+  std::optional<Answered> answer;
+  // World has two ordinary connections for reading.
+  o.g.world.db.read([&](db::Tx&) {
+    o.g.world.db.read(
+        [&](db::Tx&) { answer = o.g.ask("GET", "/api/points/history", {bearer(o.jwt)}); });
+  });
+  CHECK(answer->status == 503);
+  CHECK(answer->body["errors"]["code"] == "too_slow");
+  CHECK(answer->header("Retry-After") == "10");
+  CHECK(o.g.ask("GET", "/api/points/history", {bearer(o.jwt)}).status == 200);
+}
+
+TEST_CASE("what looks at very many rows has readers of its own") {
+  std::set<std::string_view> heavy;
+  for (const Route& route : routes())
+    if (route.readers == db::Readers::heavy) heavy.insert(route.name);
+  CHECK(heavy ==
+        std::set<std::string_view>{"campaignAnalytics", "ledgerAudit", "operatorAnalytics"});
 }
 
 TEST_CASE("a link that would be too long isn't there") {
@@ -64,17 +212,7 @@ TEST_CASE("a link that would be too long isn't there") {
     request.path = "/api/internal/users";
     request.query = {{"q", q}};
     const auto route = std::ranges::find(routes(), "listUsers", &Route::name);
-    const Call call = {.http = request,
-                       .route = &*route,
-                       .request_id = {},
-                       .path = {},
-                       .body = {},
-                       .address = {},
-                       .user = {},
-                       .session_id = {},
-                       .caller = {},
-                       .play = {},
-                       .admin = {}};
+    const Call call = {.http = request, .route = &*route};
     return next_link(call, "https://api.example.org", "page", "2");
   };
   CHECK(link_for("x") == "<https://api.example.org/api/internal/users?q=x&page=2>; rel=\"next\"");
@@ -87,7 +225,7 @@ TEST_CASE("a hundred entries may be on a page") {
   CHECK(o.g.ask("GET", "/api/points/history", {bearer(o.jwt)}).body["page_size"] == 20);
 }
 
-TEST_CASE("every list with pages has next_page, in its schema too") {
+TEST_CASE("every list with pages can be gone through by cursor, as its schema says") {
   int lists = 0;
   for (const Route& route : routes()) {
     const bool paged = std::any_of(route.query.begin(), route.query.end(),
@@ -96,8 +234,10 @@ TEST_CASE("every list with pages has next_page, in its schema too") {
     ++lists;
     INFO(route.name);
     const json schema = inlined_schema(route.answer.schema);
-    CHECK(schema["properties"].contains("next_page"));
-    CHECK(schema["properties"].contains("total"));
+    for (const char* field :
+         {"next_page", "next_cursor", "total", "total_is_at_least", "page", "page_size"})
+      CHECK(schema["properties"].contains(field));
+    CHECK(std::ranges::find(route.query, "cursor", &Param::name) != route.query.end());
   }
   CHECK(lists > 25);
 }

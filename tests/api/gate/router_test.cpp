@@ -74,6 +74,14 @@ TEST_CASE("an unsupported method of a known path is answered with those that are
   CHECK(router.find("HEAD", "/only-post").allow == "POST");
 }
 
+TEST_CASE("each supported method is named once, also where several rows match a path") {
+  std::vector<Route> more = table;
+  more.push_back(row("GET", "/things/mine", "mine"));
+  more.push_back(row("POST", "/things/mine", "add"));
+  const Router router(more, Environment::development);
+  CHECK(router.find("DELETE", "/things/mine").allow == "GET, HEAD, POST, PUT");
+}
+
 TEST_CASE("an unknown path matches nothing") {
   const Router router(table, Environment::development);
   for (const char* path : {"", "*", "/", "/thing", "/things//", "/things//parts/1",

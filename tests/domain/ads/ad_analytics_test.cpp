@@ -24,10 +24,12 @@ void take_steps(AdsWorld& w, const std::string& campaign_id, std::mt19937& rando
     const int step = roll(10);
     if (step <= 4) (void)w.refused(w.game, w.viewer);  // serves an ad if it can
     if (step <= 5) w.record(w.report(campaign_id));
-    if (step == 6 || step == 7) w.record(w.report(campaign_id, "click"));
+    if (step == 6 || step == 7) w.record(w.report(campaign_id, ads::EventType::click));
     if (step == 8) w.world.clock.advance(7h);
     if (step == 9 && w.find(campaign_id).is_live())
-      w.set_status(campaign_id, w.find(campaign_id).status == "active" ? "paused" : "active");
+      w.set_status(campaign_id, w.find(campaign_id).status == campaigns::Status::active
+                                    ? campaigns::Status::paused
+                                    : campaigns::Status::active);
   }
 }
 

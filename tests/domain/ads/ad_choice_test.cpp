@@ -16,7 +16,7 @@ const Instant start = *parse_iso8601("2026-01-31T00:00:00Z");
 Choice::Campaign campaign(const std::string& id, std::int64_t payout = 10) {
   return {.id = id,
           .owner_id = "owner of " + id,
-          .surface_type = "banner",
+          .surface_type = SurfaceType::banner,
           .payout_rate = payout,
           .impressions = 1'000'000,
           .starts_at = start};
@@ -24,7 +24,8 @@ Choice::Campaign campaign(const std::string& id, std::int64_t payout = 10) {
 
 struct Fixture {
   Choice choice;
-  Choice::Request request = {.surface_type = "banner", .owner_id = "somebody", .now = start};
+  Choice::Request request = {
+      .surface_type = SurfaceType::banner, .owner_id = "somebody", .now = start};
 
   void put(const Choice::Campaign& one) { choice.put(one, request.now); }
   std::string shown() {
@@ -50,8 +51,8 @@ Viewing viewing(const std::optional<std::string>& game = {},
 Audience audience(const Test& game, const Test& tier = {}, const Test& geography = {}) {
   return {game, tier, geography};
 }
-Test exact(const std::string& value) { return {.kind = Test::Kind::exact, .value = value}; }
-Test prefix(const std::string& value) { return {.kind = Test::Kind::prefix, .value = value}; }
+Test exact(const std::string& value) { return {.mode = MatchMode::exact, .value = value}; }
+Test prefix(const std::string& value) { return {.mode = MatchMode::prefix, .value = value}; }
 
 TEST_CASE("choice: ten equal campaigns get equal shares of 10,000 serves") {
   Fixture f;

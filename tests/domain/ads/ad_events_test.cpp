@@ -24,7 +24,8 @@ TEST_CASE("ad events: an impression pays the app, and the viewer") {
   CHECK(w.find(campaign.id).remaining == 890);
   w.audit();
   const std::int64_t before = w.points(w.viewer);
-  const auto recorded = w.record(w.report(campaign.id, "impression", served.impression_token));
+  const auto recorded =
+      w.record(w.report(campaign.id, ads::EventType::impression, served.impression_token));
   CHECK(recorded.paid);
   CHECK_FALSE(recorded.unpaid_reason);
   CHECK(recorded.viewer_reward == 1);
@@ -52,7 +53,7 @@ TEST_CASE("ad abuse: replaying a token a hundred times pays once") {
   const auto served = w.serve();
   std::map<std::string, int> outcomes;
   for (int i = 0; i < 100; ++i)
-    ++outcomes[w.outcome(campaign.id, "impression", served.impression_token)];
+    ++outcomes[w.outcome(campaign.id, ads::EventType::impression, served.impression_token)];
   CHECK(outcomes == std::map<std::string, int>{{"paid", 1}, {"replayed", 99}});
   CHECK(w.points(w.game) == 10);
 }
@@ -62,24 +63,25 @@ TEST_CASE("ad abuse: a token works only for its app, user and campaign") {
   const auto campaign = w.new_campaign();
   const auto served = w.serve();
   const auto other_campaign = w.new_campaign();
-  ads::Report report = w.report(campaign.id, "impression", served.impression_token);
+  ads::Report report = w.report(campaign.id, ads::EventType::impression, served.impression_token);
   report.app_id = w.world.new_app(w.publisher).app.id;
   CHECK(w.outcome(report) == "foreign_token");
-  report.event_type = "click";
+  report.event_type = ads::EventType::click;
   CHECK(w.outcome(report) == "foreign_token");
-  report = w.report(campaign.id, "impression", served.impression_token);
+  report = w.report(campaign.id, ads::EventType::impression, served.impression_token);
   report.user_id = w.publisher.id;
   CHECK(w.outcome(report) == "foreign_token");
-  CHECK(w.outcome(other_campaign.id, "impression", served.impression_token) == "foreign_token");
+  CHECK(w.outcome(other_campaign.id, ads::EventType::impression, served.impression_token) ==
+        "foreign_token");
   CHECK(w.points(w.game) == 0);
-  CHECK(w.outcome(campaign.id, "impression", served.impression_token) == "paid");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, served.impression_token) == "paid");
 }
 
 TEST_CASE("ad abuse: impressions that were never served aren't paid") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
   CHECK(w.outcome(campaign.id) == "not_served");
-  CHECK(w.outcome(campaign.id, "impression", "imp_made_up") == "not_served");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, "imp_made_up") == "not_served");
   CHECK(w.points(w.game) == 0);
   CHECK(refusal([&] { w.outcome(w.game.id); }) == "404 campaign_not_found");
 }
@@ -93,7 +95,7 @@ TEST_CASE("ad abuse: an owner's own campaign pays from their own budget, without
   report.app_id = own_game.id;
   SECTION("unserved") {
     CHECK(w.outcome(report) == "paid");
-    report.event_type = "click";
+    report.event_type = ads::EventType::click;
     CHECK(w.outcome(report) == "counted");
   }
   SECTION("served, as nothing else fits") {
@@ -144,16 +146,16 @@ TEST_CASE("ad abuse: a viewer's token can't use up the campaigns of the app's ow
 TEST_CASE("ad abuse: a click needs a paid impression, and counts once") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
-  CHECK(w.outcome(campaign.id, "click") == "no_impression");
+  CHECK(w.outcome(campaign.id, ads::EventType::click) == "no_impression");
   const auto served = w.serve();
-  CHECK(w.outcome(campaign.id, "click", served.impression_token) == "no_impression");
-  CHECK(w.outcome(campaign.id, "impression", served.impression_token) == "paid");
-  CHECK(w.outcome(campaign.id, "click", served.impression_token) == "counted");
-  CHECK(w.outcome(campaign.id, "click", served.impression_token) == "replayed");
-  CHECK(w.outcome(campaign.id, "click") == "replayed");
+  CHECK(w.outcome(campaign.id, ads::EventType::click, served.impression_token) == "no_impression");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, served.impression_token) == "paid");
+  CHECK(w.outcome(campaign.id, ads::EventType::click, served.impression_token) == "counted");
+  CHECK(w.outcome(campaign.id, ads::EventType::click, served.impression_token) == "replayed");
+  CHECK(w.outcome(campaign.id, ads::EventType::click) == "replayed");
   w.serve();
   CHECK(w.outcome(campaign.id) == "paid");
-  CHECK(w.outcome(campaign.id, "click") == "counted");
+  CHECK(w.outcome(campaign.id, ads::EventType::click) == "counted");
   CHECK(w.points(w.game) == 20);
 }
 
@@ -164,7 +166,8 @@ TEST_CASE("ad abuse: one viewer's impressions are paid up to the daily limit") {
   std::vector<std::string> tokens;
   for (int i = 0; i < 7; ++i) tokens.push_back(w.serve().impression_token);
   std::map<std::string, int> outcomes;
-  for (const auto& token : tokens) ++outcomes[w.outcome(campaign.id, "impression", token)];
+  for (const auto& token : tokens)
+    ++outcomes[w.outcome(campaign.id, ads::EventType::impression, token)];
   CHECK(outcomes == std::map<std::string, int>{{"paid", 5}, {"viewer_cap", 2}});
   CHECK(w.find(campaign.id).reserved == 0);  // reservations that aren't paid are returned
   CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
@@ -180,7 +183,7 @@ TEST_CASE("ad abuse: an expired reservation isn't paid, whether or not the loop 
   w.world.clock.advance(w.rules.reservation_life);
   const bool swept = GENERATE(false, true);
   if (swept) w.world.write([](db::Tx& tx) { return holds::expire(tx, 10); });
-  CHECK(w.outcome(campaign.id, "impression", served.impression_token) == "expired");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, served.impression_token) == "expired");
   CHECK(w.outcome(campaign.id) == "not_served");
   CHECK(w.points(w.game) == 0);
 }
@@ -191,10 +194,11 @@ TEST_CASE(
   const auto campaign = w.new_campaign();
   const auto one = w.serve();
   const auto two = w.serve();
-  w.set_status(campaign.id, "paused");
-  CHECK(w.outcome(campaign.id, "impression", one.impression_token) == "paid");
+  w.set_status(campaign.id, campaigns::Status::paused);
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, one.impression_token) == "paid");
   w.cancel(campaign.id);
-  CHECK(w.outcome(campaign.id, "impression", two.impression_token) == "campaign_not_active");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, two.impression_token) ==
+        "campaign_not_active");
   CHECK(w.outcome(campaign.id) == "campaign_not_active");
   CHECK(w.points(w.game) == 10);
   CHECK(w.points(w.brand) == 890);
@@ -207,7 +211,8 @@ TEST_CASE("ad abuse: ends_at between serve and event") {
   const auto campaign = w.new_campaign(order);
   const auto served = w.serve();
   w.world.clock.advance(1min);
-  CHECK(w.outcome(campaign.id, "impression", served.impression_token) == "campaign_not_active");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, served.impression_token) ==
+        "campaign_not_active");
   CHECK(w.points(w.game) == 0);
 }
 
@@ -279,7 +284,7 @@ TEST_CASE("ads: viewers' rewards never exceed the campaign's rake") {
   }
   CHECK(rewarded == 3);
   CHECK(w.find(campaign.id).viewer_rewards == 3);
-  CHECK(w.find(campaign.id).status == "exhausted");
+  CHECK(w.find(campaign.id).status == campaigns::Status::exhausted);
 }
 
 TEST_CASE("ads: if the treasury can't pay the viewer's reward, the app is still paid") {
@@ -369,7 +374,7 @@ TEST_CASE("ads: campaigns of a suspended app or owner aren't shown; served impre
   ads::CampaignIndex fresh;
   fresh.refresh(w.world.db);
   CHECK(fresh.size() == 0);
-  CHECK(w.outcome(campaign.id, "impression", served.impression_token) == "paid");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, served.impression_token) == "paid");
   w.world.write([&](db::Tx& tx) {
     if (by_owner)
       accounts::reactivate(tx, w.advertiser.id, "admin");
@@ -398,11 +403,71 @@ TEST_CASE("ads: every refresh sees what was committed, even while others refresh
   }
 }
 
+TEST_CASE("ads: old events go with what was served, and their days stay") {
+  AdsWorld w;
+  const auto campaign = w.new_campaign();
+  const auto rows = [&](const std::string& table) {
+    return w.world.read([&](db::Tx& tx) { return tx.number("SELECT count(*) FROM " + table); });
+  };
+  const auto remove = [&](int limit) {
+    return w.world.write([&](db::Tx& tx) { return ads::remove_old_events(tx, limit); });
+  };
+  const auto is_any_old = [&] {
+    return w.world.read([](db::Tx& tx) { return ads::is_any_event_old(tx); });
+  };
+  const auto served = w.serve();
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, served.impression_token) == "paid");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, served.impression_token) == "replayed");
+  w.world.clock.advance(std::chrono::days(ads::events_kept_days));
+  CHECK_FALSE(is_any_old());
+  // Younger than its impression.
+  CHECK(w.outcome(campaign.id, ads::EventType::click, served.impression_token) == "counted");
+  w.world.clock.advance(std::chrono::days(1));
+  CHECK(is_any_old());
+  CHECK(remove(1) == 1);
+  CHECK(rows("ad_impressions") == 1);
+  w.audit();  // in the middle of a removal, too
+  CHECK(remove(100) == 2);
+  CHECK_FALSE(is_any_old());
+  CHECK(rows("ad_events") == 1);
+  CHECK(rows("ad_impressions") == 0);
+  CHECK(rows("ad_days") == 2);
+  CHECK(w.find(campaign.id).spent == 10);
+  CHECK(w.outcome(campaign.id, ads::EventType::click) == "no_impression");
+}
+
+TEST_CASE("ads: a day whose events are kept is compared with them, and an older one isn't") {
+  AdsWorld w;
+  const auto campaign = w.new_campaign();
+  const auto show = [&] {
+    CHECK(w.outcome(campaign.id, ads::EventType::impression, w.serve().impression_token) == "paid");
+  };
+  show();
+  w.world.clock.advance(std::chrono::days(ads::events_kept_days + 1));
+  show();
+  w.world.write([](db::Tx& tx) { ads::remove_old_events(tx, 100); });
+  const auto broken = [&] {
+    std::int64_t count = 0;
+    for (const auto& check : w.world.read([](db::Tx& tx) { return ledger::audit(tx); }))
+      if (!check.ok) ++count;
+    return count;
+  };
+  CHECK(broken() == 0);
+  const auto click = [&](int number) {
+    w.world.write([&](db::Tx& tx) {
+      tx.execute("UPDATE ad_days SET clicks = $1 WHERE day = $2", number, utc_day(tx.now()));
+    });
+  };
+  click(1);
+  CHECK(broken() == 1);
+  click(0);
+}
+
 TEST_CASE("ads: a rebuilt index matches the tables") {
   AdsWorld w;
   const auto active = w.new_campaign();
   const auto paused = w.new_campaign();
-  w.set_status(paused.id, "paused");
+  w.set_status(paused.id, campaigns::Status::paused);
   w.cancel(w.new_campaign().id);
   ads::CampaignIndex fresh;
   fresh.refresh(w.world.db);

@@ -42,7 +42,7 @@ struct AdsWorld {
   }
   static campaigns::Order order(std::int64_t payment = 1'000, std::int64_t payout = 10) {
     return {.name = "Spring",
-            .surface_type = "banner",
+            .surface_type = ads::SurfaceType::banner,
             .total_payment = payment,
             .payout_rate = payout};
   }
@@ -57,7 +57,7 @@ struct AdsWorld {
   campaigns::Campaign find(const std::string& id) {
     return world.read([&](db::Tx& tx) { return *campaigns::find(tx, id); });
   }
-  campaigns::Campaign set_status(const std::string& id, const std::string& status) {
+  campaigns::Campaign set_status(const std::string& id, campaigns::Status status) {
     return world.write(
         [&](db::Tx& tx) { return campaigns::set_status(tx, actor(brand), id, status); });
   }
@@ -75,8 +75,10 @@ struct AdsWorld {
   }
   ads::Served serve(const apps::App& app, const accounts::User& user,
                     const ads::Viewing& viewing = {}) {
-    return serve(
-        {.app_id = app.id, .user_id = user.id, .surface_type = "banner", .viewing = viewing});
+    return serve({.app_id = app.id,
+                  .user_id = user.id,
+                  .surface_type = ads::SurfaceType::banner,
+                  .viewing = viewing});
   }
   ads::Served serve() { return serve(game, viewer); }
   std::string refused(const apps::App& app, const accounts::User& user,
@@ -86,22 +88,24 @@ struct AdsWorld {
   ads::Recorded record(const ads::Report& report) {
     return world.write([&](db::Tx& tx) { return ads::record(tx, rules, reward_rules, report); });
   }
-  ads::Report report(const std::string& campaign_id, const std::string& event_type = "impression",
+  ads::Report report(const std::string& campaign_id,
+                     ads::EventType event_type = ads::EventType::impression,
                      const std::optional<std::string>& token = {}) const {
     return {.app_id = game.id,
             .user_id = viewer.id,
             .campaign_id = campaign_id,
             .event_type = event_type,
-            .surface_type = "banner",
+            .surface_type = ads::SurfaceType::banner,
             .impression_token = token};
   }
   // Returns how the report ended: paid, counted, or why not.
   std::string outcome(const ads::Report& report) {
     const ads::Recorded recorded = record(report);
     if (recorded.paid) return "paid";
-    return recorded.unpaid_reason.value_or("counted");
+    return std::string(to_string(recorded.unpaid_reason).value_or("counted"));
   }
-  std::string outcome(const std::string& campaign_id, const std::string& event_type = "impression",
+  std::string outcome(const std::string& campaign_id,
+                      ads::EventType event_type = ads::EventType::impression,
                       const std::optional<std::string>& token = {}) {
     return outcome(report(campaign_id, event_type, token));
   }

@@ -33,7 +33,7 @@ TEST_CASE("campaigns: nine of ten points are the budget, rounded down; the rest 
   CHECK(campaign.remaining == campaign.budget);
   CHECK(campaign.rake == payment - campaign.budget);
   CHECK(campaign.total_payment == payment);
-  CHECK(campaign.status == "active");
+  CHECK(campaign.status == campaigns::Status::active);
   CHECK(w.points(w.brand) == 0);
   CHECK(w.world.balance(ledger::treasury()) == treasury + campaign.rake);
   w.audit();
@@ -66,13 +66,14 @@ TEST_CASE("campaigns: one that can't pay for an impression, or can't be paid, is
 TEST_CASE("campaigns: active and paused, in both directions") {
   AdsWorld w;
   const auto campaign = w.new_campaign();
-  CHECK(w.set_status(campaign.id, "paused").status == "paused");
-  CHECK(w.set_status(campaign.id, "paused").status == "paused");
+  CHECK(w.set_status(campaign.id, campaigns::Status::paused).status == campaigns::Status::paused);
+  CHECK(w.set_status(campaign.id, campaigns::Status::paused).status == campaigns::Status::paused);
   CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
-  CHECK(w.set_status(campaign.id, "active").status == "active");
+  CHECK(w.set_status(campaign.id, campaigns::Status::active).status == campaigns::Status::active);
   CHECK(w.serve().campaign.id == campaign.id);
   w.cancel(campaign.id);
-  CHECK(refusal([&] { w.set_status(campaign.id, "active"); }) == "409 invalid_state");
+  CHECK(refusal([&] { w.set_status(campaign.id, campaigns::Status::active); }) ==
+        "409 invalid_state");
   CHECK(refusal([&] { w.top_up(campaign.id, 100); }) == "409 invalid_state");
   CHECK(refusal([&] { w.cancel(campaign.id); }) == "409 invalid_state");
 }
@@ -142,13 +143,13 @@ TEST_CASE("campaigns: ending one refunds what isn't spent, including reservation
   const auto campaign = w.new_campaign();
   const auto first = w.serve();
   w.serve();
-  CHECK(w.outcome(campaign.id, "impression", first.impression_token) == "paid");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, first.impression_token) == "paid");
   CHECK(w.find(campaign.id).reserved == 10);
   w.audit();
   const auto cancelled = w.cancel(campaign.id);
   CHECK(cancelled.refunded == 890);
-  CHECK(cancelled.campaign.status == "cancelled");
-  CHECK(cancelled.campaign.end_reason == "cancelled");
+  CHECK(cancelled.campaign.status == campaigns::Status::cancelled);
+  CHECK(cancelled.campaign.end_reason == campaigns::EndReason::cancelled);
   CHECK(cancelled.campaign.refunded == 890);
   CHECK(cancelled.campaign.spent == 10);
   CHECK(cancelled.campaign.reserved == 0);
@@ -161,12 +162,12 @@ TEST_CASE(
   // A budget of 25: two impressions, and 5 points left.
   const auto campaign = w.new_campaign(AdsWorld::order(28, 10));
   for (int i = 0; i < 2; ++i) {
-    CHECK(w.find(campaign.id).status == "active");
-    CHECK(w.outcome(campaign.id, "impression", w.serve().impression_token) == "paid");
+    CHECK(w.find(campaign.id).status == campaigns::Status::active);
+    CHECK(w.outcome(campaign.id, ads::EventType::impression, w.serve().impression_token) == "paid");
   }
   const auto spent = w.find(campaign.id);
-  CHECK(spent.status == "exhausted");
-  CHECK(spent.end_reason == "exhausted");
+  CHECK(spent.status == campaigns::Status::exhausted);
+  CHECK(spent.end_reason == campaigns::EndReason::exhausted);
   CHECK(spent.spent == 20);
   CHECK(spent.refunded == 5);
   CHECK(w.points(w.brand) == 5);
@@ -179,13 +180,13 @@ TEST_CASE("campaigns: while points are reserved, they may be returned, so it isn
   AdsWorld w;
   const auto campaign = w.new_campaign(AdsWorld::order(12, 10));
   w.serve();
-  CHECK(w.find(campaign.id).status == "active");
+  CHECK(w.find(campaign.id).status == campaigns::Status::active);
   CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
   w.world.clock.advance(w.rules.reservation_life);
   w.world.write([](db::Tx& tx) { return holds::expire(tx, 100); });
   w.audit();
-  CHECK(w.outcome(campaign.id, "impression", w.serve().impression_token) == "paid");
-  CHECK(w.find(campaign.id).status == "exhausted");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, w.serve().impression_token) == "paid");
+  CHECK(w.find(campaign.id).status == campaigns::Status::exhausted);
 }
 
 TEST_CASE("campaigns: spending the last points doesn't exhaust it while others are reserved") {
@@ -194,13 +195,13 @@ TEST_CASE("campaigns: spending the last points doesn't exhaust it while others a
   const auto other = w.world.new_app(w.viewer).app;
   const auto first = w.serve();
   const auto second = w.serve(other, w.publisher);
-  CHECK(w.outcome(campaign.id, "impression", first.impression_token) == "paid");
-  CHECK(w.find(campaign.id).status == "active");
-  ads::Report report = w.report(campaign.id, "impression", second.impression_token);
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, first.impression_token) == "paid");
+  CHECK(w.find(campaign.id).status == campaigns::Status::active);
+  ads::Report report = w.report(campaign.id, ads::EventType::impression, second.impression_token);
   report.app_id = other.id;
   report.user_id = w.publisher.id;
   CHECK(w.outcome(report) == "paid");
-  CHECK(w.find(campaign.id).status == "exhausted");
+  CHECK(w.find(campaign.id).status == campaigns::Status::exhausted);
 }
 
 TEST_CASE("campaigns: ends_at ends it and refunds the rest") {
@@ -211,15 +212,17 @@ TEST_CASE("campaigns: ends_at ends it and refunds the rest") {
   const auto served = w.serve();
   w.world.clock.advance(1h);
   CHECK(w.refused(w.game, w.viewer) == "404 no_ad_available");
-  CHECK(refusal([&] { w.set_status(campaign.id, "paused"); }) == "409 invalid_state");
+  CHECK(refusal([&] { w.set_status(campaign.id, campaigns::Status::paused); }) ==
+        "409 invalid_state");
   CHECK(w.world.read([](db::Tx& tx) { return campaigns::is_any_over(tx); }));
   CHECK(w.world.write([](db::Tx& tx) { return campaigns::end_some(tx, 10); }) == 1);
   CHECK_FALSE(w.world.read([](db::Tx& tx) { return campaigns::is_any_over(tx); }));
   const auto ended = w.find(campaign.id);
-  CHECK(ended.status == "cancelled");
-  CHECK(ended.end_reason == "ended");
+  CHECK(ended.status == campaigns::Status::cancelled);
+  CHECK(ended.end_reason == campaigns::EndReason::ended);
   CHECK(w.points(w.brand) == 900);
-  CHECK(w.outcome(campaign.id, "impression", served.impression_token) == "campaign_not_active");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, served.impression_token) ==
+        "campaign_not_active");
 }
 
 TEST_CASE("campaigns: those of another app are forbidden, unknown ones not found") {
@@ -267,7 +270,7 @@ TEST_CASE("campaigns: webhooks are told each end and its reason") {
   };
   const auto exhausted = w.new_campaign(AdsWorld::order(12, 10));
   CHECK(told() == "");
-  w.outcome(exhausted.id, "impression", w.serve().impression_token);
+  w.outcome(exhausted.id, ads::EventType::impression, w.serve().impression_token);
   CHECK(told() == "campaign.exhausted exhausted, ");
   w.cancel(w.new_campaign().id);
   CHECK(told() == "campaign.ended cancelled, ");

@@ -169,7 +169,7 @@ TEST_CASE(
     CHECK_FALSE(apps::find(tx, app.id));
     CHECK_FALSE(apps::find_by_client_id(tx, app.client_id));
     CHECK(apps::list_owned(tx, ada.id, {}).total == 0);
-    CHECK(apps::list_requests(tx, app.id, "pending", {}).total == 0);
+    CHECK(apps::list_requests(tx, app.id, apps::RequestStatus::pending, {}).total == 0);
   });
   // The deleted app no longer counts.
   for (int i = 0; i < apps::max_apps_per_account; ++i) world.new_app(ada);

@@ -166,11 +166,11 @@ struct WithApp {
 TEST_CASE("an approved request grants the scopes and is in the audit log") {
   WithApp f;
   const auto request = f.ask({Scope::deploy_manage});
-  CHECK(request.status == "pending");
+  CHECK(request.status == apps::RequestStatus::pending);
   CHECK(f.world.find_app(f.app.id).approved_scopes == ScopeSet::automatic());
   const auto approved =
       f.world.write([&](db::Tx& tx) { return apps::approve(tx, request.id, "root"); });
-  CHECK(approved.status == "approved");
+  CHECK(approved.status == apps::RequestStatus::approved);
   CHECK(approved.decided_at == f.world.clock.now());
   const auto app = f.world.find_app(f.app.id);
   CHECK(app.approved_scopes.has(Scope::deploy_manage));
@@ -208,12 +208,12 @@ TEST_CASE("a rejected or withdrawn request grants nothing, and another one may b
   const auto first = f.ask({Scope::deploy_manage});
   const auto rejected =
       f.world.write([&](db::Tx& tx) { return apps::reject(tx, first.id, "say more", "root"); });
-  CHECK(rejected.status == "rejected");
+  CHECK(rejected.status == apps::RequestStatus::rejected);
   CHECK(rejected.reason == "say more");
   const auto second = f.ask({Scope::points_spend});
   CHECK(f.world.write([&](db::Tx& tx) { return apps::withdraw(tx, f.app, second.id).status; }) ==
-        "withdrawn");
-  CHECK(f.ask({Scope::points_spend}).status == "pending");
+        apps::RequestStatus::withdrawn);
+  CHECK(f.ask({Scope::points_spend}).status == apps::RequestStatus::pending);
   CHECK(f.world.find_app(f.app.id).approved_scopes == ScopeSet::automatic());
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("an app that registers for scopes that need approval asks for them at 
   const auto created =
       world.new_app(ada, {Scope::profile_read, Scope::deploy_manage, Scope::app_balance_read});
   REQUIRE(created.scope_request);
-  CHECK(created.scope_request->status == "pending");
+  CHECK(created.scope_request->status == apps::RequestStatus::pending);
   CHECK(created.scope_request->requested ==
         ScopeSet{Scope::deploy_manage, Scope::app_balance_read});
   CHECK_FALSE(created.app.is_approved());
@@ -247,8 +247,9 @@ TEST_CASE("an app that registers for scopes that need approval asks for them at 
 TEST_CASE("a request for other scopes takes the place of the one that is pending") {
   WithApp f;
   const auto pending = [&] {
-    return f.world.read(
-        [&](db::Tx& tx) { return apps::list_requests(tx, f.app.id, std::string("pending"), {}); });
+    return f.world.read([&](db::Tx& tx) {
+      return apps::list_requests(tx, f.app.id, apps::RequestStatus::pending, {});
+    });
   };
   const auto first = f.ask({Scope::deploy_manage});
   const auto second = f.ask({Scope::points_spend});
@@ -258,7 +259,7 @@ TEST_CASE("a request for other scopes takes the place of the one that is pending
   // An admin who looks at the first can't approve what they haven't seen.
   CHECK(f.decide([&](db::Tx& tx) { apps::approve(tx, first.id, "root"); }) == "409 invalid_state");
   // What needs no approval leaves it alone.
-  CHECK(f.ask({Scope::points_read}).status == "approved");
+  CHECK(f.ask({Scope::points_read}).status == apps::RequestStatus::approved);
   CHECK(pending().items[0].id == second.id);
 }
 
@@ -276,8 +277,8 @@ TEST_CASE("scopes that were revoked while a request is pending aren't approved w
 
 TEST_CASE("a request for scopes that the app has already is approved at once") {
   WithApp f;
-  CHECK(f.ask({Scope::points_read}).status == "approved");
-  CHECK(f.ask({Scope::points_read, Scope::points_spend}).status == "pending");
+  CHECK(f.ask({Scope::points_read}).status == apps::RequestStatus::approved);
+  CHECK(f.ask({Scope::points_read, Scope::points_spend}).status == apps::RequestStatus::pending);
 }
 
 TEST_CASE("requests of other apps and unknown ones aren't found") {
@@ -299,7 +300,7 @@ TEST_CASE("requests are listed by app and by status") {
   f.ask({Scope::deploy_manage});
   f.world.write([&](db::Tx& tx) { apps::request_scopes(tx, other, {Scope::points_spend}); });
   const auto count = [&](const std::optional<std::string>& app,
-                         const std::optional<std::string>& status) {
+                         std::optional<apps::RequestStatus> status) {
     const auto page =
         f.world.read([&](db::Tx& tx) { return apps::list_requests(tx, app, status, {}); });
     CHECK(page.total == std::int64_t(page.items.size()));
@@ -307,9 +308,9 @@ TEST_CASE("requests are listed by app and by status") {
   };
   CHECK(count({}, {}) == 3);
   CHECK(count(f.app.id, {}) == 2);
-  CHECK(count({}, "pending") == 2);
-  CHECK(count(f.app.id, "pending") == 1);
-  CHECK(count(f.app.id, "rejected") == 0);
+  CHECK(count({}, apps::RequestStatus::pending) == 2);
+  CHECK(count(f.app.id, apps::RequestStatus::pending) == 1);
+  CHECK(count(f.app.id, apps::RequestStatus::rejected) == 0);
 }
 
 TEST_CASE("revoked scopes are lost, except for the automatic ones") {

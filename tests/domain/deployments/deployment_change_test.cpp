@@ -26,14 +26,14 @@ struct Fixture : DomainWorld {
             .container_id = "c1",
             .image_digest = {},
             .host_server = {},
-            .health_status = "healthy"});
+            .health_status = deployments::HealthStatus::healthy});
     return find_deployment(made.id);
   }();
   std::string refused(const Change& wanted) {
     return refusal([&] { change(adas, row.id, wanted); });
   }
-  deployments::Wish wish() {
-    return *read([&](db::Tx& tx) { return deployments::wish(tx, row.id, keys.data); });
+  deployments::DesiredState state() {
+    return *read([&](db::Tx& tx) { return deployments::desired_state(tx, row.id, keys.data); });
   }
 };
 
@@ -52,11 +52,11 @@ TEST_CASE("changes are rolled out, and fields that aren't sent stay") {
   CHECK(changed.generation == f.row.generation + 1);
   CHECK(changed.rollout == f.row.rollout);
   CHECK_FALSE(changed.health_status);
-  CHECK(f.wish().secrets.env == std::map<std::string, std::string>{{"KEEP", "1"}, {"NEW", "3"}});
-  CHECK(f.wish().secrets.registry_credentials->password == "s3cret");
+  CHECK(f.state().secrets.env == std::map<std::string, std::string>{{"KEEP", "1"}, {"NEW", "3"}});
+  CHECK(f.state().secrets.registry_credentials->password == "s3cret");
   const auto entry = f.logs(f.row.id).back();
-  CHECK(entry.action == "deploy");
-  CHECK(entry.status == "started");
+  CHECK(entry.action == deployments::LogAction::deploy);
+  CHECK(entry.status == deployments::LogStatus::started);
   CHECK(entry.initiated_by == f.ada.id);
   CHECK(entry.details == R"({"fields":["image","port","env_vars"],"generation":2,"kind":"patch"})");
 }
@@ -68,7 +68,7 @@ TEST_CASE("null removes a field") {
   wanted.registry_credentials.emplace(std::nullopt);
   const auto changed = f.change(f.adas, f.row.id, wanted);
   CHECK_FALSE(changed.container.health_path);
-  CHECK_FALSE(f.wish().secrets.registry_credentials);
+  CHECK_FALSE(f.state().secrets.registry_credentials);
   CHECK(changed.generation == f.row.generation + 1);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("a stopped deployment stays stopped, and a pending one pending") {
   f.stop(f.adas, f.row.id);
   CHECK(f.change(f.adas, f.row.id, wanted).status == Status::stopped);
   CHECK(f.find_deployment(f.row.id).stopped_at);
-  CHECK(f.logs(f.row.id).back().status == "succeeded");
+  CHECK(f.logs(f.row.id).back().status == deployments::LogStatus::succeeded);
   const auto pending = f.deploy(f.adas, order("pending"));
   CHECK(f.change(f.adas, pending.id, wanted).status == Status::pending);
 }

@@ -47,7 +47,7 @@ TEST_CASE("a new deployment is pending, with what was ordered and its tier's siz
   CHECK(row.status == Status::pending);
   CHECK(row.generation == 1);
   CHECK(row.rollout == 0);
-  CHECK(row.billing_status == "exempt");
+  CHECK(row.billing_status == billing::Status::exempt);
   CHECK(row.request_id == "request-1");
   CHECK(row.inserted_at == f.world.clock.now());
   CHECK_FALSE(row.deployed_at);
@@ -65,13 +65,14 @@ TEST_CASE(
   wanted.secrets.registry_credentials = {.username = "robot", .password = "s3cret"};
   const auto row = f.world.deploy(f.app, wanted);
   f.world.read([&](db::Tx& tx) {
-    const auto wish = deployments::wish(tx, row.id, f.world.keys.data);
-    CHECK(wish->secrets.env == wanted.secrets.env);
-    CHECK(wish->secrets.registry_credentials->username == "robot");
-    CHECK(wish->secrets.registry_credentials->password == "s3cret");
-    CHECK(wish->deployment.id == row.id);
-    CHECK_THROWS_AS(deployments::wish(tx, row.id, std::string(32, 'x')), std::runtime_error);
-    CHECK_FALSE(deployments::wish(tx, "unknown", f.world.keys.data));
+    const auto state = deployments::desired_state(tx, row.id, f.world.keys.data);
+    CHECK(state->secrets.env == wanted.secrets.env);
+    CHECK(state->secrets.registry_credentials->username == "robot");
+    CHECK(state->secrets.registry_credentials->password == "s3cret");
+    CHECK(state->deployment.id == row.id);
+    CHECK_THROWS_AS(deployments::desired_state(tx, row.id, std::string(32, 'x')),
+                    std::runtime_error);
+    CHECK_FALSE(deployments::desired_state(tx, "unknown", f.world.keys.data));
     for (const char* secret : {"hunter2", "s3cret", "aHVudGVyMg", "czNjcmV0"}) {
       CHECK(tx.number("SELECT count(*) FROM deployments WHERE instr(env_sealed || "
                       "credentials_sealed, $1) > 0",
@@ -90,8 +91,9 @@ TEST_CASE("an encrypted value can't be moved to another deployment or column") {
   const auto one = f.world.deploy(f.app, wanted), two = f.world.deploy(f.app, order("two"));
   const auto opens = [&](const std::string& id) {
     try {
-      return f.world.read(
-          [&](db::Tx& tx) { return deployments::wish(tx, id, f.world.keys.data).has_value(); });
+      return f.world.read([&](db::Tx& tx) {
+        return deployments::desired_state(tx, id, f.world.keys.data).has_value();
+      });
     } catch (const std::runtime_error&) {
       return false;
     }
@@ -169,7 +171,7 @@ TEST_CASE("a paid tier charges the app's account for its first period") {
   f.world.mint(ledger::app_account(f.app.id), 150);
   f.world.write([&](db::Tx& tx) { apps::promote(tx, f.app.id, "basic", "root"); });
   const auto row = f.world.deploy(f.app, order("shop", "basic"));
-  CHECK(row.billing_status == "current");
+  CHECK(row.billing_status == billing::Status::current);
   CHECK(f.world.balance(ledger::app_account(f.app.id)) == 50);
   CHECK(f.world.balance(ledger::treasury()) == 100);
   CHECK(f.world.read([&](db::Tx& tx) {
@@ -246,7 +248,7 @@ TEST_CASE("the sandbox status tells whether one more free deployment is possible
   CHECK(seen.uses[0].name == "one");
   CHECK(seen.uses[0].app_id == f.app.id);
   CHECK(seen.uses[0].app_name == f.app.app_name);
-  CHECK(seen.uses[0].status == "pending");
+  CHECK(seen.uses[0].status == deployments::Status::pending);
   f.world.write([](db::Tx& tx) { tx.execute("UPDATE deploy_tiers SET auto_approve = 0"); });
   CHECK_FALSE(allowance().eligible);
   CHECK(allowance().reasons == std::vector<std::string>{"tier_not_found"});

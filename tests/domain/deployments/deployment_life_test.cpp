@@ -30,7 +30,7 @@ struct Fixture {
 TEST_CASE("stop works in any live state, and raises the generation") {
   for (const Status status :
        {Status::pending, Status::deploying, Status::running, Status::errored}) {
-    INFO(deployments::to_string(status));
+    INFO(to_string(status));
     Fixture f;
     if (status != Status::pending) f.seen(status);
     f.world.clock.advance(1s);
@@ -58,7 +58,7 @@ TEST_CASE("stopping a stopped one changes nothing") {
 TEST_CASE("restart works in any live state, and replaces the container") {
   for (const Status status :
        {Status::pending, Status::deploying, Status::running, Status::errored, Status::stopped}) {
-    INFO(deployments::to_string(status));
+    INFO(to_string(status));
     Fixture f;
     if (status == Status::stopped)
       f.world.stop(f.app, f.row.id);
@@ -80,7 +80,7 @@ TEST_CASE("restart works in any live state, and replaces the container") {
 TEST_CASE("destroy works from any state, and repeating it changes nothing") {
   for (const Status status :
        {Status::pending, Status::deploying, Status::running, Status::errored, Status::stopped}) {
-    INFO(deployments::to_string(status));
+    INFO(to_string(status));
     Fixture f;
     if (status == Status::stopped)
       f.world.stop(f.app, f.row.id);
@@ -179,6 +179,34 @@ TEST_CASE("lists contain what isn't destroyed, newest first, in pages") {
   }) == Status::destroyed);
 }
 
+TEST_CASE("only the newest log entries of a deployment are kept") {
+  Fixture f;
+  const deployments::Deployment other = f.world.deploy(f.app, order("other"));
+  const auto entries = [&](const std::string& id) {
+    return f.world.read([&](db::Tx& tx) {
+      return tx.number("SELECT count(*) FROM deploy_logs WHERE deployment_id = $1", id);
+    });
+  };
+  constexpr int kept = 10'000, before = kept + 4;
+  f.world.write([&](db::Tx& tx) {
+    tx.execute(R"(
+        WITH RECURSIVE numbers (n) AS
+          (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
+        INSERT INTO deploy_logs (id, deployment_id, number, action, status, inserted_at)
+        SELECT 'log' || n, $2, n, 'restart', 'succeeded', 0 FROM numbers)",
+               before, f.row.id);
+  });
+  for (int left = 4; left > 0; --left) {  // each entry takes two away, until there are few enough
+    CHECK(entries(f.row.id) == kept + left);
+    f.world.write([&](db::Tx& tx) { deployments::restart(tx, f.world.actor(f.app), f.row.id); });
+  }
+  CHECK(entries(f.row.id) == kept);
+  f.world.write([&](db::Tx& tx) { deployments::stop(tx, f.world.actor(f.app), f.row.id); });
+  CHECK(entries(f.row.id) == kept);
+  CHECK(entries(other.id) == 1);
+  CHECK(f.world.logs(f.row.id).back().action == deployments::LogAction::stop);
+}
+
 TEST_CASE("logs are chronological, in pages or the newest thousand") {
   Fixture f;
   f.world.write([&](db::Tx& tx) {
@@ -189,15 +217,15 @@ TEST_CASE("logs are chronological, in pages or the newest thousand") {
   });
   const auto newest = f.world.logs(f.row.id);
   CHECK(newest.size() == 1'000);
-  CHECK(newest.back().action == "stop");
-  CHECK(newest.front().action == "restart");
+  CHECK(newest.back().action == deployments::LogAction::stop);
+  CHECK(newest.front().action == deployments::LogAction::restart);
   const auto page = f.world.read(
       [&](db::Tx& tx) { return deployments::logs(tx, f.row.id, {.page = 1, .page_size = 3}); });
   CHECK(page.total == 1'201);
   REQUIRE(page.items.size() == 3);
-  CHECK(page.items[0].action == "create");
-  CHECK(page.items[1].action == "restart");
-  CHECK(page.items[2].action == "stop");
+  CHECK(page.items[0].action == deployments::LogAction::create);
+  CHECK(page.items[1].action == deployments::LogAction::restart);
+  CHECK(page.items[2].action == deployments::LogAction::stop);
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ struct Fixture {
   }
   std::string history() { return world.history(row.id); }
   bool host_is_held(const std::string& id) {
-    return world.read(
-        [&](db::Tx& tx) { return deployments::wish(tx, id, world.keys.data)->host_is_held; });
+    return world.read([&](db::Tx& tx) {
+      return deployments::desired_state(tx, id, world.keys.data)->host_is_held;
+    });
   }
 };
 
@@ -48,7 +49,7 @@ TEST_CASE("everything that was observed is stored") {
                            .container_id = "containerd://1",
                            .image_digest = "sha256:1",
                            .host_server = "node-1",
-                           .health_status = "healthy"};
+                           .health_status = deployments::HealthStatus::healthy};
   CHECK(deployments::differs(f.now(), all));
   f.world.clock.advance(1s);
   CHECK(f.record(all));
@@ -62,7 +63,7 @@ TEST_CASE("everything that was observed is stored") {
   CHECK(row.container_id == "containerd://1");
   CHECK(row.image_digest == "sha256:1");
   CHECK(row.host_server == "node-1");
-  CHECK(row.health_status == "healthy");
+  CHECK(row.health_status == deployments::HealthStatus::healthy);
   CHECK(row.last_health_check == f.world.clock.now());
   CHECK(row.deployed_at == f.world.clock.now());
   CHECK(row.updated_at == f.world.clock.now());
@@ -88,7 +89,7 @@ TEST_CASE("differs compares each thing that can be observed") {
   CHECK(differs([](auto& o) { o.container_id = "x"; }));
   CHECK(differs([](auto& o) { o.image_digest = "x"; }));
   CHECK(differs([](auto& o) { o.host_server = "x"; }));
-  CHECK(differs([](auto& o) { o.health_status = "unknown"; }));
+  CHECK(differs([](auto& o) { o.health_status = deployments::HealthStatus::unknown; }));
 }
 
 TEST_CASE("observations of an old generation are ignored") {
@@ -126,7 +127,7 @@ TEST_CASE("a rollout writes started and succeeded, each once") {
   f.record(pulling);
   f.record(seen(Status::running));
   Observation healthy = seen(Status::running);
-  healthy.health_status = "healthy";
+  healthy.health_status = deployments::HealthStatus::healthy;
   f.record(healthy);
   CHECK(f.history() == "create succeeded, deploy started, deploy succeeded");
   CHECK(f.world.logs(f.row.id).back().initiated_by == f.ada.id);
@@ -165,7 +166,7 @@ TEST_CASE("deployed_at is when it last came to run, not when it was last observe
   const Instant first = f.world.clock.now();
   f.world.clock.advance(1h);
   Observation healthy = seen(Status::running);
-  healthy.health_status = "healthy";
+  healthy.health_status = deployments::HealthStatus::healthy;
   f.record(healthy);
   CHECK(f.now().deployed_at == first);
   f.record(seen(Status::errored, Reason::crash_loop));
@@ -189,7 +190,7 @@ TEST_CASE("a change of what is wanted clears what was observed before") {
   bad.cause = Reason::crash_loop;
   bad.message = "Error";
   bad.phase = "starting";
-  bad.health_status = "unhealthy";
+  bad.health_status = deployments::HealthStatus::unhealthy;
   f.record(bad);
   const auto row = f.world.restart(f.app, f.row.id);
   CHECK_FALSE(row.reason);
@@ -197,18 +198,6 @@ TEST_CASE("a change of what is wanted clears what was observed before") {
   CHECK_FALSE(row.message);
   CHECK_FALSE(row.health_status);
   CHECK(row.phase == "");
-}
-
-TEST_CASE("statuses and reasons are parsed as they are written") {
-  for (const Status status : {Status::pending, Status::deploying, Status::running, Status::stopped,
-                              Status::errored, Status::destroyed})
-    CHECK(deployments::parse_status(deployments::to_string(status)) == status);
-  CHECK_THROWS_AS(deployments::parse_status("error"), std::invalid_argument);
-  for (int i = 0; i <= int(Reason::cluster_refused); ++i) {
-    const auto reason = static_cast<Reason>(i);
-    CHECK(deployments::parse_reason(deployments::to_string(reason)) == reason);
-  }
-  CHECK_FALSE(deployments::parse_reason("unknown"));
 }
 
 TEST_CASE("a host name is held until its destroyed deployment is off the cluster") {
@@ -285,7 +274,7 @@ TEST_CASE("deployments are counted by status") {
   f.world.destroy(f.app, f.world.deploy(f.app, order("three")).id);
   f.record(seen(Status::running));
   CHECK(f.world.read(deployments::count_by_status) ==
-        std::map<std::string, int>{{"pending", 1}, {"running", 1}});
+        std::map<Status, int>{{Status::pending, 1}, {Status::running, 1}});
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ struct Fixture : DomainWorld {
   std::string refused(const std::optional<std::string>& to_log_id = {}) {
     return refusal([&] { roll_back(to_log_id); });
   }
-  deployments::Wish wish() {
-    return *read([&](db::Tx& tx) { return deployments::wish(tx, row.id, keys.data); });
+  deployments::DesiredState state() {
+    return *read([&](db::Tx& tx) { return deployments::desired_state(tx, row.id, keys.data); });
   }
   deployments::LogEntry last() { return logs(row.id).back(); }
   json details() { return json::parse(*last().details); }
@@ -76,7 +76,7 @@ TEST_CASE("the end of a rollout is logged with who began it, what ran and how lo
   Fixture f;
   f.clock.advance(2500ms);
   f.runs(digest_1);
-  CHECK(f.last().status == "succeeded");
+  CHECK(f.last().status == deployments::LogStatus::succeeded);
   CHECK(f.last().initiated_by == f.ada.id);
   CHECK(f.details() == json{{"generation", 1},
                             {"kind", "create"},
@@ -84,7 +84,7 @@ TEST_CASE("the end of a rollout is logged with who began it, what ran and how lo
                             {"image_digest", "ghcr.io/acme/web" + digest_1},
                             {"duration_seconds", 2.5}});
   f.restart(f.adas, f.row.id);
-  CHECK(f.last().action == "restart");
+  CHECK(f.last().action == deployments::LogAction::restart);
   CHECK(f.details()["generation"] == 2);
   f.clock.advance(1s);
   f.runs(digest_1);
@@ -94,7 +94,7 @@ TEST_CASE("the end of a rollout is logged with who began it, what ran and how lo
   CHECK(f.details()["kind"] == "patch");
   f.clock.advance(10s);
   f.fails();
-  CHECK(f.last().status == "failed");
+  CHECK(f.last().status == deployments::LogStatus::failed);
   CHECK(f.last().initiated_by == f.ada.id);
   CHECK(f.details()["kind"] == "patch");
   CHECK(f.details()["duration_seconds"] == 10.0);
@@ -131,12 +131,12 @@ TEST_CASE("a rollback restores image, variables, port, health path and credentia
   CHECK(back.container.port == 3000);
   CHECK(back.container.health_path == "/health");
   CHECK(back.env_keys == std::vector<std::string>{"COLOR"});
-  CHECK(f.wish().secrets.env == std::map<std::string, std::string>{{"COLOR", "blue"}});
-  CHECK(f.wish().secrets.registry_credentials->password == "s3cret");
+  CHECK(f.state().secrets.env == std::map<std::string, std::string>{{"COLOR", "blue"}});
+  CHECK(f.state().secrets.registry_credentials->password == "s3cret");
   CHECK(back.status == Status::deploying);
   CHECK(back.generation == 3);
-  CHECK(f.last().action == "deploy");
-  CHECK(f.last().status == "started");
+  CHECK(f.last().action == deployments::LogAction::deploy);
+  CHECK(f.last().status == deployments::LogStatus::started);
   CHECK(f.last().initiated_by == f.ada.id);
   CHECK(f.details()["kind"] == "rollback");
   CHECK(f.details()["to_generation"] == 1);
@@ -245,7 +245,7 @@ TEST_CASE("who may roll back, and when") {
   f.write([&](db::Tx& tx) { tx.execute("UPDATE deployments SET suspended_at = NULL"); });
   f.stop(f.adas, f.row.id);
   CHECK(f.roll_back().status == Status::stopped);
-  CHECK(f.last().status == "succeeded");
+  CHECK(f.last().status == deployments::LogStatus::succeeded);
   f.destroy(f.adas, f.row.id);
   CHECK(f.refused() == "422 deployment_destroyed");
   CHECK(f.kept() == 0);

@@ -40,6 +40,24 @@ TEST_CASE("tiers are found by slug and by id") {
   });
 }
 
+TEST_CASE("a tier's confinement is stored and can be taken away") {
+  World world;
+  const auto change = [&](const tiers::Confinement& confinement) {
+    return world.write([&](db::Tx& tx) {
+      auto tier = *tiers::find_by_slug(tx, "free");
+      tier.confinement = confinement;
+      return tiers::update(tx, tier);
+    });
+  };
+  CHECK(world.read(tiers::list)[0].confinement == tiers::Confinement{});
+  const tiers::Confinement strict = {
+      .runtime_class = "gvisor", .user_namespaces = true, .smtp = true, .bandwidth = 20};
+  CHECK(change(strict).confinement == strict);
+  CHECK(world.read(tiers::list)[0].confinement == strict);
+  CHECK(world.read(tiers::list)[1].confinement == tiers::Confinement{});
+  CHECK(change({}).confinement == tiers::Confinement{});
+}
+
 TEST_CASE("seeding again leaves what an admin has changed") {
   World world;
   world.write([](db::Tx& tx) {

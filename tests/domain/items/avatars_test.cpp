@@ -30,7 +30,8 @@ struct Wardrobe {
     });
   }
   std::string owned(const std::string& category) {
-    const auto item = new_item(world, category, 0, category);
+    const auto item =
+        new_item(world, category, 0, parse_enum<cosmetics::Category>(category).value());
     buy(world, ada, item);
     return item.id;
   }

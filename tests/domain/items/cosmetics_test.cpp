@@ -30,7 +30,10 @@ struct Shop {
   }
   std::int64_t transactions(const std::string& kind) {
     return world.read([&](db::Tx& tx) {
-      return tx.number("SELECT count(*) FROM ledger_transactions WHERE kind = $1", kind);
+      return tx.number(
+          "SELECT count(*) FROM ledger_transactions WHERE kind = "
+          "(SELECT number FROM ledger_kinds WHERE kind = $1)",
+          kind);
     });
   }
   bool owns(const accounts::User& user) {
@@ -44,7 +47,7 @@ TEST_CASE("a bought item is paid to the treasury and owned") {
   CHECK(bought.paid == 30);
   CHECK(bought.balance == 70);
   CHECK(bought.owned.item.id == shop.hat.id);
-  CHECK(bought.owned.acquired_via == "purchase");
+  CHECK(bought.owned.acquired_via == cosmetics::AcquiredVia::purchase);
   CHECK(bought.owned.acquired_at == shop.world.clock.now());
   CHECK(points_of(shop.world, shop.ada) == 70);
   CHECK(shop.world.balance(ledger::treasury()) == 30);
@@ -55,7 +58,7 @@ TEST_CASE("a bought item is paid to the treasury and owned") {
 TEST_CASE("a refused purchase costs nothing") {
   Shop shop;
   buy(shop.world, shop.ada, shop.hat);
-  const auto gone = new_item(shop.world, "Crown", 1, "hat", false);
+  const auto gone = new_item(shop.world, "Crown", 1, cosmetics::Category::hat, false);
   const auto dear = new_item(shop.world, "Golden hat", 71);
   CHECK(refusal([&] { buy(shop.world, shop.ada, shop.hat); }) == "409 already_owned");
   CHECK(refusal([&] { buy(shop.world, shop.ada, gone); }) == "422 cosmetic_unavailable");
@@ -86,7 +89,7 @@ TEST_CASE("a gift is paid by one and owned by the other") {
   CHECK(shop.transactions("cosmetic_gift") == 1);
   CHECK(shop.world.read([&](db::Tx& tx) {
     return cosmetics::owned_by(tx, shop.bob.id, {}).items.at(0).acquired_via;
-  }) == "gift");
+  }) == cosmetics::AcquiredVia::gift);
   CHECK(shop.give(shop.ada, shop.hat.id, shop.bob.id) == "409 already_owned");
 }
 
@@ -162,8 +165,8 @@ TEST_CASE("simultaneous purchases never spend more than there is") {
 
 TEST_CASE("items are filtered and come in pages") {
   Shop shop;
-  new_item(shop.world, "Boots", 5, "shoes");
-  new_item(shop.world, "Sandals", 5, "shoes", false);
+  new_item(shop.world, "Boots", 5, cosmetics::Category::shoes);
+  new_item(shop.world, "Sandals", 5, cosmetics::Category::shoes, false);
   const auto found = [&](const cosmetics::Filter& filter, const PageRequest& page = {}) {
     std::vector<std::string> names;
     const auto listed =
@@ -173,10 +176,11 @@ TEST_CASE("items are filtered and come in pages") {
   };
   using Names = std::vector<std::string>;
   CHECK(found({}) == std::make_pair(Names{"Straw hat", "Boots", "Sandals"}, std::int64_t(3)));
-  CHECK(found({.category = "shoes", .rarity = {}, .available = {}}).second == 2);
-  CHECK(found({.category = "shoes", .rarity = {}, .available = true}).first == Names{"Boots"});
+  CHECK(found({.category = cosmetics::Category::shoes, .rarity = {}, .available = {}}).second == 2);
+  CHECK(found({.category = cosmetics::Category::shoes, .rarity = {}, .available = true}).first ==
+        Names{"Boots"});
   CHECK(found({.category = {}, .rarity = {}, .available = false}).first == Names{"Sandals"});
-  CHECK(found({.category = {}, .rarity = "rare", .available = {}}).second == 0);
+  CHECK(found({.category = {}, .rarity = cosmetics::Rarity::rare, .available = {}}).second == 0);
   CHECK(found({}, {.page = 2, .page_size = 2}) ==
         std::make_pair(Names{"Sandals"}, std::int64_t(3)));
 }
@@ -188,10 +192,10 @@ TEST_CASE("changing an item doesn't take it from its owners") {
   changed.name = "Panama";
   changed.available = false;
   changed.price_points = 500;
-  changed.category = "shoes";  // can't be changed
+  changed.category = cosmetics::Category::shoes;  // can't be changed
   const auto stored = shop.world.write([&](db::Tx& tx) { return cosmetics::update(tx, changed); });
   CHECK(stored.name == "Panama");
-  CHECK(stored.category == "hat");
+  CHECK(stored.category == cosmetics::Category::hat);
   CHECK(shop.owns(shop.ada));
   changed.id = shop.ada.id;
   CHECK(refusal([&] { shop.world.write([&](db::Tx& tx) { cosmetics::update(tx, changed); }); }) ==

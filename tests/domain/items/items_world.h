@@ -9,13 +9,14 @@
 namespace berth::test {
 
 inline cosmetics::Item new_item(World& world, const std::string& name, std::int64_t price = 30,
-                                const std::string& category = "hat", bool available = true) {
+                                cosmetics::Category category = cosmetics::Category::hat,
+                                bool available = true) {
   return world.write([&](db::Tx& tx) {
     return cosmetics::create(tx, {.id = {},
                                   .name = name,
                                   .description = {},
                                   .category = category,
-                                  .rarity = "common",
+                                  .rarity = cosmetics::Rarity::common,
                                   .asset_url = {},
                                   .price_points = price,
                                   .available = available});

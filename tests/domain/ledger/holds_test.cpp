@@ -53,7 +53,9 @@ TEST_CASE("a hold reserves points, and is posted once") {
   const auto hold = f.place(30);
   REQUIRE(hold);
   CHECK(f.balances() == "70 30 0");
+  CHECK(f.world.read(holds::count_open) == 1);
   CHECK(f.post(hold->id));
+  CHECK(f.world.read(holds::count_open) == 0);
   CHECK(f.balances() == "70 0 30");
   CHECK_FALSE(f.post(hold->id));
   CHECK_FALSE(f.release(hold->id));

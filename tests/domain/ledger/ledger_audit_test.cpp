@@ -45,10 +45,14 @@ TEST_CASE("a ledger with regular postings passes, and so does an empty one") {
 TEST_CASE("a changed balance is found") {
   Fixture f;
   f.change("UPDATE ledger_accounts SET balance = balance + 1 WHERE id = 'user:u'");
+  const char* of_totals =
+      "each account's points in and out are its newest day's and give its balance";
   CHECK(broken(f.world) == std::vector<std::string>{"all balances sum to 0",
-                                                    "each balance is the sum of its postings"});
+                                                    "each balance is the sum of its postings",
+                                                    of_totals});
   f.change("UPDATE ledger_accounts SET balance = balance - 1 WHERE id = 'treasury'");
-  CHECK(broken(f.world) == std::vector<std::string>{"each balance is the sum of its postings"});
+  CHECK(broken(f.world) ==
+        std::vector<std::string>{"each balance is the sum of its postings", of_totals});
   const auto checks = f.world.read([](db::Tx& tx) { return ledger::audit(tx); });
   CHECK(checks[2].detail == "2 of 3 accounts, the first: treasury is off by -1");
 }
@@ -56,10 +60,14 @@ TEST_CASE("a changed balance is found") {
 TEST_CASE("missing postings are found") {
   Fixture f;
   f.change("DROP TRIGGER ledger_postings_remain");
-  f.change("DELETE FROM ledger_postings WHERE account_id = 'user:u'");
+  f.change(
+      "DELETE FROM ledger_postings WHERE account_number = "
+      "(SELECT number FROM ledger_accounts WHERE id = 'user:u')");
   CHECK(broken(f.world) == std::vector<std::string>{"each transaction's postings sum to 0",
                                                     "each balance is the sum of its postings",
-                                                    "each transaction has postings"});
+                                                    "each transaction has postings",
+                                                    "each day's sums of an account are its "
+                                                    "postings"});
 }
 
 TEST_CASE("a hold whose points aren't reserved is found") {

@@ -19,12 +19,12 @@ std::string broken_invariant(World& world) {
   return world.read([](db::Tx& tx) -> std::string {
     if (tx.number("SELECT sum(balance) FROM ledger_accounts") != 0)
       return "balances don't sum to 0";
-    if (tx.number("SELECT count(*) FROM (SELECT 1 FROM ledger_postings GROUP BY transaction_id "
+    if (tx.number("SELECT count(*) FROM (SELECT 1 FROM ledger_postings GROUP BY transaction_number "
                   "HAVING sum(amount) <> 0 OR count(*) <> 2)") != 0)
       return "a transaction isn't balanced";
     if (tx.number("SELECT count(*) FROM ledger_accounts a WHERE balance <> (SELECT "
                   "coalesce(sum(amount), 0) FROM "
-                  "ledger_postings p WHERE p.account_id = a.id)") != 0)
+                  "ledger_postings p WHERE p.account_number = a.number)") != 0)
       return "a balance isn't the sum of its postings";
     if (tx.number(
             "SELECT count(*) FROM ledger_accounts WHERE balance < 0 AND kind <> 'issuance'") != 0)
@@ -33,7 +33,7 @@ std::string broken_invariant(World& world) {
       return "a balance is no integer";
     if (tx.number("SELECT count(*) FROM ledger_transactions t WHERE NOT EXISTS (SELECT 1 FROM "
                   "ledger_postings p "
-                  "WHERE p.transaction_id = t.id)") != 0)
+                  "WHERE p.transaction_number = t.number)") != 0)
       return "a transaction moves nothing";
     return "";
   });

@@ -89,8 +89,8 @@ TEST_CASE("the ledger accepts emptying a memo, and no other change") {
       }
     });
   };
-  for (const char* what :
-       {"memo = 'other'", "kind = 'gift'", "at = 0", "id = 'x'", "memo = '', at = at + 1"}) {
+  for (const char* what : {"memo = 'other'", "kind = kind + 1", "number = 0", "id_low = 1",
+                           "id_high = 1", "memo = '', number = number + 1"}) {
     INFO(what);
     CHECK(change(what) == "409 invalid_state");
   }

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "controller/domain/accounts/two_factor.h"
+#include "controller/domain/ledger/numbers.h"
 #include "controller/domain/lifecycle/passwords.h"
 #include "tests/domain/world.h"
 
@@ -28,16 +29,46 @@ std::string erase(World& world, const accounts::User& user) {
   });
 }
 
-TEST_CASE("users are found by a part of their address or name") {
+TEST_CASE("users are found by the beginning of their address or a part of their name") {
   World world;
   for (const char* name : {"ada", "bob_", "Carla"}) world.new_user(name);
   using Names = std::vector<std::string>;
   CHECK(names(world, std::nullopt) == Names{"Carla", "bob_", "ada"});
   CHECK(names(world, "CARL") == Names{"Carla"});
   CHECK(names(world, "ada@example") == Names{"ada"});
-  CHECK(names(world, "_") == Names{"bob_"});
+  CHECK(names(world, "b_") == Names{"bob_"});
+  CHECK(names(world, "ARL") == Names{"Carla"});
+  CHECK(names(world, "c") == Names{"Carla"});
   CHECK(names(world, "%").empty());
   CHECK(names(world, "\\").empty());
+}
+
+TEST_CASE("a search that finds very many users counts and lists some of them, the newest first") {
+  World world;
+  constexpr int users = 1'500;
+  world.write([&](db::Tx& tx) {
+    tx.execute(R"(
+        WITH RECURSIVE numbers (n) AS
+          (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
+        INSERT INTO users (id, email, email_key, username, username_key, password_hash,
+                           referral_code, registration_number, signup_multiplier, created_at,
+                           updated_at)
+        SELECT printf('%05d', n), name, name, name, name, '', name, n, 1, 0, 0
+        FROM (SELECT n, printf('player%05d', n) AS name FROM numbers) AS players)",
+               users);
+  });
+  const auto find = [&](const std::string& text) {
+    return world.read([&](db::Tx& tx) { return accounts::list_users(tx, text, {}); });
+  };
+  const auto many = find("player");
+  CHECK(many.total == 1'000);
+  CHECK(many.total_is_at_least);
+  REQUIRE(many.items.size() == 20);
+  CHECK(many.items[0].registration_number > many.items[1].registration_number);
+  CHECK(many.next);
+  const auto few = find("player0012");
+  CHECK(few.total == 10);
+  CHECK_FALSE(few.total_is_at_least);
 }
 
 TEST_CASE("admins change tier and rights, and it is written down") {
@@ -108,13 +139,14 @@ TEST_CASE("a deleted account leaves no name, and the ledger stays consistent") {
       CHECK(tx.number("SELECT count(*) FROM " + std::string(table) + " WHERE user_id = $1",
                       ruth.id) == 0);
     CHECK(tx.number("SELECT count(*) FROM outbox WHERE to_address = $1", ruth.email) == 0);
-    CHECK(tx.number("SELECT count(*) FROM ledger_postings WHERE account_id = $1",
-                    ledger::user_account(ruth.id).id()) == 2);
+    CHECK(tx.number("SELECT count(*) FROM ledger_postings WHERE account_number = $1",
+                    ledger::account_number(tx, ledger::user_account(ruth.id))) == 2);
     CHECK(tx.number("SELECT sum(balance) FROM ledger_accounts") == 0);
   });
   CHECK(refusal([&] { world.new_user("mal", "deleted:" + ruth.id); }) == "422 validation_failed");
   world.write([&](db::Tx& tx) {
-    accounts::request_reset(tx, "deleted:" + ruth.id, world.keys, "https://api.example.org");
+    accounts::request_reset(tx, "deleted:" + ruth.id);
+    CHECK(accounts::answer_reset_requests(tx, world.keys, "https://api.example.org", 1) == 1);
     CHECK(tx.number("SELECT count(*) FROM email_tokens WHERE user_id = $1", ruth.id) == 0);
   });
   // Name and address can be used again, but the registration number can't.

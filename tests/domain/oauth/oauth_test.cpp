@@ -26,7 +26,7 @@ struct Fixture {
   std::string reason(const std::string& token) {
     return world.read([&](db::Tx& tx) {
       const auto seen = oauth::introspect(tx, token);
-      return seen.active ? "active" : seen.reason;
+      return std::string(seen.active ? "active" : to_string(seen.reason));
     });
   }
 };

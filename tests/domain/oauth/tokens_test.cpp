@@ -111,7 +111,7 @@ TEST_CASE("a new consent restores no token, code or limit of the old one") {
 
 TEST_CASE("a client inspects its own tokens") {
   Fixture f;
-  using Kind = oauth::TokenFacts::Kind;
+  using Kind = oauth::TokenKind;
   const auto tokens = f.world.tokens(f.app, f.bob, "points:spend profile:read");
   const auto access = f.inspect(f.app, tokens.access_token).value();
   CHECK(access.kind == Kind::access);

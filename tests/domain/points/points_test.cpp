@@ -146,6 +146,48 @@ TEST_CASE("the history lists movements and their parties, newest first") {
   CHECK(second.items[0].kind == "mint");
 }
 
+// The sizes of all entries that fit the filter, as they are found page by page.
+std::vector<std::int64_t> walked(Fixture& f, const points::Filter& filter) {
+  std::vector<std::int64_t> amounts;
+  PageRequest page = {.page = 1, .page_size = 3};
+  while (true) {
+    const auto found = f.history(f.bob, filter, page);
+    for (const auto& entry : found.items) amounts.push_back(entry.amount);
+    if (!found.next) {
+      CHECK(found.total == std::int64_t(amounts.size()));
+      return amounts;
+    }
+    page.after = found.next;
+  }
+}
+
+TEST_CASE("the history is walked from position to position, whatever the filter") {
+  Fixture f;
+  for (int i = 1; i <= 7; ++i) f.world.mint(f.account(f.bob), i);
+  for (int i = 1; i <= 4; ++i) f.transfer(f.bob, {.user_id = f.ada.id, .username = {}}, i);
+  f.world.clock.advance(std::chrono::hours(1));
+  const Instant later = f.world.clock.now();
+  f.world.mint(f.account(f.bob), 100);
+  f.spend(f.caller(f.bob), 50);
+  using points::Direction;
+  using Amounts = std::vector<std::int64_t>;
+  CHECK(walked(f, {}) == Amounts{-50, 100, -4, -3, -2, -1, 7, 6, 5, 4, 3, 2, 1});
+  CHECK(walked(f, {.kind = {}, .direction = Direction::out, .from = {}, .until = {}}) ==
+        Amounts{-50, -4, -3, -2, -1});
+  CHECK(walked(f, {.kind = "mint", .direction = {}, .from = {}, .until = {}}) ==
+        Amounts{100, 7, 6, 5, 4, 3, 2, 1});
+  CHECK(walked(f, {.kind = "mint", .direction = Direction::in, .from = {}, .until = later}) ==
+        Amounts{7, 6, 5, 4, 3, 2, 1});
+  CHECK(walked(f, {.kind = "mint", .direction = Direction::out, .from = {}, .until = {}}).empty());
+  CHECK(walked(f, {.kind = {}, .direction = {}, .from = later, .until = {}}) == Amounts{-50, 100});
+  CHECK(walked(f, {.kind = {}, .direction = {}, .from = {}, .until = later}) ==
+        Amounts{-4, -3, -2, -1, 7, 6, 5, 4, 3, 2, 1});
+  const auto second = f.history(f.bob, {.kind = {}, .direction = {}, .from = {}, .until = later},
+                                {.page = 3, .page_size = 4});
+  REQUIRE(second.items.size() == 3);
+  CHECK(second.items[0].amount == 3);
+}
+
 TEST_CASE("analytics count what happened within the window") {
   Fixture f;
   f.world.mint(f.account(f.bob), 100);

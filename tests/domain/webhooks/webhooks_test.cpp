@@ -205,8 +205,8 @@ TEST_CASE(
   const auto shown =
       f.world.read([&](db::Tx& tx) { return webhooks::deliveries(tx, webhook, PageRequest{}); });
   REQUIRE(shown.total == 2);
-  CHECK(shown.items[0].state == "delivered");
-  CHECK(shown.items[1].state == "waiting");
+  CHECK(shown.items[0].state == webhooks::DeliveryState::delivered);
+  CHECK(shown.items[1].state == webhooks::DeliveryState::waiting);
   CHECK(shown.items[1].attempts == 2);
   CHECK(shown.items[1].response_status == 500);
 }
@@ -251,7 +251,7 @@ TEST_CASE("a test goes to its webhook only, one at a time") {
   f.add();
   const auto delivery = f.world.write([&](db::Tx& tx) { return webhooks::test(tx, webhook); });
   CHECK(delivery.type == "webhook.test");
-  CHECK(delivery.state == "waiting");
+  CHECK(delivery.state == webhooks::DeliveryState::waiting);
   REQUIRE(f.due().size() == 1);
   CHECK(f.due()[0].webhook_id == webhook.id);
   CHECK_THROWS_WITH(f.world.write([&](db::Tx& tx) { return webhooks::test(tx, webhook); }),

@@ -63,7 +63,7 @@ class Berthd:
     def command(self):
         words = [PROGRAM, "--data-dir", self.data, "--kubernetes", "kubeconfig", "--kubeconfig", self.kubeconfig,
                  "--registries", "127.0.0.1:5000,docker.io/library,ghcr.io", "--listen", "127.0.0.1:0",
-                 "--metrics-listen", "127.0.0.1:0", "--rate-limits", "off", "--tiers", TIERS, *self.flags]
+                 "--metrics-listen", "127.0.0.1:0", "--rate-limits", "off", *(() if "--tiers" in self.flags else ("--tiers", TIERS)), *self.flags]
         return [str(word) for word in words]
 
     def start(self):

@@ -123,13 +123,16 @@ class Cluster:
 
 
 def page(name, limit=5):
-    """Returns the status and the text of the app's page, requested through the ingress controller."""
+    """Returns the status and the text of the app's page, requested through the ingress controller; 0 and the reason if it
+    didn't answer."""
     request = urllib.request.Request("http://127.0.0.1:80/", headers={"Host": f"{name}.apps.localhost"})
     try:
         with urllib.request.urlopen(request, timeout=limit) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
+    except OSError as error:
+        return 0, str(error)
 
 
 def serves(name, text, limit=20):

@@ -51,8 +51,9 @@ class Installed(Berthd):
         """Finds the addresses of the Service and of the pod; an upgrade replaces the pod."""
         spec = self.service(RELEASE)
         self.url = f"http://{spec['clusterIP']}:{spec['ports'][0]['port']}"
-        pod = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")
-        self.metrics_url = f"http://{pod['status']['podIP']}:9090"
+        status = lambda: self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")["status"]  # noqa: E731
+        eventually(lambda: "podIP" in status(), "the pod has an address", PATIENCE, seen=status)
+        self.metrics_url = f"http://{status()['podIP']}:9090"
         eventually(self.answers, "the Service leads to the pod", PATIENCE)  # kube-proxy needs some time
 
     def answers(self):
@@ -193,9 +194,9 @@ class Helm(unittest.TestCase):
         for name in ("test", "everything"):
             values = CHART / f"ci/{name}-values.yaml"
             self.helm("lint", CHART, "--strict", "-f", values)
-            # This cluster doesn't know the Prometheus operator's kind.
+            # This cluster doesn't know the Prometheus operator's kinds.
             rendered = self.helm("template", "another", CHART, "-f", values,
-                                 "--set", "metrics.serviceMonitor.enabled=false")
+                                 "--set", "metrics.serviceMonitor.enabled=false,metrics.prometheusRule.enabled=false")
             answer = self.kubectl("apply", "--dry-run=server", "-f", "-", input=rendered)
             self.assertIn("statefulset.apps/another-berth created (server dry run)", answer)
         monitor = self.helm("template", "another", CHART, "-f", CHART / "ci/everything-values.yaml",
@@ -240,9 +241,13 @@ class Helm(unittest.TestCase):
                    seen=lambda: self.cluster.of_deployment(gone))
         self.assertNotIn('code="403"', self.berth.metrics())
         self.assertNotIn("forbidden", self.kubectl("logs", INSTALLED).lower())
-        for verb, what in (("create", "namespaces"), ("delete", "namespaces"), ("patch", "deployments.apps"),
-                           ("watch", "ingresses.networking.k8s.io"), ("list", "events")):
+        for verb, what in (("create", "namespaces"), ("delete", "namespaces"), ("watch", "ingresses.networking.k8s.io")):
             self.assertTrue(self.may(verb, what, "-A"), f"{verb} {what}")
+        for verb, what in (("patch", "deployments.apps"), ("create", "secrets"), ("list", "events")):
+            self.assertTrue(self.may(verb, what, "-n", self.ada.namespace), f"{verb} {what}")
+            self.assertFalse(self.may(verb, what, "-n", "kube-system"), f"{verb} {what}")
+        for verb in ("get", "list", "watch"):
+            self.assertFalse(self.may(verb, "secrets", "-n", self.ada.namespace), verb)
         self.assertTrue(self.may("update", "leases.coordination.k8s.io", "-n", NAMESPACE))
         for verb, what in (("create", "pods"), ("create", "pods --subresource=exec"), ("get", "nodes"), ("list", "configmaps"),
                            ("update", "deployments.apps"), ("delete", "serviceaccounts"), ("create", "daemonsets.apps"),

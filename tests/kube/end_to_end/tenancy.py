@@ -36,9 +36,14 @@ class Rules:
                                     for spec in concerned for rule in spec.get(direction.lower(), []))
 
     def rule_allows(self, rule, direction, peer, where):
-        ports = [(entry["protocol"], entry["port"]) for entry in rule.get("ports", [])]
+        ports = rule.get("ports", [])
         peers = rule.get({"Ingress": "from", "Egress": "to"}[direction], [])
-        return (not ports or where in ports) and (not peers or any(self.is_peer(entry, peer) for entry in peers))
+        return (not ports or any(self.is_port(entry, *where) for entry in ports)) and (not peers or any(self.is_peer(entry, peer) for entry in peers))
+
+    @staticmethod
+    def is_port(entry, protocol, port):
+        first = {"http": 3000}.get(entry["port"], entry["port"])  # the containers' port has a name
+        return entry["protocol"] == protocol and first <= port <= entry.get("endPort", first)
 
     def is_peer(self, entry, peer):
         if isinstance(peer, str):
@@ -82,12 +87,16 @@ class Tenancy(World):
             self.assertTrue(rules.allows("Ingress", peer), peer)
         for peer in (tenant, "93.184.216.34", node):
             self.assertFalse(rules.allows("Ingress", peer), peer)
+        self.assertFalse(rules.allows("Ingress", ingress, port=9000))
         for peer in (own, "93.184.216.34", "2606:2800:220:1::1"):
             self.assertTrue(rules.allows("Egress", peer, port=443), peer)
+        for peer in ("93.184.216.34", "2606:2800:220:1::1"):
+            self.assertFalse(rules.allows("Egress", peer, port=25), peer)
         for protocol in ("UDP", "TCP"):
             self.assertTrue(rules.allows("Egress", system, protocol, 53))
         self.assertFalse(rules.allows("Egress", system, "TCP", 443))
-        for peer in (tenant, ingress, node, pod, service, metadata, "127.0.0.1", "fd00::1", "::1"):
+        for peer in (tenant, ingress, node, pod, service, metadata, "168.63.129.16", "127.0.0.1", "fd00::1", "::1",
+                     "64:ff9b::a00:1", "2002:a00:1::"):
             self.assertFalse(rules.allows("Egress", peer, port=443), peer)
         ben.delete(other)
 

@@ -14,12 +14,13 @@ MOST_KEPT = 10  # the number of failures that are shown
 class Visitors:
     """Several visitors; half of them keep their connections open, the others connect anew each time."""
 
-    def __init__(self, name):
+    def __init__(self, name, per_second=RATE):
+        self.per_second = per_second
         self.host = f"{name}.apps.localhost"
         self.lock = threading.Lock()
         self.pages = collections.Counter()
         self.failures = []
-        self.longest = 0.0
+        self.times = []  # seconds until each answer, or until there was none
         self.over = threading.Event()
         self.threads = [threading.Thread(target=self.run, args=(number,)) for number in range(THREADS)]
 
@@ -39,14 +40,18 @@ class Visitors:
     def rate(self):
         return (sum(self.pages.values()) + len(self.failures)) / self.took
 
+    def slowest_percent(self):
+        """Returns the time in seconds that one request of a hundred took at least."""
+        return sorted(self.times)[len(self.times) * 99 // 100]
+
     def summary(self):
-        return (f"{sum(self.pages.values())} requests answered, {self.rate:.0f} a second, longest {self.longest:.2f} s, "
+        return (f"{sum(self.pages.values())} requests answered, {self.rate:.0f} a second, longest {max(self.times, default=0):.2f} s, "
                 f"failed: {len(self.failures)}")
 
     def run(self, number):
         """Requests the page at fixed times; a visitor that is late makes the request at once."""
         keeps = number % 2 == 0
-        period = THREADS / RATE
+        period = THREADS / self.per_second
         due = time.monotonic() + period * number / THREADS
         connection = None
         while not self.over.wait(max(0.0, due - time.monotonic())):
@@ -68,7 +73,7 @@ class Visitors:
         except (OSError, http.client.HTTPException) as error:
             text, failure = "", repr(error)
         with self.lock:
-            self.longest = max(self.longest, time.monotonic() - began)
+            self.times.append(time.monotonic() - began)
             if failure is None:
                 self.pages[text.strip()] += 1
             else:
@@ -76,9 +81,9 @@ class Visitors:
         return failure is None
 
     def check(self, test, *pages):
-        """Checks that no request failed, that there were as many as expected, and that they got these pages and no
-        others."""
+        """Checks that no request failed, that there were requests all the while, and that they got these pages and no
+        others. How many there were depends on how busy this machine is."""
         print("      " + self.summary(), flush=True)
         test.assertEqual(self.failures[:MOST_KEPT], [])
-        test.assertGreater(self.rate, 0.9 * RATE)
+        test.assertGreater(self.rate, 0.5 * self.per_second)
         test.assertEqual(set(self.pages), set(pages))

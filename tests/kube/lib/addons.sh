@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What a hosting platform's cluster has in addition: an ingress controller, certificates (with an ACME server and a DNS
-# server), and metrics. They run as processes, not in pods.
+# server), and metrics. DNS of the cluster and the ingress controller run in pods, and the others as processes.
 
 settle_apiserver() { kubectl apply --server-side --force-conflicts -f "$(crds)" >/dev/null; }
 
@@ -27,23 +27,34 @@ settle_pebble() {
   make_issuer
 }
 
-# Traefik finds pods by their EndpointSlices and connects to them directly.
-launch_traefik() {
-  KUBECONFIG=$state/traefik.kubeconfig start traefik "80 443 8082" "$(program traefik)" \
-    --entrypoints.web.address=127.0.0.1:80 --entrypoints.websecure.address=127.0.0.1:443 \
-    --entrypoints.websecure.http.tls=true --providers.kubernetesingress=true \
-    --providers.kubernetesingress.ingressclass=traefik --ping=true --entrypoints.traefik.address=127.0.0.1:8082 --metrics.prometheus=true \
-    --global.checknewversion=false --global.sendanonymoususage=false
+# Applies a part's manifest of this folder; deployed tells whether its pods are wanted, withdraw ends them.
+deploy() { # PART
+  sed "s|REGISTRY|$registry|; s|DNS_ADDRESS|$dns_service_address|" "$lib/$1.yaml" | kubectl apply -f - >/dev/null
 }
-ready_traefik() { answers http://127.0.0.1:8082/ping; }
-settle_traefik() {
-  kubectl apply -f - >/dev/null <<'YAML'
-apiVersion: networking.k8s.io/v1
-kind: IngressClass
-metadata: {name: traefik}
-spec: {controller: traefik.io/ingress-controller}
-YAML
+deployed() { # NAMESPACE NAME
+  local wanted
+  wanted=$(kubectl get deployment "$2" -n "$1" -o 'jsonpath={.spec.replicas}' 2>/dev/null) && [ "$wanted" = 1 ]
 }
+withdraw() { # NAMESPACE NAME
+  kubectl scale deployment "$2" -n "$1" --replicas=0 >/dev/null
+  kubectl wait --for=delete pod -n "$1" -l "app=$2" --timeout=60s --request-timeout=60s >/dev/null
+}
+works() { # NAMESPACE NAME
+  kubectl wait --for=condition=Available "deployment/$2" -n "$1" --timeout=1s
+}
+
+# What pods ask for names: those of the cluster, and none of the internet's.
+runs_cluster_dns() { deployed kube-system coredns; }
+launch_cluster_dns() { deploy cluster-dns; }
+ready_cluster_dns() { works kube-system coredns; }
+retire_cluster_dns() { withdraw kube-system coredns; }
+
+# Traefik finds pods by their EndpointSlices and connects to them directly. Its ports are also this machine's 80, 443 and
+# 8082, on loopback alone.
+runs_traefik() { deployed ingress traefik; }
+launch_traefik() { deploy traefik; }
+ready_traefik() { works ingress traefik && answers http://127.0.0.1:8082/ping; }
+retire_traefik() { withdraw ingress traefik; }
 
 make_issuer() {
   kubectl apply -f - >/dev/null <<'YAML'

@@ -47,15 +47,16 @@ use_module() { # NAME PATH VERSION
   } >"$module/go.mod"
 }
 
-go_program() {  # NAME PACKAGE [LINKER FLAGS]: builds it in the module that was used last
-  local name=$1 package=$2 target
+go_program() {  # NAME PACKAGE [LINKER FLAGS [NEEDED PACKAGE…]]: builds it in the module that was used last
+  local name=$1 package=$2 flags=${3:-} needed target
   target=$(program "$name")
   [ ! -x "$target" ] || return 0
   say "building $name ${version_of[$name]}"
   (
     cd "$module"
-    go get "$package@$requirement"
-    go build -trimpath -ldflags "-s -w ${3:-}" -o "$target.new" "$package"
+    for needed in "${@:4}"; do go get "$needed@$requirement"; done
+    if [ $# -lt 4 ]; then go get "$package@$requirement"; fi
+    go build -trimpath -ldflags "-s -w $flags" -o "$target.new" "$package"
   ) >"$logs/build-$name.log" 2>&1 || explain "build-$name" "failed"
   mv "$target.new" "$target"
 }
@@ -129,6 +130,71 @@ LINES
   go_program traefik "$path/cmd/traefik"
 }
 
+build_kube_network_policies() {
+  ! are_there kube-network-policies || return 0
+  local path=sigs.k8s.io/kube-network-policies
+  # This is its own replacement.
+  use_module kube-network-policies "$path" "${version_of[kube-network-policies]}" <<'LINES'
+replace github.com/vishvananda/netlink => github.com/vishvananda/netlink v1.3.1
+LINES
+  go_program kube-network-policies "$path/cmd/kube-network-policies/standard"
+}
+
+# Debian's knows neither user namespaces nor plugins that hear of a pod before its containers start.
+build_containerd() {
+  ! are_there containerd containerd-shim-runc-v2 ctr || return 0
+  local path=github.com/containerd/containerd/v2 name
+  local -x GOFLAGS="$GOFLAGS -tags=no_btrfs,no_devmapper,no_zfs"
+  use_module containerd "$path" "${version_of[containerd]}" </dev/null
+  for name in containerd containerd-shim-runc-v2 ctr; do go_program "$name" "$path/cmd/$name"; done
+}
+
+build_runc() {
+  ! are_there runc || return 0
+  local path=github.com/opencontainers/runc
+  local -x GOFLAGS="$GOFLAGS -tags=seccomp" CGO_ENABLED=1
+  use_module runc "$path" "${version_of[runc]}" </dev/null
+  go_program runc "$path"
+}
+
+# The shim lowers its own oom_score_adj, which a machine that is itself a container may not do: the package that does it
+# is compiled from a changed copy.
+build_gvisor() {
+  ! are_there runsc containerd-shim-runsc-v1 || return 0
+  local path=gvisor.dev/gvisor sources_of_gvisor
+  use_module gvisor "$path" "${version_of[runsc]}" </dev/null
+  go_program runsc "$path/runsc"
+  sources_of_gvisor=$(cd "$module" && go list -m -f '{{.Dir}}' "$path")
+  mkdir -p "$module/shim" "$module/cmd"
+  cp "$sources_of_gvisor"/pkg/shim/v1/*.go "$module/shim/"
+  cp "$sources_of_gvisor"/shim/v1/cli/*.go "$module/cmd/"
+  chmod -R u+w "$module"
+  sed -i 's/oomScoreMax = -999/oomScoreMax = 0/' "$module/shim/manager.go"
+  sed -i "s|\"$path/pkg/shim/v1\"|\"berth.test/gvisor/shim\"|; s/^package .*/package main/; s/^func Main()/func main()/" "$module"/cmd/*.go
+  go_program containerd-shim-runsc-v1 ./cmd "" "$path/shim"
+}
+
+# Its main package would compile all of its plugins, with the libraries of three clouds.
+build_coredns() {
+  ! are_there coredns || return 0
+  local path=github.com/coredns/coredns
+  use_module coredns "$path" "${version_of[coredns]}" </dev/null
+  mkdir -p "$module/cmd"
+  cat >"$module/cmd/main.go" <<GO
+package main
+
+import (
+	"$path/coremain"
+	_ "$path/plugin/errors"
+	_ "$path/plugin/health"
+	_ "$path/plugin/kubernetes"
+)
+
+func main() { coremain.Run() }
+GO
+  go_program coredns ./cmd "" "$path/coremain" "$path/plugin/kubernetes"
+}
+
 build_single() { # NAME PATH: a program that lies in its module's cmd/NAME
   ! are_there "$1" || return 0
   use_module "$1" "$2" "${version_of[$1]}" </dev/null
@@ -163,6 +229,11 @@ build_programs() {
   build_single metrics-server sigs.k8s.io/metrics-server
   build_single kwok sigs.k8s.io/kwok
   build_traefik
+  build_kube_network_policies
+  build_coredns
+  build_containerd
+  build_runc
+  build_gvisor
   fetch_kubectl
   local name
   for name in kubectl helm kwok; do ln -sfn "$(program "$name")" "$tools/$name"; done

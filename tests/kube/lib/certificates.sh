@@ -44,8 +44,8 @@ prepare_certificates() {
   kubeconfig controller-manager /CN=system:kube-controller-manager
   kubeconfig scheduler /CN=system:kube-scheduler
   kubeconfig kube-proxy /CN=system:kube-proxy
+  kubeconfig network-policies /O=system:masters/CN=network-policies
   kubeconfig cert-manager /O=system:masters/CN=cert-manager
-  kubeconfig traefik /O=system:masters/CN=traefik
   kubeconfig metrics-server /O=system:masters/CN=metrics-server
   kubeconfig kwok /O=system:masters/CN=kwok
   kubeconfig node /O=system:nodes/CN=system:node:node1

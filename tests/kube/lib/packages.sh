@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # The Debian packages that the cluster needs.
 
-packages=(ca-certificates etcd-server containerd runc containernetworking-plugins docker-registry buildah busybox-static
-  iptables conntrack iproute2 openssl curl gcc libc6-dev python3 python3-venv)
+packages=(ca-certificates etcd-server containernetworking-plugins docker-registry buildah busybox-static
+  iptables conntrack iproute2 procps openssl curl gcc libc6-dev libseccomp-dev pkg-config python3 python3-venv)
 
 install_packages() {
   local package missing=() sudo=()
@@ -26,7 +26,7 @@ disable_services() { # PACKAGE…
   for package; do
     case $package in
       etcd-server) "${sudo[@]}" systemctl disable --now etcd ;;
-      containerd | docker-registry) "${sudo[@]}" systemctl disable --now "$package" ;;
+      docker-registry) "${sudo[@]}" systemctl disable --now docker-registry ;;
     esac
   done
 }

@@ -17,7 +17,12 @@ process_of() { # NAME: the id of the part's process; fails where it doesn't run
   echo "$pid"
 }
 
-is_running() { process_of "$1" >/dev/null; }
+# A part whose pods run in the cluster has a function runs_PART instead of a process.
+is_pod() { declare -F "runs_${1//-/_}" >/dev/null; }
+
+is_running() {
+  if is_pod "$1"; then "runs_${1//-/_}"; else process_of "$1" >/dev/null; fi
+}
 
 # A process whose first thread has ended counts as ended. Its sockets are closed with its last thread, a moment later.
 check_ports_are_free() { # NAME PORT…

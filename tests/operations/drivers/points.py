@@ -13,6 +13,11 @@ def points_history(scene):
     return scene.user.get("/api/points/history")
 
 
+@driver("pointsDays")
+def points_days(scene):
+    return scene.user.get("/api/points/days?from=2026-01-01&to=2026-01-31")
+
+
 @driver("transferPoints")
 def transfer_points(scene):
     body = {"to_user_id": scene.other.id, "amount": 1, "description": "thanks"}
@@ -43,3 +48,8 @@ def award_points(scene):
 @driver("operatorAnalytics")
 def operator_analytics(scene):
     return scene.owner_api.get("/api/operator/analytics?window_days=7")
+
+
+@driver("operatorAnalyticsDays")
+def operator_analytics_days(scene):
+    return scene.owner_api.get("/api/operator/analytics/days")

@@ -23,22 +23,22 @@ json with_manager(json object, const json& fields, const std::string& manager = 
 }
 
 std::vector<json> all_objects() {
-  deployments::Wish wish;
-  wish.deployment.id = "d-1";
-  wish.deployment.app_id = "a-1";
-  wish.deployment.name = "shop";
-  wish.deployment.container.image = "ghcr.io/acme/shop:1";
-  wish.deployment.container.port = 8080;
-  wish.deployment.container.health_path = "/";
-  wish.deployment.memory_limit_mb = 1024;
-  wish.deployment.cpu_limit_millicores = 1000;
-  wish.secrets.env = {{"A", "1"}};
-  wish.secrets.registry_credentials = {"robot", "secret"};
+  deployments::DesiredState state;
+  state.deployment.id = "d-1";
+  state.deployment.app_id = "a-1";
+  state.deployment.name = "shop";
+  state.deployment.container.image = "ghcr.io/acme/shop:1";
+  state.deployment.container.port = 8080;
+  state.deployment.container.health_path = "/";
+  state.deployment.memory_limit_mb = 1024;
+  state.deployment.cpu_limit_millicores = 1000;
+  state.secrets.env = {{"A", "1"}};
+  state.secrets.registry_credentials = {"robot", "secret"};
   const manifests::Settings settings = {.instance = "i",
                                         .apps_domain = "apps.example",
                                         .ingress_class = "traefik",
                                         .wildcard_tls_secret = "wildcard"};
-  auto objects = manifests::of_deployment(wish, settings);
+  auto objects = manifests::of_deployment(state, settings);
   const auto more = manifests::of_namespace("a-1", {1, 1024, 1000, 1024, 1000}, settings);
   objects.insert(objects.end(), more.begin(), more.end());
   return objects;

@@ -101,6 +101,7 @@ TEST_CASE("a failing DNS says nothing: no Certificate is created or removed") {
     REQUIRE(shop.world.settles());
     CHECK(shop.world.claim(shop.id).state == State::active);
     CHECK(shop.world.of_domain(kube::certificates, shop.id).size() == 1);
+    CHECK_FALSE(shop.world.row(shop.id).reason);
   }
 }
 

@@ -213,3 +213,84 @@ TEST_CASE("an engine that can't reach anybody stops quickly") {
   faulty.world.sleep();
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
 }
+
+TEST_CASE("Secrets are written and deleted by their names, and never read") {
+  Faulty faulty;
+  faulty.world.wake();
+  const std::string app = faulty.world.new_app();
+  const std::string id = faulty.world.deploy(
+      app, {.registry_credentials = deployments::RegistryCredentials{"robot", "secret"}});
+  const std::string other = faulty.world.deploy(app, {.name = "other"});
+  REQUIRE(faulty.world.is(id, Status::running));
+  REQUIRE(faulty.world.is(other, Status::running));
+  faulty.world.destroy(id);
+  REQUIRE(faulty.world.is_removed(id));
+  for (const char* verb : {"get", "list", "watch"})
+    CHECK(faulty.cluster.count(verb, "secrets") == 0);
+  CHECK(faulty.cluster.count("apply", "secrets") == 3);
+  // The app's other deployment keeps its own.
+  CHECK(faulty.cluster.list("secrets", manifests::namespace_of(app)).size() == 1);
+}
+
+TEST_CASE("a Secret that somebody deleted is there again after a restart") {
+  Faulty faulty;
+  faulty.world.wake();
+  const std::string id = faulty.running_deployment();
+  const Object secret = faulty.world.object(kube::secrets, id);
+  faulty.cluster.remove("secrets", namespace_of(secret), name_of(secret));
+  faulty.world.restart(id);
+  CHECK(faulty.world.is(id, Status::running));
+  CHECK(faulty.world.objects(kube::secrets, id).size() == 1);
+}
+
+TEST_CASE("berthd binds its rights before it uses them, and waits for them to take effect") {
+  Faulty faulty;
+  faulty.world.settings().tenant_role = {
+      .role = "berth-tenant", .account_namespace = "berth", .account = "berth"};
+  faulty.world.wake();
+  const std::string app = faulty.world.new_app();
+  SECTION("a refusal of the first moments isn't told to the operator") {
+    faulty.cluster.fail_next(4, 403, std::nullopt, {"apply", "resourcequotas"});
+    const std::string id = faulty.world.deploy(app);
+    CHECK(eventually([&] {
+      CHECK_FALSE(faulty.world.row(id).reason);
+      return faulty.world.row(id).status == Status::running;
+    }));
+  }
+  SECTION("an app that was made before the rights were bound gets them when it leaves") {
+    faulty.world.sleep();
+    faulty.world.settings().tenant_role.reset();
+    faulty.world.wake();
+    const std::string id = faulty.world.deploy(app);
+    REQUIRE(faulty.world.is(id, Status::running));
+    faulty.world.sleep();
+    faulty.world.settings().tenant_role = {
+        .role = "berth-tenant", .account_namespace = "berth", .account = "berth"};
+    faulty.world.destroy(id);
+    faulty.world.wake();
+    REQUIRE(faulty.world.is_removed(id));
+    CHECK(faulty.cluster.count("apply", "rolebindings") == 1);
+  }
+}
+
+TEST_CASE("another confinement of the tier reaches its deployments") {
+  Faulty faulty;
+  faulty.world.wake();
+  const std::string id = faulty.running_deployment();
+  CHECK(faulty.world.objects(kube::network_policies, id).empty());
+  faulty.world.confine(
+      {.runtime_class = "gvisor", .user_namespaces = true, .smtp = true, .bandwidth = {}});
+  CHECK(eventually([&] {
+    return faulty.world.object(kube::deployments, id)["spec"]["template"]["spec"].value(
+               "runtimeClassName", "") == "gvisor";
+  }));
+  CHECK(eventually([&] { return faulty.world.objects(kube::network_policies, id).size() == 1; }));
+  faulty.world.confine({});
+  CHECK(eventually([&] { return faulty.world.objects(kube::network_policies, id).empty(); }));
+  REQUIRE(faulty.world.is(id, Status::running));
+  faulty.world.confine(
+      {.runtime_class = {}, .user_namespaces = false, .smtp = true, .bandwidth = {}});
+  CHECK(eventually([&] { return faulty.world.objects(kube::network_policies, id).size() == 1; }));
+  faulty.world.destroy(id);
+  CHECK(faulty.world.is_removed(id));
+}

@@ -41,7 +41,7 @@ TEST_CASE("a new deployment is brought to running") {
   REQUIRE(world.is(id, Status::running));
   const auto row = world.row(id);
   CHECK(row.phase.empty());
-  CHECK(row.health_status == "healthy");
+  CHECK(row.health_status == deployments::HealthStatus::healthy);
   CHECK(row.host_server.has_value());
   CHECK(row.deployed_at.has_value());
   CHECK(world.objects(kube::services, id).size() == 1);

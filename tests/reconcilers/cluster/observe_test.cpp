@@ -104,7 +104,7 @@ void check_errored(const Seen& seen, Reason reason, const std::string& words) {
   CHECK(seen.observation.status == Status::errored);
   CHECK(seen.observation.reason == reason);
   CHECK(seen.observation.message.value_or("").find(words) != std::string::npos);
-  CHECK(seen.observation.health_status == "unhealthy");
+  CHECK(seen.observation.health_status == deployments::HealthStatus::unhealthy);
 }
 
 }  // namespace
@@ -143,11 +143,68 @@ TEST_CASE("a started container is deploying until its port answers") {
   CHECK(seen.look_again == 8s);
 }
 
+TEST_CASE("a container whose node reports no failed probe isn't said to be silent") {
+  Pod pod;
+  pod.state = running_state(600s);
+  pod.ready_since = 601s;
+  const auto quiet = [&](std::vector<json> events) {
+    const Seen seen = see(pod, Status::deploying, std::move(events));
+    CHECK(seen.observation.status == Status::deploying);
+    CHECK(seen.observation.phase == "probing");
+    CHECK_FALSE(seen.observation.reason);
+    CHECK(seen.look_again == 300s);
+  };
+  quiet({});
+  quiet({event("Started", "Started container app")});
+  // Probes that failed before this run of the container, and while it was starting.
+  quiet({event("Unhealthy", "Readiness probe failed: connection refused", 700s)});
+  quiet({event("Unhealthy", "Readiness probe failed: connection refused", 599s)});
+  CHECK(see(pod, Status::deploying, {event("Unhealthy", "Readiness probe failed", 595s)})
+            .observation.reason == Reason::port_not_listening);
+}
+
+TEST_CASE("a node that was slow to start a container has as long for its port, a minute at most") {
+  Pod pod;
+  pod.state = running_state(29s);
+  pod.ready_since = 60s;
+  const auto look = [&](Duration scheduled) {
+    pod.more_conditions = json::array({condition_of("PodScheduled", "True", scheduled)});
+    return see(pod, Status::deploying, {event("Unhealthy", "Readiness probe failed", 1s)});
+  };
+  CHECK(look(31s).observation.reason == Reason::port_not_listening);
+  CHECK_FALSE(look(59s).observation.reason);
+  CHECK(look(59s).look_again == 1s);
+  CHECK(look(600s).look_again == 31s);
+}
+
+TEST_CASE("a node or API server that is too busy has refused nothing") {
+  const auto words = GENERATE(as<std::string>{}, "pull QPS exceeded",
+                              "rpc error: code = DeadlineExceeded desc = context deadline exceeded",
+                              "failed to reserve container name \"app_0\": it is reserved",
+                              "failed to sync secret cache: timed out waiting for the condition");
+  Pod pod;
+  pod.state = waiting_state(
+      GENERATE(as<std::string>{}, "ErrImagePull", "CreateContainerError", "RunContainerError"),
+      words);
+  const Seen seen = see(pod);
+  CHECK(seen.observation.status == Status::pending);
+  CHECK_FALSE(seen.observation.reason);
+  Live live{.deployment = deployment(1, 0, 0), .pods = {}, .events = {}};
+  live.deployment["status"]["conditions"] = json::array({condition_of(
+      "ReplicaFailure", "True", 60s, "Internal error occurred: etcdserver: timeout")});
+  CHECK_FALSE(observe(row_in(Status::pending), live, Patience(), now).observation.reason);
+  json progress = condition_of("Progressing", "False", 1s, "has timed out progressing");
+  progress["reason"] = "ProgressDeadlineExceeded";
+  live.deployment["status"]["conditions"].push_back(progress);
+  check_errored(observe(row_in(Status::pending), live, Patience(), now), Reason::cluster_refused,
+                "etcdserver: timeout");
+}
+
 TEST_CASE("a ready pod of a complete rollout is running") {
   const Seen seen = see(ready_pod(), Status::deploying);
   CHECK(seen.observation.status == Status::running);
   CHECK(seen.observation.phase.empty());
-  CHECK(seen.observation.health_status == "healthy");
+  CHECK(seen.observation.health_status == deployments::HealthStatus::healthy);
   CHECK(seen.observation.container_id == "containerd://abc");
   CHECK(seen.observation.image_digest == "ghcr.io/acme/shop@sha256:1");
   CHECK(seen.observation.host_server == "node-1");
@@ -251,11 +308,13 @@ TEST_CASE("a container that can't be started") {
 TEST_CASE("a container that doesn't listen on its port") {
   Pod pod;
   pod.state = running_state(11s);
+  pod.ready_since = 12s;
   const json refused =
       event("Unhealthy", "Readiness probe failed: dial tcp 10.0.0.1:3000: connection refused");
   check_errored(see(pod, Status::pending, {refused}), Reason::port_not_listening,
                 "port 3000: Readiness probe failed");
-  Live live{.deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {}};
+  Live live{
+      .deployment = deployment(1, 1, 0), .pods = {pod.object()}, .events = {{pod.name, {refused}}}};
   auto row = row_in(Status::deploying);
   row.container.health_path = "/healthz";
   check_errored(observe(row, live, Patience(), now), Reason::port_not_listening,
@@ -269,9 +328,9 @@ TEST_CASE(
   pod.ready_since = 1s;
   const Seen seen = see(pod, Status::running);
   CHECK(seen.observation.status == Status::running);
-  CHECK(seen.observation.health_status == "unhealthy");
-  CHECK(seen.look_again == 9s);
-  pod.ready_since = 10s;
+  CHECK(seen.observation.health_status == deployments::HealthStatus::unhealthy);
+  CHECK(seen.look_again == 59s);
+  pod.ready_since = 60s;
   CHECK(see(pod, Status::running).observation.reason == Reason::port_not_listening);
 }
 
@@ -283,17 +342,20 @@ TEST_CASE("a pod on an unreachable node isn't the container's trouble") {
   const Seen seen = observe(row_in(Status::running), live, Patience(), now);
   CHECK(seen.observation.status == Status::running);
   CHECK_FALSE(seen.observation.reason);
-  CHECK(seen.observation.health_status == "unhealthy");
+  CHECK(seen.observation.health_status == deployments::HealthStatus::unhealthy);
 }
 
 TEST_CASE("a pod that no node accepts") {
   Pod pod;
   pod.more_conditions.push_back(
       condition_of("PodScheduled", "False", 2s, "0/1 nodes: Insufficient memory"));
+  pod.more_conditions[0]["reason"] = "Unschedulable";
   CHECK(see(pod).observation.status == Status::pending);
   CHECK(see(pod).look_again == 3s);
   pod.more_conditions[0]["lastTransitionTime"] = ago(5s);
   check_errored(see(pod), Reason::unschedulable, "Insufficient memory");
+  pod.more_conditions[0]["reason"] = "SchedulerError";
+  CHECK_FALSE(see(pod).observation.reason);
 }
 
 TEST_CASE("pods that can't be created") {
@@ -316,6 +378,9 @@ TEST_CASE("pods that can't be created") {
   live.pods.clear();
   check_errored(fail("pods \"x\" is forbidden: violates PodSecurity", 5s), Reason::cluster_refused,
                 "PodSecurity");
+  check_errored(
+      fail("pods \"x\" is forbidden: pod rejected: RuntimeClass \"gvisor\" not found", 5s),
+      Reason::runtime_class_missing, "gvisor");
   CHECK(fail("failed quota: tenant: status unknown for quota", 60s).observation.status ==
         Status::pending);
 }
@@ -333,7 +398,7 @@ TEST_CASE("while the old pod serves, a failing rollout is a running deployment w
   CHECK(seen.reason == Reason::rollout_failed);
   CHECK(seen.cause == Reason::image_pull_failed);
   CHECK(seen.message == "not found");
-  CHECK(seen.health_status == "healthy");
+  CHECK(seen.health_status == deployments::HealthStatus::healthy);
   const auto no = refused(row_in(Status::deploying), live, "denied by policy");
   CHECK(no.status == Status::running);
   CHECK(no.cause == Reason::cluster_refused);
@@ -371,8 +436,15 @@ TEST_CASE("an evicted pod doesn't hide the one that replaces it") {
   CHECK(observe(row_in(Status::deploying), live, Patience(), now).observation.status ==
         Status::running);
   live.pods = {evicted};
+  const Seen seen = observe(row_in(Status::deploying), live, Patience(), now);
+  CHECK(seen.observation.status == Status::deploying);
+  CHECK(seen.observation.phase == "scheduling");
+  CHECK_FALSE(seen.observation.reason);
+  // This one is evicted because of what it did itself.
+  live.pods[0]["status"]["message"] =
+      "Usage of EmptyDir volume \"tmp\" exceeds the limit \"256Mi\"";
   check_errored(observe(row_in(Status::deploying), live, Patience(), now), Reason::crash_loop,
-                "Evicted: The node");
+                "Evicted: Usage of EmptyDir");
 }
 
 TEST_CASE("objects that the cluster refuses, and a cluster that is silent") {
@@ -386,13 +458,21 @@ TEST_CASE("objects that the cluster refuses, and a cluster that is silent") {
   CHECK(silent.reason == Reason::cluster_unreachable);
 }
 
-TEST_CASE("events are requested only for pods that aren't ready") {
-  Pod unready;
-  unready.name = "p-2";
-  json leaving = Pod().object();
+TEST_CASE("events are requested only for pods that they say something about") {
+  const auto pod = [](const std::string& name, const json& state) {
+    Pod made;
+    made.name = name;
+    made.state = state;
+    return made.object();
+  };
+  json leaving = pod("p-leaving", waiting_state("ContainerCreating"));
   leaving["metadata"]["deletionTimestamp"] = ago(1s);
   const Live live{.deployment = deployment(),
-                  .pods = {ready_pod().object(), unready.object(), leaving},
+                  .pods = {ready_pod().object(), pod("p-new", json::object()), leaving,
+                           pod("p-waits", waiting_state("ContainerCreating")),
+                           pod("p-starts", running_state(9s)), pod("p-silent", running_state(10s)),
+                           pod("p-ended", ended_state(1))},
                   .events = {}};
-  CHECK(pods_with_questions(live) == std::vector<std::string>{"p-2"});
+  CHECK(pods_with_questions(live, Patience(), now) ==
+        std::vector<std::string>{"p-waits", "p-silent"});
 }

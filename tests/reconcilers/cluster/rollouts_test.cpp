@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-// The same key as in tests/reconcilers/world.cpp.
+// The same key as in tests/reconcilers/cluster/world.cpp.
 const std::string data_key(32, 'k');
 const deployments::Rules rules = {
     .registries = {"ghcr.io"}, .apps_domain = "apps.example", .base_host = "berth.example"};

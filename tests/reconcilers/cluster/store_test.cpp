@@ -35,8 +35,9 @@ TEST_CASE("objects are found by name, by namespace and by deployment") {
   store.put(object("b", 2, "u-2", "d-2"));
   CHECK(store.find("ns", "a") != nullptr);
   CHECK(store.find("other", "a") == nullptr);
-  CHECK(store.in_namespace("ns").size() == 2);
-  CHECK(store.in_namespace("n").empty());
+  CHECK(store.deployments() == std::set<std::string>{"d-1", "d-2"});
+  CHECK(store.deployments_in("ns") == store.deployments());
+  CHECK(store.deployments_in("n").empty());
   REQUIRE(store.of_deployment("d-2").size() == 1);
   CHECK(name_of(*store.of_deployment("d-2")[0]) == "b");
   store.put(object("b", 3, "u-2", "d-3"));

@@ -53,6 +53,31 @@ TEST_CASE("each failing image has its reason") {
   CHECK_FALSE(tenant.world.row(id).message.has_value());
 }
 
+TEST_CASE("on a node slowed down ten times no deployment that will run is said to be in trouble") {
+  // The containers listen within a second, but the node takes seven to report it: longer than the
+  // world's patience.
+  using std::chrono::milliseconds;
+  simulated::Options slow;
+  slow.timing.pull = slow.timing.start = milliseconds(100);
+  slow.timing.probe = milliseconds(600);
+  simulated::Cluster cluster(slow);
+  cluster.slow_down(10);
+  World world(config_of(cluster));
+  world.options.patience.listening = std::chrono::seconds(3);
+  world.wake();
+  const std::string app = world.new_app();
+  std::vector<std::string> ids;
+  for (const char* name : {"one", "two", "three"}) ids.push_back(world.deploy(app, {.name = name}));
+  ids.push_back(world.deploy(app, {.name = "deaf", .image = "ghcr.io/acme/wrong-port:1"}));
+  for (size_t i = 0; i < 3; ++i) CHECK(world.is(ids[i], Status::running));
+  CHECK(eventually([&] { return world.row(ids[3]).reason == Reason::port_not_listening; }));
+  const auto failed = world.database().read([](db::Tx& tx) {
+    return tx.number(
+        "SELECT count(DISTINCT deployment_id) FROM deploy_logs WHERE status = 'failed'");
+  });
+  CHECK(failed == 1);
+}
+
 TEST_CASE("on port 80 nothing arrives, and the reason says why") {
   Tenant tenant;
   const std::string id =
@@ -77,7 +102,7 @@ TEST_CASE("a rollout that fails leaves the old container running and says why") 
   CHECK(eventually([&] {
     const auto row = tenant.world.row(id);
     return row.reason == Reason::rollout_failed && row.cause == Reason::crash_loop &&
-           row.status == Status::running && row.health_status == "healthy";
+           row.status == Status::running && row.health_status == deployments::HealthStatus::healthy;
   }));
   CHECK(tenant.cluster.page("shop.apps.example").status == 200);
   tenant.world.change(id, "image = 'ghcr.io/acme/web:1'");

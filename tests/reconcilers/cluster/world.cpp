@@ -155,6 +155,14 @@ void World::stop(const std::string& id) {
   act([&](db::Tx& tx) { deployments::stop(tx, {app, app, "request-2"}, id); });
 }
 
+void World::confine(const tiers::Confinement& confinement) {
+  act([&](db::Tx& tx) {
+    tiers::Tier tier = tiers::list(tx).at(0);
+    tier.confinement = confinement;
+    tiers::update(tx, tier);
+  });
+}
+
 void World::restart(const std::string& id) {
   const std::string app = row(id).app_id;
   act([&](db::Tx& tx) { deployments::restart(tx, {app, app, "request-3"}, id); });

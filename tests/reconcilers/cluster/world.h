@@ -37,6 +37,8 @@ class World {
   std::string deploy(const std::string& app, const Wanted& wanted = {});
   void stop(const std::string& id);
   void restart(const std::string& id);
+  // Changes the confinement of the tier that all deployments have.
+  void confine(const tiers::Confinement& confinement);
   void destroy(const std::string& id);
   // Changes the row in a way that the domain has no function for.
   void change(const std::string& id, const std::string& assignments);

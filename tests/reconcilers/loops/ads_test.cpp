@@ -22,7 +22,7 @@ TEST_CASE("ads loop: campaigns whose time is over are ended, however many") {
   w.world.clock.advance(1h);
   CHECK(loop.run_once() == 10);
   CHECK(w.points(w.brand) == 10 * 900);
-  CHECK(w.find(stays.id).status == "active");
+  CHECK(w.find(stays.id).status == campaigns::Status::active);
   const auto writes = w.world.db.writes();
   CHECK(loop.run_once() == 0);
   CHECK(w.world.db.writes() == writes);
@@ -39,14 +39,28 @@ TEST_CASE("ads loop: reservations that weren't reported are returned, and can be
   w.world.clock.advance(w.rules.reservation_life);
   CHECK(loop.run_once() == 1);
   CHECK(w.find(campaign.id).remaining == 10);
-  CHECK(w.outcome(campaign.id, "impression", w.serve().impression_token) == "paid");
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, w.serve().impression_token) == "paid");
+}
+
+TEST_CASE("ads loop: events that are old are removed") {
+  AdsWorld w;
+  const auto campaign = w.new_campaign();
+  reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
+  CHECK(w.outcome(campaign.id, ads::EventType::impression, w.serve().impression_token) == "paid");
+  loop.run_once();
+  w.world.clock.advance(std::chrono::days(ads::events_kept_days + 1));
+  loop.run_once();
+  CHECK(w.world.read([](db::Tx& tx) {
+    return tx.number(
+        "SELECT (SELECT count(*) FROM ad_events) + (SELECT count(*) FROM ad_impressions)");
+  }) == 0);
 }
 
 TEST_CASE("ads loop: demand follows paid impressions, and only those of the window") {
   AdsWorld w;
   reconcilers::AdsLoop loop(w.world.db, w.index, {.interval = 1h, .campaigns = 3, .rows = 100});
   const auto rate = [&] {
-    return w.world.read([](db::Tx& tx) { return ads::rate_of(tx, "banner"); });
+    return w.world.read([](db::Tx& tx) { return ads::rate_of(tx, ads::SurfaceType::banner); });
   };
   CHECK(rate().demand == 100);
   const auto campaign = w.new_campaign();
@@ -91,9 +105,10 @@ TEST_CASE("ads loop: runs by itself") {
   loop.start();
   w.world.clock.advance(1h);
   const auto until = std::chrono::steady_clock::now() + 30s;
-  while (w.find(campaign.id).status == "active" && std::chrono::steady_clock::now() < until)
+  while (w.find(campaign.id).status == campaigns::Status::active &&
+         std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(5ms);
-  CHECK(w.find(campaign.id).status == "cancelled");
+  CHECK(w.find(campaign.id).status == campaigns::Status::cancelled);
   loop.stop();
 }
 

@@ -52,9 +52,9 @@ TEST_CASE("a credit wakes the billing loop, and its clock may be moved") {
   world.give(price);
   const auto row = world.deploy(world.app, order("shop", "paid"));
   world.clock.advance(month - 24h);
-  CHECK(eventually([&] { return world.billing_of(row.id) == "warning"; }));
+  CHECK(eventually([&] { return world.billing_of(row.id) == billing::Status::warning; }));
   world.clock.advance(24h);
-  CHECK(eventually([&] { return world.billing_of(row.id) == "suspended"; }));
+  CHECK(eventually([&] { return world.billing_of(row.id) == billing::Status::suspended; }));
   world.give(price);
   CHECK(eventually([&] { return world.find_deployment(row.id).status == Status::deploying; }));
   CHECK(world.points() == 0);
@@ -66,11 +66,11 @@ TEST_CASE("a credit from a time without a billing loop is found by the next one"
   world.give(price);
   const auto row = world.deploy(world.app, order("shop", "paid"));
   world.run_until(world.start + month);
-  REQUIRE(world.billing_of(row.id) == "suspended");
+  REQUIRE(world.billing_of(row.id) == billing::Status::suspended);
   world.give(price);
   BillingLoop loop(world.db, world.keys.data);
   CHECK(loop.run_once() == 1);
-  CHECK(world.billing_of(row.id) == "current");
+  CHECK(world.billing_of(row.id) == billing::Status::current);
 }
 
 TEST_CASE("a deployment that can't be settled doesn't hold up the others") {
@@ -122,7 +122,7 @@ TEST_CASE("the billing loop counts what it came to") {
   world.clock.advance(24h);
   loop.run_once();
   CHECK(counted("suspended") == 1);
-  REQUIRE(world.billing_of(row.id) == "suspended");
+  REQUIRE(world.billing_of(row.id) == billing::Status::suspended);
   world.give(price);
   loop.credited(world.app.id);
   loop.run_once();

@@ -27,6 +27,7 @@ struct Received {
   std::string body;
   std::string signature;
   std::string delivery;
+  std::string id, timestamp, standard_signature;
   int number() const { return json::parse(body).at("data").at("number"); }
 };
 
@@ -41,7 +42,10 @@ class Receiver {
       const int status = status_;
       if (status < 300)
         received_.push_back({request.body, request.get_header_value("Berth-Signature"),
-                             request.get_header_value("Berth-Delivery")});
+                             request.get_header_value("Berth-Delivery"),
+                             request.get_header_value("webhook-id"),
+                             request.get_header_value("webhook-timestamp"),
+                             request.get_header_value("webhook-signature")});
       changed_.notify_all();
       changed_.wait_for(lock, patience, [&] { return !held_; });
       response.status = status;
@@ -182,11 +186,36 @@ TEST_CASE("a delivery says what happened, and is signed") {
   REQUIRE(comma != std::string::npos);
   const std::string time = got.signature.substr(2, comma - 2);
   CHECK(got.signature.substr(comma + 4) == hex(hmac_sha256(made.secret, time + "." + got.body)));
-  REQUIRE(f.eventually([&] { return f.deliveries(made.webhook)[0].state == "delivered"; }));
+  // The Standard Webhooks specification, "Signature scheme".
+  const auto key = parse_base64(made.secret.substr(webhooks::secret_prefix.size()));
+  REQUIRE(key);
+  CHECK(key->size() == 32);
+  CHECK(got.id == body.at("id"));
+  CHECK(got.timestamp == time);
+  CHECK(got.standard_signature ==
+        "v1," + base64(hmac_sha256(*key, got.id + "." + got.timestamp + "." + got.body)));
+  REQUIRE(f.eventually(
+      [&] { return f.deliveries(made.webhook)[0].state == webhooks::DeliveryState::delivered; }));
   const auto delivery = f.deliveries(made.webhook)[0];
   CHECK(delivery.id == got.delivery);
   CHECK(delivery.event_id == body.at("id"));
   CHECK(delivery.response_status == 204);
+}
+
+TEST_CASE("a standard signature is that of the specification's own example") {
+  const std::string body = R"({"test": 2432232314})";
+  const auto headers = standard_webhook_headers("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                                                "msg_p5jXN8AQM9LWM0D4loKWxJek", body,
+                                                from_millis(1'614'265'330'000));
+  CHECK(headers == std::vector<std::string>{
+                       "webhook-id: msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp: 1614265330",
+                       "webhook-signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="});
+}
+
+TEST_CASE("a secret from before the Standard Webhooks signs with the same key in base64url") {
+  const std::string key(32, '\xfb');
+  CHECK(standard_webhook_headers("whsec_" + base64url(key), "id", "{}", from_millis(0)) ==
+        standard_webhook_headers("whsec_" + base64(key), "id", "{}", from_millis(0)));
 }
 
 TEST_CASE("answers that the database can't take for a while are recorded later") {
@@ -210,7 +239,7 @@ TEST_CASE("answers that the database can't take for a while are recorded later")
   CHECK(f.eventually([&] {
     const auto all = f.deliveries(made.webhook);
     return int(all.size()) == count && std::ranges::all_of(all, [](const auto& delivery) {
-             return delivery.state == "delivered";
+             return delivery.state == webhooks::DeliveryState::delivered;
            });
   }));
   CHECK(receiver.asked() == count);  // nothing was delivered twice
@@ -299,7 +328,8 @@ TEST_CASE("an answer counts as soon as its head arrives, whatever its body does"
   const auto made = f.add("http://127.0.0.1:" + std::to_string(port) + "/");
   f.start(300ms);
   f.emit("s", 1);
-  CHECK(f.eventually([&] { return f.deliveries(made.webhook)[0].state == "delivered"; }));
+  CHECK(f.eventually(
+      [&] { return f.deliveries(made.webhook)[0].state == webhooks::DeliveryState::delivered; }));
   CHECK(f.deliveries(made.webhook)[0].attempts == 1);
   CHECK(f.deliveries(made.webhook)[0].response_status == 200);
   f.loop.reset();
@@ -315,7 +345,8 @@ TEST_CASE("a receiver that doesn't answer in time is tried again") {
   f.emit("s", 1);
   REQUIRE(f.eventually([&] { return receiver.asked() >= 2; }));
   receiver.hold(false);
-  REQUIRE(f.eventually([&] { return f.deliveries(made.webhook)[0].state == "delivered"; }));
+  REQUIRE(f.eventually(
+      [&] { return f.deliveries(made.webhook)[0].state == webhooks::DeliveryState::delivered; }));
   CHECK(f.deliveries(made.webhook)[0].attempts >= 2);
   const auto received = receiver.received();
   CHECK(received.front().body == received.back().body);
@@ -331,7 +362,8 @@ TEST_CASE("the cluster's own addresses are never connected to, public or not") {
   f.emit("s", 1);
   REQUIRE(f.eventually([&] { return f.deliveries(cluster)[0].error.has_value(); }));
   CHECK(f.deliveries(cluster)[0].error == "its host has no public address");
-  REQUIRE(f.eventually([&] { return f.deliveries(elsewhere)[0].state == "delivered"; }));
+  REQUIRE(f.eventually(
+      [&] { return f.deliveries(elsewhere)[0].state == webhooks::DeliveryState::delivered; }));
   CHECK(receiver.asked() == 1);
 }
 
@@ -355,7 +387,7 @@ TEST_CASE("private addresses are never connected to, whatever name leads there")
     INFO(webhook.url);
     REQUIRE(f.eventually([&] { return f.deliveries(webhook)[0].error.has_value(); }));
     CHECK(f.deliveries(webhook)[0].error == "its host has no public address");
-    CHECK(f.deliveries(webhook)[0].state == "waiting");
+    CHECK(f.deliveries(webhook)[0].state == webhooks::DeliveryState::waiting);
   }
   CHECK(receiver.asked() == 0);
 }

@@ -14,6 +14,9 @@
 namespace berth::billing {
 namespace {
 
+using deployments::LogAction;
+using deployments::LogStatus;
+
 std::int64_t balance_of(db::Tx& tx, const Account& account) {
   return ledger::balance(tx, ledger::app_account(account.app_id));
 }
@@ -40,7 +43,7 @@ Instant stop_time(const Account& account) {
   return std::max(account.paid_until, *account.warned_at + notice);
 }
 
-void write_money_log(db::Tx& tx, const Account& account, const char* action, const char* status,
+void write_money_log(db::Tx& tx, const Account& account, LogAction action, LogStatus status,
                      nlohmann::json details) {
   details.update({{"reason", "insufficient_balance"},
                   {"amount", account.price},
@@ -64,7 +67,7 @@ void warn(db::Tx& tx, Account& account, const std::string& data_key) {
   account.warned_at = tx.now();
   const Instant stops_at = stop_time(account);
   write_money_log(
-      tx, account, "billing_warning", "info",
+      tx, account, LogAction::billing_warning, LogStatus::info,
       {{"renewal_at", to_iso8601(account.paid_until)}, {"stops_at", to_iso8601(stops_at)}});
   tell_webhooks(
       tx, account, "billing.warning",
@@ -73,14 +76,14 @@ void warn(db::Tx& tx, Account& account, const std::string& data_key) {
 }
 
 void suspend(db::Tx& tx, Account& account, const std::string& data_key) {
-  write_money_log(tx, account, "billing_failed", "failed",
+  write_money_log(tx, account, LogAction::billing_failed, LogStatus::failed,
                   {{"warned_at", to_iso8601(*account.warned_at)}});
-  write_money_log(tx, account, "suspend", "succeeded", nlohmann::json::object());
+  write_money_log(tx, account, LogAction::suspend, LogStatus::succeeded, nlohmann::json::object());
   deployments::begin_generation(tx, account.id,
                                 {.status = deployments::Status::stopped,
                                  .request_id = request_of_loop,
                                  .message = points_missing});
-  account.wish = deployments::Status::stopped;
+  account.deployment_status = deployments::Status::stopped;
   account.status = Status::suspended;
   account.warned_at.reset();
   tell_webhooks(tx, account, "billing.failed", nlohmann::json::object());
@@ -154,7 +157,7 @@ Outcome outcome_of(const Account& before, const Account& after) {
 
 }  // namespace
 
-Outcome look(db::Tx& tx, const std::string& deployment_id, const std::string& data_key) {
+Outcome settle_due(db::Tx& tx, const std::string& deployment_id, const std::string& data_key) {
   const auto before = find_account(tx, deployment_id);
   if (!before) return Outcome::nothing;
   Account account = *before;

@@ -2,10 +2,10 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "controller/domain/deployments/billing/period.h"
+#include "controller/domain/deployments/billing/status.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/tiers.h"
 
@@ -24,22 +24,14 @@
 // together with what they report.
 namespace berth::billing {
 
-enum class Status {
-  current,
-  warning,    // the next renewal would fail with the present balance
-  suspended,  // stopped for lack of points; starts again as soon as the balance suffices
-  exempt,     // its tier costs nothing
-};
-std::string_view to_string(Status status);
 // What the owner of a suspended deployment is told.
 inline constexpr const char* points_missing =
     "the points for the next 30 days are missing; it starts again as soon as they arrive";
-Status parse_status(std::string_view text);  // throws std::invalid_argument
 
 // ---- For the API, in the transaction of the change --------------------------------------------
 
 // Begins the billing of a new deployment and charges its first period. Throws insufficient_balance.
-void open(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Tier& tier);
+void open_account(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Tier& tier);
 
 // To be called when a deployment is to run or is changed (restart, PATCH, rollback): charges the
 // current period if it isn't paid. A deployment that was suspended for lack of points is deploying
@@ -50,7 +42,7 @@ void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& depl
 // To be called when the owner stops or deletes the deployment: it isn't renewed any more, and only
 // its owner can start it again. Returns true if it wasn't running but would have been started by
 // billing or by the end of an admin's suspension.
-bool rest(db::Tx& tx, const std::string& deployment_id);
+bool stop_renewal(db::Tx& tx, const std::string& deployment_id);
 
 // Moves the deployment to another tier, with that tier's memory and CPU, and settles the difference
 // in price for the rest of the period: charges are rounded up, credits down. An unpaid period is
@@ -73,7 +65,9 @@ bool released_by_admin(db::Tx& tx, const std::string& deployment_id);
 void tier_changed(db::Tx& tx, const std::string& tier_id);
 
 enum class EntryKind { charge, tier_change };
-std::string_view to_string(EntryKind kind);
+constexpr auto texts_of(EntryKind) {
+  return EnumTexts<EntryKind::tier_change>{"charge", "tier_change"};
+}
 
 struct Entry {
   EntryKind kind = EntryKind::charge;
@@ -97,6 +91,7 @@ struct View {
   std::int64_t balance = 0;         // the app's balance
   std::vector<Entry> history;       // at most max_entries, newest first
 };
+// Throws deployment_not_found.
 View view(db::Tx& tx, const std::string& deployment_id);
 
 // ---- For the billing loop -----------------------------------------------------------------------
@@ -111,15 +106,15 @@ std::optional<Instant> next_due(db::Tx& tx);
 std::vector<std::string> in_debt(db::Tx& tx, const std::string& app_id, const std::string& after,
                                  int most);
 
-// What look() did.
+// What settle_due() did.
 enum class Outcome { nothing, renewed, warned, suspended, reactivated };
 inline constexpr size_t outcome_count = 5;
 
 // Does whatever is due for the deployment now: renews, warns, suspends or reactivates it, and pays
 // the owner's stipend. Afterwards it is due in the future or not at all. Writes nothing if nothing
 // is due. Of several outcomes, returns the last one of the enum.
-Outcome look(db::Tx& tx, const std::string& deployment_id, const std::string& data_key);
-// To be called if look() has failed: the deployment isn't due again before `until`.
+Outcome settle_due(db::Tx& tx, const std::string& deployment_id, const std::string& data_key);
+// To be called if settle_due() has failed: the deployment isn't due again before `until`.
 void postpone(db::Tx& tx, const std::string& deployment_id, Instant until);
 
 }  // namespace berth::billing

@@ -1,21 +1,16 @@
 #include "controller/domain/deployments/billing/billing_rows.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "controller/base/error.h"
+#include "controller/db/enum_column.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/webhooks/webhooks.h"
 
 namespace berth::billing {
 namespace {
-
-constexpr std::array<std::string_view, 4> status_names = {"current", "warning", "suspended",
-                                                          "exempt"};
-static_assert(size_t(Status::exempt) + 1 == status_names.size());
 
 bool is_charged(db::Tx& tx, const Account& account, const Period& period) {
   return tx.number(R"(
@@ -44,14 +39,6 @@ bool charge(db::Tx& tx, const Account& account, const Period& period) {
 
 }  // namespace
 
-std::string_view to_string(Status status) { return status_names.at(size_t(status)); }
-
-Status parse_status(std::string_view text) {
-  for (size_t i = 0; i < status_names.size(); ++i)
-    if (status_names[i] == text) return static_cast<Status>(i);
-  throw std::invalid_argument("not a billing status: " + std::string(text));
-}
-
 std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id) {
   auto row = tx.query(R"(
       SELECT d.id, d.app_id, d.owner_id, d.name, d.status, d.suspended_at, d.inserted_at, d.tier_id,
@@ -63,19 +50,18 @@ std::optional<Account> find_account(db::Tx& tx, const std::string& deployment_id
       WHERE b.deployment_id = $1)",
                       deployment_id);
   if (!row.next()) return std::nullopt;
-  const auto status = row.text_or_null("billing_status");
   return Account{.id = row.text("id"),
                  .app_id = row.text("app_id"),
                  .owner_id = row.text("owner_id"),
                  .name = row.text("name"),
-                 .wish = deployments::parse_status(row.text("status")),
+                 .deployment_status = db::enum_of<deployments::Status>(row, "status"),
                  .suspended_by_admin = !row.null("suspended_at"),
                  .created_at = row.instant("inserted_at"),
                  .tier_id = row.text("tier_id"),
                  .tier_slug = row.text("slug"),
                  .price = row.integer("price"),
                  .stipend = row.integer("monthly_stipend_points"),
-                 .status = status ? parse_status(*status) : Status::exempt,
+                 .status = db::enum_or_null<Status>(row, "billing_status").value_or(Status::exempt),
                  .paid_until = row.instant("paid_until"),
                  .rate = row.integer("rate"),
                  .due_at = row.instant_or_null("due_at"),
@@ -105,12 +91,12 @@ void store(db::Tx& tx, const Account& account) {
 }
 
 bool runs(const Account& account) {
-  return account.wish != deployments::Status::stopped &&
-         account.wish != deployments::Status::destroyed;
+  return account.deployment_status != deployments::Status::stopped &&
+         account.deployment_status != deployments::Status::destroyed;
 }
 
 bool rests(const Account& account) {
-  if (account.wish == deployments::Status::destroyed) return true;
+  if (account.deployment_status == deployments::Status::destroyed) return true;
   if (account.suspended_by_admin) return !account.resumes;
   return !runs(account) && account.status != Status::suspended;
 }
@@ -148,10 +134,10 @@ void reactivate(db::Tx& tx, Account& account, const std::optional<deployments::A
   deployments::begin_generation(tx, account.id,
                                 {.status = deployments::Status::deploying,
                                  .request_id = actor ? actor->request_id : request_of_loop});
-  account.wish = deployments::Status::deploying;
+  account.deployment_status = deployments::Status::deploying;
   deployments::write_log(tx, account.id,
-                         {.action = "reactivate",
-                          .status = "succeeded",
+                         {.action = deployments::LogAction::reactivate,
+                          .status = deployments::LogStatus::succeeded,
                           .initiated_by = actor ? std::optional(actor->user_id) : std::nullopt,
                           .details = nlohmann::json{{"reason", "paid"},
                                                     {"amount", account.price},

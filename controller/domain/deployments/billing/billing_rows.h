@@ -13,7 +13,7 @@ struct Account {
   std::string app_id;
   std::string owner_id;
   std::string name;
-  deployments::Status wish = deployments::Status::pending;  // the deployment's status
+  deployments::Status deployment_status = deployments::Status::pending;  // the deployment's status
   bool suspended_by_admin = false;
   Instant created_at;
   std::string tier_id;
@@ -23,10 +23,10 @@ struct Account {
 
   Status status = Status::exempt;
   Instant paid_until;
-  std::int64_t rate = 0;
+  std::int64_t rate = 0;  // the price at which the current period was paid
   std::optional<Instant> due_at;
   std::optional<Instant> warned_at;
-  bool resumes = false;
+  bool resumes = false;  // whether it starts again when an admin's suspension ends
 
   bool operator==(const Account&) const = default;
 };

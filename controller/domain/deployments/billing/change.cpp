@@ -1,4 +1,4 @@
-// What owners and admins do, as far as it concerns what a deployment has paid for.
+// How changes that owners and admins make affect what a deployment pays.
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
@@ -75,7 +75,7 @@ void pay_and_go_on(db::Tx& tx, Account& account, const deployments::Actor& actor
 
 }  // namespace
 
-void open(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Tier& tier) {
+void open_account(db::Tx& tx, const deployments::Deployment& deployment, const tiers::Tier& tier) {
   tx.execute(R"(
       INSERT INTO deployment_billing (deployment_id, app_id, paid_until, rate)
       VALUES ($1, $2, $3, 0))",
@@ -94,7 +94,7 @@ void resume(db::Tx& tx, const deployments::Actor& actor, const std::string& depl
   store(tx, account);
 }
 
-bool rest(db::Tx& tx, const std::string& deployment_id) {
+bool stop_renewal(db::Tx& tx, const std::string& deployment_id) {
   Account account = get_account(tx, deployment_id);
   const bool would_start = !runs(account) && !rests(account);
   if (account.status == Status::suspended)

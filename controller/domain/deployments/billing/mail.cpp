@@ -36,7 +36,7 @@ void tell_warning(db::Tx& tx, const Account& account, Instant stops_at,
                   const std::string& data_key) {
   tell(tx, account, "Your deployment " + account.name + " will be stopped",
        "the points for the next 30 days of your deployment \"" + account.name +
-           "\" are missing. If they haven't arrived by then, it will be stopped at " +
+           "\" are missing. It will be stopped if they haven't arrived on the app's account by " +
            for_people(stops_at) + ".",
        data_key);
 }

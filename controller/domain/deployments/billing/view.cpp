@@ -3,26 +3,27 @@
 
 #include "controller/domain/deployments/billing/billing_rows.h"
 #include "controller/domain/ledger/ledger.h"
+#include "controller/domain/ledger/numbers.h"
 
 namespace berth::billing {
 namespace {
 
+// A charge has its transaction's id, and a change one of its own. Both begin with their times.
 std::vector<Entry> history(db::Tx& tx, const std::string& deployment_id) {
   std::vector<Entry> entries;
   auto row = tx.query(R"(
       SELECT 0 AS is_tier_change, t.slug AS tier, NULL AS from_tier, c.period_start, c.amount,
-             c.transaction_id, l.at AS at, l.id AS id
+             c.transaction_id, c.transaction_id AS id
       FROM deployment_charges c
-      JOIN ledger_transactions l ON l.id = c.transaction_id
       LEFT JOIN deploy_tiers t ON t.id = c.tier_id
       WHERE c.deployment_id = $1
       UNION ALL
-      SELECT 1, n.slug, o.slug, x.period_start, x.amount, x.transaction_id, x.at, x.id
+      SELECT 1, n.slug, o.slug, x.period_start, x.amount, x.transaction_id, x.id
       FROM deployment_tier_changes x
       JOIN deploy_tiers n ON n.id = x.to_tier_id
       JOIN deploy_tiers o ON o.id = x.from_tier_id
       WHERE x.deployment_id = $1
-      ORDER BY at DESC, id DESC
+      ORDER BY id DESC
       LIMIT $2)",
                       deployment_id, max_entries);
   while (row.next())
@@ -33,15 +34,11 @@ std::vector<Entry> history(db::Tx& tx, const std::string& deployment_id) {
          .period_start = row.instant("period_start"),
          .amount = row.integer("amount"),
          .transaction_id = row.text_or_null("transaction_id"),
-         .at = row.instant("at")});
+         .at = ledger::time_of_id(ledger::parts_of_id(row.text("id")))});
   return entries;
 }
 
 }  // namespace
-
-std::string_view to_string(EntryKind kind) {
-  return kind == EntryKind::charge ? "charge" : "tier_change";
-}
 
 View view(db::Tx& tx, const std::string& deployment_id) {
   Account account = get_account(tx, deployment_id);

@@ -6,8 +6,6 @@
 namespace berth::certificate_orders {
 namespace {
 
-std::string_view to_string(Result result) { return result == Result::issued ? "issued" : "failed"; }
-
 // Each query returns the times `at` of the orders that count, newest first, and skips all but one
 // of the orders that the budget allows. If a row is left, its order has to leave the window before
 // another order is possible.
@@ -83,6 +81,7 @@ std::optional<Refusal> failed_too_often(db::Tx& tx, const std::string& domain) {
 }
 
 enum class Kind { first, renewal };
+constexpr auto texts_of(Kind) { return EnumTexts<Kind::renewal>{"first", "renewal"}; }
 
 // An order whose `result` isn't known yet still runs.
 void write(db::Tx& tx, const Purchase& purchase, Kind kind, std::optional<Result> result) {
@@ -91,9 +90,8 @@ void write(db::Tx& tx, const Purchase& purchase, Kind kind, std::optional<Result
         (id, owner_id, app_id, domain, registered_domain, kind, outcome, ordered_at, ended_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))",
              new_uuid(tx.now()), purchase.owner_id, purchase.app_id, purchase.domain,
-             domain_names::registered(purchase.domain), kind == Kind::first ? "first" : "renewal",
-             result ? std::optional(to_string(*result)) : std::nullopt, tx.now(),
-             result ? std::optional(tx.now()) : std::nullopt);
+             domain_names::registered(purchase.domain), to_string(kind), to_string(result),
+             tx.now(), result ? std::optional(tx.now()) : std::nullopt);
 }
 
 }  // namespace
@@ -107,6 +105,11 @@ std::optional<Refusal> take(db::Tx& tx, const Purchase& purchase) {
   if (auto refusal = platform_spent(tx)) return refusal;
   write(tx, purchase, Kind::first, std::nullopt);
   return std::nullopt;
+}
+
+std::int64_t count_on_platform(db::Tx& tx) {
+  return tx.number(R"(SELECT count(*) FROM certificate_orders WHERE ordered_at > $1)",
+                   tx.now() - on_platform_window);
 }
 
 void note_renewal(db::Tx& tx, const Purchase& purchase) {

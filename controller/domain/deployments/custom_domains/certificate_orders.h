@@ -4,6 +4,7 @@
 #include <string>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 
 // Counts ordered certificates and limits them, so that berth stays below the limits of Let's
@@ -40,11 +41,16 @@ struct Refusal {
 // refusal. To be called for every certificate that will be requested, including those of
 // sub-domains with a certificate of their own.
 std::optional<Refusal> take(db::Tx& tx, const Purchase& purchase);
-// Records that a certificate was renewed. This counts against the limits, but is never refused.
+// Records that a certificate was renewed. This counts against all limits but the owner's, and is
+// never refused.
 void note_renewal(db::Tx& tx, const Purchase& purchase);
 // Records how the domain's newest order without a result has ended.
 enum class Result { issued, failed };
+constexpr auto texts_of(Result) { return EnumTexts<Result::failed>{"issued", "failed"}; }
 void note_result(db::Tx& tx, const std::string& domain, Result result);
+
+// Returns the number of orders that count against on_platform.
+std::int64_t count_on_platform(db::Tx& tx);
 
 // Whether remove_old() would find a row.
 bool is_any_old(db::Tx& tx);

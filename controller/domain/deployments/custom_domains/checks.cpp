@@ -28,7 +28,7 @@ Claim store(db::Tx& tx, const Claim& before, Claim claim) {
           checked_at = $7, next_check_at = $8, proven_at = $9, refuted_since = $10,
           expires_at = $11, renews_at = $12
       WHERE id = $1)",
-             claim.id, to_string(claim.state), name_of(claim.reason), claim.message,
+             claim.id, to_string(claim.state), to_string(claim.reason), claim.message,
              nlohmann::json(claim.addresses).dump(), claim.failures, claim.checked_at,
              claim.next_check_at, claim.proven_at, claim.refuted_since, claim.expires_at,
              claim.renews_at);

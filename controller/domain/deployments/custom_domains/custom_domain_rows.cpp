@@ -1,35 +1,15 @@
 #include "controller/domain/deployments/custom_domains/custom_domain_rows.h"
 
-#include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
+#include "controller/db/enum_column.h"
 #include "controller/domain/deployments/deployment_rows.h"
 #include "controller/domain/webhooks/webhooks.h"
 
 namespace berth::custom_domains {
 namespace {
 
-constexpr std::array<std::string_view, 4> state_names = {"waiting_for_dns", "issuing", "active",
-                                                         "failed"};
-constexpr std::array<std::string_view, 6> reason_names = {"dns_not_pointing",   "txt_missing",
-                                                          "dns_unreachable",    "domain_taken",
-                                                          "certificate_failed", "order_budget"};
-constexpr std::array<std::string_view, 3> txt_reason_names = {"apex", "domain_used_before",
-                                                              "name_used_before"};
-static_assert(size_t(TxtReason::name_used_before) + 1 == txt_reason_names.size());
-static_assert(size_t(State::failed) + 1 == state_names.size());
-static_assert(size_t(Reason::order_budget) + 1 == reason_names.size());
-
-TxtReason parse_txt_reason(const std::string& text) {
-  const auto found = std::ranges::find(txt_reason_names, text);
-  return TxtReason(found - txt_reason_names.begin());
-}
-
 Claim claim_of(const db::Query& row) {
-  const auto txt_reason = row.text_or_null("txt_reason");
-  const auto reason = row.text_or_null("reason");
   return {.id = row.text("id"),
           .deployment_id = row.text("deployment_id"),
           .app_id = row.text("app_id"),
@@ -37,10 +17,10 @@ Claim claim_of(const db::Query& row) {
           .domain = row.text("domain"),
           .name = row.text("name"),
           .is_apex = row.flag("is_apex"),
-          .txt_reason = txt_reason ? std::optional(parse_txt_reason(*txt_reason)) : std::nullopt,
+          .txt_reason = db::enum_or_null<TxtReason>(row, "txt_reason"),
           .generation = row.integer("generation"),
-          .state = parse_state(row.text("state")),
-          .reason = reason ? parse_reason(*reason) : std::nullopt,
+          .state = db::enum_of<State>(row, "state"),
+          .reason = db::enum_or_null<Reason>(row, "reason"),
           .message = row.text_or_null("message"),
           .addresses = nlohmann::json::parse(row.text("addresses")).get<std::vector<std::string>>(),
           .failures = int(row.integer("failures")),
@@ -55,28 +35,13 @@ Claim claim_of(const db::Query& row) {
           .released_at = row.instant_or_null("released_at")};
 }
 
-const char* log_status_of(State state) {
-  if (state == State::active) return "succeeded";
-  return state == State::failed ? "failed" : "info";
+deployments::LogStatus log_status_of(State state) {
+  using enum deployments::LogStatus;
+  if (state == State::active) return succeeded;
+  return state == State::failed ? failed : info;
 }
 
 }  // namespace
-
-std::string_view to_string(State state) { return state_names.at(size_t(state)); }
-std::string_view to_string(TxtReason reason) { return txt_reason_names.at(size_t(reason)); }
-std::string_view to_string(Reason reason) { return reason_names.at(size_t(reason)); }
-
-State parse_state(std::string_view text) {
-  for (size_t i = 0; i < state_names.size(); ++i)
-    if (state_names[i] == text) return static_cast<State>(i);
-  throw std::invalid_argument("not a state of a domain: " + std::string(text));
-}
-
-std::optional<Reason> parse_reason(std::string_view text) {
-  for (size_t i = 0; i < reason_names.size(); ++i)
-    if (reason_names[i] == text) return static_cast<Reason>(i);
-  return std::nullopt;
-}
 
 const std::string select_claims = R"(
     SELECT c.id, c.deployment_id, c.app_id, c.owner_id, c.domain, d.name, c.is_apex, c.txt_reason,
@@ -97,17 +62,13 @@ std::vector<Claim> all(db::Query rows) {
   return result;
 }
 
-std::optional<std::string> name_of(std::optional<Reason> reason) {
-  return reason ? std::optional(std::string(to_string(*reason))) : std::nullopt;
-}
-
 void log_state(db::Tx& tx, const Claim& claim) {
   nlohmann::json details = {
       {"kind", "custom_domain"}, {"domain", claim.domain}, {"state", to_string(claim.state)}};
   if (claim.reason) details["reason"] = to_string(*claim.reason);
   if (claim.message) details["message"] = *claim.message;
   deployments::write_log(tx, claim.deployment_id,
-                         {.action = "deploy",
+                         {.action = deployments::LogAction::deploy,
                           .status = log_status_of(claim.state),
                           .initiated_by = {},
                           .details = details.dump()});

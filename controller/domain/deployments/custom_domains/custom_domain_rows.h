@@ -11,9 +11,9 @@ namespace berth::custom_domains {
 // "SELECT … FROM custom_domains c JOIN deployments d …", to be continued with a WHERE clause on `c`
 // or `d`.
 extern const std::string select_claims;
+// Read the first row, or all rows, of a statement that begins with select_claims.
 std::optional<Claim> first(db::Query rows);
 std::vector<Claim> all(db::Query rows);
-std::optional<std::string> name_of(std::optional<Reason> reason);
 
 // Writes an entry to the deployment's log that its domain has changed its state or reason.
 void log_state(db::Tx& tx, const Claim& claim);

@@ -70,8 +70,7 @@ Claim insert(db::Tx& tx, const Claimant& claimant, const std::string& domain,
          claimed_at, asked_at, next_check_at)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $8))",
       id, claimant.deployment_id, claimant.app_id, claimant.owner_id, domain,
-      domain_names::is_apex(domain),
-      reason ? std::optional(std::string(to_string(*reason))) : std::nullopt, tx.now());
+      domain_names::is_apex(domain), to_string(reason), tx.now());
   name_history::remember(tx, name_history::Kind::domain, domain, claimant.owner_id, data_key);
   const Claim made = *find(tx, id);
   note(tx, claimant.owner_id, "domain.claim", made);
@@ -169,11 +168,16 @@ std::vector<Claim> leaving(db::Tx& tx, const std::string& deployment_id) {
 std::vector<std::string> deployments_with_claims(db::Tx& tx) {
   std::vector<std::string> ids;
   auto rows = tx.query(R"(
-      SELECT DISTINCT deployment_id
+      SELECT deployment_id
       FROM custom_domains
-      WHERE released_at IS NULL OR removed_at IS NULL
-      ORDER BY deployment_id)");
+      WHERE released_at IS NULL
+      UNION ALL
+      SELECT deployment_id
+      FROM custom_domains
+      WHERE released_at IS NOT NULL AND removed_at IS NULL)");
   while (rows.next()) ids.push_back(rows.text("deployment_id"));
+  std::ranges::sort(ids);
+  ids.erase(std::ranges::unique(ids).begin(), ids.end());
   return ids;
 }
 

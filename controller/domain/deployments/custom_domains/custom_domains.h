@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controller/base/clock.h"
+#include "controller/base/enum_text.h"
 #include "controller/db/database.h"
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
 
@@ -24,8 +25,9 @@
 namespace berth::custom_domains {
 
 enum class State { waiting_for_dns, issuing, active, failed };
-std::string_view to_string(State state);
-State parse_state(std::string_view text);  // throws std::invalid_argument
+constexpr auto texts_of(State) {
+  return EnumTexts<State::failed>{"waiting_for_dns", "issuing", "active", "failed"};
+}
 
 // Why a domain isn't served, or soon won't be. Published as a machine-readable reason.
 enum class Reason {
@@ -36,8 +38,11 @@ enum class Reason {
   certificate_failed,  // the issuer refused; `message` has its words
   order_budget,        // a limit on ordered certificates is reached, see certificate_orders.h
 };
-std::string_view to_string(Reason reason);
-std::optional<Reason> parse_reason(std::string_view text);
+constexpr auto texts_of(Reason) {
+  return EnumTexts<Reason::order_budget>{"dns_not_pointing",   "txt_missing",
+                                         "dns_unreachable",    "domain_taken",
+                                         "certificate_failed", "order_budget"};
+}
 
 // Why a claim needs the TXT record in addition to records that point to the platform.
 enum class TxtReason {
@@ -46,7 +51,9 @@ enum class TxtReason {
   // Another owner had the deployment's name before, so a forgotten CNAME may point to it.
   name_used_before,
 };
-std::string_view to_string(TxtReason reason);
+constexpr auto texts_of(TxtReason) {
+  return EnumTexts<TxtReason::name_used_before>{"apex", "domain_used_before", "name_used_before"};
+}
 
 struct Claim {
   std::string id;
@@ -145,7 +152,8 @@ struct Check {
   std::optional<Reason> reason;  // empty if proven
   // Which record is missing or wrong, and what was found instead.
   std::optional<std::string> message;
-  // Of target_of(claim); empty if not looked up, which keeps the known ones.
+  // The addresses of target_of(claim). If they weren't looked up, this is empty, and the known ones
+  // stay.
   std::vector<std::string> addresses;
 };
 // Stores a check's time and result, decides when to check again, and returns the claim as it is
@@ -176,13 +184,14 @@ struct Certificate {
 };
 // Records a certificate, for a claim that is issuing, or active with an older certificate; the
 // latter counts as a renewal. Returns false, and changes nothing, if the claim has another
-// generation, was released, or has this certificate already.
+// generation, was released, is in another state, or has this certificate already.
 bool mark_active(db::Tx& tx, const std::string& id, std::int64_t generation,
                  const Certificate& certificate);
 // Records that the issuer refused. A claim that is issuing, or active with an expired certificate,
 // becomes failed, and the caller withdraws the Certificate; the next order follows the next check,
 // which comes later after each refusal in a row. A claim with a valid certificate stays active,
-// with the reason. Returns false in the same cases as mark_active().
+// with the reason. Returns false, and changes nothing, if the claim has another generation, was
+// released, is in another state, or says the same already.
 bool mark_failed(db::Tx& tx, const std::string& id, std::int64_t generation,
                  const std::string& message);
 

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 
-#include "controller/base/lower_case.h"
+#include "controller/base/ascii.h"
 #include "controller/base/url.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
 
 namespace berth::domain_names {
 namespace {
-
-bool is_ascii(unsigned char c) { return c < 0x80; }
 
 bool is_at_or_below(std::string_view host, std::string_view domain) {
   return host == domain || (host.size() > domain.size() && host.ends_with(domain) &&
@@ -27,7 +25,7 @@ std::string normalised(std::string_view domain) {
 
 std::string refusal(std::string_view domain, std::string_view apps_domain,
                     std::string_view base_host) {
-  if (!std::ranges::all_of(domain, is_ascii)) return "must be in its xn-- form (punycode)";
+  if (!is_ascii(domain)) return "must be in its xn-- form (punycode)";
   if (!domain.contains('.') || !is_host_name(domain))
     return "must be a host name such as shop.example.com, without a wildcard or port, and not an "
            "address";

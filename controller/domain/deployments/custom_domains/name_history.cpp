@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "controller/base/crypto.h"
+#include "controller/domain/kernel/meta.h"
 
 namespace berth::name_history {
 namespace {
@@ -48,9 +49,8 @@ bool was_anothers(db::Tx& tx, Kind kind, const std::string& name, const std::str
 }
 
 void remember_older(db::Tx& tx, const std::string& data_key) {
-  if (tx.execute(R"(INSERT INTO meta (key, value) VALUES ($1, 'yes') ON CONFLICT (key) DO NOTHING)",
-                 done_key) == 0)
-    return;
+  if (meta::find(tx, done_key)) return;
+  meta::put(tx, done_key, "yes");
   remember_rows(tx, Kind::subdomain, R"(SELECT DISTINCT name, owner_id FROM deployments)",
                 data_key);
   remember_rows(tx, Kind::domain, R"(SELECT DISTINCT domain AS name, owner_id FROM custom_domains)",

@@ -35,6 +35,8 @@ const std::map<std::string, std::string> none_of_theirs = {
     {"POST /api/auth/totp/enable", "a code and a password"},
     {"POST /api/auth/totp/recovery-codes", "a password and a code"},
     {"POST /api/auth/totp/disable", "a code and a password"},
+    {"POST /api/auth/step-up", "a password and a code"},
+    {"POST /api/oauth/device_authorization", "names of scopes, and who asked, for ten minutes"},
     {"POST /api/oauth/token", "codes and tokens: their hashes are looked up"},
     {"POST /api/oauth/token/verify", "a token: its hash is looked up"},
     {"POST /api/oauth/introspect", "a token: its hash is looked up"},
@@ -180,6 +182,7 @@ class Life {
     g.world.write([&](db::Tx& tx) { accounts::mark_verified(tx, user_id); });
     mine("PATCH", "/api/auth/me", {}, {{"username", word + "2"}});
     ask({}, "POST", "/api/auth/forgot-password", {}, {{"email", word + "@example.org"}});
+    ask({g.admin}, "GET", "/api/internal/outbox", {});  // as the loop that writes the mail
   }
 
   void meet_people() {

@@ -307,7 +307,9 @@ TEST_CASE("admins see, promote, suspend and reactivate users") {
     return f.g.ask("POST", path + "/promote", f.g.admin, body.dump());
   };
   CHECK(promote({{"tier", "basic"}}).body["user"]["tier"] == "basic");
+  CHECK(f.me(jwt).body["user"]["is_admin"] == false);
   CHECK(promote({{"is_admin", true}}).body["user"]["is_admin"] == true);
+  CHECK(f.me(jwt).body["user"]["is_admin"] == true);
   CHECK(promote({{"tier", "gold"}}).error() == "404 tier_not_found");
   CHECK(promote(json::object()).error() == "422 validation_failed");
   CHECK(f.g.ask("POST", path + "/suspend", f.g.admin).body["user"]["suspended"] == true);

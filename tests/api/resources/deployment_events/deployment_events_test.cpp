@@ -98,3 +98,70 @@ TEST_CASE("the number of one user's streams is limited") {
   open.pop_back();
   CHECK(f.open().status == 200);
 }
+
+namespace {
+
+// The stream of an account, as its session opens it.
+Response open_account(Operator& op, const std::string& jwt, const std::string& last_id = "",
+                      const std::string& query = "") {
+  std::vector<Header> headers = {bearer(jwt)};
+  if (!last_id.empty()) headers.push_back({"Last-Event-ID", last_id});
+  return op.g.respond("GET", "/api/events" + query, headers);
+}
+
+}  // namespace
+
+TEST_CASE("the stream of an account has the events of its apps and of no others") {
+  Fixture f;
+  Operator& op = f.op;
+  const accounts::User other = op.g.world.verified_user("olga");
+  Response own = open_account(op, op.jwt);
+  Response foreign = open_account(op, op.g.world.jwt(other));
+  CHECK(json::parse(take(own, 1).at(0).data) == json{{"resumed", false}});
+  CHECK(take(foreign, 1).at(0).name == "ready");
+
+  op.g.ask("POST", "/api/deploy/apps/" + f.id + "/stop", {op.token});
+  op.g.services.events->wake(db::Topic::webhook, events_of_all_apps);
+  const auto events = take(own, 1);
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].name == "status");
+  const json data = json::parse(events[0].data);
+  CHECK(data.at("id") == f.id);
+  CHECK(data.at("app_id") == op.app.id);
+  CHECK(data.at("status") == "stopped");
+  // The other account's stream has read past these rows, and sends nothing.
+  EventText nothing;
+  bool sent = false;
+  CHECK(foreign.stream([&](std::string_view text) {
+    sent = sent || !nothing.read(text).empty();
+    return true;
+  }) == Next::more);
+  CHECK_FALSE(sent);
+}
+
+TEST_CASE("the stream of an account resumes, or says that events are missing") {
+  Fixture f;
+  Response begin = open_account(f.op, f.op.jwt);
+  const std::string id = take(begin, 1).at(0).id;
+  f.op.g.ask("POST", "/api/deploy/apps/" + f.id + "/stop", {f.op.token});
+  Response resumed = open_account(f.op, f.op.jwt, id);
+  const auto events = take(resumed, 2);
+  REQUIRE(events.size() == 2);
+  CHECK(json::parse(events[0].data) == json{{"resumed", true}});
+  CHECK(json::parse(events[1].data).at("status") == "stopped");
+  Response restored = open_account(f.op, f.op.jwt, "9000000000000000000");
+  CHECK(json::parse(take(restored, 1).at(0).data) == json{{"resumed", false}});
+}
+
+TEST_CASE("the stream of an account is kept to the apps that the query names") {
+  Fixture f;
+  Response one = open_account(f.op, f.op.jwt, "", "?apps=" + f.op.app.id);
+  CHECK(one.status == 200);
+  const accounts::User other = f.op.g.world.verified_user("olga");
+  const auto refused = [&](const std::string& apps) {
+    return f.op.g.ask("GET", "/api/events?apps=" + apps, {bearer(f.op.g.world.jwt(other))}).error();
+  };
+  CHECK(refused(f.op.app.id) == "403 forbidden");
+  CHECK(refused("x") == "404 app_not_found");
+  CHECK(f.op.g.ask("GET", "/api/events", {f.op.token}).error() == "401 wrong_token_type");
+}

@@ -153,7 +153,9 @@ TEST_CASE("the document says that a session token may be refused a write") {
   const json document = openapi(routes(), Environment::production, "https://api.example.org");
   const auto refusals = [&](const char* path, const char* method) {
     const json& responses = document["paths"][path][method]["responses"];
-    return responses.contains("403") ? responses["403"]["description"].get<std::string>() : "";
+    if (!responses.contains("403")) return std::string();
+    const auto component = responses["403"]["$ref"].get<std::string>().substr(1);
+    return document.at(json::json_pointer(component))["description"].get<std::string>();
   };
   CHECK_THAT(refusals("/api/social/blocks", "post"), Catch::Contains("insufficient_scope"));
   CHECK_THAT(refusals("/api/social/blocks", "get"), !Catch::Contains("insufficient_scope"));

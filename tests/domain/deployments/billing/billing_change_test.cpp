@@ -58,7 +58,7 @@ TEST_CASE("a smaller tier gives the difference back, rounded down") {
   CHECK(f.points() == 8 * price + 1'333);
   f.put_on(f.id, "wide");  // it is free
   CHECK(f.points() == 8 * price + 1'333 + 666);
-  CHECK(f.billing_of(f.id) == "exempt");
+  CHECK(f.billing_of(f.id) == billing::Status::exempt);
   f.run_until(f.start + 2 * month);
   CHECK(f.points() == 8 * price + 1'333 + 666);
   CHECK(f.broken_invariants().empty());
@@ -73,7 +73,7 @@ TEST_CASE("from a free tier to a paid one: the rest of the period is charged, th
   f.give(2 * price);
   f.put_on(row.id, "paid");
   CHECK(f.points() == 2 * price - price / 2);
-  CHECK(f.billing_of(row.id) == "current");
+  CHECK(f.billing_of(row.id) == billing::Status::current);
   CHECK(f.charges(row.id).empty());
   f.run_until(f.start + 2 * month);
   CHECK(f.charges(row.id) == Days{60});
@@ -83,11 +83,11 @@ TEST_CASE("from a free tier to a paid one: the rest of the period is charged, th
 TEST_CASE("in an unpaid period, a change of tier charges the whole period at the new price") {
   Fixture f;
   f.run_until(f.start + month + 10 * day);
-  REQUIRE(f.billing_of(f.id) == "suspended");
+  REQUIRE(f.billing_of(f.id) == billing::Status::suspended);
   SECTION("which may be nothing: it runs again") {
     f.put_on(f.id, "wide");
     CHECK(f.status() == Status::deploying);
-    CHECK(f.billing_of(f.id) == "exempt");
+    CHECK(f.billing_of(f.id) == billing::Status::exempt);
     CHECK(f.charges(f.id) == Days{0});
   }
   SECTION("or more") {
@@ -150,18 +150,18 @@ TEST_CASE("an admin's new price applies from the next period") {
 TEST_CASE("a tier that becomes free, and one that ceases to be") {
   Fixture f;
   f.run_until(f.start + month + day);
-  REQUIRE(f.billing_of(f.id) == "suspended");
+  REQUIRE(f.billing_of(f.id) == billing::Status::suspended);
   f.change_tier("paid", [](tiers::Tier& tier) { tier.monthly_cost_points = 0; });
   f.run();
   CHECK(f.status() == Status::deploying);
-  CHECK(f.billing_of(f.id) == "exempt");
+  CHECK(f.billing_of(f.id) == billing::Status::exempt);
   f.run_until(f.start + month + 10 * day);
   f.change_tier("paid", [](tiers::Tier& tier) { tier.monthly_cost_points = 5; });
   f.run();
-  CHECK(f.billing_of(f.id) == "current");
+  CHECK(f.billing_of(f.id) == billing::Status::current);
   CHECK(f.view(f.id).next_renewal == f.start + 2 * month);
   f.run_until(f.start + 2 * month - day);
-  CHECK(f.billing_of(f.id) == "warning");
+  CHECK(f.billing_of(f.id) == billing::Status::warning);
   f.give(5);
   f.run_until(f.start + 2 * month);
   CHECK(f.charges(f.id) == Days{0, 60});
@@ -174,7 +174,7 @@ TEST_CASE("after an admin's suspension, what ran before runs again") {
   CHECK(held.reason == deployments::Reason::suspended_by_admin);
   CHECK(held.generation == f.row.generation + 1);
   CHECK(f.suspend(f.id).generation == held.generation);
-  CHECK(f.logs(f.id).back().action == "suspend");
+  CHECK(f.logs(f.id).back().action == deployments::LogAction::suspend);
   CHECK(refusal([&] { f.restart(f.app, f.id); }) == "403 deployment_suspended");
   CHECK(refusal([&] { f.put_on(f.id, "wide"); }) == "403 deployment_suspended");
   f.give(10 * price);
@@ -187,7 +187,7 @@ TEST_CASE("after an admin's suspension, what ran before runs again") {
   CHECK_FALSE(free.stopped_at);
   CHECK(f.charges(f.id) == Days{0, 30});
   CHECK(f.reactivate(f.id).generation == free.generation);
-  CHECK(f.logs(f.id).back().action == "reactivate");
+  CHECK(f.logs(f.id).back().action == deployments::LogAction::reactivate);
   CHECK(refusal([&] { f.suspend("unknown"); }) == "404 deployment_not_found");
   f.destroy(f.app, f.id);
   CHECK(refusal([&] { f.suspend(f.id); }) == "422 deployment_destroyed");
@@ -200,7 +200,7 @@ TEST_CASE("a reactivated deployment without points waits for them") {
   const deployments::Deployment waiting = f.reactivate(f.id);
   CHECK(waiting.status == Status::stopped);
   CHECK(waiting.message == billing::points_missing);
-  CHECK(f.billing_of(f.id) == "suspended");
+  CHECK(f.billing_of(f.id) == billing::Status::suspended);
   f.give(price);
   f.run();
   CHECK(f.status() == Status::deploying);
@@ -217,7 +217,7 @@ TEST_CASE("what its owner stopped stays stopped after an admin's suspension") {
   SECTION("stopped meanwhile") {
     f.suspend(f.id);
     CHECK(f.stop(f.app, f.id).status == Status::stopped);
-    CHECK(f.logs(f.id).back().action == "stop");
+    CHECK(f.logs(f.id).back().action == deployments::LogAction::stop);
   }
   CHECK(f.reactivate(f.id).status == Status::stopped);
   f.give(10 * price);
@@ -228,14 +228,14 @@ TEST_CASE("what its owner stopped stays stopped after an admin's suspension") {
 TEST_CASE("an admin's suspension lasts, even if points arrive for an earlier billing suspension") {
   Fixture f;
   f.run_until(f.start + month + day);
-  REQUIRE(f.billing_of(f.id) == "suspended");
+  REQUIRE(f.billing_of(f.id) == billing::Status::suspended);
   f.suspend(f.id);
   f.give(price);
   f.run();
   CHECK(f.status() == Status::stopped);
   CHECK(f.points() == price);
   CHECK(f.reactivate(f.id).status == Status::deploying);
-  CHECK(f.billing_of(f.id) == "current");
+  CHECK(f.billing_of(f.id) == billing::Status::current);
   CHECK(f.points() == 0);
 }
 

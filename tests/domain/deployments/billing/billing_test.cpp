@@ -33,7 +33,7 @@ TEST_CASE("each period is charged once, when it begins") {
   CHECK(f.charges(f.id) == Days{0, 30, 60});
   CHECK(f.points() == 5);
   CHECK(f.status() == Status::running);
-  CHECK(f.billing_of(f.id) == "current");
+  CHECK(f.billing_of(f.id) == billing::Status::current);
   CHECK(f.mails().empty());
   CHECK(f.broken_invariants().empty());
 }
@@ -42,16 +42,16 @@ TEST_CASE("a renewal that would fail is announced 24 h before, and fails at its 
   Fixture f;
   f.give(price - 1);
   f.run_until(f.start + month - day - 1ms);
-  CHECK(f.billing_of(f.id) == "current");
+  CHECK(f.billing_of(f.id) == billing::Status::current);
   f.run_until(f.start + month - day);
-  CHECK(f.billing_of(f.id) == "warning");
-  CHECK(f.logs(f.id).back().action == "billing_warning");
+  CHECK(f.billing_of(f.id) == billing::Status::warning);
+  CHECK(f.logs(f.id).back().action == deployments::LogAction::billing_warning);
   CHECK(f.mails() == std::vector<std::string>{"Your deployment shop will be stopped"});
   f.run_until(f.start + month - 1ms);
   CHECK(f.status() == Status::running);
   f.run_until(f.start + month);
   CHECK(f.status() == Status::stopped);
-  CHECK(f.billing_of(f.id) == "suspended");
+  CHECK(f.billing_of(f.id) == billing::Status::suspended);
   CHECK(f.find_deployment(f.id).stopped_at == f.start + month);
   CHECK(
       f.history(f.id).ends_with("billing_warning info, billing_failed failed, suspend succeeded"));
@@ -66,17 +66,17 @@ TEST_CASE("a renewal that would fail is announced 24 h before, and fails at its 
 TEST_CASE("with enough points again, the then current period is charged and the deployment runs") {
   Fixture f;
   f.run_until(f.start + month + 5 * day);
-  REQUIRE(f.billing_of(f.id) == "suspended");
+  REQUIRE(f.billing_of(f.id) == billing::Status::suspended);
   f.give(price - 1);
   f.run();
   CHECK(f.status() == Status::stopped);
   f.give(1);
   f.run();
   CHECK(f.status() == Status::deploying);
-  CHECK(f.billing_of(f.id) == "current");
+  CHECK(f.billing_of(f.id) == billing::Status::current);
   CHECK_FALSE(f.find_deployment(f.id).stopped_at);
   CHECK_FALSE(f.find_deployment(f.id).message);
-  CHECK(f.logs(f.id).back().action == "reactivate");
+  CHECK(f.logs(f.id).back().action == deployments::LogAction::reactivate);
   CHECK(f.mails().back() == "Your deployment shop starts again");
   CHECK(f.charges(f.id) == Days{0, 30});
   CHECK(f.points() == 0);
@@ -95,11 +95,11 @@ TEST_CASE("periods of a suspension aren't charged") {
 TEST_CASE("points that arrive in time withdraw the warning") {
   Fixture f;
   f.run_until(f.start + month - 1h);
-  REQUIRE(f.billing_of(f.id) == "warning");
+  REQUIRE(f.billing_of(f.id) == billing::Status::warning);
   CHECK(f.view(f.id).stops_at == f.start + month);
   f.give(price);
   f.run();
-  CHECK(f.billing_of(f.id) == "current");
+  CHECK(f.billing_of(f.id) == billing::Status::current);
   f.run_until(f.start + month);
   CHECK(f.charges(f.id) == Days{0, 30});
   CHECK(f.status() == Status::running);
@@ -112,7 +112,7 @@ TEST_CASE("if the points go at the last moment, the warning comes first and the 
   f.take(1);
   f.run_until(f.start + month);
   CHECK(f.status() == Status::running);
-  CHECK(f.billing_of(f.id) == "warning");
+  CHECK(f.billing_of(f.id) == billing::Status::warning);
   CHECK_FALSE(f.view(f.id).is_paid);
   f.run_until(f.start + month + day - 1ms);
   CHECK(f.status() == Status::running);
@@ -127,7 +127,7 @@ TEST_CASE("nothing is stopped without a warning because berthd was down") {
   f.clock.advance(7 * day);  // the loop doesn't run
   f.run();
   CHECK(f.status() == Status::running);
-  CHECK(f.billing_of(f.id) == "warning");
+  CHECK(f.billing_of(f.id) == billing::Status::warning);
   const Instant warned = f.clock.now();
   f.run_until(warned + day - 1ms);
   CHECK(f.status() == Status::running);
@@ -139,7 +139,7 @@ TEST_CASE("nothing is stopped without a warning because berthd was down") {
   SECTION("with points its period is paid whole") {
     f.give(price);
     f.run();
-    CHECK(f.billing_of(f.id) == "current");
+    CHECK(f.billing_of(f.id) == billing::Status::current);
     CHECK(f.charges(f.id) == Days{0, 30});
     CHECK(f.status() == Status::running);
   }
@@ -148,7 +148,7 @@ TEST_CASE("nothing is stopped without a warning because berthd was down") {
 TEST_CASE("a warning from before berthd went down counts") {
   Fixture f;
   f.run_until(f.start + month - 1h);
-  REQUIRE(f.billing_of(f.id) == "warning");
+  REQUIRE(f.billing_of(f.id) == billing::Status::warning);
   f.clock.advance(3 * day);
   f.run();
   CHECK(f.status() == Status::stopped);
@@ -171,8 +171,8 @@ TEST_CASE("points are counted once over the renewals of all of the app's deploym
   const auto second = f.running("second");
   f.run_until(f.start + month - day + 2h);
   CHECK(f.points() == price);
-  CHECK(f.billing_of(f.id) == "current");
-  CHECK(f.billing_of(second.id) == "warning");
+  CHECK(f.billing_of(f.id) == billing::Status::current);
+  CHECK(f.billing_of(second.id) == billing::Status::warning);
   f.run_until(f.start + month + 2h);
   CHECK(f.charges(f.id) == Days{0, 30});
   CHECK(f.find_deployment(second.id).status == Status::stopped);
@@ -209,13 +209,13 @@ TEST_CASE("what its owner stopped stays stopped and isn't renewed") {
 TEST_CASE("a stop and restart within a paid period costs nothing") {
   Fixture f;
   f.run_until(f.start + month - 1h);
-  REQUIRE(f.billing_of(f.id) == "warning");
+  REQUIRE(f.billing_of(f.id) == billing::Status::warning);
   f.stop(f.app, f.id);
-  CHECK(f.billing_of(f.id) == "current");
+  CHECK(f.billing_of(f.id) == billing::Status::current);
   f.run_for(30min);
   f.restart(f.app, f.id);
   f.run();
-  CHECK(f.billing_of(f.id) == "warning");
+  CHECK(f.billing_of(f.id) == billing::Status::warning);
   CHECK(f.mails().size() == 1);  // the warning came before
   f.run_until(f.start + month);
   CHECK(f.status() == Status::stopped);
@@ -224,10 +224,10 @@ TEST_CASE("a stop and restart within a paid period costs nothing") {
 TEST_CASE("the owner can end the wait for points by stopping the deployment") {
   Fixture f;
   f.run_until(f.start + month + day);
-  REQUIRE(f.billing_of(f.id) == "suspended");
+  REQUIRE(f.billing_of(f.id) == billing::Status::suspended);
   CHECK(f.stop(f.app, f.id).status == Status::stopped);
-  CHECK(f.logs(f.id).back().action == "stop");
-  CHECK(f.billing_of(f.id) == "current");
+  CHECK(f.logs(f.id).back().action == deployments::LogAction::stop);
+  CHECK(f.billing_of(f.id) == billing::Status::current);
   const auto logs = f.logs(f.id).size();
   f.stop(f.app, f.id);
   CHECK(f.logs(f.id).size() == logs);
@@ -249,7 +249,7 @@ TEST_CASE("restarting or changing a suspended deployment charges its period") {
   SECTION("restart") { f.restart(f.app, f.id); }
   SECTION("PATCH") { f.change(f.id, wanted); }
   CHECK(f.status() == Status::deploying);
-  CHECK(f.billing_of(f.id) == "current");
+  CHECK(f.billing_of(f.id) == billing::Status::current);
   CHECK(f.charges(f.id) == Days{0, 30});
   CHECK(f.history(f.id).find("reactivate") != std::string::npos);
 }
@@ -285,7 +285,7 @@ TEST_CASE("an interrupted transaction has charged nothing") {
   f.clock.advance(month);
   for (int i = 0; i < 3; ++i) {
     CHECK_THROWS_AS(f.write([&](db::Tx& tx) {
-      billing::look(tx, f.id, f.keys.data);
+      billing::settle_due(tx, f.id, f.keys.data);
       throw std::runtime_error("cut off");
     }),
                     std::runtime_error);
@@ -300,7 +300,7 @@ TEST_CASE("an interrupted transaction has charged nothing") {
 TEST_CASE("a free deployment is exempt and never becomes due") {
   BillingWorld f;
   const auto row = f.running("shop", "wide");
-  CHECK(row.billing_status == "exempt");
+  CHECK(row.billing_status == billing::Status::exempt);
   CHECK_FALSE(f.read([](db::Tx& tx) { return billing::next_due(tx); }));
   const auto view = f.view(row.id);
   CHECK(view.status == billing::Status::exempt);

@@ -80,7 +80,7 @@ struct BillingWorld : World {
   void look(const std::vector<std::string>& ids) {
     if (ids.empty()) return;
     write([&](db::Tx& tx) {
-      for (const std::string& id : ids) billing::look(tx, id, keys.data);
+      for (const std::string& id : ids) billing::settle_due(tx, id, keys.data);
     });
   }
   // Moves the clock on to `end` as if the loop were working all the time.
@@ -100,7 +100,7 @@ struct BillingWorld : World {
   billing::View view(const std::string& id) {
     return read([&](db::Tx& tx) { return billing::view(tx, id); });
   }
-  std::string billing_of(const std::string& id) { return *find_deployment(id).billing_status; }
+  billing::Status billing_of(const std::string& id) { return *find_deployment(id).billing_status; }
   deployments::Deployment change(const std::string& id, const deployments::Change& wanted) {
     return write([&](db::Tx& tx) {
       return deployments::change(tx, actor(app), id, wanted, rules, keys.data);

@@ -1,6 +1,7 @@
 // What DNS checks and the issuer's answers do to a claim, and how many certificates may be ordered.
 #include <catch2/catch.hpp>
 
+#include "controller/domain/deployments/custom_domains/refused_certificates.h"
 #include "tests/domain/deployments/custom_domains/custom_domains_world.h"
 
 namespace {
@@ -223,6 +224,16 @@ TEST_CASE("failed validations have a limit of their own") {
   const auto refused = b.take(b.adas, "www.example.com");
   REQUIRE(refused);
   CHECK(refused->again_at == b.clock.now() + 1h);
+  const auto counted = [&] { return b.read(custom_domains::refused_certificates); };
+  CHECK(counted() == 1);
+  CHECK_FALSE(b.take(b.adas, "www.example.org"));
+  CHECK(counted() == 1);
+  b.write([](db::Tx& tx) {
+    certificate_orders::note_result(tx, "www.example.org", certificate_orders::Result::failed);
+  });
+  CHECK(counted() == 2);
+  b.clock.advance(24h);
+  CHECK(counted() == 0);
 }
 
 }  // namespace

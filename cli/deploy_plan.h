@@ -1,0 +1,61 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The desired state of a deployment, from flags or a berth.yaml, and how it differs from the
+// current one.
+namespace berth::cli {
+
+using nlohmann::json;
+
+constexpr size_t longest_name = 32;
+constexpr const char* name_rule =
+    "1 to 32 characters of a-z, 0-9 and -, which neither begins nor ends with -";
+// Whether a deployment may have this name, as far as its spelling goes.
+bool is_deployment_name(std::string_view text);
+
+// Parses KEY=VALUE, or KEY alone, whose value is then taken from the environment, so that no secret
+// has to be part of a command line. Throws Failure `usage`.
+std::pair<std::string, std::string> parse_env(const std::string& text);
+// Parses lines of the form KEY=VALUE. Empty lines and lines that start with # are skipped, and
+// quotes around a value are removed. Throws Failure `usage`, which names the line.
+json parse_env_file(const std::string& text, const std::string& source);
+
+// Parses the deployments of a berth.yaml into orders: bodies of POST /api/deploy/apps. The file has
+// one document, with a single deployment at its top level or a list under `deployments`. The keys
+// are those of the request (name, image, tier, port, custom_domain, health_path, labels, env_vars
+// or env, registry_credentials). In env_vars and registry_credentials, ${NAME} stands for an
+// environment variable and $$ for a $. Throws Failure `usage`, which names the source and the key.
+std::vector<json> parse_orders(const std::string& text, const std::string& source);
+
+// The change of one field.
+struct Change {
+  std::string field;
+  std::string from;  // for display; empty if there was no value
+  std::string to;    // for display; empty if the value is removed
+};
+// What `deploy up` would do with one deployment.
+struct Plan {
+  enum class Kind { create, patch, nothing };
+  Kind kind = Kind::nothing;
+  std::string name;
+  std::string id;  // of an existing deployment
+  json body;       // of the POST or PATCH request
+  std::vector<Change> changes = {};
+  // Names of values that the server never returns, so that only it can tell whether they changed.
+  // They are sent, and if none of them has changed, nothing is rolled out.
+  std::vector<std::string> unseen = {};
+};
+
+// Compares an order with `live`, the deployment as GET returns it, or null. Fields that the order
+// doesn't have stay as they are. Variables are a complete set: those that the order doesn't have
+// are removed, unless the order has no variables at all.
+Plan plan_for(const json& order, const json& live);
+
+// The plan as lines of a diff, with +, ~ or - before each field. Values of variables aren't shown.
+std::string describe(const Plan& plan);
+
+}  // namespace berth::cli

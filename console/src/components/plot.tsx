@@ -1,0 +1,125 @@
+// Lines over time, drawn by uPlot, which is loaded with the first plot.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type uPlot from 'uplot';
+import { clock_time, compact, date_and_time, short_date, time_of_day } from '../format';
+import { t } from '../messages';
+
+const height = 180;
+const ten_minutes = 600; // s
+const two_days = 2 * 86_400; // s
+const colours = ['--accent', '--good', '--warn', '--bad'];
+const dashes = [4, 4]; // px
+
+// How the times of an axis that spans so many seconds are written.
+const notation = (span: number) => (span < ten_minutes ? time_of_day : span < two_days ? clock_time : short_date);
+const colour_of = (token: string) => getComputedStyle(document.documentElement).getPropertyValue(token).trim();
+
+export interface Line {
+  name: string;
+  values: (number | null)[]; // null where nothing is known
+}
+interface PlotProps {
+  times: number[]; // s since 1970
+  lines: readonly Line[]; // one, or up to four, which get a legend
+  label: string; // for those who don't see it
+  show?: (value: number) => string; // of the legend and the axis
+  limit?: number; // drawn as a line
+  marks?: number[]; // times at which something happened, drawn as lines
+}
+
+const last_known = (values: (number | null)[]) => values.findLast((value) => value !== null) ?? null;
+
+// Draws the limit and the marks over the lines.
+function draw_extras(plot: uPlot, limit: number | undefined, marks: number[]) {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.setLineDash(dashes.map((dash) => dash * devicePixelRatio));
+  ctx.lineWidth = devicePixelRatio;
+  const line = (colour: string, x1: number, y1: number, x2: number, y2: number) => {
+    ctx.strokeStyle = colour_of(colour);
+    ctx.beginPath();
+    ctx.moveTo(x1, y1);
+    ctx.lineTo(x2, y2);
+    ctx.stroke();
+  };
+  for (const at of marks) {
+    const x = plot.valToPos(at, 'x', true);
+    if (x >= bbox.left && x <= bbox.left + bbox.width) line('--soft', x, bbox.top, x, bbox.top + bbox.height);
+  }
+  if (limit !== undefined) {
+    const y = plot.valToPos(limit, 'y', true);
+    line('--bad', bbox.left, y, bbox.left + bbox.width, y);
+  }
+  ctx.restore();
+}
+
+function Legend({ lines, times, at, show }: { lines: readonly Line[]; times: number[]; at: number | null; show: (value: number) => string }) {
+  return (
+    <div class="row tight legend-of-plot small" aria-hidden="true">
+      {lines.map((line, index) => {
+        const value = at === null ? last_known(line.values) : line.values[at];
+        return <span key={line.name}><i class={`swatch c${index}`} />{line.name} <strong class="number">{value == null ? '–' : show(value)}</strong></span>;
+      })}
+      <span class="faint">{at === null ? t.plots.latest : date_and_time(times[at]! * 1_000)}</span>
+    </div>
+  );
+}
+
+export function Plot({ times, lines, label, show = compact, limit, marks = [] }: PlotProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [at, point] = useState<number | null>(null);
+  const with_legend = lines.length > 1 || limit !== undefined || marks.length > 0;
+  useEffect(() => {
+    let plot: uPlot | undefined;
+    let gone = false;
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    let observer: ResizeObserver | undefined;
+    const draw = async () => {
+      const { default: Plotter } = await import('uplot');
+      if (gone) return;
+      plot?.destroy();
+      const axis = { stroke: colour_of('--faint'), grid: { stroke: colour_of('--line'), width: 1 }, ticks: { show: false }, font: '12px system-ui' };
+      const paths = Plotter.paths.stepped!({ align: 1 });
+      plot = new Plotter(
+        {
+          width: place.current!.clientWidth, height,
+          legend: { live: false, show: false },
+          cursor: { y: false },
+          padding: [8, 24, 0, 0],
+          scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 0) * 1.1, (limit ?? 0) * 1.05)] } },
+          axes: [
+            { ...axis, size: 28, values: (_, ticks) => ticks.map((tick) => notation(times.at(-1)! - times[0]!)(tick * 1_000)) },
+            { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => show(tick)) },
+          ],
+          series: [{}, ...lines.map((line, index) => ({
+            label: line.name, stroke: colour_of(colours[index]!), width: 2, paths, points: { show: false },
+            ...(lines.length === 1 ? { fill: colour_of('--accent-ground') } : {}),
+          }))],
+          hooks: {
+            draw: [(drawn) => draw_extras(drawn, limit, marks)],
+            ...(with_legend ? { setCursor: [(drawn) => point(drawn.cursor.idx ?? null)] } : {}),
+          },
+        },
+        [times, ...lines.map((line) => line.values)],
+        place.current!,
+      );
+      plot.root.querySelector('canvas')?.setAttribute('aria-hidden', 'true');
+    };
+    void draw();
+    observer = new ResizeObserver(() => plot?.setSize({ width: place.current!.clientWidth, height }));
+    observer.observe(place.current!);
+    scheme.addEventListener('change', draw);
+    return () => {
+      gone = true;
+      observer?.disconnect();
+      scheme.removeEventListener('change', draw);
+      plot?.destroy();
+    };
+  }, [times, lines, marks]);
+  return (
+    <>
+      <div class="plot" ref={place} role="img" aria-label={label} />
+      {with_legend && <Legend lines={lines} times={times} at={at} show={show} />}
+    </>
+  );
+}

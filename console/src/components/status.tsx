@@ -1,0 +1,66 @@
+// A deployment's status, the steps on the way to it, and what is wrong with a remedy.
+import type { Deployment } from '../data';
+import { type Reason, t } from '../messages';
+import { Banner } from './ui';
+
+const kinds: Record<Deployment['status'], string> = {
+  pending: 'busy', deploying: 'busy', running: 'good', stopped: '', errored: 'bad', destroyed: '',
+};
+
+export function StatusBadge({ deployment }: { deployment: Deployment }) {
+  const troubled = deployment.status === 'running' && deployment.reason;
+  return <span class={`badge ${troubled ? 'warn' : kinds[deployment.status]}`}>{t.status[deployment.status]}</span>;
+}
+
+export const is_busy = (deployment: Deployment) => deployment.status === 'pending' || deployment.status === 'deploying';
+
+const steps = ['created', 'pulling', 'starting', 'probing', 'running'] as const;
+
+// Which step a deployment is at, and whether it has failed there.
+function step_of({ status, phase, reason, cause }: Deployment): { at: number; failed: boolean } {
+  if (status === 'running') return { at: steps.length, failed: false };
+  const why = cause ?? reason;
+  if (status === 'errored' || why) {
+    const failed_at: Record<string, number> = { image_pull_failed: 1, port_not_listening: 3 };
+    const early = ['cluster_refused', 'cluster_unreachable', 'quota_exceeded', 'unschedulable', 'suspended_by_admin'];
+    return { at: why && early.includes(why) ? 0 : (failed_at[why ?? ''] ?? 2), failed: true };
+  }
+  return { at: Math.max(1, steps.indexOf(phase as (typeof steps)[number])), failed: false };
+}
+
+export function Steps({ deployment }: { deployment: Deployment }) {
+  const { at, failed } = step_of(deployment);
+  return (
+    <ol class="steps" aria-label={t.steps.label}>
+      {steps.map((step, index) => {
+        const state = index < at ? 'done' : index > at ? '' : failed ? 'failed' : 'now';
+        return (
+          <li key={step} class={state} aria-current={state === 'now' || state === 'failed' ? 'step' : undefined}>
+            <span>{t.steps[step]}<span class="unseen">{state ? `: ${t.steps.states[state]}` : ''}</span></span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+export function explain(deployment: Deployment): { title: string; fix: string } | null {
+  if (!deployment.reason) {
+    if (deployment.billing_status === 'suspended') return t.unpaid;
+    return null;
+  }
+  const own = t.reasons[deployment.reason as Reason] ?? t.reasons.unknown;
+  const cause = deployment.cause ? t.reasons[deployment.cause as Reason] : undefined;
+  return cause ? { title: `${own.title} ${cause.title}`, fix: cause.fix } : own;
+}
+
+export function ReasonBanner({ deployment }: { deployment: Deployment }) {
+  const why = explain(deployment);
+  if (!why) return null;
+  return (
+    <Banner kind={deployment.status === 'running' ? 'warn' : 'bad'} title={why.title}>
+      <p>{why.fix}</p>
+      {deployment.message && <pre tabIndex={0} aria-label={t.deployment.words}>{deployment.message}</pre>}
+    </Banner>
+  );
+}

@@ -1,0 +1,52 @@
+// Tables, the pages of long ones, and what stands in their place while they are read.
+import type { ComponentChildren } from 'preact';
+import type { ApiError } from '../api';
+import { number } from '../format';
+import { t } from '../messages';
+import { Bones, Button, Failed } from './ui';
+
+// A column's name; `end` sets it to the right, as numbers are.
+export type Column = string | { name: string; end?: boolean; unseen?: boolean };
+
+export function Table({ label, columns, children }: { label: string; columns: Column[]; children: ComponentChildren }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={t.frame.table(label)}>
+      <table>
+        <thead><tr>{columns.map((column) => {
+          const { name, end, unseen } = typeof column === 'string' ? { name: column, end: false, unseen: false } : column;
+          return <th scope="col" key={name} class={end ? 'end' : undefined}>{unseen ? <span class="unseen">{name}</span> : name}</th>;
+        })}</tr></thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+interface Paged {
+  page: number;
+  page_size: number;
+  total: number;
+  total_is_at_least: boolean;
+  next_page: number | null;
+}
+
+export function Pages({ of, turn }: { of: Paged; turn: (page: number) => void }) {
+  if (of.page === 1 && !of.next_page) return null;
+  const last = Math.ceil(of.total / of.page_size);
+  return (
+    <nav class="body row apart" aria-label={t.frame.pages}>
+      <span class="small faint">{of.total_is_at_least ? t.frame.page(of.page) : t.frame.page_of(of.page, last)} · {t.frame.entries(number(of.total), of.total_is_at_least)}</span>
+      <span class="row tight">
+        <Button slim disabled={of.page === 1} onClick={() => turn(of.page - 1)}>{t.frame.previous}</Button>
+        <Button slim disabled={!of.next_page} onClick={() => turn(of.next_page!)}>{t.frame.next}</Button>
+      </span>
+    </nav>
+  );
+}
+
+// What was read, or that it is being read, or why it couldn't be.
+export function Read<T>({ of, children }: { of: { value: T | null; error: ApiError | null; again: () => void }; children: (value: T) => ComponentChildren }) {
+  if (of.error) return <div class="body"><Failed error={of.error} again={of.again} /></div>;
+  if (of.value === null) return <div class="body"><Bones /></div>;
+  return <>{children(of.value)}</>;
+}

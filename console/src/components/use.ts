@@ -1,0 +1,45 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiError } from '../api';
+
+// Reads something from the API when the screen opens, and again when `keys` change. What was read before stays until
+// the new answer is there; an answer that came too late is dropped.
+// `done` is whether an answer came, which may be null.
+export function useReading<T>(read: () => Promise<T>, keys: unknown[]): { value: T | null; error: ApiError | null; done: boolean; again: () => void } {
+  const [state, set] = useState<{ value: T | null; error: ApiError | null; done: boolean }>({ value: null, error: null, done: false });
+  const turn = useRef(0);
+  const again = useCallback(() => {
+    const mine = ++turn.current;
+    read().then(
+      (value) => mine === turn.current && set({ value, error: null, done: true }),
+      (error) => mine === turn.current && set((before) => ({ ...before, error })),
+    );
+  }, keys);
+  useEffect(() => {
+    again();
+    return () => {
+      ++turn.current;
+    };
+  }, [again]);
+  return { ...state, again };
+}
+
+// Runs a form's request: whether it is on its way, and what berthd says against it.
+export function useSubmit(work: () => Promise<void>) {
+  const [busy, set_busy] = useState(false);
+  const [error, set_error] = useState<ApiError | null>(null);
+  async function submit(event?: Event) {
+    event?.preventDefault();
+    if (busy) return;
+    set_busy(true);
+    set_error(null);
+    try {
+      await work();
+    } catch (failure) {
+      set_error(failure as ApiError);
+      queueMicrotask(() => document.querySelector<HTMLElement>('[aria-invalid=true]')?.focus());
+    } finally {
+      set_busy(false);
+    }
+  }
+  return { busy, error, submit, wrong: (field: string) => error?.fields[field] };
+}

@@ -1,0 +1,203 @@
+// The frame around all screens: the menu, the notes, and what is said when something is wrong with the connection.
+import { useSignal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { Link, Route, Router, Switch, useLocation } from 'wouter-preact';
+import type { ApiError } from './api';
+import { Icon, type IconName } from './components/icons';
+import { Notes } from './components/notes';
+import { Palette } from './components/palette';
+import { Bones, Button, Dialog, Empty, Failed, LinkButton, Page } from './components/ui';
+import { apps, follow_all, listed, may_advertise } from './data';
+import { t } from './messages';
+import { choose, language, languages } from './messages/language';
+import { LazyAccount, LazyAdmin, LazyComponents, LazyDomains, LazyExtras, LazyMarket } from './components/lazy';
+import { Proof } from './components/proof';
+import { AppScreen } from './screens/app';
+import { AppsScreen } from './screens/apps';
+import { DeploymentScreen } from './screens/deployment';
+import { NewAppScreen } from './screens/new_app';
+import { NewDeploymentScreen } from './screens/new_deployment';
+import { OverviewScreen } from './screens/overview';
+import { PointsScreen } from './screens/points';
+import { admin_sections } from './screens/sections';
+import { expired, limitedUntil, log_out, me, offline, refresh, simulated, start } from './session';
+
+// Without what somebody can't use yet: domains need a deployment, the market an app that may advertise.
+const is_of_use = (href: string) =>
+  href === '/domains' ? listed.value.length > 0 : href === '/campaigns' ? (apps.value ?? []).some(may_advertise) : true;
+
+const menu: { href: string; name: string; icon: IconName; of: RegExp }[] = [
+  { href: '/', name: t.menu.deployments, icon: 'deployments', of: /^\/($|new|deployments)/ },
+  { href: '/apps', name: t.menu.apps, icon: 'apps', of: /^\/apps/ },
+  { href: '/domains', name: t.menu.domains, icon: 'globe', of: /^\/domains/ },
+  { href: '/campaigns', name: t.menu.market, icon: 'send', of: /^\/campaigns/ },
+  { href: '/points', name: t.menu.points, icon: 'points', of: /^\/points/ },
+  { href: '/extras', name: t.menu.extras, icon: 'tag', of: /^\/extras/ },
+  { href: '/account', name: t.menu.account, icon: 'account', of: /^\/account/ },
+];
+
+const shortcut = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘K' : t.palette.shortcut;
+
+function Side({ open, close, find }: { open: boolean; close: () => void; find: () => void }) {
+  const [path] = useLocation();
+  return (
+    <aside class={`side${open ? ' open' : ''}`} id="side" aria-label={t.menu.label}>
+      <Link href="/" class="brand" onClick={close}><Icon name="berth" size={24} />berth</Link>
+      <nav aria-label={t.menu.screens} class="menu">
+        {menu.filter((entry) => is_of_use(entry.href)).map((entry) => (
+          <Link key={entry.href} href={entry.href} onClick={close} aria-current={entry.of.test(path) ? 'page' : undefined}>
+            <Icon name={entry.icon} />{entry.name}
+          </Link>
+        ))}
+      </nav>
+      {me.value!.is_admin && (
+        <nav aria-label={t.admin.heading} class="menu small-menu">
+          <h2>{t.admin.heading}</h2>
+          {admin_sections.map((entry) => (
+            <Link key={entry.key} href={entry.href} onClick={close} aria-current={path === entry.href ? 'page' : undefined}><Icon name={entry.icon} />{entry.name}</Link>
+          ))}
+        </nav>
+      )}
+      <div class="foot">
+        {simulated.value && <p class="simulated">{t.frame.simulated}</p>}
+        <div class="menu">
+          <button type="button" class="find" onClick={() => { close(); find(); }}><Icon name="search" />{t.palette.open}<kbd>{shortcut}</kbd></button>
+        </div>
+        <div class="menu language">
+          <Icon name="globe" />
+          <select aria-label={t.menu.language} value={language} onChange={(event) => choose(event.currentTarget.value)}>
+            {Object.entries(languages).map(([key, name]) => <option key={key} value={key} lang={key}>{name}</option>)}
+          </select>
+        </div>
+        <div class="who">
+          <span class="avatar" aria-hidden="true">{me.value!.username.slice(0, 2)}</span>
+          <div class="names"><div class="cut">{me.value!.username}</div><div class="cut small faint">{me.value!.email}</div></div>
+          <Button slim kinds={['plain']} icon="leave" label={t.menu.log_out} onClick={() => void log_out()} />
+        </div>
+      </div>
+    </aside>
+  );
+}
+
+function Strips() {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    if (limitedUntil.value <= Date.now()) return;
+    const timer = setInterval(() => (now.value = Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [limitedUntil.value]);
+  const wait = Math.ceil((limitedUntil.value - now.value) / 1_000);
+  return (
+    <div role="status">
+      {offline.value && <div class="strip">{t.errors.offline}</div>}
+      {wait > 0 && <div class="strip">{t.errors.limited(wait)}</div>}
+    </div>
+  );
+}
+
+// Over whatever was being typed, which stays: the person logs in again in another tab.
+function Expired() {
+  const [failed, fail] = useState(false);
+  async function again() {
+    fail(false);
+    try {
+      await refresh();
+    } catch {
+      fail(true);
+    }
+  }
+  useEffect(() => {
+    const look = () => document.visibilityState === 'visible' && void again();
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, []);
+  return (
+    <Dialog title={t.expired.heading} onClose={() => {}} closable={false}>
+      <p>{t.expired.text}</p>
+      {failed && <p class="wrong" role="alert">{t.expired.not_yet}</p>}
+      <div class="actions">
+        <Button onClick={again}>{t.expired.done}</Button>
+        <a class="button main-action" href="/login?next=/console" target="_blank" rel="noopener">{t.expired.log_in}</a>
+      </div>
+    </Dialog>
+  );
+}
+
+function Screens() {
+  return (
+    <Switch>
+      <Route path="/" component={OverviewScreen} />
+      <Route path="/new" component={NewDeploymentScreen} />
+      <Route path="/deployments/:id/:tab?">{({ id, tab }) => <DeploymentScreen key={id} id={id!} tab={tab ?? 'overview'} />}</Route>
+      <Route path="/points" component={PointsScreen} />
+      <Route path="/domains" component={LazyDomains} />
+      <Route path="/campaigns/:part?/:id?">{({ part, id }) => <LazyMarket part={part ?? 'campaigns'} id={id} />}</Route>
+      <Route path="/extras/:part?">{({ part }) => <LazyExtras part={part ?? 'shop'} />}</Route>
+      <Route path="/components/:part?" component={LazyComponents} />
+      <Route path="/apps" component={AppsScreen} />
+      <Route path="/apps/new" component={NewAppScreen} />
+      <Route path="/apps/:id/:tab?">{({ id, tab }) => <AppScreen key={id} id={id!} tab={tab ?? 'overview'} />}</Route>
+      <Route path="/account" component={LazyAccount} />
+      <Route path="/admin/:part?">{({ part }) => <LazyAdmin part={part ?? 'requests'} />}</Route>
+      <Route><Page title={t.lost.heading}><section class="card"><Empty icon="search" title={t.lost.again} text={t.lost.text}><LinkButton href="/" kinds={['main-action']}>{t.lost.back}</LinkButton></Empty></section></Page></Route>
+    </Switch>
+  );
+}
+
+export function Console() {
+  const [open, set_open] = useState(false);
+  const [finding, find] = useState(false);
+  const [failed, fail] = useState<ApiError | null>(null);
+  async function begin() {
+    fail(null);
+    try {
+      await start();
+      if (!me.value) return; // on the way to the login page
+      follow_all();
+    } catch (error) {
+      fail(error as ApiError);
+    }
+  }
+  useEffect(() => {
+    void begin();
+    const keys = (event: KeyboardEvent) => {
+      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        find(true);
+      }
+      if (event.key === 'Escape') set_open(false);
+    };
+    addEventListener('keydown', keys);
+    return () => removeEventListener('keydown', keys);
+  }, []);
+
+  if (!me.value)
+    return (
+      <main class="main" id="main">
+        <div class="page narrow">
+          <h1 class="unseen">berth</h1>
+          {failed ? <Failed error={failed} again={begin} /> : <Bones />}
+        </div>
+      </main>
+    );
+  return (
+    <Router base="/console">
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById('main')?.focus(); }}>{t.frame.skip}</a>
+      <div class="frame">
+        <header class="topbar">
+          <Link href="/" class="brand"><Icon name="berth" size={24} />berth</Link>
+          <Button kinds={['plain']} icon={open ? 'close' : 'menu'} label={t.menu.label} aria-expanded={open} aria-controls="side" onClick={() => set_open(!open)} />
+        </header>
+        <Side open={open} close={() => set_open(false)} find={() => find(true)} />
+        <div>
+          <Strips />
+          <main class="main" id="main" tabIndex={-1}><Screens /></main>
+        </div>
+      </div>
+      {finding && <Palette onClose={() => find(false)} />}
+      <Proof />
+      {expired.value && <Expired />}
+      <Notes />
+    </Router>
+  );
+}

@@ -1,0 +1,132 @@
+// What the screens share: the apps, their deployments, the tiers; and the stream that keeps the deployments current.
+import { computed, signal } from '@preact/signals';
+import { type Answer, ApiError, call, every } from './api';
+import { expired, me, offline } from './session';
+import { follow, type StreamEvent } from './stream';
+
+export type App = Answer<'get', '/api/operator/apps'>['apps'][number];
+export type Deployment = Answer<'get', '/api/deploy/apps'>['deployments'][number];
+export type Tier = Answer<'get', '/api/deploy/tiers'>['tiers'][number];
+
+export const apps = signal<App[] | null>(null);
+export const deployments = signal<Record<string, Deployment> | null>(null);
+export const tiers = signal<Tier[] | null>(null);
+export const live = signal(false);
+export const problem = signal<ApiError | null>(null); // why the first reading failed
+// Counts the events of each deployment, and of each app, so that a screen can read again what the event is about.
+export const news = signal<Record<string, number>>({});
+
+// The apps that may have deployments.
+export const able = computed(() => (apps.value ?? []).filter((app) => may_deploy(app)));
+export const may_deploy = (app: App) => (app.approved_scopes ?? []).includes('deploy:manage');
+export const may_advertise = (app: App) => (app.approved_scopes ?? []).includes('campaigns:manage');
+export const listed = computed(() =>
+  Object.values(deployments.value ?? {}).sort((a, b) => (a.inserted_at < b.inserted_at ? 1 : -1)),
+);
+export const app_of = (id: string) => apps.value?.find((app) => app.id === id);
+
+const all_deployments = async (): Promise<Deployment[]> =>
+  (await every((page) => call('get', '/api/deploy/apps', { query: page }))).flatMap((page) => page.deployments);
+
+export async function load_apps(): Promise<void> {
+  apps.value = (await every((page) => call('get', '/api/operator/apps', { query: page }))).flatMap((page) => page.apps);
+}
+
+export async function load(): Promise<void> {
+  try {
+    await load_apps();
+    const all = able.value.length > 0 ? await all_deployments() : [];
+    deployments.value = Object.fromEntries(all.map((deployment) => [deployment.id, deployment]));
+    problem.value = null;
+    if (!tiers.value) tiers.value = (await call('get', '/api/deploy/tiers')).tiers;
+  } catch (error) {
+    problem.value = error as ApiError;
+  }
+}
+
+export function put(deployment: Deployment): void {
+  const rest = { ...deployments.value };
+  if (deployment.status === 'destroyed') delete rest[deployment.id];
+  else rest[deployment.id] = deployment;
+  deployments.value = rest;
+}
+
+export function forget(id: string): void {
+  const { [id]: _, ...rest } = deployments.value ?? {};
+  deployments.value = rest;
+}
+
+const reading = new Set<string>();
+
+// Reads a deployment that the list doesn't have, such as one that another tab has created.
+export async function read(id: string, app: string): Promise<void> {
+  if (reading.has(id)) return;
+  reading.add(id);
+  try {
+    put((await call('get', '/api/deploy/apps/{id}', { path: { id }, app })).deployment);
+  } finally {
+    reading.delete(id);
+  }
+}
+
+function took(events: StreamEvent[]): void {
+  const counts = { ...news.value };
+  const all = { ...deployments.value };
+  for (const { name, data: text } of events) {
+    const data = JSON.parse(text);
+    if (name === 'ready') {
+      if (!data.resumed) load_once();
+      continue;
+    }
+    for (const key of [data.id, data.data?.id, data.data?.deployment_id, data.app_id])
+      if (key) counts[key] = (counts[key] ?? 0) + 1;
+    if (name !== 'status') {
+      if (name === 'scope_request.decided') void load();
+      continue;
+    }
+    const known = all[data.id];
+    if (data.status === 'destroyed') delete all[data.id];
+    else if (known)
+      all[data.id] = {
+        ...known,
+        status: data.status, phase: data.phase, reason: data.reason, cause: data.cause, message: data.message,
+        health_status: data.health_status, last_health_check: data.last_health_check, url: data.url,
+      };
+    else void read(data.id, data.app_id);
+  }
+  if (deployments.value) deployments.value = all;
+  news.value = counts;
+}
+
+let end: (() => void) | null = null;
+let fallback: ReturnType<typeof setTimeout> | undefined;
+const patience_with_stream = 1_500; // ms
+
+function load_once(): void {
+  clearTimeout(fallback);
+  void load();
+}
+
+// Reads all deployments, and follows everything that happens to the account's apps, on one connection, for as long as the
+// console is open. The list is read once the stream is there, so that no change falls in between.
+export function follow_all(): void {
+  end?.();
+  clearTimeout(fallback);
+  fallback = setTimeout(load_once, patience_with_stream);
+  end = follow({
+    url: '/api/events',
+    onEvents: took,
+    onState: (state) => {
+      live.value = state === 'open';
+      if (live.value) offline.value = false;
+    },
+    onRefused: (error) => {
+      live.value = false;
+      if (error.status === 401 && me.value) expired.value = true;
+    },
+  });
+}
+
+expired.subscribe((now) => {
+  if (!now && me.value && end) follow_all();
+});

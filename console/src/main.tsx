@@ -1,0 +1,4 @@
+import { render } from 'preact';
+import { Console } from './console';
+
+render(<Console />, document.getElementById('console')!);

@@ -1,0 +1,331 @@
+import { count, number, relative } from '../format';
+import type { Messages } from './en';
+
+const points = (n: number) => count(n, 'Punkt', 'Punkte');
+
+export const de: Messages = {
+  points,
+  menu: { label: 'Menü', screens: 'Seiten', deployments: 'Deployments', apps: 'Apps', points: 'Punkte', campaigns: 'Kampagnen', domains: 'Domains', market: 'Anzeigen', extras: 'Shop und Lernen', account: 'Konto', log_out: 'Abmelden', language: 'Sprache' },
+  frame: {
+    skip: 'Zum Inhalt springen', path: 'Wo diese Seite liegt', loading: 'Wird geladen', again: 'Noch einmal versuchen', cancel: 'Abbrechen', dismiss: 'Schließen', pages: 'Seiten', table: (name) => `Tabelle: ${name}`,
+    page: (page) => `Seite ${number(page)}`, entries: (n, at_least) => `${at_least ? 'mehr als ' : ''}${n} ${n === '1' ? 'Eintrag' : 'Einträge'}`,
+    page_of: (page, of) => `Seite ${number(page)} von ${number(of)}`, previous: 'Zurück', next: 'Weiter',
+    copy: (what) => `Kopieren: ${what}`, copied: (what) => `${what}: kopiert.`, not_copied: 'Der Browser hat das Kopieren nicht erlaubt. Markieren Sie den Text und kopieren Sie ihn selbst.',
+    type_to_confirm: (word) => `Geben Sie zur Bestätigung „${word}“ ein`,
+    simulated: 'Dieser Cluster ist simuliert: Es läuft kein wirklicher Container.',
+  },
+  errors: {
+    heading: 'Das konnte nicht geladen werden', unexplained: (status) => `Der Server hat mit dem Status ${status} geantwortet`,
+    unloaded: 'Dieser Teil der Konsole konnte nicht geladen werden. Vielleicht wurde der Server aktualisiert, oder er ist nicht erreichbar. Laden Sie die Seite neu.',
+    unreachable: 'Der Server ist nicht erreichbar. Prüfen Sie die Verbindung; nichts von Ihren Eingaben ist verloren',
+    insecure: 'Die Konsole arbeitet nur über https oder auf dem Rechner, auf dem berthd läuft. Bitten Sie die Administration der Plattform um eine Adresse, die mit https beginnt.',
+    offline: 'Der Server ist nicht erreichbar. Was Sie sehen, kann veraltet sein; nichts von Ihren Eingaben ist verloren.',
+    limited: (seconds) => `Zu viele Anfragen in kurzer Zeit. Die nächste ist in ${count(seconds, 'Sekunde', 'Sekunden')} möglich.`,
+    field: (text) => (text ? text[0]!.toUpperCase() + text.slice(1).replace(/\.?$/, '.') : text),
+  },
+  expired: {
+    heading: 'Ihre Anmeldung ist abgelaufen', text: 'Melden Sie sich in einem neuen Tab wieder an und kommen Sie dann hierher zurück. Alles, was Sie hier eingegeben haben, ist noch da.',
+    log_in: 'Anmelden', done: 'Ich habe mich angemeldet', not_yet: 'Sie sind noch nicht angemeldet.',
+  },
+  lost: { heading: 'Diese Seite gibt es nicht', again: 'Unter dieser Adresse ist nichts', text: 'Vielleicht ist die Adresse vertippt, oder was sie zeigte, gibt es nicht mehr.', back: 'Alle Deployments' },
+  palette: { open: 'Suchen', shortcut: 'Strg K', label: 'Ein Deployment, eine App oder eine Seite suchen', action: 'Aktion', deployment: 'Deployment', app: 'App', screen: 'Seite', nothing: 'Nichts heißt so.' },
+  status: { pending: 'Wartet', deploying: 'Startet', running: 'Läuft', stopped: 'Angehalten', errored: 'Fehler', destroyed: 'Gelöscht' },
+  steps: {
+    label: 'Schritte, bis es läuft', created: 'Angelegt', pulling: 'Image', starting: 'Start', probing: 'Prüfung', running: 'Läuft',
+    states: { done: 'erledigt', now: 'in Arbeit', failed: 'fehlgeschlagen' },
+  },
+  overview: {
+    heading: 'Deployments', create: 'Neues Deployment', search: 'Nach Name, Image, Status oder App filtern', none_found: 'Kein Deployment passt.',
+    summary: (all, troubled) => count(all, 'Deployment', 'Deployments') + (troubled ? `, davon ${number(troubled)} mit Fehler` : ''),
+    not_live: 'Verbindung zu den laufenden Änderungen …', deployed: 'Ausgerollt',
+    size: (tier, memory, cpu) => `${tier} · ${memory} · ${cpu} CPU`,
+    no_app: 'Beginnen Sie mit einer App', no_app_text: 'Deployments gehören zu einer App, die auch die Punkte hat, aus denen sie bezahlt werden. Eine anzulegen dauert eine Minute.',
+    not_able: 'Ihre App wartet auf die Freigabe', not_able_text: 'Die Administration dieser Plattform entscheidet, ob eine App Deployments betreiben darf. Diese Seite ändert sich von selbst, sobald das geschehen ist.',
+    see_app: 'Die App ansehen', nothing: 'Noch läuft nichts', nothing_text: 'Geben Sie berth ein Image und einen Namen. Es holt das Image, startet den Container, gibt ihm eine Adresse und zeigt hier jeden Schritt.',
+  },
+  first_steps: {
+    heading: 'Erste Schritte', hide: 'Die ersten Schritte ausblenden', done: 'erledigt', count: (done, all) => `${done} von ${all} erledigt`,
+    account: { title: 'E-Mail-Adresse bestätigen', text: 'Öffnen Sie den Link in der Mail, die wir Ihnen geschickt haben.', action: 'Noch einmal schicken' },
+    app: { title: 'Eine App anlegen', text: 'Deployments gehören zu einer App, und so auch die Punkte, aus denen sie bezahlt werden.', action: 'Eine App anlegen' },
+    approval: { title: 'Die App freigeben lassen', text: 'Die Administration der Plattform gibt frei, was eine App darf. Sie erfahren es hier, sobald darüber entschieden ist.', action: 'Den Antrag ansehen' },
+    deployment: { title: 'Den ersten Container starten', text: 'Ein Image und ein Name genügen. Sie können jedem Schritt zusehen, bis er läuft.', action: 'Neues Deployment' },
+    domain: { title: 'Eine eigene Domain geben', text: 'Setzen Sie zwei Einträge in Ihrem DNS; das Zertifikat kommt von selbst.', action: 'Eine Domain hinzufügen' },
+    spend: { title: 'Die ersten Punkte ausgeben', text: 'Schicken Sie Freunden Punkte, oder geben Sie sie in einer App aus.', action: 'Ihre Punkte ansehen' },
+  },
+  create: {
+    heading: 'Neues Deployment', what: 'Was laufen soll', app: 'App', image: 'Image', image_hint: 'Aus einer der Registries der Plattform, mit Tag oder Digest.',
+    image_simulated: 'Auf diesem simulierten Cluster entscheidet der Name, was geschieht: hello läuft; crash, oom, missing und wrong-port schlagen fehl; talking schreibt ein langes Log.',
+    name: 'Name', name_hint: 'Kleinbuchstaben, Ziffern und Bindestriche; er wird ein Teil der Adresse.', port: 'Port', port_hint: 'Der Port, auf dem der Container lauscht, ab 1024.',
+    size: 'Größe und Preis', more: 'Mehr, falls nötig', domain: 'Eigene Domain', domain_hint: 'Ein eigener Hostname. Welche Einträge zu setzen sind, wird als Nächstes gezeigt.',
+    no_domain: (tier) => `Die Stufe ${tier} hat keine eigenen Domains.`,
+    health: 'Pfad der Prüfung', health_hint: 'Ein Pfad, der antwortet, wenn der Container bereit ist. Ohne ihn genügt ein offener Port.',
+    username: 'Benutzer der Registry', password: 'Passwort der Registry', credentials_hint: 'Nur für private Images. Wird verschlüsselt gespeichert.',
+    cost: 'Was es kostet', now: 'Jetzt berechnet', balance: 'Die App hat', each_period: 'Für je 30 Tage', free: 'Kostenlos',
+    short: (missing) => `Der App fehlen ${missing} Punkte für die ersten 30 Tage.`,
+    refused: 'Es wurde nicht angelegt', submit: 'Anlegen und starten', sending: 'Wird angelegt …', refund: 'Sie können es jederzeit anhalten oder löschen; ein bezahlter Zeitraum wird nicht erstattet.',
+  },
+  tiers: {
+    choose: 'Stufe', price: (n) => `${points(n)} / 30 Tage`, size: (memory, cpu) => `${memory} Speicher, ${cpu} CPU`,
+    domain: 'Eigene Domains', no_domain: 'Keine eigene Domain', by_admin: 'Nachdem die Administration die App dafür freigegeben hat', used_up: 'Sie haben schon so viele, wie Sie haben dürfen',
+  },
+  variables: {
+    heading: 'Variablen', none: 'Keine Variablen', none_text: 'Der Container bekommt als Umgebung, was Sie hier setzen.', hidden: 'Wert verborgen',
+    sealed: 'Werte werden verschlüsselt gespeichert und nie wieder gezeigt.', rollout: 'Eine Änderung ersetzt den Container; der alte antwortet, bis der neue bereit ist.',
+    add: 'Eine Variable hinzufügen', paste: 'Oder eine .env-Datei einfügen', paste_hint: 'Mehrere Zeilen, in einen Namen eingefügt, werden aufgeteilt.', value: 'Wert',
+    name_of: (n) => `Name der Variable ${n}`, value_of: (name) => `Wert von ${typeof name === 'number' ? `Variable ${name}` : name}`,
+    remove: (name) => `${name} entfernen`, remove_short: 'Entfernen', replace: (name) => `Neuer Wert für ${name}`,
+    set: 'Variablen setzen', save: (n) => (n ? `${count(n, 'Variable', 'Variablen')} speichern` : 'Speichern'), saved: 'Gespeichert. Der Container wird ersetzt.',
+  },
+  deployment: {
+    tabs: { label: 'Teile des Deployments', overview: 'Übersicht', logs: 'Logs', history: 'Verlauf', variables: 'Variablen', domain: 'Domain', settings: 'Einstellungen' },
+    words: 'Was der Cluster sagt', more: 'Weitere Aktionen', facts: 'Einzelheiten', tier: 'Stufe', cpus: (n) => `${n} CPU`, domain: 'Domain', app: 'App', node: 'Node', created: 'Angelegt', id: 'ID',
+    start: 'Starten', restart: 'Neu starten', stop: 'Anhalten', rollback: 'Zurückrollen', delete: 'Löschen',
+    restart_title: (name) => `${name} neu starten?`, restart_text: 'Das Image wird noch einmal geholt, und ein neuer Container ersetzt den jetzigen, der antwortet, bis der neue bereit ist.',
+    stop_title: (name) => `${name} anhalten?`, stop_text: 'Der Container endet, und unter seiner Adresse antwortet nichts mehr. Sie können ihn wieder starten; solange er angehalten ist, wird kein neuer Zeitraum berechnet.',
+    rollback_title: (name) => `${name} zurückrollen?`, rollback_text: 'Es kehrt zu Image, Port und Variablen der letzten Ausrollung zurück, die vor dieser lief.',
+    delete_title: (name) => `${name} löschen?`, delete_text: 'Der Container und seine Adresse sind endgültig weg, und der Name ist sofort für andere frei. Es wird nichts erstattet.',
+    deleted: (name) => `${name} wurde gelöscht.`, gone: 'Dieses Deployment ist nicht da', gone_text: 'Es wurde gelöscht oder gehört einem anderen Konto.',
+  },
+  metrics: { heading: 'Jetzt', again: 'Noch einmal messen', cpu: 'CPU', memory: 'Speicher', of_cpu: (limit) => `von ${limit} mCPU`, of_memory: (limit) => `von ${limit} MiB`, restarts: 'Neustarts', requests: 'Anfragen' },
+  plots: {
+    heading: 'Im Lauf der Zeit', window: 'Wie weit zurück', windows: { hour: '1 Stunde', day: '24 Stunden', week: '7 Tage', month: '30 Tage' }, again: 'Noch einmal lesen', latest: 'zuletzt',
+    cpu: 'CPU in mCPU', memory: 'Speicher in MiB', requests: 'Anfragen', latency: 'Antwortzeiten in ms', restarts: 'Neustarts und Replicas', replicas: 'Replicas',
+    not_measured: 'In dieser Zeit wurde nichts gemessen. Die ersten Werte sind eine Minute nach dem Start da.', explained: 'Gestrichelt sind die Grenzen der Stufe und die Ausrollungen. Minuten werden 24 Stunden lang aufbewahrt, Viertelstunden 30 Tage lang.',
+    label: (name, least, most, limit, rollouts) => `${name}, von ${least} bis ${most}${limit ? `, mit einer Grenze von ${limit}` : ''}, mit ${count(rollouts, 'Ausrollung', 'Ausrollungen')}`,
+  },
+  billing: {
+    heading: 'Abrechnung', period: 'Zeitraum', next: 'Nächste Zahlung', none: 'Keine', balance: 'Die App hat', stops: 'Hält an, falls unbezahlt', charges: 'Zahlungen',
+    states: { current: 'Bezahlt', warning: 'Punkte werden fehlen', suspended: 'Punkte fehlen', exempt: 'Kostenlos' },
+    kinds: { charge: '30 Tage', tier_change: 'Wechsel der Stufe' },
+  },
+  history: {
+    heading: 'Verlauf', latest: 'Neueste Ereignisse', all: 'Alle zeigen', you: 'Sie', member: 'jemand von der App', berth: 'berth',
+    states: { started: 'Begonnen', succeeded: 'Fertig', failed: 'Fehlgeschlagen', info: 'Hinweis' },
+    action: (action, kind) => {
+      const names: Record<string, string> = {
+        create: 'Angelegt', deploy: 'Ausgerollt', stop: 'Angehalten', restart: 'Neu gestartet', destroy: 'Gelöscht', suspend: 'Gesperrt', reactivate: 'Wieder gestartet',
+        billing_warning: 'Punkte werden fehlen', billing_failed: 'Punkte fehlten',
+      };
+      const kinds: Record<string, string> = { patch: 'nach einer Änderung', rollback: 'zurückgerollt', restart: 'nach einem Neustart', create: 'zum ersten Mal' };
+      return (names[action] ?? action) + (action === 'deploy' && kinds[kind] ? `, ${kinds[kind]}` : '');
+    },
+    overtaken: 'Überholt', back_to_this: 'Hierher zurück', back_title: 'Zu dieser Ausrollung zurückkehren?', back_text: (image) => `Der Container wird durch einen von ${image || 'jener Ausrollung'} ersetzt, mit dem Port und den Variablen von damals.`,
+  },
+  logs: {
+    label: 'Ausgabe des Containers', search: 'Das Log durchsuchen', pause: 'Pause', go_on: 'Weiter', previous: 'Voriger Lauf', download: 'Herunterladen',
+    lines: (n) => count(n, 'Zeile', 'Zeilen'), found: (n, of) => `${number(n)} von ${count(of, 'Zeile', 'Zeilen')}`,
+    nothing_found: 'Keine Zeile enthält diese Wörter.', waiting: 'Warten auf die erste Zeile …', ended_empty: 'Es gibt keine Ausgabe.',
+  },
+  days: { window: 'Tage', days: (n) => `${number(n)} Tage`, day: 'Tag (UTC)', table: (n) => (n ? `Die Tage, an denen sich Punkte bewegt haben (${number(n)})` : 'An keinem dieser Tage haben sich Punkte bewegt') },
+  domains: {
+    add: 'Eine Domain hinzufügen',
+    text: 'Eigene Hostnamen, die zu Ihren Deployments führen.', none: 'Noch keine eigene Domain', none_text: 'Fügen Sie eine hinzu: Sie sehen dann, welche DNS-Einträge zu setzen sind, und das Zertifikat kommt von selbst.',
+    none_possible: 'Keines Ihrer Deployments hat eine Stufe mit eigenen Domains. Wählen Sie in den Einstellungen eines Deployments eine andere Stufe.',
+  },
+  domain: {
+    heading: 'Eigene Domain', name: 'Domain', hint: 'Ein Hostname wie www.example.com, für den Sie DNS-Einträge setzen können.', add: 'Die Domain hinzufügen',
+    not_on: (tier) => `Die Stufe ${tier} hat keine eigenen Domains`, not_on_text: 'Mit einer anderen Stufe ist das Deployment unter einem eigenen Hostnamen erreichbar, mit einem Zertifikat, das berth erneuert.', change_tier: 'Eine andere Stufe wählen',
+    states: { waiting_for_dns: 'Wartet auf Ihr DNS', issuing: 'Zertifikat wird ausgestellt', active: 'Erreichbar', failed: 'Fehlgeschlagen' },
+    records: 'Zu setzende DNS-Einträge', type: 'Typ', record_name: 'Name', value: 'Wert', checked: 'Geprüft', not_checked: 'Noch nicht geprüft', expires: 'das Zertifikat gilt bis',
+    check_now: 'Jetzt prüfen', looking: 'berth sieht sich die Einträge jetzt an.', release: 'Die Domain entfernen', release_title: (name) => `${name} entfernen?`,
+    release_text: 'Das Deployment ist unter dieser Domain nicht mehr erreichbar. Wer nachweist, dass sie ihm gehört, kann sie dann benutzen.',
+    txt: {
+      apex: 'Der TXT-Eintrag ist nötig, weil dies selbst eine registrierte Domain ist.', domain_used_before: 'Der TXT-Eintrag ist nötig, weil ein anderes Konto diese Domain schon benutzt hat.',
+      name_used_before: 'Der TXT-Eintrag ist nötig, weil ein anderes Konto den Namen dieses Deployments schon benutzt hat.',
+    },
+  },
+  settings: {
+    container: 'Container', image_hint: 'Ein anderer Tag oder Digest rollt eine neue Version aus.', save: 'Speichern und ausrollen', rolling: 'Gespeichert. Ein neuer Container ist unterwegs.',
+    tier_hint: 'Eine größere Stufe berechnet den Unterschied für den Rest des Zeitraums, eine kleinere gibt ihn zurück.', change_tier: 'Die Stufe wechseln', end: 'Das Ende',
+  },
+  apps: {
+    create: 'Eine App anlegen', text: 'Eine App besitzt Deployments, hat eigene Punkte und ist das, woran sich ihre Benutzer anmelden.', none: 'Noch keine App',
+    none_text: 'Legen Sie eine an, um Container laufen zu lassen oder damit sich Leute mit ihrem hiesigen Konto an Ihrem Spiel oder Ihrer Website anmelden können.', approved: 'Darf Deployments haben', waiting: 'Wartet auf Freigabe',
+    counts: (deployments, users) => `${deployments} Deployments · ${users} Benutzer`,
+  },
+  app: {
+    one: 'App', tabs: { label: 'Teile der App', overview: 'Übersicht', points: 'Punkte und Benutzer', webhooks: 'Webhooks', settings: 'Einstellungen' }, public: 'Keines: Dies ist ein öffentlicher Client.',
+    name: 'Name', name_hint: 'Man sieht ihn, wenn die App um Zugriff bittet.', description: 'Beschreibung', optional: 'Kann leer bleiben; man sieht sie, wenn die App um Zugriff bittet.',
+    scopes: 'Was die App darf', redirects: 'Redirect-URIs', redirects_hint: 'Eine je Zeile. Nur nötig, wenn sich Leute an der App anmelden; sonst leer lassen.',
+    made: 'Die Schlüssel Ihrer App', once: 'Dieses Geheimnis wird nur einmal gezeigt. Bewahren Sie es auf, wo nur Ihre App es lesen kann.', client_id: 'Client-ID', secret: 'Geheimnis', saved: 'Ich habe es gespeichert',
+    ask: 'Um mehr bitten', granted: 'Freigegeben', not_granted: 'Nicht freigegeben', requests: 'Anträge', no_requests: 'Es wurde um nichts gebeten.', withdraw: 'Zurückziehen',
+    states: { pending: 'Wartet', approved: 'Freigegeben', rejected: 'Abgelehnt', withdrawn: 'Zurückgezogen' },
+    details: 'Einzelheiten', save: 'Speichern', changed: 'Gespeichert.', identity: 'Identität', users: 'Benutzer', rotate: 'Neues Geheimnis', rotate_title: 'Ein neues Geheimnis machen?',
+    rotate_text: 'Das alte Geheimnis gilt nicht mehr, sofort oder nach der Zeit, die diese Plattform gewährt. Schon ausgegebene Tokens bleiben gültig.', new_secret: 'Das neue Geheimnis',
+    delete: 'Die App löschen', delete_title: (name) => `${name} löschen?`, delete_text: 'Ihre Benutzer werden getrennt, und ihre Punkte gehen an die Plattform. Sie darf keine Deployments und Kampagnen mehr haben.',
+    waiting: 'Deployments warten auf die Freigabe durch die Administration', waiting_text: 'Die Administration der Plattform entscheidet, was die App darf. Diese Seite ändert sich von selbst, sobald das geschehen ist.',
+    approve_here: 'Auf einem eigenen berth sind Sie selbst die Administration. Führen Sie dies aus, wo berthd läuft:', command: 'Befehl', gone: 'Diese App ist nicht da', gone_text: 'Sie wurde gelöscht oder gehört einem anderen Konto.',
+  },
+  app_settings: {
+    website: 'Website', logo: 'Logo', listed: 'Die App unter den Betreibern der Plattform aufführen', listed_hint: 'Dann kann jeder ihren Namen, ihre Beschreibung und ihre Website sehen.', login: 'Anmeldung mit der App', end: 'Das Ende',
+    redirects_hint: 'Eine je Zeile. Nach einer Anmeldung werden Browser zu einer von ihnen zurückgeschickt.', origins: 'Origins ihrer Seiten', origins_hint: 'Eine je Zeile, etwa https://www.example.com. Seiten dieser Origins dürfen die API aus einem Browser aufrufen.',
+    session_tokens: 'Sitzungs-Tokens annehmen', session_tokens_hint: 'Damit kann die App in Chat, Freundesliste und Anwesenheit für ihre Benutzer handeln. Ohne das fragt die Zustimmungsseite nicht danach.',
+    refresh: 'Das Erneuern eines Tokens braucht das Geheimnis', refresh_hint: 'Für Apps, deren Geheimnis auf einem Server bleibt.', scopes: 'Worum sie bitten darf', scopes_hint: 'Über Neues entscheidet die Administration; was Sie wegnehmen, verliert seine Freigabe.',
+  },
+  app_points: {
+    figures: (days) => `Die letzten ${days} Tage`, users: 'Benutzer', active: 'Heute benutzt von', retention: 'Binnen 7 Tagen zurückgekommen', spends: 'Käufe', earnings: 'Verdient an Benutzern und Anzeigen', awards: 'Geschenke der Plattform', balance: 'Guthaben nach Tagen',
+    text: 'Die Punkte einer App kommen von dem, was Benutzer in ihr ausgeben, von Anzeigen, die sie zeigt, und von der Administration; Deployments und Kampagnen werden aus ihnen bezahlt. Die Zahlungen jedes Deployments stehen auf seiner Seite.',
+  },
+  webhooks: {
+    text: 'berth schickt, was mit dieser App geschieht, an eine URL von Ihnen, signiert nach der Spezifikation „Standard Webhooks“.', create: 'Neuer Webhook', none: 'Noch kein Webhook', none_text: 'Mit einem Webhook erfahren Ihre eigenen Systeme sofort, wenn ein Deployment ausfällt oder Punkte fehlen.',
+    url: 'URL', url_hint: 'Eine https-URL mit einer öffentlichen Adresse.', events: 'Ereignisse',
+    types: {
+      'deployment.status': 'Status eines Deployments', 'deployment.domain': 'Zustand einer Domain', 'billing.warning': 'Punkte werden fehlen', 'billing.failed': 'Punkte fehlen', 'billing.reactivated': 'Bezahlt und wieder gestartet',
+      'scope_request.decided': 'Über einen Antrag wurde entschieden', 'campaign.exhausted': 'Das Budget einer Kampagne ist verbraucht', 'campaign.ended': 'Eine Kampagne ist zu Ende',
+    },
+    test: 'Eine Probe schicken', tested: 'Eine Probe ist unterwegs.', more: (url) => `Mehr zu ${url}`, change: 'Den Webhook ändern', delete: 'Den Webhook löschen', delete_title: 'Diesen Webhook löschen?', delete_text: (url) => `An ${url} wird nichts mehr geschickt, und was noch wartet, wird verworfen.`,
+    rotate_text: 'Von nun an signiert das neue Geheimnis alles, auch was noch wartet; das alte signiert nichts mehr. Ihr Empfänger lehnt Zustellungen ab, bis er das neue kennt.', secret: 'Geheimnis der Signatur', once: 'Dieses Geheimnis wird nur einmal gezeigt. Ihr Empfänger braucht es, um zu prüfen, dass eine Zustellung von hier kommt.',
+    deliveries: 'Zustellungen', no_deliveries: 'In den letzten drei Tagen wurde nichts geschickt.', kept: 'Die letzten drei Tage, das Neueste zuerst', look_again: 'Noch einmal nachsehen', state: 'Zustand', event: 'Ereignis', attempts: 'Versuche', answer: 'Antwort', next: 'nächster Versuch',
+    states: { waiting: 'Wartet', delivered: 'Zugestellt', failed: 'Aufgegeben' },
+  },
+  points_screen: {
+    balance: 'Guthaben', unit: 'Punkte', plot: (from, to) => `Das Guthaben im Lauf der Zeit, von ${from} bis ${to} Punkten`, earn: 'Alles in allem', earned: 'Verdient', spent: 'Ausgegeben', referrals: 'Eingeladene Freunde',
+    referral: 'Freunde, die sich mit Ihrem Code registrieren, bringen Ihnen Punkte, sobald sie berth benutzen.', code: 'Einladungscode', history: 'Verlauf', direction: 'Richtung', all: 'Alle', in: 'Eingang', out: 'Ausgang', kind: 'Art', from: 'Von', until: 'Bis',
+    what: 'Was', with: 'Mit', when: 'Wann', none: 'Noch haben sich keine Punkte bewegt', none_text: 'Was Sie verdienen und ausgeben, steht hier.', none_found: 'Nichts passt', none_found_text: 'Zu diesen Filtern passt keine Bewegung von Punkten.',
+    send: 'Punkte schicken', to: 'An', amount: 'Punkte', why: 'Wofür', sent: (amount, to) => `${amount} Punkte wurden an ${to} geschickt.`,
+  },
+  account: {
+    current_password: 'Jetziges Passwort', new_password: 'Neues Passwort', password_hint: 'Mindestens 8 Zeichen. Ein paar zufällige Wörter sind leicht zu merken und schwer zu erraten.', change_password: 'Das Passwort ändern', password_changed: 'Ihr Passwort wurde geändert, und alle anderen Sitzungen sind beendet.',
+    mail_again: 'Die Mail noch einmal schicken', mailed: 'Eine Mail ist unterwegs.', on: 'An', off: 'Aus', new_codes: 'Neue Wiederherstellungscodes', new_codes_text: 'Die Codes, die Sie jetzt haben, gelten dann nicht mehr.', turn_off: 'Ausschalten', turn_on: 'Einschalten', with_qr: 'Mit einem QR-Code einrichten', set_up_factor: 'Den zweiten Faktor einrichten',
+    secret_text: 'Geben Sie dieses Geheimnis in eine Authenticator-App auf Ihrem Telefon ein, dann hier den Code, den sie zeigt, und Ihr Passwort.', open_authenticator: 'In einer Authenticator-App auf diesem Gerät öffnen', turn_off_title: 'Den zweiten Faktor ausschalten?', turn_off_text: 'Zum Anmelden wird dann nur nach Ihrem Passwort gefragt. Wer es kennt, kann sich anmelden.', turned_off: 'Der zweite Faktor ist aus.', or_recovery: 'Oder ein Wiederherstellungscode.',
+    codes: 'Wiederherstellungscodes', codes_text: 'Jeder dieser Codes gilt einmal anstelle Ihrer Authenticator-App. Sie werden nur jetzt gezeigt: Bewahren Sie sie auf, wo Sie sie ohne Ihr Telefon finden.', copy_codes: 'Alle zehn Codes',
+    daily_limit: 'Punkte, die sie am Tag ausgeben darf', daily_limit_hint: 'Leer: so viele, wie Sie haben. Tage beginnen um Mitternacht UTC.', session_access: 'In Chat, Freundesliste und Anwesenheit darf sie', access: { full: 'für Sie handeln', read: 'nur lesen' }, session_access_hint: 'Das gilt sofort, auch für schon gewährten Zugriff.', limits_of: (app) => `Grenzen von ${app}`, more_of: (app) => `Mehr zu ${app}`,
+    delete_title: 'Ihr Konto löschen?', delete_more: 'Auch Ihre Apps und Ihre Punkte sind dann weg; Deployments und Kampagnen müssen vorher beendet sein. Niemand kann das rückgängig machen.',
+    profile: 'Profil', username: 'Benutzername', username_hint: '2 bis 32 Buchstaben, Ziffern, _, - und .', email: 'E-Mail', verified: 'Bestätigt', unverified: 'Nicht bestätigt', rename: 'Den Namen ändern', renamed: 'Ihr Benutzername wurde geändert.',
+    password: 'Passwort', password_text: 'Andere Sitzungen enden, wenn Sie es ändern.', factor: 'Zweiter Faktor', factor_on: 'Zum Anmelden wird nach einem Code Ihrer Authenticator-App gefragt.', factor_off: 'Zum Anmelden wird nur nach Ihrem Passwort gefragt.', set_up: 'Einrichten',
+    delete: 'Das Konto löschen', delete_text: 'Ihr Name und Ihre Adresse werden endgültig entfernt.',
+    sessions: 'Wo Sie angemeldet sind', since: 'seit', this_one: 'Dieser Browser', end: 'Beenden', end_of: (device, address) => `Die Sitzung von ${device} aus ${address} beenden`, ended: 'Die Sitzung ist beendet.', unknown_device: 'Unbekanntes Programm',
+    connected: 'Verbundene Apps', limits: 'Grenzen', none_connected: 'Keine App hat Zugriff', none_connected_text: 'Apps, an denen Sie sich mit diesem Konto anmelden, stehen hier.', used: 'zuletzt benutzt', never: 'nie',
+    today: (spent, limit) => (limit === null ? `${spent} Punkte heute ausgegeben` : `${spent} von ${limit} Punkten heute ausgegeben`),
+    disconnect: 'Trennen', disconnect_of: (app) => `${app} trennen`, disconnect_text: 'Die App verliert sofort ihren Zugriff. Sie können ihn wieder erlauben, wenn sie danach fragt.',
+  },
+  campaigns: {
+    text: 'Anzeigen Ihrer App, die in anderen Apps gezeigt und je Einblendung bezahlt werden.', create: 'Neue Kampagne', none: 'Noch keine Kampagne', none_text: 'Eine Kampagne hat ein Budget aus den Punkten der App und endet, wenn es verbraucht ist.',
+    not_able: 'Keine App darf Kampagnen betreiben', not_able_text: 'Bitten Sie auf der Seite einer App um campaigns:manage; die Administration der Plattform entscheidet.',
+    surface: 'Art der Anzeige', surfaces: { banner: 'Banner', video: 'Video', interstitial: 'Vollbild', native: 'Eingebettet', rewarded: 'Belohnt' }, total: 'Zahlung', total_hint: 'Aus den Punkten der App; 90 % davon werden das Budget.', rate: 'Je Einblendung', rate_hint: 'Punkte, mindestens 1.',
+    starts: 'Beginnt', starts_hint: 'Leer: sofort.', ends_hint: 'Leer: wenn das Budget verbraucht ist.', targeting_hint: 'Leer: für alle. Mehrere werden durch Kommas getrennt.', results: 'Ergebnisse', click_rate: 'Klickrate', budget: 'Budget', remaining: 'Übrig', rake: 'Anteil der Plattform', refunded: 'Zurückgegeben', with_budget: 'mit ihrem Budget', no_days: 'Noch hat sie niemand gesehen.', gone_text: 'Sie gehört einem anderen Konto, oder es gab sie nie.',
+    impressions: 'Einblendungen', clicks: 'Klicks', spent: 'Ausgegeben', of: (budget) => `von ${budget}`, ends: 'Endet', plot: (name) => `Was ${name} an jedem Tag ausgegeben hat`,
+    states: { active: 'Aktiv', paused: 'Pausiert', exhausted: 'Verbraucht', cancelled: 'Beendet' }, pause: 'Pausieren', go_on: 'Fortsetzen', top_up: 'Aufstocken', top_up_title: (name) => `${name} aufstocken`, cancel: 'Beenden', cancel_title: (name) => `${name} beenden?`,
+    cancel_text: (remaining) => `Sie kann nicht wieder gestartet werden. Was vom Budget übrig ist, ${remaining} Punkte, geht an die App zurück.`, cancelled: (points) => `Die Kampagne ist beendet; ${points} Punkte gingen an die App zurück.`,
+  },
+  market: {
+    tabs: { label: 'Teile des Marktes', campaigns: 'Kampagnen', places: 'Plätze und Preise', packages: 'Pakete', audiences: 'Zielgruppen' },
+    rates: 'Heutige Preise je Einblendung', rate: 'Jetzt', base: 'Grundpreis', least: 'Mindestens', most: 'Höchstens', demand: 'Nachfrage', places: 'Plätze für Anzeigen', no_places: 'Noch kein Platz', no_places_text: 'An Plätzen zeigen Apps Anzeigen. Die Administration der Plattform richtet sie ein.',
+    no_packages: 'Kein Paket ist im Angebot', no_packages_text: 'Pakete geben Rabatt, wenn man viele Einblendungen auf einmal kauft.', off: (percent) => `${percent} % Rabatt`, needs: (kinds, impressions) => `Ab ${count(impressions, 'Einblendung', 'Einblendungen')} in ${count(kinds, 'Art', 'Arten')} von Anzeigen`,
+    buy: 'Kaufen', buy_title: (name) => `${name} kaufen`, buy_text: (kinds, impressions, percent) => `Mindestens ${impressions} Einblendungen in mindestens ${kinds} der folgenden Arten, mit ${percent} % Rabatt. Für jede Art wird eine Kampagne angelegt und jetzt aus den Punkten der App bezahlt.`,
+    campaigns_name: 'Name der Kampagnen', campaigns_name_hint: 'Geben Sie dann an, wie viele Einblendungen Sie von jeder Art möchten; die übrigen bleiben leer.', each: (points) => `je ${points} Punkte`, bought: (points) => `Für ${points} Punkte gekauft. Die Kampagnen laufen.`,
+    purchases: 'Käufe', no_purchases: 'Noch wurde nichts gekauft.', package: 'Paket', discount: 'Rabatt', paid: 'Bezahlt', states: { completed: 'Gekauft', refunded: 'Erstattet' }, campaign_of: (n) => `Kampagne ${n} dieses Kaufs`,
+  },
+  audiences: {
+    create: 'Neue Zielgruppe', none: 'Noch keine Zielgruppe', none_text: 'Eine Zielgruppe nennt, für wen Anzeigen sind: eine Art von Spiel, eine Stufe von Spielern, ein Land.', game_type: 'Art des Spiels', play_tier: 'Stufe des Spielers', geography: 'Land oder Region', any: 'beliebig', any_hint: 'Leer: beliebig. Mindestens eines der drei ist nötig.',
+  },
+  placements: {
+    heading: 'Wo sie gezeigt wird', none: 'Die Kampagne wird überall gezeigt, wo Anzeigen ihrer Art gezeigt werden. Fügen Sie einen Platz hinzu, um zu wählen.', none_fits: 'Für diese Art von Anzeige gibt es allerdings keinen Platz.', add: 'Einen Platz hinzufügen', place: 'Platz', budget: 'Anteil am Budget', budget_hint: 'Punkte, genug für eine Einblendung.', target: 'Einblendungen', target_hint: 'Leer: so viele, wie der Anteil bezahlt.',
+    delivered: 'Geliefert', viewers: 'Für wen', everybody: 'alle', states: { active: 'Aktiv', paused: 'Pausiert', depleted: 'Erreicht' }, modes: { exact: 'ist', prefix: 'beginnt mit', any: 'ist beliebig' }, more: (name) => `Mehr zu ${name}`,
+    change: 'Anteil und Ziel ändern', aim: 'Zuschauer wählen', audience: 'Eine Zielgruppe verwenden', aim_text: 'Bedingungen zum selben Merkmal gelten wahlweise; Bedingungen zu verschiedenen müssen alle gelten. Sie können nicht wieder weggenommen werden; entfernen Sie dafür den Platz und fügen Sie ihn neu hinzu.', attribute: 'Was verglichen wird', match: 'Wie',
+    match_modes: { exact: 'Es muss der Wert sein', prefix: 'Es muss mit dem Wert beginnen', any: 'Es darf beliebig sein' }, value_hint: 'Etwa DE. Nicht nötig, wenn es beliebig sein darf.', remove: 'Den Platz entfernen', remove_title: (name) => `${name} entfernen?`, remove_text: 'Die Kampagne wird dort nicht mehr gezeigt. Was von ihrem Anteil übrig ist, bleibt bei der Kampagne.',
+  },
+  lists: {
+    none: 'Hier ist noch nichts', change: (name) => `${name} ändern`, yes: 'Ja', no: 'Nein', active: 'In Gebrauch', any_app: 'jede App', app_id: 'ID der App', app_id_hint: 'Leer: Jede App darf dort Anzeigen zeigen.', new_place: 'Neuer Platz', prices: 'Preise der Plätze', new_price: 'Neuer Preis', no_prices: 'Plätze ohne Preis nehmen Anzeigen zu jedem Preis.',
+    valid: 'Gültig', from: 'Gültig ab', until: 'Gültig bis', new_package: 'Neues Paket', discount: 'Rabatt in Prozent', min_surfaces: 'Arten von Anzeigen, mindestens', min_impressions: 'Einblendungen, mindestens',
+  },
+  tier_form: {
+    text: 'Was Betreiber für ein Deployment wählen können. Eine Änderung gilt für Deployments, die von da an auf die Stufe wechseln, ein Preis ab dem nächsten Zeitraum jedes Deployments.', create: 'Neue Stufe', slug: 'Kurzname', slug_hint: 'Wird in Anfragen benutzt. Er kann später nicht geändert werden.', method: 'Bezahlt in', methods: { service_points: 'Punkten', bitcoin: 'Bitcoin (aufgeführt, aber nicht benutzbar)' },
+    price: 'Punkte für 30 Tage', price_hint: '0: Sie ist kostenlos.', sats: (sats) => `${sats} Sats`, size: 'Größe', memory: 'Speicher in MiB', cpu: 'CPU in Tausendsteln', max: 'Deployments eines Kontos', max_hint: 'Leer: beliebig viele.', no_limit: 'beliebig', stipend: 'Punkte für den Besitzer', stipend_hint: 'Alle 30 Tage gezahlt.', reach: 'Gewicht der Anzeigen', reach_hint: 'Etwa 1.0; ein größeres zeigt die Anzeigen des Besitzers öfter.',
+    domains: 'Eigene Domains', automatic: 'Ohne Freigabe', columns: { max: 'Höchstens', domains: 'Domains', automatic: 'Offen' }, automatic_hint: 'Jede App kann sie benutzen; sonst gibt die Administration sie für Apps frei.',
+  },
+  shop: {
+    create: 'Neuer Gegenstand', none: 'Der Shop ist leer', none_text: 'Gegenstände werden mit Punkten gekauft und von Avataren getragen.', none_here: 'Gegenstände für Ihren Avatar stehen hier, sobald die Plattform welche anbietet.', category: 'Art', rarity: 'Seltenheit', price: 'Preis in Punkten', available: 'Im Angebot', asset: 'URL des Bildes oder Modells',
+    categories: { hat: 'Hut', hair: 'Haar', top: 'Oberteil', bottom: 'Hose', shoes: 'Schuhe', accessory: 'Zubehör', background: 'Hintergrund', frame: 'Rahmen', emote: 'Geste' }, rarities: { common: 'Gewöhnlich', uncommon: 'Ungewöhnlich', rare: 'Selten', legendary: 'Legendär' },
+    owned: 'Gehört Ihnen', gone: 'Nicht im Angebot', give: 'Schenken', give_title: (name) => `${name} verschenken`, buy_title: (name) => `${name} kaufen`, buy_text: (price, balance) => `Es kostet ${price}; Sie haben ${balance}.`, bought: (name) => `${name} gehört Ihnen.`, given: (name, to) => `${name} wurde ${to} geschenkt.`,
+  },
+  learning: {
+    create: 'Neues Modul', none: 'Noch kein Modul', none_text: 'Module bringen etwas bei, und wer eines abschließt, verdient Punkte.', none_here: 'Was Sie lernen können, steht hier, sobald die Plattform etwas anbietet.', title: 'Titel', steps: 'Schritte', points: 'Punkte', repeats: 'Wiederholt', once: 'zahlt einmal', after: (seconds) => `nach ${seconds} s`,
+    number: 'Platz in der Reihenfolge', number_hint: 'Leer: der letzte.', least: 'Sekunden, bevor Schritte zählen', repeat: 'Sekunden, bis es wieder zahlt', repeat_hint: 'Leer: Es zahlt einmal.', progress: 'Fortschritt', of: (done, all) => `${number(done)} von ${count(all, 'Schritt', 'Schritten')}`, again: 'Noch einmal', locked: 'nach dem vorigen', path: 'Weg', path_name: 'Ihr Lernweg', path_hint: 'Ein Name, den Ihre Apps kennen, in Kleinbuchstaben.',
+  },
+  extras: {
+    text: 'Was Apps von Ihnen zeigen und Ihnen anbieten, wo immer Sie spielen.', tabs: { shop: 'Shop', avatar: 'Avatar', learning: 'Lernen' }, avatar: 'Ihr Avatar', display_name: 'Name', display_name_hint: 'Höchstens 20 Zeichen, gezeigt anstelle Ihres Benutzernamens; leer: keiner.', wears: 'Was er trägt', no_items: 'Sie haben noch keine Gegenstände. Im Shop gibt es welche.', items: 'Gegenstände', items_hint: 'Höchstens einer von jeder Art.', no_user: 'Diesen Benutzer gibt es nicht',
+  },
+  components: {
+    heading: 'Bausteine', about: 'Woraus die Seiten zusammengesetzt sind, in allen Zuständen. Für die, die an der Konsole arbeiten.', badge: 'Marke', note: 'Einen Hinweis zeigen', noted: 'Dies ist ein Hinweis.', tabs: 'Beispiele', one: 'Eins', two: 'Zwei', buttons: 'Knöpfe', main: 'Hauptaktion', other: 'Eine andere', danger: 'Gefährlich', final: 'Endgültig', plain: 'Schlicht', with_icon: 'Mit Symbol', icon_only: 'Nur ein Symbol', slim: 'Schmal', busy: 'Beschäftigt', disabled: 'Gesperrt', link: 'Ein Link', menu: 'Menü',
+    badges: 'Marken, Zeiten, Kopieren', still: 'ruhig', tag: 'Etikett', copied: 'ID', banners: 'Banner', banner: 'Was geschehen ist', hint: 'Ein Satz, der hilft.', refused: 'Die Anfrage wurde abgelehnt.', wrong: 'ist zu lang', form: 'Formular', send: 'Abschicken', text: 'Text', number: 'Zahl', choice: 'Auswahl', time: 'Zeit', long: 'Langer Text', lines: 'Eine Liste', many: 'Mehrere', check: 'Ein Schalter',
+    figures: 'Zahlen und ein Verlauf', meter: 'Wie viel benutzt wird', plot: 'Ein Guthaben über dreißig Tage', facts: 'Angaben', dialogs: 'Dialoge', confirm: 'Fragen, bevor etwas geschieht', waiting: 'Warten', icons: 'Symbole', table: 'Tabelle', empty: 'Hier ist nichts', rows: 'Eine lange Liste', row: (n) => `Zeile ${n}`,
+  },
+  audit_action: (action) => {
+    const names: Record<string, string> = {
+      'points.mint': 'Hat Punkte geschöpft', 'scope_request.approve': 'Hat einen Antrag freigegeben', 'scope_request.reject': 'Hat einen Antrag abgelehnt', 'app.promote': 'Hat eine App hochgestuft', 'app.revoke_scopes': 'Hat Rechte entzogen', 'app.suspend': 'Hat eine App gesperrt', 'app.reactivate': 'Hat eine App wieder zugelassen',
+      'deployment.suspend': 'Hat ein Deployment gesperrt', 'deployment.reactivate': 'Hat ein Deployment wieder zugelassen', 'user.promote': 'Hat ein Konto geändert', 'user.make_admin': 'Hat jemanden zum Admin gemacht', 'user.unmake_admin': 'Hat einem Admin die Rechte genommen', 'user.suspend': 'Hat ein Konto gesperrt', 'user.reactivate': 'Hat ein Konto wieder zugelassen', 'tier.create': 'Hat eine Stufe angelegt', 'tier.change': 'Hat eine Stufe geändert',
+      'chat.set_words': 'Hat die Wortliste geändert', 'chat.delete_message': 'Hat eine Nachricht gelöscht', 'session_key.rotate': 'Hat einen neuen Sitzungsschlüssel gemacht', backup: 'Hat eine Sicherung gemacht',
+    };
+    const things: Record<string, string> = { ad_package: 'ein Anzeigenpaket', ad_placement: 'einen Anzeigenplatz', ad_pricing: 'einen Anzeigenpreis', ad_segment: 'eine Zielgruppe', cosmetic: 'einen Gegenstand des Shops', learning_module: 'ein Modul' };
+    const verbs: Record<string, string> = { create: 'angelegt', change: 'geändert' };
+    const [thing, verb] = action.split('.') as [string, string | undefined];
+    return names[action] ?? (things[thing] && verbs[verb ?? ''] ? `Hat ${things[thing]} ${verbs[verb ?? '']}` : action.replace(/[._]/g, ' '));
+  },
+  admin: {
+    heading: 'Administration', only: 'Dieser Teil ist für Admins', only_text: 'Ein Admin der Plattform kann Sie zu einem machen.', need_factor: 'Admins brauchen einen zweiten Faktor', need_factor_text: 'Richten Sie eine Authenticator-App für Ihr Konto ein und kommen Sie dann zurück.', set_up: 'Eine Authenticator-App einrichten',
+    prove: 'Weisen Sie nach, dass Sie es sind', prove_text: 'Geben Sie einen Code Ihrer Authenticator-App ein. Er gilt 15 Minuten lang.', code: 'Code', go_on: 'Weiter',
+    tabs: { requests: 'Anträge', apps: 'Apps der Betreiber', deployments: 'Sperrungen', users: 'Benutzer', economy: 'Wirtschaft', tiers: 'Stufen', market: 'Anzeigenmarkt', shop: 'Shop', learning: 'Lernen', words: 'Wortliste', audit: 'Protokoll', fleet: 'Flotte' },
+    no_requests: 'Kein Antrag wartet', no_requests_text: 'Worum Apps bitten, steht hier.', asks: (owner) => `erbeten von ${owner}`, approve: 'Freigeben', reject: 'Ablehnen', reject_title: (app) => `Den Antrag von ${app} ablehnen?`, reason: 'Grund, den der Betreiber liest', approved: 'Der Antrag wurde freigegeben.',
+    find: 'Nach Name oder E-Mail-Adresse suchen', user: 'Benutzer', joined: 'Dabei seit', suspended: 'Gesperrt', admin: 'Admin', suspend: 'Sperren', reactivate: 'Wieder zulassen', suspend_title: (name) => `${name} sperren?`, suspend_text: 'Die Sitzungen und Tokens gelten sofort nicht mehr, bis Sie das Konto wieder zulassen.', no_users: 'Niemand heißt so.',
+    treasury: 'In der Kasse', minted: 'Punkte insgesamt', mint: 'Punkte schöpfen', kind: 'Für', treasury_kind: 'die Kasse', user_kind: 'einen Benutzer', app_kind: 'eine App', id: 'Deren ID', minted_now: 'Die Punkte wurden geschöpft.', ledger: 'Hauptbuch', check: 'Das Hauptbuch prüfen', holds: 'Gilt', sound: 'Alle Prüfungen stimmen', unsound: 'Eine Prüfung schlägt fehl',
+    action: 'Aktion', actor: 'Wer', target: 'Was', find_in_audit: 'Filtern', reason_column: 'Grund', actor_hint: 'internal, user:…', action_hint: 'points.mint, …', export: 'Als CSV exportieren', exporting: 'Wird gelesen …', nothing: 'Noch wurde nichts getan', nothing_text: 'Alles, was ein Admin tut, steht hier.', more_of: (name) => `Mehr zu ${name}`, owner: 'Besitzer', none_of_these: 'Keine da', deleted_app: 'Eine gelöschte App',
+    is_admin: 'Ist Admin', is_admin_hint: 'Ein Admin kann alles, was hier steht, sobald ein zweiter Faktor eingerichtet ist.', change_user: 'Ändern', change_title: (name) => `Das Konto von ${name} ändern`, id_hint: 'Des Benutzers oder der App; leer für die Kasse.',
+    treasury_days: 'Kasse nach Tagen', minted_that_day: 'Geschöpft', supply: 'Alle Punkte', ledger_text: 'Prüft, dass kein Punkt verloren ging oder aus dem Nichts kam.', find_app: 'Nach dem Anfang eines Namens, nach Besitzer oder ID suchen', apps_text: 'Die Apps aller Betreiber, die neuesten zuerst, mit dem, was sie dürfen.', no_apps_text: 'Keine App hat diesen Namen, Besitzer oder diese ID.', promoted_to: 'Hochgestuft auf',
+    promote: 'Auf eine Stufe hochstufen', promote_title: (app) => `${app} hochstufen`, promote_text: 'Die App darf dann Deployments auf dieser Stufe haben. Ihre jetzigen Deployments bleiben auf ihrer Stufe.', promoted: (app) => `${app} wurde hochgestuft.`, revoke: 'Rechte entziehen', revoke_title: (app) => `${app} Rechte entziehen?`, revoke_text: 'Ihre Tokens verlieren sie sofort. Laufende Deployments laufen weiter.', revoked: 'Die Rechte wurden entzogen.',
+    suspend_app_text: 'Sie bekommt keine Tokens, ihre jetzigen gelten nicht mehr, und ihre Anzeigen werden nicht gezeigt, bis Sie sie wieder zulassen.', app_suspended: (app) => `${app} ist gesperrt.`, app_reactivated: (app) => `${app} ist aktiv.`,
+    decisions: 'Deployments, die Admins gesperrt oder wieder zugelassen haben', no_decisions: 'Nichts wurde gesperrt', no_decisions_text: 'Deployments, die ein Admin sperrt, stehen hier, nach den neuesten Einträgen des Protokolls.', suspend_deployment: 'Ein Deployment sperren', suspend_deployment_text: 'Der Container endet, und der Besitzer kann ihn nicht wieder starten, bis Sie es erlauben. Ihm wird gesagt, dass ein Admin ihn angehalten hat.', reactivate_deployment: 'Ein Deployment wieder zulassen', deployment_id: 'ID des Deployments', deployment_hint: 'Der Besitzer sieht sie auf der Seite des Deployments.', deployment_reactivated: (name) => `${name} darf wieder laufen.`,
+    orphans: 'Objekte ohne Deployment', no_orphans: 'Alles auf dem Cluster gehört zu einem Deployment.', orphans_text: 'Diese Deployments haben Objekte auf dem Cluster, aber berth kennt sie nicht. Nichts wird von selbst gelöscht.', words: 'Gefilterte Wörter', words_label: 'Wörter', words_hint: 'Eines je Zeile. Sie werden im Chat durch Sternchen ersetzt, auch in älteren Nachrichten, wie immer sie geschrieben sind.',
+    message: 'Eine Nachricht löschen', message_id: 'ID der Nachricht', message_hint: 'Sie ist für alle und endgültig weg.', delete_message: 'Die Nachricht löschen', message_deleted: 'Die Nachricht wurde gelöscht.', rotate_key: 'Neuer Sitzungsschlüssel', rotate_key_title: 'Sitzungen mit einem neuen Schlüssel signieren?', rotate_key_text: 'Neue Anmeldungen werden mit ihm signiert. Bestehende Sitzungen gelten weiter, bis sie enden.', key_rotated: 'Sitzungen werden jetzt mit einem neuen Schlüssel signiert.',
+  },
+  fleet: {
+    cluster: 'Cluster', state: 'Zustand', states: { simulated: 'Simuliert', connected: 'Verbunden', unreachable: 'Nicht erreichbar' }, leader: 'Arbeitet für ihn', this_one: 'dieser Prozess', nobody: 'niemand',
+    reconciles: 'Arbeit', waiting: 'Wartend', stalled: 'Aufgehalten', longest: 'Am längsten dabei', errors: 'Fehlgeschlagen seit dem Start', text: 'Was Deployments auf den Cluster bringt, von dem Prozess, der antwortet.',
+    statuses: 'Deployments', failed: 'Fehlgeschlagene Deployments', none_failed: 'Kein Deployment ist fehlgeschlagen.', orphans: 'Ohne Eintrag',
+    certificates: 'Zertifikate', ordered: (hours) => `Bestellt in ${hours} Stunden`, refused: 'Abgelehnt in 24 Stunden',
+    messages: 'Mail und Webhooks', mail: 'Wartende Mails', webhooks: 'Wartende Zustellungen', overdue: 'Am längsten überfällig',
+    storage: 'Sicherung und Platte', backup: 'Seit der neuesten Sicherung', database: 'Datenbank', history: 'Verlauf der Nutzung', free: 'Frei auf der Platte', of: (all) => `von ${all}`,
+    seconds: (n) => `${n} s`, gigabytes: (n) => `${n} GB`, megabytes: (n) => `${n} MB`, hours: (n) => `${n} h`, days: (n) => count(n, 'Tag', 'Tage'), again: 'Noch einmal nachsehen',
+  },
+  kind: (kind) => {
+    const names: Record<string, string> = {
+      signup_bonus: 'Startguthaben', referral_reward: 'Einladung', session_reward: 'Zeit in einer App', learning_reward: 'Lernen', view_reward: 'Gesehene Anzeige', mint: 'Von der Plattform', treasury: 'Die Plattform', issuance: 'Die Plattform',
+      transfer: 'Überweisung', spend: 'Ausgabe', refund: 'Erstattung', award: 'Geschenk', deploy_charge: 'Deployment', stipend: 'Zuschuss',
+    };
+    const words = kind.replace(/_/g, ' ');
+    return names[kind] ?? (words ? words[0]!.toUpperCase() + words.slice(1) : '–');
+  },
+  reason_word: (reason) => de.reasons[reason as keyof typeof de.reasons]?.title ?? reason.replace(/_/g, ' '),
+  since: (iso) => relative(iso),
+  scopes: {
+    'profile:read': 'Benutzernamen und Stufe ihrer Benutzer sehen', 'points:read': 'Sehen, wie viele Punkte ihre Benutzer haben', 'points:spend': 'Punkte ihrer Benutzer mit deren Zustimmung ausgeben', 'points:transfer': 'Punkte ihrer Benutzer an andere schicken',
+    'points:award': 'Nichts mehr', 'app:balance:read': 'Die eigenen Punkte sehen', 'deploy:manage': 'Container betreiben', 'campaigns:manage': 'Werbekampagnen betreiben und am Anzeigenmarkt handeln', 'campaign:write': 'Werbekampagnen betreiben',
+  },
+  unpaid: { title: 'Die Punkte für die nächsten 30 Tage fehlen.', fix: 'Geben Sie der App Punkte; das Deployment startet dann von selbst.' },
+  reasons: {
+    image_pull_failed: { title: 'Der Cluster bekommt das Image nicht.', fix: 'Prüfen Sie Name und Tag des Images sowie Benutzer und Passwort der Registry.' },
+    crash_loop: { title: 'Der Container endet immer wieder.', fix: 'Lesen Sie unten seine letzten Zeilen und sein Log, und starten Sie das Image dann selbst mit denselben Variablen.' },
+    port_not_listening: { title: 'Der Container läuft, aber auf seinem Port antwortet nichts.', fix: 'Lauschen Sie auf 0.0.0.0 und auf dem Port dieses Deployments. Ports unter 1024 brauchen root, was Container nicht haben.' },
+    out_of_memory: { title: 'Der Container hat mehr Speicher benutzt, als seine Stufe hat.', fix: 'Benutzen Sie weniger Speicher, oder nehmen Sie eine größere Stufe.' },
+    quota_exceeded: { title: 'Das Kontingent der App auf dem Cluster ist erschöpft.', fix: 'Löschen Sie ein Deployment, oder wenden Sie sich an die Administration der Plattform.' },
+    unschedulable: { title: 'Kein Node des Clusters hat Platz.', fix: 'Wenden Sie sich an die Administration der Plattform.' },
+    image_needs_root: { title: 'Das Image will als root laufen.', fix: 'Nehmen Sie eine Variante des Images ohne root; Container laufen als Benutzer 1000.' },
+    runtime_class_missing: { title: 'Der Cluster hat die Laufzeitumgebung nicht, die die Stufe des Deployments verlangt.', fix: 'Nehmen Sie eine andere Stufe, oder wenden Sie sich an die Administration der Plattform.' },
+    rollout_failed: { title: 'Der neue Container schlägt fehl, und der alte antwortet weiter.', fix: 'Bringen Sie den neuen in Ordnung und ändern oder starten Sie das Deployment neu, oder rollen Sie zurück.' },
+    cluster_refused: { title: 'Der Cluster lehnt dieses Deployment ab.', fix: 'Die Meldung sagt, warum; wenden Sie sich an die Administration der Plattform.' },
+    cluster_unreachable: { title: 'Der Cluster antwortet im Moment nicht.', fix: 'Es ist nichts zu tun: Was läuft, läuft weiter, und berth macht weiter, sobald der Cluster antwortet.' },
+    suspended_by_admin: { title: 'Ein Admin hat dieses Deployment gesperrt.', fix: 'Wenden Sie sich an die Administration der Plattform.' },
+    dns_not_pointing: { title: 'Es läuft, aber seine eigene Domain führt nicht zu ihm.', fix: 'Setzen Sie die Einträge, die unter „Domain“ stehen.' },
+    domain_taken: { title: 'Es läuft, aber seine eigene Domain ging an ein anderes Konto.', fix: 'Geben Sie die Domain auf, oder nehmen Sie eine andere.' },
+    certificate_failed: { title: 'Es läuft, aber für seine eigene Domain gibt es kein Zertifikat.', fix: 'Unter „Domain“ steht, was die Zertifizierungsstelle sagt.' },
+    unknown: { title: 'Mit diesem Deployment stimmt etwas nicht.', fix: 'Die Meldung unten sagt mehr.' },
+  },
+  domain_reasons: {
+    dns_not_pointing: { title: 'Ein Eintrag fehlt oder ist falsch', fix: 'Setzen Sie die Einträge unten bei dem Dienst, der Ihr DNS betreibt. Bis Änderungen zu sehen sind, kann es eine Weile dauern.' },
+    txt_missing: { title: 'Der TXT-Eintrag fehlt oder ist falsch', fix: 'Setzen Sie ihn, wie er unten steht.' },
+    dns_unreachable: { title: 'Die Nameserver der Domain antworten nicht', fix: 'Prüfen Sie sie; berth versucht es von selbst wieder.' },
+    domain_taken: { title: 'Ein anderes Konto hat diese Domain jetzt', fix: 'Das DNS führte eine Woche lang nicht hierher. Geben Sie die Domain auf, oder nehmen Sie eine andere.' },
+    certificate_failed: { title: 'Die Zertifizierungsstelle hat das Zertifikat abgelehnt', fix: 'Beheben Sie, was ihre Worte sagen. berth versucht es von selbst wieder, oder mit „Jetzt prüfen“ sofort.' },
+    order_budget: { title: 'Im Moment können keine weiteren Zertifikate bestellt werden', fix: 'Warten Sie; berth bestellt es, sobald es darf.' },
+  },
+};

@@ -1,0 +1,94 @@
+// Who is logged in, and how the connection to berthd is.
+import { signal } from '@preact/signals';
+import { type Answer, ApiError, call, listeners, send } from './api';
+import { t } from './messages';
+
+export type Me = Answer<'get', '/api/auth/me'>['user'];
+
+export const me = signal<Me | null>(null);
+export const expired = signal(false); // the login has ended while the console was open
+export const offline = signal(false);
+export const limitedUntil = signal(0); // ms since the epoch
+export const simulated = signal(false);
+export const version = signal('');
+
+// Other tabs of this browser share the login.
+const tabs = new BroadcastChannel('berth');
+tabs.onmessage = ({ data }) => {
+  if (data === 'logged out' && me.value) expired.value = true;
+  if (data === 'logged in' && expired.value) void refresh();
+};
+
+listeners.expired = () => {
+  if (me.value) expired.value = true;
+};
+listeners.limited = (seconds) => {
+  limitedUntil.value = Date.now() + Math.max(1, seconds) * 1_000;
+};
+listeners.reachable = (yes) => {
+  offline.value = !yes;
+};
+
+// While an admin is asked for a code of their authenticator: what to tell the requests that wait for it.
+export const proving = signal<((proven: boolean) => void) | null>(null);
+let proof: Promise<boolean> | null = null;
+listeners.prove = () => {
+  proof ??= new Promise<boolean>((resolve) => {
+    proving.value = resolve;
+  }).finally(() => {
+    proving.value = null;
+    proof = null;
+  });
+  return proof;
+};
+
+const sent_key = 'berth.sent-to-login';
+const sent_twice_within = 10_000; // ms
+
+// Sends the browser to the login page, which sends it back. Returns false if that has just happened: a browser that has a
+// login for the pages and none for the API would otherwise go round for ever.
+function login(): boolean {
+  const now = Date.now();
+  if (now - Number(sessionStorage.getItem(sent_key) ?? 0) < sent_twice_within) return false;
+  sessionStorage.setItem(sent_key, String(now));
+  location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
+  return true;
+}
+
+// Throws an ApiError if berthd can't be reached. Without a login, the browser goes to the login page.
+export async function start(): Promise<void> {
+  const health = send('GET', '/health').then((response) => response.json());
+  try {
+    me.value = (await call('get', '/api/auth/me')).user;
+  } catch (error) {
+    const refused = error instanceof ApiError && error.status === 401;
+    // Such browsers don't say which page a request comes from, so berthd can't take the login from them.
+    if (refused && !isSecureContext) throw new ApiError(401, 'insecure', t.errors.insecure);
+    if (refused && login()) return;
+    throw error;
+  }
+  sessionStorage.removeItem(sent_key);
+  const { kubernetes, version: release } = await health;
+  simulated.value = kubernetes === 'simulated';
+  version.value = release;
+}
+
+// Reads the account again, after something that changes its points or its address.
+export async function reload_me(): Promise<void> {
+  me.value = (await call('get', '/api/auth/me')).user;
+}
+
+// Looks again who is logged in; true if it is the same person as before, so that what they have typed is still theirs.
+export async function refresh(): Promise<void> {
+  const before = me.value?.id;
+  me.value = (await call('get', '/api/auth/me')).user;
+  if (me.value.id !== before) location.reload();
+  expired.value = false;
+  tabs.postMessage('logged in');
+}
+
+export async function log_out(): Promise<void> {
+  await call('post', '/api/auth/logout');
+  tabs.postMessage('logged out');
+  location.assign('/');
+}

@@ -1,0 +1,17 @@
+#include "controller/berthd/cluster_access.h"
+
+#include "controller/berthd/exit_codes.h"
+
+namespace berth {
+
+kube::Kubeconfig cluster_access(const Config& config) {
+  try {
+    if (config.kubernetes == Cluster::in_cluster) return kube::in_cluster_config();
+    return kube::load_kubeconfig(
+        config.kubeconfig ? *config.kubeconfig : kube::default_kubeconfig_path(), config.context);
+  } catch (const std::runtime_error& failure) {
+    throw StartError(exit_cluster_access, std::string("kubernetes: ") + failure.what());
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "controller/berthd/config.h"
+
+// `berthd doctor --cluster`: whether a cluster is ready to run containers of strangers. It only
+// reads, with the rights of the person who runs it: berthd's own account may not read all of this.
+namespace berth::doctor {
+
+enum class Result {
+  ok,
+  warning,  // it works, and strangers have more room than they should
+  unknown,  // it can't be found out by the API, or not with these rights
+  failed,
+};
+constexpr auto texts_of(Result) {
+  return EnumTexts<Result::failed>{"ok", "warning", "unknown", "failed"};
+}
+
+struct Finding {
+  std::string name;
+  Result result = Result::ok;
+  std::string detail;
+  std::string advice = {};  // what to do; empty if there is nothing to do
+};
+
+// Answers a GET request of the API server. Throws kube::ApiError.
+using Ask = std::function<nlohmann::json(const std::string& path)>;
+
+// Makes all checks. If a check's request is refused, its result is unknown.
+std::vector<Finding> examine(const Config& config, const Ask& ask);
+
+// Examines the cluster of the configuration and prints what it found. Returns the exit code: 1 if
+// something has failed. Throws StartError if there is no way to the cluster.
+int run(const Config& config);
+
+}  // namespace berth::doctor

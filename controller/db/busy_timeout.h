@@ -1,0 +1,8 @@
+#pragma once
+
+namespace berth::db {
+
+// SQLite waits this long for a lock of another process, such as the sqlite3 tool.
+inline constexpr int busy_timeout_ms = 5'000;
+
+}  // namespace berth::db

@@ -1,0 +1,118 @@
+#include "controller/domain/ledger/days.h"
+
+#include <stdexcept>
+
+#include "controller/domain/ledger/day_rows.h"
+
+namespace berth::ledger {
+namespace {
+
+Totals totals_before(db::Tx& tx, const std::string& account_id, std::int64_t day) {
+  auto rows = tx.query(R"(
+      SELECT credited, debited
+      FROM ledger_days
+      WHERE account_id = $1 AND day < $2
+      ORDER BY day DESC
+      LIMIT 1)",
+                       account_id, day);
+  if (!rows.next()) return {};
+  return {.credited = rows.integer("credited"), .debited = rows.integer("debited")};
+}
+
+KindSum sum_of(const db::Query& row) {
+  return {.postings = row.integer("postings"),
+          .credited = row.integer("credited"),
+          .debited = row.integer("debited")};
+}
+
+}  // namespace
+
+std::vector<Day> history(db::Tx& tx, const Account& account, std::int64_t first,
+                         std::int64_t last) {
+  if (last - first >= max_history_days) throw std::logic_error("too many days");
+  Totals before = totals_before(tx, account.id(), first);
+  std::vector<Day> all;
+  const auto add_quiet_days = [&](std::int64_t until) {
+    for (std::int64_t day = first + std::int64_t(all.size()); day < until; ++day)
+      all.push_back({.day = day, .balance = before.credited - before.debited});
+  };
+  auto rows = tx.query(R"(
+      SELECT day, credited, debited
+      FROM ledger_days
+      WHERE account_id = $1 AND day BETWEEN $2 AND $3
+      ORDER BY day)",
+                       account.id(), first, last);
+  while (rows.next()) {
+    add_quiet_days(rows.integer("day"));
+    const Totals after = {.credited = rows.integer("credited"), .debited = rows.integer("debited")};
+    all.push_back({.day = rows.integer("day"),
+                   .credited = after.credited - before.credited,
+                   .debited = after.debited - before.debited,
+                   .balance = after.credited - after.debited});
+    before = after;
+  }
+  add_quiet_days(last + 1);
+  return all;
+}
+
+Totals totals(db::Tx& tx, const Account& account) {
+  auto rows = tx.query(R"(
+      SELECT credited, debited
+      FROM ledger_accounts
+      WHERE id = $1)",
+                       account.id());
+  if (!rows.next()) return {};
+  return {.credited = rows.integer("credited"), .debited = rows.integer("debited")};
+}
+
+KindSum sum_of_kind(db::Tx& tx, const Account& account, std::string_view kind, std::int64_t first,
+                    std::int64_t last) {
+  auto rows = tx.query(R"(
+      SELECT coalesce(sum(postings), 0) AS postings,
+             coalesce(sum(credited), 0) AS credited,
+             coalesce(sum(debited), 0) AS debited
+      FROM ledger_kind_days
+      WHERE account_id = $1 AND day BETWEEN $2 AND $3 AND kind = $4)",
+                       account.id(), first, last, kind);
+  rows.next();
+  return sum_of(rows);
+}
+
+std::vector<KindDay> kinds(db::Tx& tx, const Account& account, std::int64_t first,
+                           std::int64_t last) {
+  std::vector<KindDay> all;
+  auto rows = tx.query(R"(
+      SELECT day, kind, postings, credited, debited
+      FROM ledger_kind_days
+      WHERE account_id = $1 AND day BETWEEN $2 AND $3
+      ORDER BY day, kind)",
+                       account.id(), first, last);
+  while (rows.next())
+    all.push_back({.day = rows.integer("day"), .kind = rows.text("kind"), .sum = sum_of(rows)});
+  return all;
+}
+
+bool has_kind_sums(const Account& account) {
+  return account.kind == "app" || account.kind == "treasury" || account.kind == "issuance";
+}
+
+void count_posting(db::Tx& tx, const Account& account, std::int64_t day, std::string_view kind,
+                   std::int64_t amount, const Totals& after) {
+  tx.execute(R"(
+      INSERT INTO ledger_days (account_id, day, credited, debited)
+      VALUES ($1, $2, $3, $4)
+      ON CONFLICT (account_id, day)
+      DO UPDATE SET credited = excluded.credited, debited = excluded.debited)",
+             account.id(), day, after.credited, after.debited);
+  if (!has_kind_sums(account)) return;
+  tx.execute(R"(
+      INSERT INTO ledger_kind_days (account_id, day, kind, postings, credited, debited)
+      VALUES ($1, $2, $3, 1, $4, $5)
+      ON CONFLICT (account_id, day, kind)
+      DO UPDATE SET postings = ledger_kind_days.postings + 1,
+                    credited = ledger_kind_days.credited + excluded.credited,
+                    debited = ledger_kind_days.debited + excluded.debited)",
+             account.id(), day, kind, amount > 0 ? amount : 0, amount < 0 ? -amount : 0);
+}
+
+}  // namespace berth::ledger

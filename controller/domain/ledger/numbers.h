@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "controller/base/clock.h"
+#include "controller/domain/ledger/ledger.h"
+
+// The numbers by which rows of the ledger refer to each other, because they are shorter than UUIDs
+// and texts. They are of this database alone: callers of the API see ids, and positions in lists.
+namespace berth::ledger {
+
+// A transaction's number has its time, in milliseconds, in the upper bits, and in the lower ones
+// its place among the transactions of the same millisecond. So the order of the numbers is that of
+// a history, and the rows of a time are found without an index of it.
+inline constexpr int place_bits = 20;
+inline constexpr std::int64_t places = std::int64_t(1) << place_bits;
+// The first place that is given away, so that there is room before it: rows of an older berthd are
+// numbered backwards (old_postings.h).
+inline constexpr std::int64_t middle_place = places / 2;
+// The numbers before this one would be of times before 1970-01-01T02:20Z, when there was no berthd.
+// Positions in lists of an older berthd began with a time, which is less.
+inline constexpr std::int64_t least_number = std::int64_t(1) << 43;
+
+// The least number that a transaction of this time, or a later one, can have. Times before 1970 and
+// after the year 2248 count as the first and the last one that there are numbers for.
+std::int64_t first_number(Instant at);
+Instant time_of_number(std::int64_t number);
+
+// A UUID as the two numbers that are stored: its upper and its lower 64 bits.
+struct IdParts {
+  std::int64_t high = 0;
+  std::int64_t low = 0;
+};
+// Throws std::invalid_argument if `id` isn't a UUID.
+IdParts parts_of_id(const std::string& id);
+std::string id_of_parts(const IdParts& parts);
+// The time of a UUIDv7 (RFC 9562, section 5.7). Ids of transactions are made from their times.
+Instant time_of_id(const IdParts& parts);
+
+// The account's number, or that of a kind of transactions; 0 if there is none.
+std::int64_t account_number(db::Tx& tx, const Account& account);
+std::int64_t kind_number(db::Tx& tx, std::string_view kind);
+// Gives the kind a number if it has none.
+std::int64_t add_kind(db::Tx& tx, std::string_view kind);
+
+}  // namespace berth::ledger

@@ -1,0 +1,186 @@
+#include "controller/domain/ledger/range_checks.h"
+
+#include <array>
+
+#include "controller/domain/ledger/numbers.h"
+
+namespace berth::ledger {
+namespace {
+
+// Ids of reservation accounts begin with their kind; only the treasury's is nothing else.
+constexpr std::string_view reservations_that_differ = R"(
+    SELECT id, balance - held AS difference
+    FROM (
+      SELECT a.id, a.balance,
+             coalesce((SELECT sum(h.amount)
+                       FROM ledger_holds h
+                       WHERE h.held_id = a.id AND h.state = 'open'), 0) AS held
+      FROM ledger_accounts a
+      WHERE a.id >= 'reservation' AND a.id < 'reservation;'
+        AND a.id > $1 AND (a.id <= $2 OR $2 IS NULL)
+    ) AS reservations
+    WHERE balance <> held)";
+constexpr std::string_view reservations = R"(
+    SELECT id
+    FROM ledger_accounts
+    WHERE id >= 'reservation' AND id < 'reservation;' AND id > $1
+    ORDER BY id
+    LIMIT $2)";
+
+// What deployments were charged and credited, with the account of their app.
+constexpr std::string_view charges = R"(
+    SELECT m.deployment_id, m.transaction_id, m.amount, a.number AS account
+    FROM (
+      SELECT deployment_id, transaction_id, amount
+      FROM deployment_charges
+      WHERE deployment_id > $1 AND (deployment_id <= $2 OR $2 IS NULL)
+      UNION ALL
+      SELECT deployment_id, transaction_id, amount
+      FROM deployment_tier_changes
+      WHERE deployment_id > $1 AND (deployment_id <= $2 OR $2 IS NULL)
+    ) AS m
+    JOIN deployments d ON d.id = m.deployment_id
+    LEFT JOIN ledger_accounts a ON a.id = 'app:' || d.app_id)";
+constexpr std::string_view deployments = R"(
+    SELECT id
+    FROM deployments
+    WHERE id > $1
+    ORDER BY id
+    LIMIT $2)";
+
+constexpr std::string_view payments_that_differ = R"(
+    SELECT id, total_payment - rake - budget AS difference
+    FROM campaigns
+    WHERE total_payment <> rake + budget AND id > $1 AND (id <= $2 OR $2 IS NULL))";
+constexpr std::string_view budgets_that_differ = R"(
+    SELECT id, gone - held AS difference
+    FROM (
+      SELECT c.id, c.budget - c.spent - c.refunded AS gone, coalesce((
+          SELECT sum(a.balance)
+          FROM ledger_accounts a
+          WHERE a.id IN ('campaign:' || c.id, 'reservation:' || c.id)), 0) AS held
+      FROM campaigns c
+      WHERE c.id > $1 AND (c.id <= $2 OR $2 IS NULL)
+    ) AS budgets
+    WHERE gone <> held)";
+constexpr std::string_view payouts_that_differ = R"(
+    SELECT id, spent - paid AS difference
+    FROM (
+      SELECT c.id, c.spent, coalesce((
+          SELECT sum(d.spend)
+          FROM ad_days d
+          WHERE d.campaign_id = c.id), 0) AS paid
+      FROM campaigns c
+      WHERE c.id > $1 AND (c.id <= $2 OR $2 IS NULL)
+    ) AS payouts
+    WHERE spent <> paid)";
+constexpr std::string_view viewer_rewards_that_differ = R"(
+    SELECT id, viewer_rewards - rewarded AS difference
+    FROM (
+      SELECT c.id, c.viewer_rewards, c.rake, coalesce((
+          SELECT sum(d.viewer_rewards)
+          FROM ad_days d
+          WHERE d.campaign_id = c.id), 0) AS rewarded
+      FROM campaigns c
+      WHERE c.id > $1 AND (c.id <= $2 OR $2 IS NULL)
+    ) AS rewards
+    WHERE viewer_rewards <> rewarded OR viewer_rewards > rake)";
+constexpr std::string_view campaigns = R"(
+    SELECT id
+    FROM campaigns
+    WHERE id > $1
+    ORDER BY id
+    LIMIT $2)";
+
+// What a transaction posted on an account; 0 if there is no such transaction.
+std::int64_t posted_by(db::Tx& tx, const std::string& transaction_id, std::int64_t account) {
+  const IdParts id = parts_of_id(transaction_id);
+  const std::int64_t first = first_number(time_of_id(id));
+  return tx.number(R"(
+      SELECT coalesce(sum(p.amount), 0)
+      FROM ledger_transactions t
+      JOIN ledger_postings p ON p.transaction_number = t.number
+      WHERE t.number >= $1 AND t.number < $2 AND t.id_high = $3 AND t.id_low = $4
+        AND p.account_number = $5)",
+                   first, first + places, id.high, id.low, account);
+}
+
+// Compares them with what was posted.
+Finding charges_without_transaction(db::Tx& tx, const std::string& begin,
+                                    const std::optional<std::string>& end) {
+  Finding finding;
+  auto rows = tx.query(charges, begin, end);
+  while (rows.next()) {
+    const auto id = rows.text_or_null("transaction_id");
+    const std::int64_t points = id ? posted_by(tx, *id, rows.integer("account")) : 0;
+    if (const std::int64_t difference = rows.integer("amount") + points; difference != 0)
+      finding.add_violation(rows.text("deployment_id") + " is off by " +
+                            std::to_string(difference));
+  }
+  return finding;
+}
+
+template <const std::string_view& sql>
+Finding select(db::Tx& tx, const std::string& begin, const std::optional<std::string>& end) {
+  return violations(tx.query(sql, begin, end));
+}
+
+constexpr std::array all = {
+    RangeCheck{.name = "each reservation is the sum of its open holds",
+               .what = "reservations",
+               .broken = select<reservations_that_differ>,
+               .keys = reservations},
+    RangeCheck{.name = "each charge of a deployment is its ledger transaction",
+               .what = "deployments",
+               .broken = charges_without_transaction,
+               .keys = deployments},
+    RangeCheck{.name = "each campaign's payments are rake and budget",
+               .what = "campaigns",
+               .broken = select<payments_that_differ>,
+               .keys = campaigns},
+    RangeCheck{.name = "each campaign's budget is paid, refunded, reserved or remaining",
+               .what = "campaigns",
+               .broken = select<budgets_that_differ>,
+               .keys = campaigns},
+    RangeCheck{.name = "each campaign has paid the payouts of its paid impressions",
+               .what = "campaigns",
+               .broken = select<payouts_that_differ>,
+               .keys = campaigns},
+    RangeCheck{.name = "each campaign's viewers got what its events say, and no more than its rake",
+               .what = "campaigns",
+               .broken = select<viewer_rewards_that_differ>,
+               .keys = campaigns},
+};
+
+}  // namespace
+
+std::span<const RangeCheck> range_checks() { return all; }
+
+Finding violations(db::Query rows) {
+  Finding finding;
+  while (rows.next())
+    finding.add_violation(rows.text("id") + " is off by " + rows.text("difference"));
+  return finding;
+}
+
+std::int64_t charges_with(db::Tx& tx, const std::string& transaction_id) {
+  return tx.number(R"(
+      SELECT (SELECT count(*) FROM deployment_charges WHERE transaction_id = $1)
+           + (SELECT count(*) FROM deployment_tier_changes WHERE transaction_id = $1))",
+                   transaction_id);
+}
+
+Finding check_some(db::Tx& tx, const RangeCheck& check, std::string& position, int limit) {
+  const std::string begin = position;
+  std::int64_t seen = 0;
+  {
+    auto rows = tx.query(check.keys, begin, limit);
+    for (; rows.next(); ++seen) position = rows.text("id");
+  }
+  Finding finding;
+  if (seen > 0) finding = check.broken(tx, begin, position);
+  finding.checked = seen;
+  return finding;
+}
+
+}  // namespace berth::ledger

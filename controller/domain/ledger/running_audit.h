@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "controller/db/database.h"
+#include "controller/domain/ledger/closed_days.h"
+#include "controller/domain/ledger/ledger_audit.h"
+
+// The audit of a ledger that is in use. What is old is read in the background, a little at a time,
+// in passes over all of it that continue after a restart where they were; `ledger_audit_parts` has
+// their state. What is new is read when somebody asks, together with the rows of closed days and
+// the results of the passes. Altogether that covers what audit() checks, but for events of ads and
+// for balances that were changed together with the account's points in and out and have no row of
+// days.h.
+namespace berth::ledger {
+
+// The greatest number of transactions and rows of days.h that a step in the background reads, which
+// takes some milliseconds.
+inline constexpr int rows_of_step = 2'000;
+// The greatest number of campaigns, deployments or reservations that it reads.
+inline constexpr int things_of_step = 100;
+// The rows of this many days before the present one are checked whenever somebody asks; older rows
+// are checked by the pass that reads their days.
+inline constexpr int days_of_chain = 366;
+// The pause between the end of a pass and the beginning of the next one.
+inline constexpr Duration pass_pause = std::chrono::hours(24);
+
+// Checks the open days, which are those that aren't closed because their time hasn't come; the rows
+// of days that were closed within the last days_of_chain; and whether an account's balance differs
+// from its points in and out. Adds what the passes have found: both the present one and the one
+// before it. Reads the postings of at most the last 25 hours. Throws Error `unavailable` while rows
+// of an older berthd are moved (old_postings.h).
+std::vector<Check> running_audit(db::Tx& tx);
+
+// How many violations the passes have found, the present ones and those before them. What was
+// mended counts until the next pass has ended.
+std::int64_t violations_found(db::Tx& tx);
+
+// A pass over the closed days. The walk of a day that takes several steps is kept in memory; after
+// a restart it begins again.
+struct DaysPass {
+  std::optional<DayWalk> walk;
+  // What the present step has seen and not stored yet.
+  Finding seen;
+  std::optional<std::int64_t> last;  // the newest day in `seen`
+  bool is_over = false;
+};
+// Whether a pass is under way or its time has come. The same for read_some() of other things.
+bool is_days_pass_due(db::Tx& tx);
+// Reads at most rows_of_step rows.
+void read_days(db::Tx& tx, DaysPass& pass);
+// Stores what was read, and resets `seen`.
+void store(db::Tx& tx, DaysPass& pass);
+
+// The next step of the passes over reservations, deployments and campaigns.
+struct OtherStep {
+  std::string part;
+  std::string position;
+  Finding seen;
+};
+// Returns nothing if no pass is due.
+std::optional<OtherStep> read_others(db::Tx& tx);
+void store(db::Tx& tx, const OtherStep& step);
+
+}  // namespace berth::ledger

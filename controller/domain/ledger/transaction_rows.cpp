@@ -1,0 +1,54 @@
+#include "controller/domain/ledger/transaction_rows.h"
+
+#include "controller/base/error.h"
+
+namespace berth::ledger {
+namespace {
+
+std::int64_t last_place(db::Tx& tx, std::int64_t first) {
+  return tx.number(R"(
+      SELECT number
+      FROM ledger_transactions
+      WHERE number >= $1 AND number < $2
+      ORDER BY number DESC
+      LIMIT 1)",
+                   first, first + places);
+}
+
+std::int64_t first_place(db::Tx& tx, std::int64_t first) {
+  return tx.number(R"(
+      SELECT number
+      FROM ledger_transactions
+      WHERE number >= $1 AND number < $2
+      ORDER BY number
+      LIMIT 1)",
+                   first, first + places);
+}
+
+NewTransaction add(db::Tx& tx, const TransactionRow& row, std::int64_t number) {
+  if (time_of_number(number) != row.at)
+    throw Error(Code::unavailable, "the ledger has no room for another transaction at this time");
+  const IdParts id = parts_of_id(row.id);
+  const std::int64_t kind = add_kind(tx, row.kind);
+  tx.execute(R"(
+      INSERT INTO ledger_transactions (number, id_high, id_low, kind, memo)
+      VALUES ($1, $2, $3, $4, $5))",
+             number, id.high, id.low, kind, row.memo);
+  return {.number = number, .kind = kind};
+}
+
+}  // namespace
+
+NewTransaction add_transaction(db::Tx& tx, const TransactionRow& row) {
+  const std::int64_t first = first_number(row.at);
+  const std::int64_t last = last_place(tx, first);
+  return add(tx, row, last > 0 ? last + 1 : first + middle_place);
+}
+
+NewTransaction add_transaction_before(db::Tx& tx, const TransactionRow& row) {
+  const std::int64_t first = first_number(row.at);
+  const std::int64_t next = first_place(tx, first);
+  return add(tx, row, (next > 0 ? next : first + middle_place) - 1);
+}
+
+}  // namespace berth::ledger

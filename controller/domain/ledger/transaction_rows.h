@@ -1,0 +1,24 @@
+#pragma once
+
+#include "controller/domain/ledger/numbers.h"
+
+// Writes rows of transactions. Private to the module.
+namespace berth::ledger {
+
+struct TransactionRow {
+  std::string id;  // a UUID
+  std::string_view kind;
+  std::string_view memo;
+  Instant at;
+};
+struct NewTransaction {
+  std::int64_t number = 0;
+  std::int64_t kind = 0;  // the number of its kind
+};
+// Adds the transaction behind all others of its millisecond. Throws Error `unavailable` if they
+// have taken all places, or if there are no numbers for the time.
+NewTransaction add_transaction(db::Tx& tx, const TransactionRow& row);
+// Adds it before all others of its millisecond.
+NewTransaction add_transaction_before(db::Tx& tx, const TransactionRow& row);
+
+}  // namespace berth::ledger

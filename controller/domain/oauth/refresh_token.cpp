@@ -1,0 +1,71 @@
+// The rotation of refresh tokens (RFC 6749 section 6, RFC 9700 section 4.14).
+
+#include "controller/base/crypto.h"
+#include "controller/domain/oauth/oauth.h"
+#include "controller/domain/oauth/token_rows.h"
+
+namespace berth::oauth {
+namespace {
+
+std::unexpected<Error> bad_refresh(const char* why, std::string_view reason,
+                                   const std::string& user_id = {},
+                                   SecurityKind kind = SecurityKind::token_rejected) {
+  return std::unexpected(with_event(
+      Error(Code::consumed_refresh_token, why),
+      {.kind = kind, .reason = reason, .user_id = user_id, .token_kind = "refresh_token"}));
+}
+
+}  // namespace
+
+Answer refresh(db::Tx& tx, const std::optional<apps::App>& client, const std::string& refresh_token,
+               const Policy& policy, const std::optional<std::string>& scope) {
+  const std::string hash = token_hash(refresh_token);
+  auto rows = find_refresh_token(tx, hash);
+  if (!rows.next()) return bad_refresh("the refresh token is unknown", "unknown");
+  const Holder holder = holder_of(rows);
+  if (client && holder.app_id != client->id)
+    return bad_refresh("the refresh token is unknown", "of_another_client", holder.user_id);
+  // This is checked first, so that a caller without the client's secret can't change anything.
+  if (!client && rows.flag("refresh_requires_client"))
+    return std::unexpected(
+        Error(Code::invalid_client, "this app must refresh with its client_id and client_secret"));
+  const Family family = {.id = rows.text("family_id"), .end = holder.family_end};
+  if (const auto consumed = rows.instant_or_null("consumed_at")) {
+    // A client that lost the answer tries again within the grace. After that, either the caller or
+    // the earlier one is a thief, so all tokens of the family are revoked.
+    const bool is_replay = tx.now() - *consumed >= policy.refresh_reuse_grace;
+    if (is_replay) revoke_family(tx, family.id);
+    return bad_refresh("the refresh token was used before",
+                       is_replay ? "family_revoked" : "within_grace", holder.user_id,
+                       SecurityKind::refresh_token_reused);
+  }
+  try {
+    check_holder(rows, rows.instant("expires_at"), tx.now());
+  } catch (const Error& refusal) {
+    // The usual message of this error tells the caller to refresh, which is what failed here.
+    return bad_refresh(refusal.code == Code::token_expired
+                           ? "the refresh token has expired; ask the user again"
+                           : refusal.what(),
+                       name(refusal.code), holder.user_id);
+  }
+  ScopeSet scopes = holder.scopes;
+  if (scope) {
+    const auto asked = parse_scopes(*scope);
+    if (!asked || !asked->within(holder.scopes))
+      return std::unexpected(
+          Error(Code::invalid_scope, "scope must contain some of: " + holder.scopes.text()));
+    scopes = *asked;
+  }
+  if (scopes.empty())
+    return bad_refresh("the app has lost the scopes of this token", "scopes_withdrawn",
+                       holder.user_id);
+  tx.execute(R"(
+      UPDATE refresh_tokens
+      SET consumed_at = $2
+      WHERE token_hash = $1)",
+             hash, tx.now());
+  return add_tokens(tx, family, scopes, holder.user_id,
+                    scope ? std::optional(scopes) : std::nullopt);
+}
+
+}  // namespace berth::oauth

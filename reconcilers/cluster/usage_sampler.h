@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "controller/base/clock.h"
+#include "reconcilers/cluster/cache.h"
+#include "reconcilers/cluster/traefik_metrics.h"
+#include "reconcilers/cluster/usage_history.h"
+#include "reconcilers/kube/client.h"
+
+namespace berth::reconcilers {
+
+// Once a minute measures what all deployments use and stores it: with one list of pod metrics and
+// one page of Traefik's for all of them. Used by one thread, which belongs to the composition root.
+class UsageSampler {
+ public:
+  struct Parts {
+    const Cache& cache;
+    UsageHistory& history;
+    const Clock& clock;
+    kube::Kubeconfig cluster;
+    std::string label_selector;       // of the pods
+    std::string traefik_metrics_url;  // if empty, requests are unknown
+    // Whether this process is the one that measures. If it isn't, nothing is done.
+    std::function<bool()> leads;
+  };
+  explicit UsageSampler(Parts parts);
+
+  // How often run_once() should be called, so that no minute is missed.
+  static constexpr std::chrono::seconds interval{2};
+  // Measures and stores, unless that was done within the present minute of the clock, which takes
+  // some seconds at most. Never throws; what couldn't be measured or stored is missing, and logged.
+  void run_once();
+
+ private:
+  using Samples = UsageHistory::Samples;
+  Samples measure();
+  void add_pods(Samples& samples);
+  void add_pod_metrics(Samples& samples);
+  void add_traffic(Samples& samples);
+
+  const Parts parts_;
+  kube::Client client_;  // separate: it has short time-outs and never retries
+  const TraefikMetrics traefik_;
+  // What was counted when it was last measured, by deployment.
+  std::int64_t measured_minute_ = 0;
+  std::map<std::string, std::string> namespaces_;  // of the deployments that are measured
+  std::map<std::string, std::int64_t> restarts_;
+  std::map<std::string, Traffic> traffic_;
+};
+
+}  // namespace berth::reconcilers

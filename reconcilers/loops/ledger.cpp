@@ -1,0 +1,79 @@
+#include "reconcilers/loops/ledger.h"
+
+#include "controller/base/log.h"
+#include "controller/domain/kernel/utc_date.h"
+#include "controller/domain/ledger/old_postings.h"
+
+namespace berth::reconcilers {
+namespace {
+
+void log_violations(const ledger::Finding& finding) {
+  if (finding.broken > 0)
+    log::error("the audit of the ledger has found violations",
+               {{"violations", finding.broken}, {"first", finding.first}});
+}
+
+}  // namespace
+
+LedgerLoop::LedgerLoop(db::Database& database, Options options)
+    : database_(database),
+      rounds_("ledger", [this] { run_and_log(); }, {.interval = options.interval}) {}
+
+bool LedgerLoop::run_once() {
+  if (database_.read(ledger::old_rows)) return false;
+  return close_some() || check_days() || check_others();
+}
+
+// Nothing is posted on the day from the first transaction on, so what is read afterwards stays.
+bool LedgerLoop::close_some() {
+  if (!closing_) {
+    const auto day = database_.read([](db::Tx& tx) { return ledger::next_to_close(tx); });
+    if (!day) return false;
+    database_.write([&](db::Tx& tx) { ledger::begin_closing(tx, *day); });
+    database_.read([&](db::Tx& tx) { closing_.emplace(tx, *day); });
+  }
+  int left = ledger::rows_of_step;
+  if (!database_.read([&](db::Tx& tx) { return closing_->step(tx, left); })) return true;
+  const std::int64_t day = closing_->day();
+  const std::string chain =
+      database_.write([&](db::Tx& tx) { return ledger::end_closing(tx, day, closing_->sums()); });
+  log_violations(closing_->finding());
+  if (!chain.empty())
+    log::info("closed a day of the ledger", {{"day", utc_date(day)},
+                                             {"transactions", closing_->sums().transactions},
+                                             {"chain", chain}});
+  closing_.reset();
+  return true;
+}
+
+bool LedgerLoop::check_days() {
+  if (!database_.read([&](db::Tx& tx) {
+        if (!ledger::is_days_pass_due(tx)) return false;
+        ledger::read_days(tx, pass_);
+        return true;
+      }))
+    return false;
+  log_violations(pass_.seen);
+  if (pass_.last || pass_.is_over) database_.write([&](db::Tx& tx) { ledger::store(tx, pass_); });
+  return true;
+}
+
+bool LedgerLoop::check_others() {
+  const auto step = database_.read([](db::Tx& tx) { return ledger::read_others(tx); });
+  if (!step) return false;
+  log_violations(step->seen);
+  database_.write([&](db::Tx& tx) { ledger::store(tx, *step); });
+  return true;
+}
+
+void LedgerLoop::run_and_log() {
+  try {
+    run_once();
+  } catch (const std::exception& failure) {
+    closing_.reset();
+    pass_ = {};
+    log::warning("the audit of the ledger couldn't go on", {{"error", failure.what()}});
+  }
+}
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "controller/db/database.h"
+#include "controller/domain/ledger/running_audit.h"
+#include "reconcilers/loops/repeating.h"
+
+namespace berth::reconcilers {
+
+// Closes the ledger's days (closed_days.h) and checks what is old, a little in each round
+// (running_audit.h). No payment depends on when a round runs. The composition root creates one, and
+// calls start() and stop() once each.
+class LedgerLoop {
+ public:
+  struct Options {
+    std::chrono::milliseconds interval = std::chrono::seconds(1);
+  };
+
+  explicit LedgerLoop(db::Database& database) : LedgerLoop(database, Options()) {}
+  LedgerLoop(db::Database& database, Options options);
+
+  void start() { rounds_.start(); }
+  void stop() { rounds_.stop(); }  // returns when the current step has ended
+
+  // One step of the first of these that is due: closing a day, the pass over closed days, the
+  // passes over other things. Returns false, and writes nothing, if nothing is due, or while rows
+  // of an older berthd are being moved (ledger_move.h). Throws Error `unavailable` if the database
+  // can't be used.
+  bool run_once();
+
+ private:
+  bool close_some();
+  bool check_days();
+  bool check_others();
+  void run_and_log();
+
+  db::Database& database_;
+  std::optional<ledger::DayWalk> closing_;  // the day that is being closed
+  ledger::DaysPass pass_;
+  Repeating rounds_;  // last: joined before the members that it uses are destroyed
+};
+
+}  // namespace berth::reconcilers

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "controller/db/database.h"
+#include "controller/domain/kernel/keys.h"
+#include "reconcilers/loops/repeating.h"
+
+namespace berth::reconcilers {
+
+// Answers those who forgot their password (controller/domain/lifecycle/passwords.h). The
+// composition root creates one, and calls start() and stop() once each.
+class PasswordResets {
+ public:
+  // Nobody who waits for a mail notices so short a time.
+  static constexpr std::chrono::milliseconds interval{500};
+
+  PasswordResets(db::Database& database, const Keys& keys, std::string base_url)
+      : database_(database),
+        keys_(keys),
+        base_url_(std::move(base_url)),
+        rounds_("resets", [this] { answer_and_log(); }, {.interval = interval}) {}
+
+  void start() { rounds_.start(); }
+  void stop() { rounds_.stop(); }
+
+ private:
+  void answer_and_log();
+
+  db::Database& database_;
+  const Keys& keys_;
+  const std::string base_url_;
+  Repeating rounds_;  // last: joined before the members that it uses are destroyed
+};
+
+}  // namespace berth::reconcilers

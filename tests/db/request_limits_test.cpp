@@ -1,0 +1,114 @@
+// Limits for what a request does with the database.
+#include "controller/db/request_limits.h"
+
+#include <catch2/catch.hpp>
+
+#include "controller/db/database.h"
+#include "controller/db/failed_commits.h"
+#include "tests/temp_dir.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+using db::Readers;
+using db::RequestLimits;
+
+struct Fixture {
+  TempDir dir;
+  Clock clock = Clock::standing_at(from_millis(1'000'000));
+  db::Database database{dir / "berth.db", clock, {.readers = 1, .heavy_readers = 1, .vfs = {}}};
+
+  std::int64_t rows(const std::string& key) {
+    return database.read(
+        [&](db::Tx& tx) { return tx.number("SELECT count(*) FROM meta WHERE key = $1", key); });
+  }
+};
+
+// Needs far more instructions than SQLite executes between two looks at the clock.
+constexpr const char* long_sum = R"(
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
+    SELECT sum(n) AS total FROM numbers)";
+constexpr std::int64_t sum = 5'000'050'000;
+
+TEST_CASE("a statement of a request that takes too long is stopped, and the reader goes on") {
+  Fixture f;
+  const auto stopped = db::stopped_statements();
+  {
+    const RequestLimits limits(Readers::ordinary, 0ms);
+    CHECK_THROWS_AS(f.database.read([](db::Tx& tx) { return tx.number(long_sum); }), db::TooSlow);
+    CHECK(db::stopped_statements() == stopped + 1);
+    // Short ones never get to the look at the clock.
+    CHECK(f.rows("nothing") == 0);
+  }
+  CHECK(f.database.read([](db::Tx& tx) { return tx.number(long_sum); }) == sum);
+}
+
+TEST_CASE("threads without limits run statements as long as they take") {
+  Fixture f;
+  CHECK(RequestLimits::of_thread() == nullptr);
+  CHECK(f.database.read([](db::Tx& tx) { return tx.number(long_sum); }) == sum);
+  CHECK(f.database.write([](db::Tx& tx) { return tx.number(long_sum); }) == sum);
+}
+
+TEST_CASE("the innermost limits count") {
+  const RequestLimits outer;
+  CHECK(RequestLimits::of_thread() == &outer);
+  CHECK(outer.statement_time == RequestLimits::ordinary_statement_time);
+  {
+    const RequestLimits inner(Readers::heavy);
+    CHECK(RequestLimits::of_thread() == &inner);
+    CHECK(inner.statement_time == RequestLimits::heavy_statement_time);
+  }
+  CHECK(RequestLimits::of_thread() == &outer);
+}
+
+TEST_CASE("a long question in a write undoes this write alone") {
+  Fixture f;
+  const RequestLimits limits(Readers::ordinary, 0ms);
+  const auto failed = db::failed_commits();
+  CHECK_THROWS_AS(f.database.write([](db::Tx& tx) {
+    tx.execute("INSERT INTO meta (key, value) VALUES ('lost', '')");
+    return tx.number(long_sum);
+  }),
+                  db::TooSlow);
+  CHECK(f.rows("lost") == 0);
+  CHECK(db::failed_commits() == failed);
+  f.database.write([](db::Tx& tx) { tx.execute("INSERT INTO meta VALUES ('kept', '')"); });
+  CHECK(f.rows("kept") == 1);
+}
+
+TEST_CASE("a long change is stopped and stores nothing, and the writer goes on") {
+  Fixture f;
+  const RequestLimits limits(Readers::ordinary, 0ms);
+  CHECK_THROWS_AS(f.database.write([](db::Tx& tx) {
+    tx.execute(R"(
+        INSERT INTO meta (key, value)
+        WITH RECURSIVE numbers (n) AS
+          (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
+        SELECT 'long', sum(n) FROM numbers)");
+  }),
+                  db::TooSlow);
+  CHECK(f.rows("long") == 0);
+  f.database.write([](db::Tx& tx) { tx.execute("INSERT INTO meta VALUES ('kept', '')"); });
+  CHECK(f.rows("kept") == 1);
+}
+
+TEST_CASE("ordinary reads don't wait for heavy ones, nor the other way round") {
+  Fixture f;
+  const auto read = [&] { return f.database.read([](db::Tx& tx) { return tx.now(); }); };
+  f.database.read([&](db::Tx&) {
+    const RequestLimits heavy(Readers::heavy);
+    f.database.read([&](db::Tx&) {
+      // Now the only connection of each kind is in use.
+      CHECK_THROWS_AS(read(), db::TooSlow);
+      const RequestLimits ordinary(Readers::ordinary);
+      CHECK_THROWS_AS(read(), db::TooSlow);
+    });
+    CHECK(read() == f.clock.now());
+  });
+  CHECK(read() == f.clock.now());
+}
+
+}  // namespace

@@ -1,0 +1,267 @@
+// Tests of the console's administration, by an admin with a second factor.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { Desk } from './console_desk.mjs';
+import { eventually, totp } from './platform.mjs';
+
+let desk, platform, page, ada, olga, deployment;
+let button, link, fill, heading, dialog, in_dialog, said, go;
+
+const look = (name) => desk.look(name);
+const row = (name) => page.getByRole('row', { name });
+const menu_of = (name) => button(`More about ${name}`).click();
+const choose = (name) => page.getByRole('menuitem', { name, exact: true }).click();
+
+before(async () => {
+  desk = await Desk.open();
+  ({ platform, page, button, link, fill, heading, dialog, in_dialog, said, go } = desk);
+  ada = await platform.operator('ada', { app_name: 'The platform', redirect_uris: ['https://www.example.com/callback'], allowed_scopes: ['profile:read'] });
+  olga = await platform.operator('olga', { app_name: 'A game', redirect_uris: ['https://www.example.com/callback'], allowed_scopes: ['profile:read', 'deploy:manage'] });
+  const { users } = await platform.admin('GET', '/api/internal/users?q=ada');
+  await platform.admin('POST', `/api/internal/users/${users[0].id}/promote`, { is_admin: true });
+  await desk.log_in(ada, '/console/admin');
+});
+after(() => desk?.close());
+
+test('an admin without a second factor is told to set one up; with one, the menu leads to every part', async () => {
+  await heading('Admins need a second factor').waitFor();
+  const { secret } = await platform.call('POST', '/api/auth/totp/setup', { headers: ada.headers });
+  await platform.call('POST', '/api/auth/totp/enable', { headers: ada.headers, body: { code: totp(secret, Date.now() / 1000 - 30), password: ada.password } });
+  ada.secret = secret;
+  await page.reload();
+  await heading('Prove that it is you').waitFor();
+  await fill('Code', '000000');
+  await page.keyboard.press('Enter');
+  await dialog().locator('.field .wrong').waitFor();
+  assert.equal(await heading('Your login has ended').count(), 0, 'a wrong code isn’t taken for a login that ended');
+  await look('admin-proof');
+  await fill('Code', totp(secret));
+  await page.keyboard.press('Enter');
+  await said('A game');
+  const names = await page.getByRole('navigation', { name: 'Administration' }).getByRole('link').allInnerTexts();
+  assert.deepEqual(names.map((name) => name.trim()), ['Scope requests', 'Operators’ apps', 'Suspensions', 'Users', 'Economy', 'Tiers', 'Ad market', 'Shop', 'Learning', 'Word list', 'Audit log', 'Fleet']);
+  desk.nothing_wrong(/status of 40[13]/);
+});
+
+test('scope requests are approved, and rejected with a reason', async () => {
+  await look('admin-requests');
+  await button('Reject').click();
+  await in_dialog('Reject').click();
+  await dialog().locator('.field .wrong').waitFor();
+  await dialog().getByRole('textbox').fill('please describe the game first');
+  await in_dialog('Reject').click();
+  await heading('No request is waiting').waitFor();
+  await button('Rejected').click();
+  await said('please describe the game first');
+  await platform.call('POST', `/api/oauth/my-apps/${olga.app.id}/scope-request`, { headers: olga.headers, body: { requested_scopes: ['deploy:manage'] } });
+  await button('Waiting').click();
+  await button('Approve').click();
+  await said('The request was approved.');
+  desk.nothing_wrong(/status of 4(22|00)/);
+});
+
+test('an app is promoted, suspended, reactivated, and loses scopes', async () => {
+  await link('Operators’ apps').click();
+  await row(/A game/).waitFor();
+  await look('admin-apps');
+  await menu_of('A game');
+  await choose('Promote to a tier');
+  await page.getByLabel('Tier').selectOption('basic');
+  await in_dialog('Promote to a tier').click();
+  await said('A game was promoted.');
+  const { access_token } = await platform.call('POST', '/api/oauth/token', { body: { grant_type: 'client_credentials', client_id: olga.app.client_id, client_secret: olga.app.client_secret } });
+  deployment = await platform.call('POST', '/api/deploy/apps', { headers: { Authorization: `Bearer ${access_token}` }, body: { name: 'game', image: 'docker.io/library/hello:1', tier: 'free' } });
+  await menu_of('A game');
+  await choose('Suspend');
+  await said(/It gets no tokens/);
+  await in_dialog('Suspend').click();
+  await said('A game is suspended.');
+  await menu_of('A game');
+  await choose('Reactivate');
+  await said('A game is active.');
+  await menu_of('A game');
+  await choose('Take scopes away');
+  await page.getByLabel(/campaigns:manage/).check();
+  await in_dialog('Take scopes away').click();
+  await said('The scopes were taken away.');
+  desk.nothing_wrong();
+});
+
+test('a deployment is stopped and let go on', async () => {
+  await link('Suspensions').click();
+  await heading('Nothing was stopped').waitFor();
+  await button('Stop a deployment').click();
+  await dialog().getByLabel('ID of the deployment').fill('nonsense');
+  await in_dialog('Suspend').click();
+  await dialog().locator('.wrong').first().waitFor();
+  await dialog().getByLabel('ID of the deployment').fill(deployment.id);
+  await in_dialog('Suspend').click();
+  await page.getByRole('cell', { name: 'Suspended a deployment' }).waitFor();
+  await look('admin-deployments');
+  await page.getByRole('row', { name: new RegExp(deployment.id) }).getByRole('button', { name: 'Reactivate' }).click();
+  await page.getByRole('cell', { name: 'Reactivated a deployment' }).waitFor();
+  desk.nothing_wrong(/status of 4(22|00|04)/);
+});
+
+test('users are found, changed, suspended and reactivated', async () => {
+  await link('Users').click();
+  await page.getByLabel('Find by name or email address').fill('olga');
+  await page.keyboard.press('Enter');
+  await page.getByRole('cell', { name: /ada@example.org/ }).waitFor({ state: 'detached' });
+  await menu_of('olga');
+  await choose('Change');
+  await page.getByLabel('Tier').selectOption('basic');
+  await in_dialog('Save').click();
+  await page.getByRole('cell', { name: 'basic' }).waitFor();
+  await menu_of('olga');
+  await choose('Suspend');
+  await in_dialog('Suspend').click();
+  await page.locator('.badge', { hasText: 'Suspended' }).waitFor();
+  await look('admin-users');
+  await menu_of('olga');
+  await choose('Reactivate');
+  await page.locator('.badge', { hasText: 'Suspended' }).waitFor({ state: 'detached' });
+  desk.nothing_wrong();
+});
+
+test('points are minted, the treasury is plotted, the ledger is checked', async () => {
+  await link('Economy').click();
+  await button('Mint points').click();
+  await page.getByLabel('For', { exact: true }).selectOption('user');
+  await fill('Points', '7');
+  await fill('Its ID', '01936f5e-7c1a-7000-8000-000000000001');
+  await fill('What for', 'a test');
+  await in_dialog('Mint points').click();
+  await dialog().locator('.field', { hasText: 'Its ID' }).locator('.wrong').waitFor();
+  await page.getByLabel('For', { exact: true }).selectOption('treasury');
+  await fill('Its ID', '');
+  await in_dialog('Mint points').click();
+  await said('The points were minted.');
+  await page.locator('.plot canvas').first().waitFor();
+  await button('Check the ledger').click();
+  await said('All checks hold');
+  await look('admin-economy');
+  desk.nothing_wrong(/status of 404/);
+});
+
+test('tiers, the market of ads, the shop and learning are filled in by forms', async () => {
+  await link('Tiers').click();
+  await button('New tier').click();
+  await fill('Name', 'Large');
+  await fill('Short name', 'Not Allowed');
+  await in_dialog('New tier').click();
+  await dialog().locator('.field', { hasText: 'Short name' }).locator('.wrong').waitFor();
+  await fill('Short name', 'large');
+  await look('admin-tier-form');
+  await in_dialog('New tier').click();
+  await row(/Large/).waitFor();
+  await button('Change Large').click();
+  await fill('Points for 30 days', '4200');
+  await in_dialog('Save').click();
+  await page.getByRole('cell', { name: '4,200' }).waitFor();
+  await look('admin-tiers');
+  await link('Ad market').click();
+  await button('New place').click();
+  await fill('Name', 'Lobby');
+  await in_dialog('New place').click();
+  await page.getByRole('cell', { name: 'Lobby', exact: true }).first().waitFor();
+  await button('New price').click();
+  await fill('Base', '5');
+  await fill('Least', '1');
+  await fill('Most', '50');
+  await in_dialog('New price').click();
+  await eventually('the price is listed', async () => (await page.getByRole('cell', { name: 'Lobby', exact: true }).count()) > 1);
+  await button('New package').click();
+  await fill('Name', 'Starter');
+  await fill('Discount in percent', '10');
+  await in_dialog('New package').click();
+  await page.getByRole('cell', { name: 'Starter', exact: true }).waitFor();
+  await button('New audience').click();
+  await fill('Name', 'Puzzlers');
+  await fill('Kind of game', 'puzzle');
+  await in_dialog('New audience').click();
+  await page.getByRole('cell', { name: 'Puzzlers', exact: true }).waitFor();
+  await look('admin-market');
+  await link('Shop').click();
+  await button('New item').click();
+  await fill('Name', 'Straw hat');
+  await fill('Price in points', '25');
+  await in_dialog('New item').click();
+  await page.getByRole('cell', { name: 'Straw hat', exact: true }).waitFor();
+  await look('admin-shop');
+  await link('Learning').click();
+  await button('New module').click();
+  await fill('Title', 'First steps');
+  await fill('Steps', '5');
+  await in_dialog('New module').click();
+  await page.getByRole('cell', { name: '1. First steps', exact: true }).waitFor();
+  await look('admin-learning');
+  desk.nothing_wrong(/status of 4(22|00)/);
+});
+
+test('the word list is changed, and the audit log says by whom', async () => {
+  await link('Word list').click();
+  await page.getByLabel('Words', { exact: true }).fill('darn\nheck');
+  await button('Save').click();
+  await said('Saved.');
+  await eventually('the saved words are shown', async () => (await page.getByLabel('Words', { exact: true }).inputValue()) === 'darn\nheck' && (await button('Save').isDisabled()));
+  await fill('ID of the message', '01936f5e-7c1a-7000-8000-00000000000c');
+  await button('Delete the message').click();
+  await page.locator('.field', { hasText: 'ID of the message' }).locator('.wrong').waitFor();
+  await look('admin-words');
+  await link('Audit log').click();
+  await row(/Changed the word list/).filter({ hasText: 'you' }).waitFor();
+  await button('New session key').click();
+  await in_dialog('New session key').click();
+  await row(/Made a new session key/).waitFor();
+  await look('admin-audit');
+  desk.nothing_wrong(/status of 404/);
+});
+
+test('the audit log is filtered, and saved as a file', async () => {
+  await fill('Action', 'points.mint');
+  await button('Filter').click();
+  await row(/Changed the word list/).waitFor({ state: 'detached' });
+  await row(/Minted points/).waitFor();
+  await look('admin-audit-filtered');
+  const [download] = await Promise.all([page.waitForEvent('download'), button('Export as CSV').click()]);
+  const text = readFileSync(await download.path(), 'utf8').trim().split('\r\n');
+  assert.equal(download.suggestedFilename(), 'audit.csv');
+  assert.equal(text[0], '"inserted_at","actor","action","target","details"');
+  assert.match(text[1], /^"20.*","user:[0-9a-f-]+","points\.mint","treasury",/);
+  assert.equal(text.length, 2);
+  await fill('From', '2099-01-01');
+  await button('Filter').click();
+  await heading('Nothing matches').waitFor();
+  desk.nothing_wrong();
+});
+
+test('apps are found by the beginning of their name and by their owner', async () => {
+  await link('Operators’ apps').click();
+  await fill('Find by the beginning of a name, by owner or ID', 'the p');
+  await page.keyboard.press('Enter');
+  await row(/A game/).waitFor({ state: 'detached' });
+  await row(/The platform/).waitFor();
+  await fill('Find by the beginning of a name, by owner or ID', 'olga');
+  await page.keyboard.press('Enter');
+  await row(/A game/).waitFor();
+  desk.nothing_wrong();
+});
+
+test('the fleet is shown: the cluster, what waits, what failed', async () => {
+  const { access_token } = await platform.call('POST', '/api/oauth/token', { body: { grant_type: 'client_credentials', client_id: olga.app.client_id, client_secret: olga.app.client_secret } });
+  const headers = { Authorization: `Bearer ${access_token}` };
+  const at = `/api/deploy/apps/${deployment.id}`;
+  await platform.call('POST', `${at}/stop`, { headers });
+  await platform.call('PATCH', at, { headers, body: { image: 'docker.io/library/missing:1' } });
+  await platform.call('POST', `${at}/restart`, { headers });
+  await link('Fleet').click();
+  await heading('Certificates').waitFor();
+  await eventually('the failed deployment is listed', async () => {
+    await button('Look again').click();
+    return /The cluster can’t get the image/.test(await page.locator('main').innerText());
+  });
+  await look('admin-fleet');
+  desk.nothing_wrong();
+});

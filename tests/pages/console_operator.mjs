@@ -1,0 +1,321 @@
+// Tests of what an operator does in the console beside deployments: apps, webhooks, domains, ads, the account.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Desk } from './console_desk.mjs';
+import { eventually, totp } from './platform.mjs';
+
+const many = 300; // deployments; more than the console ever drew at once
+let desk, platform, page, ada, token;
+let button, link, fill, heading, dialog, in_dialog, said, go;
+
+const as_app = () => ({ Authorization: `Bearer ${token}` });
+const look = (...of) => desk.look(...of);
+
+before(async () => {
+  desk = await Desk.open();
+  ({ platform, page, button, link, fill, heading, dialog, in_dialog, said, go } = desk);
+  ada = await platform.operator('ada', {
+    app_name: 'My game', redirect_uris: ['https://www.example.com/callback'], allowed_scopes: ['profile:read', 'points:read', 'deploy:manage', 'campaigns:manage', 'app:balance:read'],
+  });
+  await platform.operator('olga', { app_name: 'Another game', redirect_uris: ['http://127.0.0.1/callback'], allowed_scopes: ['profile:read'] });
+  await desk.approve_all();
+  await platform.admin('POST', '/api/internal/points/mint', { account: { kind: 'app', id: ada.app.id }, amount: 100_000, reason: 'test' });
+  await platform.admin('POST', '/api/internal/deploy/tiers', { name: 'Crowd', slug: 'crowd', memory_limit_mb: 64, cpu_limit_millicores: 50, monthly_cost_points: 0, auto_approve: true, custom_domain_allowed: true });
+  ({ access_token: token } = await platform.call('POST', '/api/oauth/token', {
+    body: { grant_type: 'client_credentials', client_id: ada.app.client_id, client_secret: ada.app.client_secret },
+  }));
+  await desk.log_in(ada);
+  await heading('Nothing runs yet').waitFor();
+});
+after(() => desk?.close());
+
+test('a webhook is created, changed, tested, gets a new secret, and is deleted', async () => {
+  await link('Apps').click();
+  await link('My game').click();
+  await link('Webhooks').click();
+  await heading('No webhook yet').waitFor();
+  await look('webhooks-empty');
+  await button('New webhook').click();
+  await fill('URL', 'ftp://www.example.com');
+  await look('webhook-form');
+  await in_dialog('New webhook').click();
+  const wrong = dialog().locator('.field .wrong');
+  await wrong.waitFor();
+  assert.equal(await page.getByLabel('URL', { exact: true }).getAttribute('aria-invalid'), 'true');
+  assert.equal(await page.getByLabel('URL', { exact: true }).inputValue(), 'ftp://www.example.com', 'what was typed stays');
+  await fill('URL', 'https://www.example.invalid/berth');
+  await page.getByLabel(/A campaign has ended/).check();
+  await page.keyboard.press('Enter');
+  await said(/^whsec_/);
+  await button('I have saved it').click();
+  await heading('https://www.example.invalid/berth').waitFor();
+  await button('Send a test').click();
+  await said('webhook.test');
+  await eventually('the delivery was tried', async () => {
+    await button('Look again').click();
+    return /tried again/.test(await page.locator('main').innerText());
+  });
+  await look('webhooks');
+  await button('More about https://www.example.invalid/berth').click();
+  await page.getByRole('menuitem', { name: 'Change the webhook' }).click();
+  await page.getByLabel(/Status of a deployment/).uncheck();
+  await in_dialog('Save').click();
+  await dialog().waitFor({ state: 'detached' });
+  await page.locator('.tag', { hasText: 'Status of a deployment' }).waitFor({ state: 'detached' });
+  await button('More about https://www.example.invalid/berth').click();
+  await page.getByRole('menuitem', { name: 'New secret' }).click();
+  await in_dialog('New secret').click();
+  await said(/^whsec_/);
+  await button('I have saved it').click();
+  await button('More about https://www.example.invalid/berth').click();
+  await page.getByRole('menuitem', { name: 'Delete the webhook' }).click();
+  await said(/Nothing is sent to https:\/\/www.example.invalid\/berth any more/);
+  await in_dialog('Delete the webhook').click();
+  await heading('No webhook yet').waitFor();
+  desk.nothing_wrong(/status of 422|status of 400/);
+});
+
+test('an app’s points are plotted by day, and its users are counted', async () => {
+  await link('Points and users').click();
+  await said('100,000 points');
+  await page.locator('.plot canvas').first().waitFor();
+  await button('90 days').click();
+  await page.getByText('The days on which points moved (1)').click();
+  await page.getByRole('cell', { name: '100,000' }).first().waitFor();
+  await look('app-points');
+  desk.nothing_wrong();
+});
+
+test('what an app is registered with is changed; an error stands beside its field', async () => {
+  await link('Settings').click();
+  await page.getByLabel('Redirect URIs').fill('https://www.example.com/callback\nhttps://www.example.com/back');
+  await page.getByLabel('Origins of its pages').fill('not an origin');
+  const save = page.locator('.card', { has: heading('Login with the app') }).getByRole('button', { name: 'Save' });
+  await save.click();
+  await page.locator('.field', { hasText: 'Origins of its pages' }).locator('.wrong').waitFor();
+  await look('app-settings');
+  await page.getByLabel('Origins of its pages').fill('https://www.example.com');
+  await save.click();
+  await said('Saved.');
+  await page.reload();
+  assert.equal(await page.getByLabel('Origins of its pages').inputValue(), 'https://www.example.com');
+  assert.match(await page.getByLabel('Redirect URIs').inputValue(), /\/back$/);
+  await page.locator('.card', { has: heading('What the app may do') }).getByLabel(/points:spend/).check();
+  await page.locator('.card', { has: heading('What the app may do') }).getByRole('button', { name: 'Save' }).click();
+  await link('Overview').click();
+  await said('Waiting');
+  desk.nothing_wrong(/status of 422|status of 400/);
+});
+
+test(`all of ${many} deployments can be scrolled to, and few of them are elements`, async () => {
+  for (let made = 0; made < many; made += 10)
+    await Promise.all(Array.from({ length: 10 }, (_, index) => platform.call('POST', '/api/deploy/apps', {
+      headers: as_app(), body: { name: `one-${String(made + index).padStart(4, '0')}`, image: 'docker.io/library/hello:1', tier: 'crowd' },
+    })));
+  await go('');
+  await said(`${many} deployments`);
+  const rows = page.locator('.rows > li');
+  await rows.first().waitFor();
+  const met = new Set();
+  for (let y = 0, end = false; !end; y += 600) {
+    end = await page.evaluate((to) => { scrollTo(0, to); return scrollY + innerHeight >= document.documentElement.scrollHeight - 1; }, y);
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    for (const name of await rows.getByRole('link').allInnerTexts()) met.add(name);
+    assert.ok((await rows.count()) < 60);
+  }
+  assert.equal(met.size, many);
+  assert.equal(await rows.last().getAttribute('aria-posinset'), String(many));
+  await page.evaluate(() => scrollTo(0, 0));
+  await look('many', { fullPage: false });
+  await page.getByLabel('Filter by name, image, status or app').fill('one-0123');
+  await eventually('one is left', async () => (await rows.count()) === 1);
+  await rows.getByRole('link').click();
+  await heading('one-0123', 1).waitFor();
+  desk.nothing_wrong();
+});
+
+test('a custom domain is added where all of them are listed', async () => {
+  await link('Domains').click();
+  await heading('No custom domain yet').waitFor();
+  await look('domains-empty');
+  await button('Add a domain').click();
+  await page.getByLabel('Deployment', { exact: true }).selectOption({ label: 'one-0042 (My game)' });
+  await fill('Domain', 'not a domain');
+  await in_dialog('Add a domain').click();
+  await dialog().locator('.field .wrong').waitFor();
+  await fill('Domain', 'www.example.com');
+  await in_dialog('Add a domain').click();
+  await page.getByRole('cell', { name: /CNAME/ }).first().waitFor();
+  await link('Domains').click();
+  await link('www.example.com').waitFor();
+  await look('domains');
+  desk.nothing_wrong(/status of 422|status of 400/);
+});
+
+test('a campaign gets a place and viewers, is topped up and ended; packages are bought', async () => {
+  const { placement } = await platform.admin('POST', '/api/internal/ads/placements', { name: 'Lobby', surface_type: 'banner', description: 'Above the list of tables' });
+  await platform.admin('POST', '/api/internal/ads/pricing', { ad_placement_id: placement.id, base_rate: 5, min_rate: 1, max_rate: 50 });
+  await platform.admin('POST', '/api/internal/ads/packages', { name: 'Starter', description: 'For the first steps', discount_percentage: 10, min_impressions: 100 });
+  await link('Ads').click();
+  await heading('No campaign yet').waitFor();
+  await button('New campaign').click();
+  await fill('Name', 'Spring');
+  await fill('Payment', '1000000');
+  await fill('Country or region', 'DE, AT');
+  await in_dialog('New campaign').click();
+  await dialog().locator('.field', { hasText: 'Payment' }).locator('.wrong').waitFor();
+  await look('campaign-form');
+  await fill('Payment', '1000');
+  await in_dialog('New campaign').click();
+  await heading('Spring', 1).waitFor();
+  await said('DE, AT');
+  await button('Add a place').click();
+  await fill('Share of the budget', '500');
+  await in_dialog('Add a place').click();
+  await page.getByRole('cell', { name: 'Lobby', exact: true }).waitFor();
+  await button('More about Lobby').click();
+  await page.getByRole('menuitem', { name: 'Choose viewers' }).click();
+  await fill('Value', 'DE');
+  await in_dialog('Choose viewers').click();
+  await said('Country or region is DE');
+  await look('campaign');
+  await button('Pause').click();
+  await button('Go on').waitFor();
+  await button('Top up').click();
+  await fill('Points', '100');
+  await in_dialog('Top up').click();
+  await said('990 points');
+  await button('End').click();
+  await in_dialog('End').click();
+  await desk.status('Ended');
+  await page.getByRole('navigation', { name: 'Where this page is' }).getByRole('link').click();
+  await link('Spring').waitFor();
+  await look('campaigns');
+  await link('Places and prices').click();
+  await page.getByRole('cell', { name: 'Lobby' }).waitFor();
+  await look('places');
+  await link('Packages').click();
+  await button('Buy Starter').click();
+  await fill('Name of the campaigns', 'Bundle');
+  await fill('Banner', '10');
+  await in_dialog('Buy').click();
+  await dialog().locator('p.wrong').waitFor();
+  await fill('Banner', '200');
+  await in_dialog('Buy').click();
+  await page.getByRole('cell', { name: 'Starter' }).waitFor();
+  await look('packages');
+  await link('Audiences').click();
+  await button('New audience').click();
+  await fill('Name', 'Puzzlers');
+  await fill('Kind of game', 'puzzle');
+  await in_dialog('New audience').click();
+  await page.getByRole('cell', { name: 'Puzzlers' }).waitFor();
+  await look('audiences');
+  desk.nothing_wrong(/status of 4(22|00|02|09)/);
+});
+
+test('points are plotted by day and their history has pages and filters', async () => {
+  await link('Points').click();
+  await page.getByRole('cell', { name: 'Sign-up bonus' }).waitFor();
+  await page.getByLabel('From', { exact: true }).fill('2001-01-01');
+  await page.getByLabel('Until', { exact: true }).fill('2001-01-02');
+  await heading('Nothing matches').waitFor();
+  await look('points-filtered');
+  desk.nothing_wrong();
+});
+
+test('the shop, an avatar and learning', async () => {
+  await platform.admin('POST', '/api/internal/cosmetics', { name: 'Straw hat', category: 'hat', rarity: 'rare', price_points: 3, description: 'Against the sun' });
+  await platform.admin('POST', '/api/internal/learning/modules', { title: 'First steps', description: 'What points are', total: 5, points: 10 });
+  await link('Shop and learning').click();
+  await button('Buy Straw hat').click();
+  await said(/It costs 3 points/);
+  await in_dialog('Buy').click();
+  await page.locator('.badge', { hasText: 'Yours' }).waitFor();
+  await look('shop');
+  await link('Avatar').click();
+  await fill('Name', 'Ada the First');
+  await page.locator('.card', { has: heading('Your avatar') }).getByRole('button', { name: 'Save' }).click();
+  await said('Saved.');
+  await page.getByLabel(/Straw hat \(Hat\)/).check();
+  await page.locator('.card', { has: heading('What it wears') }).getByRole('button', { name: 'Save' }).click();
+  await eventually('it is worn', async () => (await platform.call('GET', '/api/avatars/me', { headers: ada.headers })).avatar.equipped_cosmetics.length === 1);
+  await look('avatar');
+  await link('Learning').click();
+  await page.getByRole('cell', { name: /First steps/ }).waitFor();
+  await look('learning');
+  desk.nothing_wrong();
+});
+
+test('the password is changed, and a second factor is set up and turned off', async () => {
+  await link('Account').click();
+  await fill('Present password', 'a wrong one');
+  await fill('New password', 'short');
+  await button('Change the password').click();
+  await page.locator('.field', { hasText: 'New password' }).locator('.wrong').waitFor();
+  await fill('New password', 'another six random words');
+  await button('Change the password').click();
+  await page.locator('.field', { hasText: 'Present password' }).locator('.wrong').waitFor();
+  assert.equal(await heading('Your login has ended').count(), 0, 'a wrong password isn’t taken for a login that ended');
+  await fill('Present password', ada.password);
+  await button('Change the password').click();
+  await said('Your password was changed');
+  await button('End the session of node from 127.0.0.1').waitFor({ state: 'detached' });
+  assert.equal(await page.getByLabel('New password').inputValue(), '');
+  ada.password = 'another six random words';
+  await button('Set up').click();
+  const secret = await dialog().locator('code').first().innerText();
+  await fill('Code', '000000');
+  await dialog().getByLabel('Password').fill(ada.password);
+  await in_dialog('Turn it on').click();
+  await dialog().locator('.field', { hasText: 'Code' }).locator('.wrong').waitFor();
+  await fill('Code', totp(secret));
+  await in_dialog('Turn it on').click();
+  await heading('Recovery codes').waitFor();
+  assert.equal(await dialog().locator('.codes code').count(), 10);
+  await look('recovery-codes');
+  const code = await dialog().locator('.codes code').first().innerText();
+  await button('I have saved it').click();
+  await look('account-secured');
+  await button('Turn it off').click();
+  await dialog().getByLabel('Password').fill(ada.password);
+  await fill('Code', code);
+  await in_dialog('Turn it off').click();
+  await said('The second factor is off.');
+  desk.nothing_wrong(/status of 4(01|22|00)/);
+});
+
+test('the page of all components', async () => {
+  await go('/components');
+  await heading('Components', 1).waitFor();
+  await page.locator('.plot canvas').first().waitFor();
+  await look('components');
+  await button('Form').click();
+  await in_dialog('Send').click();
+  await dialog().locator('.field .wrong').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog().waitFor({ state: 'detached' });
+  desk.nothing_wrong();
+});
+
+test('nothing of the administration is shown to somebody who isn’t an admin', async () => {
+  await go('/apps');
+  await heading('Apps', 1).waitFor();
+  assert.equal(await page.getByRole('navigation', { name: 'Administration' }).count(), 0);
+  await go('/admin/users');
+  await heading('This part is for admins').waitFor();
+  assert.deepEqual(desk.seen.filter((text) => text.includes('/api/internal/')), []);
+  desk.nothing_wrong();
+});
+
+test('an account is deleted with its password', async () => {
+  await go('/account');
+  await button('Delete the account').click();
+  await look('delete-account');
+  await dialog().getByLabel('Password').fill('a wrong one');
+  await in_dialog('Delete the account').click();
+  await dialog().locator('.field .wrong').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog().waitFor({ state: 'detached' });
+  desk.nothing_wrong(/status of 4(01|03|22)/);
+});

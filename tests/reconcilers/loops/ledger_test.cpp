@@ -1,0 +1,115 @@
+#include "reconcilers/loops/ledger.h"
+
+#include <catch2/catch.hpp>
+
+#include "reconcilers/loops/ledger_move.h"
+#include "tests/domain/ledger/old_ledger.h"
+#include "tests/domain/world.h"
+
+namespace {
+
+using namespace berth;
+using namespace berth::test;
+using namespace std::chrono_literals;
+using std::chrono::days;
+
+const ledger::Account user = ledger::user_account("u");
+
+void run_until_idle(reconcilers::LedgerLoop& loop) {
+  int rounds = 0;
+  while (loop.run_once()) REQUIRE(++rounds < 1'000);
+}
+
+std::vector<std::string> broken(World& world) {
+  std::vector<std::string> names;
+  for (const auto& check : world.read([](db::Tx& tx) { return ledger::running_audit(tx); }))
+    if (!check.ok) names.push_back(check.name);
+  return names;
+}
+
+TEST_CASE("ledger loop: days are closed in their order, and checked once a day") {
+  World world;
+  for (int i = 0; i < 5; ++i) {
+    world.mint(user, 10);
+    world.clock.advance(days(1));
+  }
+  reconcilers::LedgerLoop loop(world.db, {.interval = 1h});
+  run_until_idle(loop);
+  CHECK(world.read([](db::Tx& tx) { return ledger::check_chain(tx); }).checked == 5);
+  CHECK(broken(world).empty());
+  const auto writes = world.db.writes();
+  CHECK_FALSE(loop.run_once());
+  CHECK(world.db.writes() == writes);
+}
+
+TEST_CASE("ledger loop: a pass goes on after a restart where it was, and names what it finds") {
+  World world;
+  // More transactions than a step reads, on two days.
+  for (int day = 0; day < 2; ++day) {
+    world.write([](db::Tx& tx) {
+      for (int i = 0; i < ledger::rows_of_step; ++i) ledger::mint(tx, user, 1, "test");
+    });
+    world.clock.advance(days(1));
+  }
+  run_until_idle(*std::make_unique<reconcilers::LedgerLoop>(
+      world.db, reconcilers::LedgerLoop::Options{.interval = 1h}));
+  CHECK(broken(world).empty());
+  world.write([](db::Tx& tx) {
+    tx.execute("DROP TRIGGER ledger_transactions_stay");
+    tx.execute(
+        "UPDATE ledger_transactions SET id_low = id_low + 1 WHERE number = "
+        "(SELECT min(number) FROM ledger_transactions)");
+  });
+  world.clock.advance(ledger::pass_pause);
+  const auto position = [&] {
+    auto found = world.read([](db::Tx& tx) {
+      return tx.number(
+          "SELECT CAST(position AS INTEGER) FROM ledger_audit_parts "
+          "WHERE part = 'each closed day is what it was closed with'");
+    });
+    return found;
+  };
+  {
+    reconcilers::LedgerLoop loop(world.db, {.interval = 1h});
+    for (int round = 0; position() == 0; ++round) {
+      REQUIRE(round < 100);
+      REQUIRE(loop.run_once());
+    }
+  }
+  CHECK(broken(world) == std::vector<std::string>{"each closed day is what it was closed with"});
+  const auto first_day = position();
+  reconcilers::LedgerLoop other(world.db, {.interval = 1h});
+  for (int round = 0; position() == first_day; ++round) {
+    REQUIRE(round < 100);
+    REQUIRE(other.run_once());
+  }
+  CHECK((position() == first_day + 1 || position() == 0));
+  run_until_idle(other);
+  CHECK(broken(world) == std::vector<std::string>{"each closed day is what it was closed with"});
+}
+
+TEST_CASE("ledger move: days are closed after the rows of an older berthd were moved") {
+  TempDir dir;
+  make_old_ledger(dir / "berth.db");
+  const Clock clock = Clock::standing_at(old_first_day + days(3));
+  db::Database database(dir / "berth.db", clock);
+  reconcilers::LedgerLoop loop(database, {.interval = 1h});
+  reconcilers::LedgerMove move(database);
+  const auto closed = [&] {
+    return database.read(
+        [](db::Tx& tx) { return tx.number("SELECT count(*) FROM ledger_closed_days"); });
+  };
+  CHECK_FALSE(loop.run_once());
+  CHECK(closed() == 1);
+  int batches = 0;
+  for (; move.run_once(); ++batches) REQUIRE(batches < 10);
+  CHECK(batches == 7);  // five drop indexes, and the last one removes the tables
+  run_until_idle(loop);
+  CHECK(closed() == 2);
+  const auto writes = database.writes();
+  move.start();
+  move.stop();
+  CHECK(database.writes() == writes);
+}
+
+}  // namespace
