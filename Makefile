@@ -9,9 +9,11 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 # What ccache needs to keep objects that were compiled with a precompiled header.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
+# cmake/precompiled.cmake says why.
+export CCACHE_PCH_EXTSUM := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-asan test-tsan simulate adversarial fuzz bench bench-points bench-oauth reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml
+.PHONY: help build run test test-asan test-tsan simulate adversarial attack fuzz bench bench-points bench-oauth bench-console bench-history reference lint lint-changed format clean cluster cluster-down run-on-cluster e2e scale image deb test-deb yaml
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,14 +24,16 @@ build: ## berthd and the client berth in build/release (PRESET=dev, asan, tsan f
 	@cmake --build --preset $(PRESET)
 	@scripts/check-hardening.sh $(if $(filter release,$(PRESET)),,--no-fortify) $(BUILD)/berthd $(BUILD)/berth
 
-run: build ## build berthd and start it on the simulated cluster; prints what to try
+run: build ## build berthd and start it on the simulated cluster; prints its address
 	@scripts/run.sh $(BUILD)/berthd $(DATA_DIR)
 
 test: ## all tests (PRESET=asan and PRESET=tsan run them under the sanitizers)
 	@scripts/install-deps.sh test
 	@cmake --preset $(TEST_PRESET) $(LAUNCHER) -DBERTH_TESTS=ON >/dev/null
 	@cmake --build --preset $(TEST_PRESET)
-	@ctest --preset $(TEST_PRESET) -j 2
+	@scripts/test.sh $(TEST_PRESET) $(ATTEMPTS)
+# How often a test may be tried. A test that fails, and then passes, is named at the end.
+test: ATTEMPTS ?= 1
 test: TEST_PRESET = $(if $(filter release,$(PRESET)),dev,$(PRESET))
 
 test-asan: ## the tests under the address and undefined behaviour sanitizers
@@ -58,14 +62,14 @@ test-deb: deb ## install those packages into a clean Debian, and upgrade, remove
 yaml: ## the chart as plain YAML on standard output, for clusters without Helm (VALUES=FILE; charts/berth/README.md)
 	@scripts/yaml.sh $(VALUES)
 
-cluster: ## a real single-node Kubernetes on this machine (the first time some 12 minutes); prints how to use it
+cluster: ## a real single-node Kubernetes on this machine (the first time some 18 minutes); prints how to use it
 	@tests/kube/cluster build
 	@tests/kube/cluster up
 
 cluster-down: ## end it
 	@tests/kube/cluster down
 
-run-on-cluster: build cluster ## build berthd and start it on that Kubernetes; prints what to try
+run-on-cluster: build cluster ## build berthd and start it on that Kubernetes; prints its address
 	@tests/kube/run-berthd $(BUILD)/berthd $(DATA_DIR)/cluster
 
 e2e: build ## the end-to-end test on that Kubernetes, which is left up or down as it was
@@ -89,6 +93,9 @@ simulate: ## the economy of points from seeds against a model (SEED=1 SEEDS=1000
 adversarial: build ## what the most expensive bodies cost each operation: 50 ms of CPU and 20 MB at most
 	@tests/operations/adversarial $(BUILD)/berthd
 
+attack: build ## ten minutes of what strangers can send to stop berthd: 300 MB of memory and a second for /health at most
+	@tests/bench/attack $(BUILD)/berthd
+
 fuzz: ## the fuzz targets under libFuzzer, each for FUZZ_SECONDS=60; TARGETS="body request" for some of them
 	@scripts/install-deps.sh fuzz
 	@cmake --preset fuzz $(LAUNCHER) >/dev/null
@@ -106,6 +113,16 @@ bench-points: ## spends of points beside bare SQLite and PostgreSQL, as a table
 bench-oauth: ## the authorization server beside Ory Hydra and node-oidc-provider, as a table
 	@scripts/install-deps.sh bench-oauth
 	@tests/bench/oauth
+
+bench-console: build ## what the console costs a browser: frames, heap, Lighthouse
+	@scripts/install-deps.sh test
+	@tests/pages/bench $(BUILD)/berthd $(BUILD)/console_bench
+
+bench-history: ## what the history of 1,000 deployments' usage costs, and what the ledger's commits feel of it
+	@scripts/install-deps.sh bench
+	@cmake --preset release $(LAUNCHER) -DBERTH_BENCH=ON >/dev/null
+	@cmake --build --preset release --target bench_usage_history
+	@build/release/bench_usage_history build/release
 
 reference: build ## write the pages of docs/reference that the programs make
 	@scripts/install-deps.sh test
