@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { Desk } from './console_desk.mjs';
+import { sizes } from './looking.mjs';
 import { eventually, totp } from './platform.mjs';
 
 let desk, platform, page, ada, olga, deployment;
@@ -246,6 +247,25 @@ test('apps are found by the beginning of their name and by their owner', async (
   await fill('Find by the beginning of a name, by owner or ID', 'olga');
   await page.keyboard.press('Enter');
   await row(/A game/).waitFor();
+  desk.nothing_wrong();
+});
+
+test('an open menu stays with its button when the window gets another size, and when the page scrolls', async () => {
+  await menu_of('A game');
+  const list = page.getByRole('menu', { name: 'More about A game' });
+  const offset = async () => {
+    const [at, from] = [await list.boundingBox(), await button('More about A game').boundingBox()];
+    return { x: Math.round(at.x + at.width - from.x - from.width), y: Math.round(at.y - from.y - from.height) };
+  };
+  const before = await offset();
+  await page.setViewportSize({ width: 1100, height: 420 });
+  await eventually('the list has moved', async () => (await offset()).x === before.x);
+  await page.mouse.wheel(0, 60);
+  await eventually('the page has scrolled', () => page.evaluate('scrollY > 0'));
+  await eventually('the list has moved', async () => (await offset()).x === before.x && (await list.isVisible()));
+  await page.setViewportSize(sizes.desktop);
+  await page.keyboard.press('Escape');
+  await list.waitFor({ state: 'detached' });
   desk.nothing_wrong();
 });
 

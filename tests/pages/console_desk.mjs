@@ -26,7 +26,7 @@ export class Desk {
   // Opens a tab whose complaints and requests are kept.
   async tab(context) {
     const opened = await context.newPage();
-    opened.setDefaultTimeout(15_000);
+    opened.setDefaultTimeout(30_000);
     opened.on('console', (message) => {
       if (message.type() === 'error') this.complaints.push(`${message.text()} (${message.location().url})`);
     });

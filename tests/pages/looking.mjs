@@ -29,4 +29,6 @@ export async function look_at(page, name, { fullPage = true } = {}) {
   }
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
   await page.setViewportSize(sizes.desktop);
+  // The page hears of its new size a frame later. What is done next doesn't come in between.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }

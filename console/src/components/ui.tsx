@@ -222,17 +222,21 @@ const gap = 4; // px between a menu's button and its list
 export function Menu({ label, items }: { label: string; items: { name: string; icon: IconName; danger?: boolean; run: () => void }[] }) {
   const [open, set_open] = useState(false);
   const root = useRef<HTMLDivElement>(null);
-  // Before the next key is handled. The list stands above everything, as what it is in may scroll and cut it off.
+  // Before the next key is handled. The list stands above everything, as what it is in may scroll and cut it off; it goes
+  // along when the page scrolls or the window gets another size.
   useLayoutEffect(() => {
     if (!open) return;
     const list = root.current!.querySelector<HTMLElement>('.items')!;
-    const { top, bottom, right } = root.current!.getBoundingClientRect();
-    const below = bottom + gap + list.offsetHeight <= innerHeight;
-    list.style.top = `${below ? bottom + gap : Math.max(gap, top - gap - list.offsetHeight)}px`;
-    list.style.right = `${document.documentElement.clientWidth - right}px`;
-    const away = () => set_open(false);
-    addEventListener('scroll', away, { capture: true, passive: true });
-    addEventListener('resize', away);
+    function place() {
+      const { top, bottom, right } = root.current!.getBoundingClientRect();
+      if (bottom < 0 || top > innerHeight) return set_open(false);
+      const below = bottom + gap + list.offsetHeight <= innerHeight;
+      list.style.top = `${below ? bottom + gap : Math.max(gap, top - gap - list.offsetHeight)}px`;
+      list.style.right = `${document.documentElement.clientWidth - right}px`;
+    }
+    place();
+    addEventListener('scroll', place, { capture: true, passive: true });
+    addEventListener('resize', place);
     root.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus({ preventScroll: true });
     const outside = (event: Event) => {
       if (!root.current?.contains(event.target as Node)) set_open(false);
@@ -240,8 +244,8 @@ export function Menu({ label, items }: { label: string; items: { name: string; i
     addEventListener('pointerdown', outside);
     return () => {
       removeEventListener('pointerdown', outside);
-      removeEventListener('scroll', away, { capture: true });
-      removeEventListener('resize', away);
+      removeEventListener('scroll', place, { capture: true });
+      removeEventListener('resize', place);
     };
   }, [open]);
   function keys(event: KeyboardEvent) {
