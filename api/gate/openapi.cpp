@@ -51,6 +51,11 @@ json responses(const Route& route, json& components) {
   if (!answer.by_accept.empty()) ok["content"].update(content(answer.by_accept, answer.schema));
   if (is_list(answer.schema)) ok["headers"]["Link"] = reference("headers", "Link");
   if (!answer.or_nothing.empty()) result["204"] = {{"description", answer.or_nothing}};
+  if (!answer.header.empty())
+    ok["headers"][std::string(answer.header)] = reference("headers", answer.header);
+  if (!answer.or_elsewhere.empty())
+    result["303"] = {{"description", answer.or_elsewhere},
+                     {"headers", {{"Location", reference("headers", "Location")}}}};
   if (!answer.or_unchanged.empty()) {
     ok["headers"]["ETag"] = reference("headers", "ETag");
     result["304"] = {{"description", answer.or_unchanged}, {"headers", ok["headers"]}};
@@ -234,6 +239,8 @@ json headers() {
                       "<https://berth.example.org/api/operators?page=2>; rel=\"next\"")},
       {"ETag", header("string", "Identifies this text; to be sent as If-None-Match.",
                       "\"6mYcTzUuFlPwzSLgDvXvWw\"")},
+      {"Location", header("string", "Where to go on.", "https://berth.example.org/login")},
+      {"X-Archive-Size", header("integer", "The archive's length in bytes.", 1048576)},
       {"WWW-Authenticate",
        header(
            "string",

@@ -181,6 +181,10 @@ struct Answer {
   // Describes when the answer is 304 instead, which needs an ETag on the others (RFC 9110, section
   // 13.1.2).
   std::string_view or_unchanged = {};
+  // Describes when the answer is 303 instead, whose header Location says where to go on.
+  std::string_view or_elsewhere = {};
+  // A header of this operation alone: one of the document's components.
+  std::string_view header = {};
 };
 
 struct Route {

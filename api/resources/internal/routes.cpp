@@ -92,7 +92,9 @@ std::vector<Route> internal_routes() {
        .shape = Shape::nested_but_access,
        .body_kind = Body::only_json,
        .body = "BackupRequest",
-       .answer = {200, "BackupArchive", "application/octet-stream"},
+       .answer = {.schema = "BackupArchive",
+                  .content_type = "application/octet-stream",
+                  .header = "X-Archive-Size"},
        .errors = {Code::unavailable},
        .run = FreeHandler{backup}},
   };

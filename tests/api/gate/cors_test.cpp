@@ -156,7 +156,10 @@ TEST_CASE("a page may read each field of an answer that the document describes")
   const std::string path = "/.well-known/openapi.json";
   const auto answer = f.g.ask("GET", path, {from(game)});
   const auto exposed = names_in(answer.header("Access-Control-Expose-Headers"));
+  // Browsers follow Location themselves, and no page has the internal secret that a backup needs.
+  const std::set<std::string> unread = {"Location", "X-Archive-Size"};
   for (const auto& [name, header] : answer.body["components"]["headers"].items()) {
+    if (unread.contains(name)) continue;
     INFO(name);
     CHECK(exposed.contains(name));
   }

@@ -111,7 +111,7 @@ TEST_CASE("every operation has a summary, a success, and a body for each error")
       const json& response = resolved(listed);
       CHECK_FALSE(response["description"].get<std::string>().empty());
       success = success || status.starts_with('2');
-      if (status == "204" || status == "304") continue;
+      if (status == "204" || status == "303" || status == "304") continue;
       REQUIRE_FALSE(response.at("content").empty());
       for (const json& content : response["content"]) CHECK(content["schema"].contains("$ref"));
       if (!status.starts_with('4') && status != "default") continue;
