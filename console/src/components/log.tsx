@@ -92,7 +92,8 @@ export function Log({ id, app, name }: { id: string; app: string; name: string }
   }, []);
 
   function scrolled() {
-    const element = box.current!;
+    const element = box.current;
+    if (!element) return; // The browser tells of a scroll a moment later, and then another screen may be open.
     look({ top: element.scrollTop, height: element.clientHeight });
     stay(element.scrollHeight - element.scrollTop - element.clientHeight < 2 * line_height);
   }
