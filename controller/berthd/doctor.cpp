@@ -18,9 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-// What one process takes of these is missing for all others of the same user on a node.
+// The least number of inotify instances that a node should allow. The processes of one user share
+// them, and all containers have the same user.
 constexpr int least_inotify_instances = 8192;
-// A container that starts more processes than this has gone astray.
+// The greatest limit of processes for a container that still protects its node.
 constexpr int most_pids = 4096;
 
 // The DaemonSets of network plugins that enforce NetworkPolicy.
