@@ -32,7 +32,8 @@ bool answer_documentation(const Request& request, Response& response) {
   if (!address.empty() && address.front() != '/') return false;
   if (!address.empty()) address.remove_prefix(1);
   if (request.method != "GET" && request.method != "HEAD") {
-    refuse_page(response, 405, "This page can only be read", "The documentation takes no data.");
+    refuse_page(response, 405, "This page can only be read",
+                "The documentation has no operations. The API is below /api.");
     response.add_header("Allow", "GET, HEAD");
     return true;
   }

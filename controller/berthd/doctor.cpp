@@ -259,10 +259,10 @@ class Examination {
       if (bound.contains(name_of(policy)) &&
           policy.value("/spec/matchConditions"_json_pointer, json::array()).dump().contains(user))
         return ok(name_of(policy) + " holds for " + account);
-    return found(
-        Result::failed, "none holds for " + account,
-        "Install the chart with admissionPolicy.enabled, or its template "
-        "admissionpolicy.yaml: without it, a stolen token of berthd's is worth the cluster.");
+    return found(Result::failed, "none holds for " + account,
+                 "Install the chart with admissionPolicy.enabled, or its template "
+                 "admissionpolicy.yaml: without it, whoever steals berthd's token can take over "
+                 "the cluster.");
   }
 
   Finding ingress_class() {
@@ -281,7 +281,7 @@ class Examination {
     const std::string path = "/apis/cert-manager.io/v1/clusterissuers/" + *config_.cluster_issuer;
     if (!exists(path))
       return found(Result::failed, "there is no ClusterIssuer " + *config_.cluster_issuer,
-                   "Make it, or set cluster-issuer.");
+                   "Create it, or set cluster-issuer to another one.");
     return ok("the ClusterIssuer " + *config_.cluster_issuer);
   }
 
