@@ -27,7 +27,8 @@ Coding coding_for(std::string_view accept_encoding);
 
 // Returns the file with that name, or null if there is none. The pointer refers to `files`.
 const File* find(const std::vector<File>& files, std::string_view name);
-// Answers with the file, in the form that coding_for() chooses. Sets no status and no Cache-Control.
+// Answers with the file, in the form that coding_for() chooses. Sets no status and no
+// Cache-Control.
 void send_file(const File& file, const Request& request, Response& response);
 // Answers with a page that says what is wrong. The page isn't cached.
 void refuse_page(Response& response, int status, const std::string& title, const std::string& text);

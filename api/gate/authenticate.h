@@ -39,8 +39,8 @@ struct Shown {
 };
 // Returns what the request presents. Checks none of it.
 Shown shown_by(const Request& request, const Services& services);
-// Checks that `shown` gives this access at this moment. Returns an empty Bearer for open and internal
-// access. Throws like authenticate().
+// Checks that `shown` gives this access at this moment. Returns an empty Bearer for open and
+// internal access. Throws like authenticate().
 Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown, const Services& services);
 
 // Returns the admin who uses the console, by the JWT of their session cookie. They need a second

@@ -5,10 +5,11 @@
 #include "api/gate/route.h"
 #include "controller/domain/kernel/page.h"
 
-// Cursors, with which callers ask for the next page of a list. A cursor is a JSON array in base64url.
-// It contains the position of the last row that the caller has seen (its values of the columns that
-// the list is sorted by), the number of the next page, and a hash of the operation, its path and its
-// filters. It isn't secret and grants nothing: a request with a cursor is authorized like any other.
+// Cursors, with which callers ask for the next page of a list. A cursor is a JSON array in
+// base64url. It contains the position of the last row that the caller has seen (its values of the
+// columns that the list is sorted by), the number of the next page, and a hash of the operation,
+// its path and its filters. It isn't secret and grants nothing: a request with a cursor is
+// authorized like any other.
 namespace berth::api {
 
 // Returns the cursor that leads to page `page` of the list that `call` asks for.

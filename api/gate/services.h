@@ -67,8 +67,8 @@ struct Usage {
 struct Fleet {
   std::string leader;  // the process that reconciles, as it is named in the Lease; may be empty
   bool leads = true;   // whether this process reconciles
-  std::string cluster_error;        // empty while the cluster answers
-  std::int64_t waiting = 0;         // deployments that wait to be reconciled
+  std::string cluster_error;  // empty while the cluster answers
+  std::int64_t waiting = 0;   // deployments that wait to be reconciled
   // Deployments that wait until the cluster can be reached, or until this process leads.
   std::int64_t stalled = 0;
   double longest_seconds = 0;       // how long the oldest of the reconciles that run has run
@@ -76,7 +76,7 @@ struct Fleet {
   Duration backup_age{0};           // the time since the newest backup, or since the first start
   std::int64_t database_bytes = 0;  // with its write-ahead log
   std::int64_t history_bytes = 0;   // of the deployments' usage
-  std::int64_t disk_bytes = 0;  // the file system of the data directory; 0 if it is unknown
+  std::int64_t disk_bytes = 0;      // the file system of the data directory; 0 if it is unknown
   std::int64_t disk_free_bytes = 0;
 };
 

@@ -30,7 +30,8 @@ concept EnumWithTexts = std::is_enum_v<E> && requires(E value) {
   { texts_of(value).front() } -> std::convertible_to<std::string_view>;
 };
 
-// Returns the text of the value. Throws std::out_of_range for a number that is no value of the enum.
+// Returns the text of the value. Throws std::out_of_range for a number that is no value of the
+// enum.
 template <EnumWithTexts E>
 constexpr std::string_view to_string(E value) {
   constexpr auto texts = texts_of(E());

@@ -46,8 +46,8 @@ class RequestLimits {
   const RequestLimits* const outer_;
 };
 
-// Returns how often this process has stopped a statement, or refused a read that had waited too long
-// for a connection. Thread-safe.
+// Returns how often this process has stopped a statement, or refused a read that had waited too
+// long for a connection. Thread-safe.
 std::uint64_t stopped_statements();
 
 }  // namespace berth::db

@@ -19,7 +19,8 @@ std::map<std::string, std::int64_t, std::less<>> traefik_requests(std::string_vi
 // What Traefik has counted for a service since it started.
 struct Traffic {
   std::array<std::int64_t, 4> by_class{};  // answers of 2xx, 3xx, 4xx and 5xx
-  // How many answers took no longer than a bound, by the bound in seconds; the last bound is infinite.
+  // How many answers took no longer than a bound, by the bound in seconds; the last bound is
+  // infinite.
   std::map<double, std::int64_t> within;
 };
 using TrafficOfServices = std::map<std::string, Traffic, std::less<>>;
@@ -27,8 +28,8 @@ using TrafficOfServices = std::map<std::string, Traffic, std::less<>>;
 // traefik_service_request_duration_seconds, by service. Upgraded connections (1xx) aren't counted.
 TrafficOfServices traefik_traffic(std::string_view metrics);
 
-// Returns what was counted between two readings. If a counter is lower in the later one, Traefik was
-// restarted in between, and all of `now` is returned.
+// Returns what was counted between two readings. If a counter is lower in the later one, Traefik
+// was restarted in between, and all of `now` is returned.
 Traffic since(const Traffic& before, const Traffic& now);
 // The quantile of the times of answers in milliseconds, estimated as Prometheus' histogram_quantile
 // does; nothing if there were no answers. `quantile` is between 0 and 1.

@@ -10,8 +10,8 @@
 namespace berth::reconcilers {
 
 // Mails the tokens that people asked for because they forgot their password
-// (controller/domain/lifecycle/passwords.h). The composition root creates one, and calls start() and
-// stop() once each.
+// (controller/domain/lifecycle/passwords.h). The composition root creates one, and calls start()
+// and stop() once each.
 class PasswordResets {
  public:
   // The pause between two rounds. It delays a mail by less than anybody notices.

@@ -66,9 +66,7 @@ struct WebhookSender::Transfer {
 
 WebhookSender::WebhookSender(Reach reach, std::vector<AddressRange> closed,
                              std::chrono::milliseconds limit)
-    : addresses_(reach, std::move(closed)),
-      limit_(limit),
-      multi_(nullptr, curl_multi_cleanup) {
+    : addresses_(reach, std::move(closed)), limit_(limit), multi_(nullptr, curl_multi_cleanup) {
   curl::initialise();
   multi_.reset(curl_multi_init());
   if (!multi_) throw std::bad_alloc();

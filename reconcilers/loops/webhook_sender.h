@@ -30,9 +30,9 @@ struct WebhookAnswer {
 
 // Sends POST requests concurrently on one thread, so that a slow receiver holds up nobody. A 2xx
 // counts as accepted, everything else doesn't. Redirects aren't followed, because they would bypass
-// the check of the address (webhook_addresses.h); that check is made at each connect, on the address that the name
-// resolved to. Answers' bodies are discarded, and it doesn't matter how they end. No proxy is used
-// and no connection is reused. Not thread-safe, except for wake().
+// the check of the address (webhook_addresses.h); that check is made at each connect, on the
+// address that the name resolved to. Answers' bodies are discarded, and it doesn't matter how they
+// end. No proxy is used and no connection is reused. Not thread-safe, except for wake().
 class WebhookSender {
  public:
   // The limit for one request, from the look-up of the name to the end of the answer.

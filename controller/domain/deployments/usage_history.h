@@ -14,9 +14,9 @@
 // database; here are only the types with which the API asks for it.
 namespace berth::usage_history {
 
-// The figures that are kept for each step of time. `cpu` (millicores), `memory` (bytes) and `replicas` (pods that
-// are ready) are levels; `restarts` and `requests_…` count what happened during the step;
-// `latency_…` are quantiles of the times of answers, in milliseconds.
+// The figures that are kept for each step of time. `cpu` (millicores), `memory` (bytes) and
+// `replicas` (pods that are ready) are levels; `restarts` and `requests_…` count what happened
+// during the step; `latency_…` are quantiles of the times of answers, in milliseconds.
 enum class Metric {
   cpu,
   memory,

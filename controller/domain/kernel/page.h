@@ -42,8 +42,8 @@ struct Page {
   std::optional<Position> next = {};  // the position of the last item, unless the list ends there
 };
 
-// Returns the page of a short list that is in memory. A position is the number of items before it, so
-// items can be missed or seen twice if the list changes between two pages.
+// Returns the page of a short list that is in memory. A position is the number of items before it,
+// so items can be missed or seen twice if the list changes between two pages.
 template <typename T>
 Page<T> page_of(std::vector<T> all, const PageRequest& request) {
   Page<T> result = {.items = {},

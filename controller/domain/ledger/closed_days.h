@@ -10,14 +10,14 @@
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/finding.h"
 
-// Days of the ledger that don't change any more. A UTC day is closed `closing_margin` after its end:
-// from then on nothing is posted on it, whatever the clock says (ledger::post() uses the first moment
-// after the newest closed day instead). Then all of the day is read, and its row in
+// Days of the ledger that don't change any more. A UTC day is closed `closing_margin` after its
+// end: from then on nothing is posted on it, whatever the clock says (ledger::post() uses the first
+// moment after the newest closed day instead). Then all of the day is read, and its row in
 // ledger_closed_days gets its sums (DaySums) and a hash that covers these and the row before, which
 // makes the rows a chain. So reading a day again shows whether its transactions and postings were
-// changed, and reading the rows of the chain shows whether one of these was. The hashes have no key,
-// so whoever can write the database can also write a new chain; it then differs from the newest hash
-// in berthd's log.
+// changed, and reading the rows of the chain shows whether one of these was. The hashes have no
+// key, so whoever can write the database can also write a new chain; it then differs from the
+// newest hash in berthd's log.
 //
 // Memos aren't covered, because they are emptied when a user is deleted.
 namespace berth::ledger {
@@ -48,8 +48,8 @@ std::optional<std::int64_t> next_to_close(db::Tx& tx);
 // Begins to close the day: from now on nothing is posted on it or on earlier days. Does nothing if
 // this was done before.
 void begin_closing(db::Tx& tx, std::int64_t day);
-// Stores the sums that were read of the day. Returns the hash that then ends the chain. Does nothing, and returns
-// an empty text, if the day isn't being closed.
+// Stores the sums that were read of the day. Returns the hash that then ends the chain. Does
+// nothing, and returns an empty text, if the day isn't being closed.
 std::string end_closing(db::Tx& tx, std::int64_t day, const DaySums& sums);
 
 // Checks the rows of the closed days from `first` to `last` against each other: their numbers and
@@ -59,8 +59,8 @@ Finding check_chain(db::Tx& tx, std::int64_t first = 0,
 
 // Reads all rows of a day, in steps that may have snapshots of their own if the day is closed.
 // Finds transactions whose postings don't sum to 0 or that are of another day, rows of days.h that
-// differ from what was posted, and accounts that differ from their newest row. Needs memory for each
-// account on which something was posted. One thread uses it.
+// differ from what was posted, and accounts that differ from their newest row. Needs memory for
+// each account on which something was posted. One thread uses it.
 class DayWalk {
  public:
   // For a day that is closed, or is being closed. Begins after the end of the closed day before it,

@@ -7,9 +7,9 @@
 #include "controller/base/clock.h"
 #include "controller/domain/ledger/ledger.h"
 
-// The numbers with which rows of the ledger refer to each other, because they are shorter than UUIDs
-// and texts. They mean something within one database only. Callers of the API see ids; cursors
-// contain numbers as positions in lists.
+// The numbers with which rows of the ledger refer to each other, because they are shorter than
+// UUIDs and texts. They mean something within one database only. Callers of the API see ids;
+// cursors contain numbers as positions in lists.
 namespace berth::ledger {
 
 // A transaction's number has its time, in milliseconds, in the upper bits, and in the lower ones
@@ -17,8 +17,8 @@ namespace berth::ledger {
 // a history, and the rows of a time are found without an index of it.
 inline constexpr int place_bits = 20;
 inline constexpr std::int64_t places = std::int64_t(1) << place_bits;
-// The first place that a new transaction gets. The places before it are for rows of an older berthd,
-// which are numbered backwards (old_postings.h).
+// The first place that a new transaction gets. The places before it are for rows of an older
+// berthd, which are numbered backwards (old_postings.h).
 inline constexpr std::int64_t middle_place = places / 2;
 // The numbers before this one would be of times before 1970-01-01T02:20Z, when there was no berthd.
 // Positions in lists of an older berthd began with a time, which is less.

@@ -8,11 +8,11 @@
 #include "controller/domain/ledger/ledger_audit.h"
 
 // The audit of a ledger that is in use. Old rows are read in the background, a few at a time, in
-// passes over all of them. `ledger_audit_parts` has the state of each pass, so that a pass continues
-// after a restart. New rows are read when somebody asks, and the answer adds the results of the
-// passes. Altogether this covers what audit() checks, with two exceptions: ad events, and a balance
-// that was changed together with the account's sums of points in and out, if the account has no row
-// in days.h.
+// passes over all of them. `ledger_audit_parts` has the state of each pass, so that a pass
+// continues after a restart. New rows are read when somebody asks, and the answer adds the results
+// of the passes. Altogether this covers what audit() checks, with two exceptions: ad events, and a
+// balance that was changed together with the account's sums of points in and out, if the account
+// has no row in days.h.
 namespace berth::ledger {
 
 // The greatest number of transactions and rows of days.h that a step in the background reads, which

@@ -130,8 +130,8 @@ class Store {
   // For the controllers: returns the changes since the last call, for which it waits until `until`.
   // `lock` holds the mutex.
   std::vector<Notice> take_changes(Lock& lock, std::chrono::steady_clock::time_point until);
-  // Frees what is only kept while much happens: the trees, and the history beyond `history_limit`. To
-  // be called when nothing has happened for a while.
+  // Frees what is only kept while much happens: the trees, and the history beyond `history_limit`.
+  // To be called when nothing has happened for a while.
   void rest();
   bool rests() const { return with_tree_.empty(); }
 

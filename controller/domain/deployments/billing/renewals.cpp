@@ -1,10 +1,9 @@
 // What the billing loop calls: renewals, and warnings and suspensions if the points for one are
 // missing. settle_due() brings one deployment to the state that it should have at present.
-#include "controller/domain/deployments/billing/billing.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
 #include "controller/domain/deployments/billing/mail.h"
 #include "controller/domain/deployments/deployment_rows.h"
