@@ -38,8 +38,8 @@ struct Stream {
   bool has_end = false;  // whether breaking off before the end counts as a failure
 };
 
-// The most items that Api::all() reads. No list of berth's is as long, so a server with a list that
-// goes on isn't berth.
+// The most items that Api::all() reads. No list of berth's is as long, so a server whose list
+// doesn't end there isn't berth.
 constexpr size_t most_items = 100'000;
 
 class Login;

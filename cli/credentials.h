@@ -43,8 +43,8 @@ struct StoredSession {
   std::string username;
 };
 
-// The login of a person without their password here: tokens of berth's own client, which work for
-// all of the person's apps.
+// A login that the person confirmed in a browser, so that this program never had their password:
+// tokens of berth's own client, which work for all of the person's apps.
 struct StoredLogin {
   Tokens tokens;
   std::string email;

@@ -19,7 +19,8 @@ namespace berth::cli {
 // Longer answers are refused, so that a wrong server can't fill the memory. No answer of berth's is
 // as long, except for streams.
 constexpr size_t most_of_answer = 16 * 1024 * 1024;
-// How long a command that looks on waits for a server that is being restarted.
+// How long a command that follows events or waits for a deployment tolerates that the server
+// doesn't answer, because it may be restarting.
 constexpr std::chrono::seconds longest_absence{120};
 
 struct HttpRequest {

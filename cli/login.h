@@ -16,7 +16,7 @@ const std::vector<std::string>& useful_scopes();
 // free port can be used (RFC 8252, section 7.3).
 constexpr const char* loopback_redirect_uri = "http://127.0.0.1/callback";
 
-// berth's own client, which every server has: a public one, without a secret.
+// The client_id of berth's own OAuth client. Every server has it, and it has no secret.
 constexpr const char* built_in_client = "berth";
 
 struct Pkce {
@@ -39,7 +39,7 @@ Tokens client_credentials(Api& api, const std::string& client_id, const std::str
 Tokens authorize_by_session(Api& api, const StoredApp& app, const std::string& jwt,
                             const std::string& scope);
 
-// What a device without a browser was given (RFC 8628, section 3.2).
+// The server's answer to a device that asks for a login (RFC 8628, section 3.2).
 struct DeviceCodes {
   std::string device_code;
   std::string user_code;
@@ -47,9 +47,10 @@ struct DeviceCodes {
   std::chrono::seconds expires_in;
   std::chrono::seconds interval;
 };
+// Asks for the codes. Throws Failure if the server refuses or its answer isn't one.
 DeviceCodes start_device_login(Api& api, const std::string& scope);
-// Waits until the person has confirmed the code. Throws Failure if they deny it or the code
-// expires.
+// Waits until the person has confirmed the code, and returns the tokens. Throws Failure `forbidden`
+// if they deny it, and `timed_out` if the code expires.
 Tokens finish_device_login(Api& api, const DeviceCodes& codes);
 
 // The credentials for a run, in this order: BERTH_TOKEN; --client-id with BERTH_CLIENT_SECRET
@@ -70,7 +71,7 @@ class Login {
   enum class Why { refused, lacks_scope };
   // Call this when the server has refused the token. Returns whether there is a new token now.
   bool renew(Why why);
-  // The same for the token that account_token() returned.
+  // Like renew(), for the token that account_token() returned.
   bool renew_account();
 
  private:
@@ -83,7 +84,7 @@ class Login {
 
   Api& api_;
   std::string token_;        // the token that this run uses
-  std::string login_token_;  // that of the person's login, once it was used
+  std::string login_token_;  // the token of the person's login, once it was used
   std::string chosen_app_;
 };
 

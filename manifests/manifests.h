@@ -16,7 +16,7 @@ namespace berth::manifests {
 
 using Object = nlohmann::json;
 
-// Where the ingress controller is, as the network policies have it.
+// Where the ingress controller is. The network policies are made of it.
 struct IngressController {
   // The namespace of its pods. If this and `ranges` are empty, every namespace that isn't a
   // tenant's may reach the containers' ports, and containers reach no ingress controller.
@@ -47,7 +47,8 @@ struct Settings {
   // The name of cert-manager's ClusterIssuer. If it is empty, no Certificate is ever created.
   std::optional<std::string> cluster_issuer = {};
   IngressController ingress_controller = {};
-  // Public addresses that belong to the cluster. Containers don't reach them.
+  // Public addresses that belong to the cluster. The network policies don't let containers reach
+  // them.
   std::vector<AddressRange> cluster_ranges = {};
   std::map<std::string, std::string> node_selector = {};  // the nodes on which containers run
   Object tolerations = {};  // a list of tolerations (kubernetes.io, "Taints and Tolerations")
@@ -67,8 +68,8 @@ inline constexpr const char* app_label = "berth/app";
 inline constexpr const char* component_label = "app.kubernetes.io/component";
 inline constexpr const char* domain_component = "domain";
 inline constexpr const char* hash_annotation = "berth/hash";
-// On a Deployment, the hash of its Secrets, which are written before it. It is how berthd, which
-// can't read Secrets, knows that they are there.
+// On a Deployment, the hash of its Secrets, which are written before it. berthd can't read Secrets;
+// this hash tells it that they exist and what they contain.
 inline constexpr const char* secrets_annotation = "berth/secrets";
 inline constexpr const char* rollout_annotation = "berth/rollout";
 // On each pod, the hash of the template that it was created from, which tells new pods from old

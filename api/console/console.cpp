@@ -29,7 +29,8 @@ bool Console::handle(const Request& request, Response& response) const {
   if (!path.starts_with(root) || (path.size() > root.size() && path[root.size()] != '/'))
     return false;
   if (request.method != "GET" && request.method != "HEAD") {
-    refuse_page(response, 405, "This page can only be read", "The console's data is below /api.");
+    refuse_page(response, 405, "This page can only be read",
+                "The console has no operations of its own. The API is below /api.");
     response.add_header("Allow", "GET, HEAD");
     return true;
   }

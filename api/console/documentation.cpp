@@ -15,8 +15,8 @@ const File* page_of(std::string_view address) {
               std::string(address.empty() ? std::string_view("index") : address).append(ending));
 }
 
-// Returns the address that was meant by one with something too much at its end, as the names of the
-// Markdown files have.
+// Returns the address without endings that its page doesn't have, such as those of the Markdown
+// file's name.
 std::string_view without_end(std::string_view address) {
   for (const std::string_view end : {"/", ".md", ".html", "/README"})
     if (address.ends_with(end)) return without_end(address.substr(0, address.size() - end.size()));
@@ -32,7 +32,8 @@ bool answer_documentation(const Request& request, Response& response) {
   if (!address.empty() && address.front() != '/') return false;
   if (!address.empty()) address.remove_prefix(1);
   if (request.method != "GET" && request.method != "HEAD") {
-    refuse_page(response, 405, "This page can only be read", "The documentation takes no data.");
+    refuse_page(response, 405, "This page can only be read",
+                "The documentation has no operations. The API is below /api.");
     response.add_header("Allow", "GET, HEAD");
     return true;
   }

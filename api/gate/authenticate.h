@@ -31,14 +31,15 @@ struct Bearer {
   std::optional<oauth::Caller> caller = {};
   std::optional<play::Session> play = {};
 };
-// What a request shows of its caller.
+// What a request presents to prove who calls.
 struct Shown {
-  std::string token;        // of the Authorization field, or the JWT of the session cookie
-  bool is_console = false;  // the JWT is the cookie's, and the console has sent it (console_jwt())
-  std::string app = {};     // of the Berth-App field
+  std::string token;        // from the Authorization field, or the JWT of the session cookie
+  bool is_console = false;  // whether `token` is the cookie's, sent by the console (console_jwt())
+  std::string app = {};     // the value of the Berth-App field
 };
+// Returns what the request presents. Checks none of it.
 Shown shown_by(const Request& request, const Services& services);
-// Checks that what is shown gives this access at this moment. Returns an empty Bearer for open and
+// Checks that `shown` gives this access at this moment. Returns an empty Bearer for open and
 // internal access. Throws like authenticate().
 Bearer check_bearer(db::Tx& tx, const Access& access, const Shown& shown, const Services& services);
 
@@ -54,8 +55,8 @@ bool takes_token(const Access& access);
 
 // Finds out who calls, and sets the call's user, session_id, caller and play as the route's access
 // says; sets nothing if the route takes no token. Throws invalid_token, wrong_token_type,
-// token_expired, token_revoked, account_suspended or insufficient_scope; and for the console and
-// the built-in client what apps::choose_owned() throws.
+// token_expired, token_revoked, account_suspended or insufficient_scope. For the console and the
+// built-in client, which name an app by Berth-App, also throws what apps::choose_owned() throws.
 void authenticate(db::Tx& tx, const Access& access, const Services& services, Call& call);
 
 }  // namespace berth::api

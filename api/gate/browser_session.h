@@ -22,9 +22,9 @@ class Cookies {
   // request are read; among several cookies of one name the first counts, because browsers send the
   // one with the longest path first (RFC 6265, section 5.4).
   std::string session(const Request& request) const { return value(request, session_name_); }
-  // Returns the session cookie's value only if there is exactly one. Browsers send several if
-  // somebody else has planted one (RFC 6265bis, section 8.6: weak integrity); nobody can tell
-  // which.
+  // Returns the session cookie's value if there is exactly one, else an empty text. Browsers send
+  // several if another site has planted one, and nobody can tell which one that is (RFC 6265bis,
+  // section 8.6: weak integrity).
   std::string only_session(const Request& request) const;
   std::string form(const Request& request) const { return value(request, form_name_); }
   // Return values for Set-Cookie. With SameSite=Lax, browsers send the cookies with links and

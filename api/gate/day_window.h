@@ -11,14 +11,17 @@ namespace berth::api {
 
 inline constexpr std::int64_t default_window_days = 30;
 
-struct DayWindow {  // both days belong to it; they are numbered as by utc_day()
+// The days from `first` to `last`, both included, as utc_day() numbers them.
+struct DayWindow {
   std::int64_t first = 0;
   std::int64_t last = 0;
 };
-// Throws validation_failed for texts that are no dates, for a window that ends before it begins,
-// and for one of more than `most_days` days, if that is given.
+// Returns the window that the query asks for. By default it ends with the day of `now` and has
+// default_window_days days. Throws validation_failed if a text isn't a date, if the window ends
+// before it begins, or if it has more than `most_days` days.
 DayWindow day_window(const Call& call, Instant now,
                      std::optional<std::int64_t> most_days = std::nullopt);
+// Returns the two parameters for the table of routes.
 std::vector<Param> day_window_query();
 
 }  // namespace berth::api

@@ -23,7 +23,7 @@ void set(std::optional<T>& field, const nlohmann::json& body, const char* name) 
 }
 
 // Returns the value that a query parameter names; nothing if it is missing. Throws
-// validation_failed, which says what the parameter may be.
+// validation_failed, which lists the valid texts, if the parameter has another one.
 template <EnumWithTexts E>
 std::optional<E> enum_query(const Call& call, const char* name) {
   const auto text = call.query(name);
@@ -33,7 +33,8 @@ std::optional<E> enum_query(const Call& call, const char* name) {
   return value;
 }
 
-// Returns the time of a query parameter; nothing if it is missing. Throws validation_failed.
+// Returns the time in a query parameter; nothing if it is missing. Throws validation_failed if the
+// text isn't a time (parse_iso8601()).
 inline std::optional<Instant> instant_query(const Call& call, const char* name) {
   const auto text = call.query(name);
   if (!text) return std::nullopt;

@@ -7,7 +7,7 @@ namespace berth::api {
 
 struct DocumentTexts {
   // resources/NAME/operations.yaml: by operationId, what the operation does, what it costs and what
-  // happens then. The document adds what it needs.
+  // happens afterwards. Scopes, limits and errors come from the route.
   nlohmann::json operations;
   // resources/tags.yaml: objects with name and description, in the order of the document.
   nlohmann::json tags;
@@ -20,7 +20,8 @@ struct DocumentTexts {
   nlohmann::json events;
 };
 
-// Throws std::logic_error if an operation is described twice.
+// Returns the texts, which are parsed by the first call. Throws std::logic_error if an operation is
+// described twice. Thread-safe.
 const DocumentTexts& document_texts();
 
 }  // namespace berth::api

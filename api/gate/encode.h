@@ -25,7 +25,7 @@ inline nlohmann::json or_null_object(const std::optional<std::string>& text) {
 }
 
 // Encodes a page of a list: {<plural>: […], page, page_size, total, total_is_at_least, next_page,
-// next_cursor}. The gate makes a cursor and the Link header of the position in next_cursor.
+// next_cursor}. The gate turns the position in next_cursor into a cursor and a Link header.
 template <typename T, typename Encode>
 nlohmann::json encode_page(const char* plural, const Page<T>& page, Encode&& encode) {
   nlohmann::json items = nlohmann::json::array();

@@ -55,8 +55,8 @@ inline constexpr std::size_t max_event_id_bytes = 128;
 // Like last_event_id(), for ids that are row ids: 1 to 2^63-1 without a sign.
 std::optional<std::int64_t> last_event_number(const Request& request);
 
-// The id that streams follow which show events of more than one app. All of them are woken by each
-// event of any app.
+// The id that a stream follows if it shows events of more than one app. Each event of any app wakes
+// all of these streams.
 inline constexpr const char* events_of_all_apps = "";
 
 // The place where streams wait for commits. Thread-safe, and has to outlive its subscriptions.
@@ -140,8 +140,8 @@ class EventHub {
 struct EventBatch {
   std::vector<Event> events;  // each with an id
   Next next = Next::more;
-  // For streams that pass over rows of others: the id that the next reading begins after, if it
-  // isn't that of the last event, and whether rows behind it are waiting already.
+  // For streams that skip rows, such as those of other apps: the id after which the next reading
+  // begins (empty: the id of the last event), and whether there are already rows after it.
   std::string read_to = {};
   bool behind = false;
 };

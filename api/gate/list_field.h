@@ -6,7 +6,8 @@
 // Fields of a request that are lists (RFC 9110, section 5.6.1).
 namespace berth::api {
 
-// Takes the first item off the front of a list, and returns it without surrounding blanks.
+// Removes the first item and its separator from `list`, and returns the item without the blanks
+// around it. The item refers to the same text as `list`.
 std::string_view take_item(std::string_view& list, char separator = ',');
 
 struct ContentCoding {

@@ -8,10 +8,10 @@
 // The part of openapi.json that says how operations refuse requests.
 namespace berth::api {
 
-// Returns the refusals of the route as the `responses` of its operation: by status, references to
-// components; `default` stands for those of the server itself. Adds to `components` those that it
-// doesn't have yet: a response for each form and set of codes, with an example. Where two would
-// have the same name, the second one gets a number.
+// Returns the refusals of the route for the `responses` of its operation: a reference to a
+// component by status, and by `default` for the refusals of the server itself. Adds the components
+// that `components` lacks: a response for each form of error and set of codes, with an example. If
+// two would have the same name, a number is added to the second one's.
 json error_responses(const Route& route, json& components);
 
 // Returns a reference to a component of the document, such as reference("schemas", "Deployment").

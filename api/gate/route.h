@@ -42,14 +42,15 @@ struct Access {
   // Which of berth's own programs may call in the name of the person who is logged in: the console
   // (console.h), and the built-in client with its access tokens.
   enum class FirstParty { none, console, console_and_client } first_party = FirstParty::none;
-  // Where such a program calls with `oauth`: for which of the person's apps. `none`: for the person
-  // alone; `one_or_all`: for all of them, unless one is named.
+  // For which of the person's apps such a program calls if the kind is `oauth`. `one`: for the app
+  // that it names by Berth-App; `one_or_all`: for all of them, unless it names one; `none`: for the
+  // person, and for no app.
   enum class ForApp { one, one_or_all, none } for_app = ForApp::one;
 };
 inline Access open_to_all() { return {}; }
 // A session JWT, or the console's cookie.
 inline Access session() { return {Access::Kind::session, {}, Access::FirstParty::console}; }
-// A session JWT only: what the console must not do on its own.
+// A session JWT only: for operations that the console must not perform by its cookie.
 inline Access session_jwt() { return {Access::Kind::session}; }
 // What session() accepts, or an access token of the built-in client, which needs one of the scopes.
 inline Access person(std::vector<Scope> any_of = {}) {
@@ -73,6 +74,7 @@ inline Access jwt_or_oauth(std::vector<Scope> any_of) {
 }
 // The internal secret, or the console's cookie of an admin (authenticate.h).
 inline Access internal() { return {Access::Kind::internal, {}, Access::FirstParty::console}; }
+// The internal secret only.
 inline Access internal_secret() { return {Access::Kind::internal}; }
 
 // The form of errors (specification, section "Errors"). `simple`: the simple form for all errors,
@@ -207,7 +209,7 @@ struct Route {
   Idempotency idempotency = Idempotency::ignored;
   Availability availability = Availability::always;
   Cors cors = Cors::none;  // set for all rows of the table by their paths
-  // heavy: it may look at very many rows, and then nobody else shall wait for it.
+  // `heavy` if the handler may read very many rows, so that other requests never wait for it.
   db::Readers readers = db::Readers::ordinary;
   AnyHandler run;
 };

@@ -37,7 +37,7 @@ std::shared_ptr<ChatFeeds> make_chat_feeds();
 
 enum class Environment { development, production };
 
-// What is known of the cluster.
+// Whether there is a cluster and whether it answers.
 enum class KubernetesState { simulated, connected, unreachable };
 constexpr auto texts_of(KubernetesState) {
   return EnumTexts<KubernetesState::unreachable>{"simulated", "connected", "unreachable"};
@@ -65,17 +65,18 @@ struct Usage {
 
 // What berthd knows of its work for the cluster, and of its own files.
 struct Fleet {
-  std::string leader;               // who works for the cluster; empty if nobody does
-  bool leads = true;                // whether this process does
-  std::string cluster_error;        // empty while the cluster answers
-  std::int64_t waiting = 0;         // deployments that wait to be reconciled
-  std::int64_t stalled = 0;         // that wait for the cluster to be reachable, or for a leader
-  double longest_seconds = 0;       // for which the reconcile that has run longest has run
-  std::int64_t errors = 0;          // reconciles that have failed since the start
-  Duration backup_age{0};           // since the newest backup, or the first start
+  std::string leader;  // the process that reconciles, as it is named in the Lease; may be empty
+  bool leads = true;   // whether this process reconciles
+  std::string cluster_error;  // empty while the cluster answers
+  std::int64_t waiting = 0;   // deployments that wait to be reconciled
+  // Deployments that wait until the cluster can be reached, or until this process leads.
+  std::int64_t stalled = 0;
+  double longest_seconds = 0;       // how long the oldest of the reconciles that run has run
+  std::int64_t errors = 0;          // reconciles that have failed since the start of the process
+  Duration backup_age{0};           // the time since the newest backup, or since the first start
   std::int64_t database_bytes = 0;  // with its write-ahead log
   std::int64_t history_bytes = 0;   // of the deployments' usage
-  std::int64_t disk_bytes = 0;
+  std::int64_t disk_bytes = 0;      // the file system of the data directory; 0 if it is unknown
   std::int64_t disk_free_bytes = 0;
 };
 

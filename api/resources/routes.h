@@ -22,8 +22,8 @@ inline const std::vector<Param> paged = {
     {.name = "cursor",
      .type = "string",
      .description =
-         "Where the list goes on: next_cursor of the page before, asked for with the same "
-         "filters. It takes the place of page.",
+         "The next_cursor of the page before, which was requested with the same filters. It "
+         "replaces page.",
      .example = "eyJ2IjoxfQ"}};
 
 // Returns `params` with one more parameter.

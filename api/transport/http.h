@@ -91,8 +91,8 @@ using Sink = std::function<bool(std::string_view)>;
 // The body of an answer that goes on, such as server-sent events or logs. It is called repeatedly
 // on the connection's thread, without occupying a handler slot, until it returns Next::end, the
 // caller goes away, or the server shuts down; then it is destroyed. A call may wait for news for at
-// most `stream_step`, because the server looks for the other two only between calls. An exception
-// from it cuts the answer off.
+// most `stream_step`, because the server notices a caller that is gone, and its own shutdown, only
+// between calls. An exception from it cuts the answer off.
 using Stream = std::function<Next(const Sink&)>;
 inline constexpr std::chrono::milliseconds stream_step{1000};
 

@@ -45,7 +45,8 @@ class RequestReader {
   // next call. Throws ConnectionLost, and Refusal: 408 after the deadline, 413, 431, 503 if a large
   // body got no slot before the deadline, and what parse_head() throws.
   RequestHead read(Request& request);
-  // Call this when the body that read() returned isn't in memory any more; its slot is then free.
+  // Frees the slot of the body that read() returned. To be called once the body is no longer in
+  // memory.
   void release_body() { large_body_.reset(); }
 
  private:

@@ -103,7 +103,7 @@ void add_users(CLI::App& admin, Run& run) {
   promotion->add_option("USER", raised->user, "Name, email address or id of the user")->required();
   promotion->add_option("--tier", raised->tier, "The user's tier");
   CLI::Option* makes =
-      promotion->add_flag("--admin", raised->makes_admin, "Give them the rights of an admin");
+      promotion->add_flag("--admin", raised->makes_admin, "Give the user the rights of an admin");
   promotion->add_flag("--no-admin", raised->takes_admin, "Take away the rights of an admin")
       ->excludes(makes);
 }

@@ -404,7 +404,7 @@ void add_login(CLI::App& root, Run& run) {
   command->add_flag("--no-browser", flags->no_browser, "Only print the address");
   command->add_flag("--device", flags->device,
                     "Show a code to enter in a browser on another machine");
-  command->add_flag("--token", flags->token, "Use a token that you have, from stdin");
+  command->add_flag("--token", flags->token, "Log in with a token that is read from stdin");
 }
 
 void add_token(CLI::App& root, Run& run) {

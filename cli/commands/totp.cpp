@@ -62,7 +62,7 @@ void enable(Run& run, const TotpFlags& flags) {
 void add_totp_commands(CLI::App& root, Run& run) {
   CLI::App* totp = add_group(root, "totp", "The second factor of your account");
   add_command(*totp, "setup",
-              "Print a new secret for an authenticator, which totp enable puts into force",
+              "Print a new secret for an authenticator; `berth totp enable` confirms it",
               "berth totp setup", [&run] {
                 const json body = set_up(run);
                 run.out().object(body, body, {{"Secret", "secret"}, {"Address", "uri"}});

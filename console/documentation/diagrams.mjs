@@ -1,4 +1,4 @@
-// Mermaid's diagrams in words, a sentence for each arrow: drawing them needs a browser, which the build hasn't. Knows the
+// Mermaid's diagrams in words, a sentence for each arrow: drawing them needs a browser, which the build doesn't have. Knows the
 // arrows of flowcharts, sequences and states.
 // What stands in italics behind a name explains it, and is left out.
 const words = (text) => text.split(/<br\s*\/?><i>/)[0].replace(/<br\s*\/?>/g, ' ').replace(/<[^>]*>/g, '').replace(/"/g, '').trim();

@@ -32,7 +32,7 @@ function files() {
   return [...Object.keys(others), ...found.sort()];
 }
 
-// Gives each name once, and else with a number, as GitHub and GitLab do.
+// Gives each name once, and repetitions of it with a number, as GitHub and GitLab do.
 function anchors() {
   const taken = new Set();
   return (wanted) => {

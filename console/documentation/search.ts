@@ -33,7 +33,7 @@ function score({ page, heading, text, address }: Section, wanted: string[]): num
     if (here === 0) return 0;
     sum += here;
   }
-  // Whoever searches mostly wants to do something, and not to know why it is so.
+  // People who search mostly want to do something, and not to know why it is so.
   return address.startsWith('/docs/decisions/') ? sum / 2 : sum;
 }
 

@@ -1,4 +1,4 @@
-// The frame around all screens: the menu, the notes, and what is said when something is wrong with the connection.
+// The frame around all screens: the menu, the notes, and the messages when something is wrong with the connection.
 import { useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { Link, Route, Router, Switch, useLocation } from 'wouter-preact';
@@ -22,7 +22,7 @@ import { PointsScreen } from './screens/points';
 import { admin_sections } from './screens/sections';
 import { expired, limitedUntil, log_out, me, offline, refresh, simulated, start } from './session';
 
-// Without what somebody can't use yet: domains need a deployment, the market an app that may advertise.
+// The menu leaves out what the person can't use yet: domains need a deployment, the market an app that may advertise.
 const is_of_use = (href: string) =>
   href === '/domains' ? listed.value.length > 0 : href === '/campaigns' ? (apps.value ?? []).some(may_advertise) : true;
 
@@ -95,7 +95,7 @@ function Strips() {
   );
 }
 
-// Over whatever was being typed, which stays: the person logs in again in another tab.
+// Shown over whatever is being typed, which stays: the person logs in again in another tab.
 function Expired() {
   const [failed, fail] = useState(false);
   async function again() {

@@ -6,6 +6,7 @@
 
 namespace berth {
 
+// Whether all bytes are below 0x80.
 inline bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](unsigned char c) { return c < 0x80; });
 }

@@ -35,7 +35,9 @@ class Clock {
   std::atomic<std::int64_t> ahead_{0};
 };
 
-// The machine's clock, for what has to agree with other machines, such as Leases and Events.
+// Returns the time of the machine's clock, which never stands still and isn't moved ahead as
+// Clock's may be. For times that other machines compare with theirs, such as those of Leases and
+// Events.
 inline Instant system_time() {
   return std::chrono::floor<Duration>(std::chrono::system_clock::now());
 }

@@ -20,7 +20,8 @@
 // database are read by db/enum_column.h.
 namespace berth {
 
-// The texts of an enum's values, in the order of the values. `last` is the last value.
+// The texts of an enum's values, in the order of the values, which must count from 0 without gaps.
+// `last` is the last value.
 template <auto last>
 using EnumTexts = std::array<std::string_view, std::size_t(last) + 1>;
 
@@ -29,6 +30,8 @@ concept EnumWithTexts = std::is_enum_v<E> && requires(E value) {
   { texts_of(value).front() } -> std::convertible_to<std::string_view>;
 };
 
+// Returns the text of the value. Throws std::out_of_range for a number that is no value of the
+// enum.
 template <EnumWithTexts E>
 constexpr std::string_view to_string(E value) {
   constexpr auto texts = texts_of(E());

@@ -11,8 +11,8 @@
 // webhooks are sent to and the network policy of operators' containers.
 namespace berth {
 
-// Whether an address belongs to the public internet, so that a request that somebody else causes
-// berthd to send may go there. Not public are this host, private and shared networks, link-local
+// Whether an address belongs to the public internet, so that berthd may send a request there at
+// somebody else's wish. Not public are this host, private and shared networks, link-local
 // addresses (such as a cloud's metadata service), the address of a cloud's services on its hosts,
 // multicast, documentation and benchmark ranges, and all forms that contain an IPv4 address
 // (mapped, 6to4, Teredo, NAT64), because the address that they lead to isn't the one that would be

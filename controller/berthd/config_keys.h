@@ -37,9 +37,9 @@ std::vector<std::string> list_items(const std::string& text);
 // Whether the text can be the name of an object on the cluster: a DNS subdomain name
 // (kubernetes.io, "Object Names and IDs").
 bool is_object_name(std::string_view text);
-// The value of the key `tiers` (config_tiers.cpp).
+// Takes the value of the key `tiers` (config_tiers.cpp). Throws like want().
 void take_tiers(Config& config, const std::string& text);
-// The values of the keys tenant-node-selector and tenant-tolerations (config_tenants.cpp).
+// The same for the keys tenant-node-selector and tenant-tolerations (config_tenants.cpp).
 void take_tenant_node_selector(Config& config, const std::string& text);
 void take_tenant_tolerations(Config& config, const std::string& text);
 

@@ -12,7 +12,7 @@ namespace berth {
 // The names of the files in a data directory.
 inline constexpr const char* database_name = "berth.db";
 inline constexpr const char* database_copy_name = "berth.db.copy";  // exists while a backup is made
-// What deployments used over time. Isn't a part of backups.
+// What deployments used over time. It isn't part of backups.
 inline constexpr const char* usage_history_name = "usage-history.db";
 inline constexpr const char* keys_name = "keys.json";
 inline constexpr const char* secret_name = "internal-secret";

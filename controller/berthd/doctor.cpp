@@ -18,9 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-// What one process takes of these is missing for all others of the same user on a node.
+// The least number of inotify instances that a node should allow. The processes of one user share
+// them, and all containers have the same user.
 constexpr int least_inotify_instances = 8192;
-// A container that starts more processes than this has gone astray.
+// The greatest limit of processes for a container that still protects its node.
 constexpr int most_pids = 4096;
 
 // The DaemonSets of network plugins that enforce NetworkPolicy.
@@ -258,10 +259,10 @@ class Examination {
       if (bound.contains(name_of(policy)) &&
           policy.value("/spec/matchConditions"_json_pointer, json::array()).dump().contains(user))
         return ok(name_of(policy) + " holds for " + account);
-    return found(
-        Result::failed, "none holds for " + account,
-        "Install the chart with admissionPolicy.enabled, or its template "
-        "admissionpolicy.yaml: without it, a stolen token of berthd's is worth the cluster.");
+    return found(Result::failed, "none holds for " + account,
+                 "Install the chart with admissionPolicy.enabled, or its template "
+                 "admissionpolicy.yaml: without it, whoever steals berthd's token can take over "
+                 "the cluster.");
   }
 
   Finding ingress_class() {
@@ -280,7 +281,7 @@ class Examination {
     const std::string path = "/apis/cert-manager.io/v1/clusterissuers/" + *config_.cluster_issuer;
     if (!exists(path))
       return found(Result::failed, "there is no ClusterIssuer " + *config_.cluster_issuer,
-                   "Make it, or set cluster-issuer.");
+                   "Create it, or set cluster-issuer to another one.");
     return ok("the ClusterIssuer " + *config_.cluster_issuer);
   }
 

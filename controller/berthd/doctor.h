@@ -7,14 +7,15 @@
 
 #include "controller/berthd/config.h"
 
-// `berthd doctor --cluster`: whether a cluster is ready to run containers of strangers. It only
-// reads, with the rights of the person who runs it: berthd's own account may not read all of this.
+// `berthd doctor --cluster`: whether a cluster is ready to run strangers' containers. The command
+// only reads, and does so with the rights of the person who runs it, because berthd's own account
+// may not read all of this.
 namespace berth::doctor {
 
 enum class Result {
   ok,
-  warning,  // it works, and strangers have more room than they should
-  unknown,  // it can't be found out by the API, or not with these rights
+  warning,  // it works, but strangers' containers can do more than they should
+  unknown,  // the API doesn't tell, or doesn't tell somebody with these rights
   failed,
 };
 constexpr auto texts_of(Result) {
@@ -31,11 +32,12 @@ struct Finding {
 // Answers a GET request of the API server. Throws kube::ApiError.
 using Ask = std::function<nlohmann::json(const std::string& path)>;
 
-// Makes all checks. If a check's request is refused, its result is unknown.
+// Makes all checks, one after the other, and returns a finding for each. If a check's request is
+// refused, its result is unknown.
 std::vector<Finding> examine(const Config& config, const Ask& ask);
 
 // Examines the cluster of the configuration and prints what it found. Returns the exit code: 1 if
-// something has failed. Throws StartError if there is no way to the cluster.
+// something has failed. Throws StartError if the cluster can't be reached.
 int run(const Config& config);
 
 }  // namespace berth::doctor

@@ -31,8 +31,7 @@ inline constexpr std::array exit_codes = std::to_array<ExitCode>({
      "command succeeded"},
     {1,
      "an unexpected error; for `backup`, `restore`, `verify` and `doctor`: something isn't sound, "
-     "or "
-     "the command failed"},
+     "or the command failed"},
     {exit_config, "the command line or the configuration is wrong; the message names the key"},
     {exit_data_dir,
      "the data directory or its database is in use by another process, damaged, or "

@@ -1,4 +1,4 @@
-// The composition root: the only file that knows all parts of berthd.
+// The composition root: with platform_parts.cpp, the only file that knows all parts of berthd.
 #include "controller/berthd/platform.h"
 
 #include <prometheus/collectable.h>
@@ -10,7 +10,6 @@
 
 #include "api/console/console.h"
 #include "api/console/documentation.h"
-#include "api/gate/errors.h"
 #include "api/gate/gate.h"
 #include "api/pages/pages.h"
 #include "api/transport/server.h"
@@ -21,12 +20,12 @@
 #include "controller/berthd/backup/before_upgrade.h"
 #include "controller/berthd/backup/maker.h"
 #include "controller/berthd/backup/newest.h"
-#include "controller/berthd/cluster_access.h"
 #include "controller/berthd/data_dir.h"
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/gauges.h"
 #include "controller/berthd/notify_ready.h"
 #include "controller/berthd/ops_server.h"
+#include "controller/berthd/platform_parts.h"
 #include "controller/domain/apps/built_in.h"
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
@@ -54,25 +53,12 @@ namespace {
 constexpr std::chrono::seconds drain_grace{
     20};  // less than Kubernetes' 30 s between SIGTERM and SIGKILL
 
-// The most requests that the internal listener handles at the same time.
-constexpr size_t internal_threads = 16;
-
 // How often the security log reports what it left out.
 constexpr std::chrono::seconds summaries_interval{10};
 
 // A start that fails with less room than this on the disk failed for want of it: a first start
 // writes about half of that.
 constexpr std::uintmax_t room_to_start = 4 << 20;
-
-// Runs `work()`. A failure ends the start with this exit code.
-template <typename Work>
-auto or_end_with(int code, const std::string& what, Work&& work) {
-  try {
-    return work();
-  } catch (const std::runtime_error& failure) {
-    throw StartError(code, what + ": " + failure.what());
-  }
-}
 
 bool is_out_of_room(const std::exception& failure, const std::filesystem::path& data_dir) {
   const auto* of_sqlite = dynamic_cast<const SQLite::Exception*>(&failure);
@@ -101,71 +87,6 @@ void first_start(db::Tx& tx, const Config& config) {
     ledger::mint(tx, ledger::treasury(), config.treasury_genesis, "genesis");
 }
 
-kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* simulated) {
-  if (simulated != nullptr) {
-    kube::Kubeconfig access;
-    access.server = simulated->url();
-    return access;
-  }
-  return cluster_access(config);
-}
-
-// Returns nothing for the simulated cluster, which no other process can use, so that there is no
-// leader to elect.
-std::optional<std::string> lease_namespace(const Config& config) {
-  if (config.kubernetes == Cluster::simulated) return std::nullopt;
-  if (config.lease_namespace) return config.lease_namespace;
-  if (config.kubernetes == Cluster::kubeconfig) return "default";
-  return or_end_with(exit_cluster_access, "kubernetes",
-                     [] { return kube::in_cluster_namespace(); });
-}
-
-reconcilers::SmtpSettings smtp_settings(const Config& config) {
-  reconcilers::SmtpSettings settings;
-  settings.url = config.mail_server->url;
-  settings.user = config.mail_server->user;
-  settings.password = config.mail_server->password;
-  settings.ca_file = config.mail_ca_file;
-  const bool here = is_loopback(config.mail_server->host);
-  const bool required = config.mail_tls == MailTlsRule::required ||
-                        (config.mail_tls == MailTlsRule::automatic && !here);
-  settings.tls = required ? reconcilers::MailTls::required : reconcilers::MailTls::if_offered;
-  return settings;
-}
-
-std::unique_ptr<reconcilers::MailLoop> mail_loop(const Config& config, db::Database& database,
-                                                 const Clock& clock, const Keys& keys,
-                                                 std::shared_ptr<prometheus::Registry> registry) {
-  if (!config.mail_server) {
-    log::write(config.production ? log::Level::warning : log::Level::info,
-               "smtp-url is empty: mail stays in the outbox");
-    return nullptr;
-  }
-  return std::make_unique<reconcilers::MailLoop>(
-      reconcilers::MailLoop::Parts{.database = database,
-                                   .clock = clock,
-                                   .data_key = keys.data,
-                                   .server = smtp_settings(config),
-                                   .from = *config.mail_from,
-                                   .registry = std::move(registry)});
-}
-
-std::unique_ptr<reconcilers::WebhookLoop> webhook_loop(
-    const Config& config, db::Database& database, const api::Services& services,
-    std::shared_ptr<prometheus::Registry> registry) {
-  const auto reach = config.webhook_allow_private ? reconcilers::Reach::private_too
-                                                  : reconcilers::Reach::public_only;
-  return std::make_unique<reconcilers::WebhookLoop>(
-      reconcilers::WebhookLoop::Parts{.database = database,
-                                      .clock = services.clock,
-                                      .data_key = services.keys.data,
-                                      .reach = reach,
-                                      .closed = config.cluster_ranges,
-                                      .url_of = services.url_of,
-                                      .apps_domain = config.apps_domain,
-                                      .registry = std::move(registry)});
-}
-
 api::KubernetesState state_of(const reconcilers::Engine& engine, bool simulated) {
   if (simulated) return api::KubernetesState::simulated;
   return engine.cluster_state().connected ? api::KubernetesState::connected
@@ -183,14 +104,6 @@ bool answer_page(const simulated::Cluster& cluster, const std::string& apps_doma
   response.body = page.html;
   response.add_header("Cache-Control", "no-store");
   return true;
-}
-
-api::Response refusal(int status, std::string_view detail) {
-  api::Response response;
-  response.status = status;
-  response.content_type = "application/json";
-  response.body = api::framework_body(detail);
-  return response;
 }
 
 std::string words_of(const reconcilers::Leader::State& leadership) {
@@ -226,97 +139,10 @@ int wait_for_signal() {
   return received;
 }
 
-std::unique_ptr<simulated::Cluster> simulated_cluster(const Config& config) {
-  if (config.kubernetes != Cluster::simulated) return nullptr;
-  simulated::Options options;
-  options.remembers = false;
-  return std::make_unique<simulated::Cluster>(options);
-}
-
-std::optional<manifests::TenantRole> tenant_role(const Config& config) {
-  if (!config.tenant_role) return std::nullopt;
-  const std::string& account = config.service_account.value();
-  const size_t slash = account.find('/');
-  return manifests::TenantRole{.role = *config.tenant_role,
-                               .account_namespace = account.substr(0, slash),
-                               .account = account.substr(slash + 1)};
-}
-
-manifests::Settings manifest_settings(const Config& config, const std::string& instance) {
-  return {.instance = instance,
-          .apps_domain = config.apps_domain,
-          .ingress_class = config.ingress_class,
-          .wildcard_tls_secret = config.wildcard_tls_secret,
-          .cluster_issuer = config.cluster_issuer,
-          .ingress_controller = {.name_space = config.ingress_namespace,
-                                 .ranges = config.ingress_ranges,
-                                 .ports = config.ingress_ports},
-          .cluster_ranges = config.cluster_ranges,
-          .node_selector = config.tenant_node_selector,
-          .tolerations = config.tenant_tolerations,
-          .priority_class = config.tenant_priority_class,
-          .tenant_role = tenant_role(config)};
-}
-
 std::int64_t size_of(const std::filesystem::path& file) {
   std::error_code missing;
   const auto bytes = std::filesystem::file_size(file, missing);
   return missing ? 0 : std::int64_t(bytes);
-}
-
-reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::Cluster* simulated,
-                                        db::Database& database, const Keys& keys,
-                                        const std::string& instance,
-                                        std::shared_ptr<prometheus::Registry> registry) {
-  return {.database = database,
-          .cluster = cluster_access(config, simulated),
-          .client = {},
-          .settings = manifest_settings(config, instance),
-          .data_key = keys.data,
-          .registry = std::move(registry),
-          .lease_namespace = lease_namespace(config)};
-}
-
-// A trusted proxy's address, and in development a loopback address, stands for many callers.
-api::ConnectionLimits connection_limits(const Config& config) {
-  api::ConnectionLimits limits = {.total = size_t(config.max_connections),
-                                  .shared_addresses = config.trusted_proxies};
-  const size_t quarter = std::max<size_t>(limits.total / 4, 1);
-  limits.of_network = size_t(config.max_connections_per_network.value_or(int(quarter)));
-  if (!config.production && !config.max_connections_per_network)
-    for (const char* loopback : {"127.0.0.0/8", "::1"})
-      limits.shared_addresses.push_back(parse_address_range(loopback).value());
-  return limits;
-}
-
-// Returns the header fields that every answer has.
-api::Fields common_headers(const Config& config) {
-  api::Fields headers = {{"X-Content-Type-Options", "nosniff"}};
-  // One year, as browsers' preload lists require. includeSubDomains is left out, because hosts
-  // below berth's own may belong to others.
-  if (config.base_url && config.base_url->starts_with("https://"))
-    headers.emplace_back("Strict-Transport-Security", "max-age=31536000");
-  return headers;
-}
-
-api::ServerOptions server_options(const Config& config) {
-  return {.host = config.listen.host,
-          .port = config.listen.port,
-          .http_threads = size_t(config.http_threads),
-          .connections = connection_limits(config),
-          .max_body_bytes = size_t(config.max_body_bytes),
-          .request_timeout = config.request_timeout,
-          .render_refusal = refusal,
-          .headers = common_headers(config)};
-}
-
-// The internal listener serves admins and their programs alone.
-api::ServerOptions internal_server_options(const Config& config) {
-  api::ServerOptions options = server_options(config);
-  options.host = config.internal_listen->host;
-  options.port = config.internal_listen->port;
-  options.http_threads = std::min(options.http_threads, internal_threads);
-  return options;
 }
 
 constexpr std::string_view secret_header = "x-internal-secret";
@@ -359,6 +185,10 @@ class Platform {
   std::string first_write();
   reconcilers::UsageSampler usage_sampler();
   api::Fleet fleet();
+  std::string url_of(const std::string& host) const;
+  std::optional<api::Health> health_of(const std::string& deployment_id);
+  api::Usage usage_of(const deployments::Deployment& row);
+  api::Backup begin_backup(const std::string& key);
   api::Services services();
   void tell(db::Topic topic, const std::string& id);
   void answer(const api::Request& request, api::Response& response);
@@ -549,6 +379,36 @@ Gauges::Http Platform::counters() {
           .displaced_connections = counters.displaced_connections};
 }
 
+std::string Platform::url_of(const std::string& host) const {
+  if (simulated_) return "http://" + host + ":" + std::to_string(listening_.port);
+  const bool has_tls = config_.wildcard_tls_secret || config_.cluster_issuer;
+  return (has_tls ? "https://" : "http://") + host;
+}
+
+std::optional<api::Health> Platform::health_of(const std::string& deployment_id) {
+  const auto health = engine_.health(deployment_id);
+  if (!health) return std::nullopt;
+  return api::Health{.ready = health->ready, .age = health->age};
+}
+
+api::Usage Platform::usage_of(const deployments::Deployment& row) {
+  const reconcilers::Usage usage = engine_.usage(row);
+  return {.cpu_millicores = usage.cpu_millicores,
+          .memory_bytes = usage.memory_bytes,
+          .restarts = usage.restarts,
+          .requests = usage.requests};
+}
+
+api::Backup Platform::begin_backup(const std::string& key) {
+  const std::shared_ptr<backup::Outgoing> archive = backups_.begin(key);
+  const auto step = [this, archive](const api::Sink& sink) {
+    if (archive->step(sink)) return api::Next::more;
+    if (archive->is_complete()) database_.write(backup::note_made);
+    return api::Next::end;
+  };
+  return {.bytes = archive->size(), .stream = step};
+}
+
 api::Services Platform::services() {
   return {.db = database_,
           .clock = clock_,
@@ -586,45 +446,20 @@ api::Services Platform::services() {
                 return data_.rotate_session_key(keys_, clock_.now(), config_.session_lifetime);
               },
           .events = events_,
-          .url_of =
-              [this](const std::string& host) {
-                if (simulated_) return "http://" + host + ":" + std::to_string(listening_.port);
-                const bool has_tls = config_.wildcard_tls_secret || config_.cluster_issuer;
-                return (has_tls ? "https://" : "http://") + host;
-              },
+          .url_of = [this](const std::string& host) { return url_of(host); },
           .kubernetes_state = [this] { return cluster_state(); },
           .orphans =
               [this] {
                 const auto ids = engine_.orphans();
                 return std::vector<std::string>(ids.begin(), ids.end());
               },
-          .deployment_health = [this](const std::string& id) -> std::optional<api::Health> {
-            const auto health = engine_.health(id);
-            if (!health) return std::nullopt;
-            return api::Health{.ready = health->ready, .age = health->age};
-          },
-          .deployment_usage =
-              [this](const deployments::Deployment& row) {
-                const reconcilers::Usage usage = engine_.usage(row);
-                return api::Usage{.cpu_millicores = usage.cpu_millicores,
-                                  .memory_bytes = usage.memory_bytes,
-                                  .restarts = usage.restarts,
-                                  .requests = usage.requests};
-              },
+          .deployment_health = [this](const std::string& id) { return health_of(id); },
+          .deployment_usage = [this](const deployments::Deployment& row) { return usage_of(row); },
           .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
           .fleet = [this] { return fleet(); },
           .container_logs =
               [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
-          .backup =
-              [this](const std::string& key) {
-                const std::shared_ptr<backup::Outgoing> archive = backups_.begin(key);
-                const auto step = [this, archive](const api::Sink& sink) {
-                  if (archive->step(sink)) return api::Next::more;
-                  if (archive->is_complete()) database_.write(backup::note_made);
-                  return api::Next::end;
-                };
-                return api::Backup{.bytes = archive->size(), .stream = step};
-              }};
+          .backup = [this](const std::string& key) { return begin_backup(key); }};
 }
 
 void Platform::start() {

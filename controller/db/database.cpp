@@ -442,7 +442,7 @@ bool Database::run_job(Job& job, Instant now) {
     job.failure = std::current_exception();
   }
   if (group_is_lost()) {
-    // Whatever else the work made of SQLite's exception, the cause is the disk.
+    // The work may have thrown another exception in place of SQLite's, but the cause is the disk.
     if (!was_too_slow) job.failure = unavailable();
     return false;
   }

@@ -36,7 +36,7 @@ class RequestLimits {
   RequestLimits(const RequestLimits&) = delete;
   RequestLimits& operator=(const RequestLimits&) = delete;
 
-  // The limits of this thread; null if it has none.
+  // Returns the innermost limits of the calling thread; null if it has none.
   static const RequestLimits* of_thread();
 
   const Readers readers;
@@ -46,8 +46,8 @@ class RequestLimits {
   const RequestLimits* const outer_;
 };
 
-// How often the process stopped a statement, or refused a read that had waited too long for a
-// connection.
+// Returns how often this process has stopped a statement, or refused a read that had waited too
+// long for a connection. Thread-safe.
 std::uint64_t stopped_statements();
 
 }  // namespace berth::db

@@ -35,8 +35,8 @@ class RepairBudget {
     double repairs = most;
     TimePoint at;
   };
-  // Budgets that are full again are forgotten when as many keys as this are remembered, and then
-  // whenever their number has doubled.
+  // The number of keys at which budgets that are full again are forgotten for the first time; later
+  // this happens whenever the number that was left has doubled.
   static constexpr size_t first_sweep = 512;
 
   std::mutex mutex_;

@@ -218,6 +218,7 @@ Outcome DomainLoop::clear(const View& view) {
     return Outcome::waiting("objects are being deleted", look_again);
   // The loop of deployments may have deleted an Ingress that named its secret.
   std::vector<std::string> domains;
+  domains.reserve(view.leaving.size());
   for (const Claim& claim : view.leaving) domains.push_back(claim.domain);
   objects_.remove_secrets(view.row, domains);
   parts_.database.write([&](db::Tx& tx) {

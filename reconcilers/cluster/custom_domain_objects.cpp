@@ -95,6 +95,7 @@ DomainObjects::Removed DomainObjects::remove_all_but(const Deployment& row,
 
 int DomainObjects::remove_secrets(const Deployment& row, const std::vector<std::string>& domains) {
   std::vector<std::string> names;
+  names.reserve(domains.size());
   for (const std::string& domain : domains)
     names.push_back(manifests::domain_secret_name(row.id, domain));
   return secrets_.remove(manifests::namespace_of(row.app_id), names);

@@ -84,12 +84,12 @@ class Engine {
   // Asks the cluster's metrics API and Traefik, which takes a few seconds at most. May be called
   // from any thread.
   Usage usage(const deployments::Deployment& deployment) { return usage_.of(deployment); }
-  // The work for deployments that waits or runs.
+  // The reconciles of deployments that wait or run.
   struct Work {
     size_t waiting = 0;
-    size_t stalled = 0;  // until the cluster can be reached, or this process leads
-    std::chrono::duration<double> longest{0};  // that runs
-    std::int64_t errors = 0;                   // reconciles that have failed so far
+    size_t stalled = 0;  // wait until the cluster can be reached, or this process leads
+    std::chrono::duration<double> longest{0};  // how long the oldest of those that run has run
+    std::int64_t errors = 0;                   // how many have failed since the start
   };
   Work work_now();
   // Whether no work is queued or running. Used by tests and by a berthd that is to exit when

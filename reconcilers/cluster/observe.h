@@ -50,8 +50,8 @@ deployments::Observation waiting(const deployments::Deployment& row, const std::
 // pkg/controller/deployment/rolling.go).
 bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const Object& desired);
 
-// The names of the pods whose events observe() needs at `now`: their container waits to be started,
-// or it has run for a while without being ready.
+// Returns the names of the pods whose events observe() needs at `now`: those whose container waits
+// to be started, or has run for a while without being ready.
 std::vector<std::string> pods_with_questions(const Live& live, const Patience& patience,
                                              Instant now);
 

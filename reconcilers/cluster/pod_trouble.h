@@ -17,14 +17,14 @@ namespace berth::reconcilers {
 // (docs/reference/reasons.md).
 struct Patience {
   Duration scheduling = std::chrono::seconds(5);  // a node may be about to have room
-  // From the container's start to its open port. If the node took longer than that to start the
-  // container, it is busy, and the port has as long as the start took, up to `longest_listening`.
-  // That is also the time for which the probes of a container that was ready may fail.
+  // The time from a container's start until its port is open. A node that took longer than that to
+  // start the container is busy; then the port may take as long as the start took, up to
+  // `longest_listening`. The probes of a container that was ready may fail for `longest_listening`.
   Duration listening = std::chrono::seconds(10);
   Duration longest_listening = std::chrono::seconds(60);
   // How long a container has to run after a crash to count as recovered.
   Duration after_crash = std::chrono::seconds(10);
-  // How long the quota or an admission plugin has to refuse a pod.
+  // How long the quota or an admission plugin must have refused the pod.
   Duration creating = std::chrono::seconds(5);
 };
 

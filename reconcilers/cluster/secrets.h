@@ -9,10 +9,11 @@
 namespace berth::reconcilers {
 
 // The Secrets on the cluster. berthd writes and deletes them by their names and never reads them,
-// so that whoever steals its token can't read the Secrets of others either. Which Secrets are there
-// follows from objects that it may read: a Deployment is applied after its Secrets and names their
-// hash. So a Secret that somebody changes or deletes is written again at the deployment's next
-// rollout. The functions that write throw kube::ApiError. Thread-safe for different deployments.
+// so that whoever steals its token can't read the Secrets of others either. It learns
+// which Secrets exist from objects that it may read: a Deployment is applied after its Secrets and
+// contains their hash. So a Secret that somebody else changes or deletes is only written again when
+// the deployment is restarted or changed. write() and remove() throw kube::ApiError. Thread-safe
+// for different deployments.
 class Secrets {
  public:
   Secrets(kube::Client& client, const Cache& cache) : client_(client), cache_(cache) {}
@@ -22,8 +23,8 @@ class Secrets {
   // more. Returns the number of writes.
   int write(const std::vector<Object>& desired);
 
-  // Deletes Secrets by their names. Does nothing if the namespace isn't there or is leaving, which
-  // takes the Secrets with it. Returns how many there were.
+  // Deletes Secrets by their names. Does nothing if the namespace doesn't exist or is being
+  // deleted, because its Secrets are deleted with it. Returns how many Secrets there were.
   int remove(const std::string& name_space, const std::vector<std::string>& names);
 
  private:

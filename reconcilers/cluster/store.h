@@ -57,9 +57,9 @@ class Store {
   // The deletions that are remembered so that late answers about those objects are ignored. Writes
   // take seconds at most.
   static constexpr size_t max_deleted = 4096;
-  static constexpr std::chrono::seconds deleted_for{60};
+  static constexpr std::chrono::seconds deleted_for{60};  // how long they are remembered at least
 
-  static constexpr size_t most_trees = 256;
+  static constexpr size_t most_trees = 256;  // how many objects are also kept as trees
 
   struct Kept {
     std::string text;

@@ -19,7 +19,8 @@ std::map<std::string, std::int64_t, std::less<>> traefik_requests(std::string_vi
 // What Traefik has counted for a service since it started.
 struct Traffic {
   std::array<std::int64_t, 4> by_class{};  // answers of 2xx, 3xx, 4xx and 5xx
-  // The answers that came within so many seconds; the last bound is infinite.
+  // How many answers took no longer than a bound, by the bound in seconds; the last bound is
+  // infinite.
   std::map<double, std::int64_t> within;
 };
 using TrafficOfServices = std::map<std::string, Traffic, std::less<>>;
@@ -27,13 +28,14 @@ using TrafficOfServices = std::map<std::string, Traffic, std::less<>>;
 // traefik_service_request_duration_seconds, by service. Upgraded connections (1xx) aren't counted.
 TrafficOfServices traefik_traffic(std::string_view metrics);
 
-// What was counted between two readings. Counters that went back began anew with the later one.
+// Returns what was counted between two readings. If a counter is lower in the later one, Traefik
+// was restarted in between, and all of `now` is returned.
 Traffic since(const Traffic& before, const Traffic& now);
 // The quantile of the times of answers in milliseconds, estimated as Prometheus' histogram_quantile
 // does; nothing if there were no answers. `quantile` is between 0 and 1.
 std::optional<std::int64_t> milliseconds(const Traffic& traffic, double quantile);
 
-// The name by which Traefik knows the port of a Service.
+// Returns the name that Traefik's metrics have for the port of a Service.
 std::string traefik_service(const std::string& name_space, const std::string& service,
                             const std::string& port);
 
@@ -48,7 +50,7 @@ class TraefikMetrics {
   // Traefik.
   std::optional<std::int64_t> requests(const std::string& name_space, const std::string& service,
                                        const std::string& port);
-  // What Traefik has counted for all services, read now; nothing if it can't be asked.
+  // Asks Traefik what it has counted for all services. Returns nothing if it doesn't answer.
   std::optional<TrafficOfServices> traffic() const;
 
  private:

@@ -12,9 +12,9 @@
 
 namespace berth::reconcilers {
 
-// Keeps what deployments used, in a SQLite file of its own: its commits never wait for those of
-// berth's database, nor the other way round, and they aren't synced to the disk one by one, because
-// the last minutes may be lost in a crash of the machine. Thread-safe.
+// Keeps what deployments used in a SQLite file of its own, so that its commits and those of berth's
+// database never wait for each other. They aren't synced to the disk one by one: if the machine
+// crashes, the last minutes may be lost. Thread-safe.
 class UsageHistory {
  public:
   // Opens or creates the file. One that is damaged is removed and begun anew. Throws

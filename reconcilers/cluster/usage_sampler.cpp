@@ -39,7 +39,7 @@ UsageSampler::UsageSampler(Parts parts)
 void UsageSampler::run_once() {
   const Instant now = parts_.clock.now();
   const std::int64_t minute = now.time_since_epoch() / usage_history::minute;
-  // What isn't complete yet would look as if nothing ran.
+  // Before the cache is complete, it would look as if nothing ran.
   if (minute == measured_minute_ || !parts_.cache.synced() || !parts_.leads()) return;
   measured_minute_ = minute;
   try {

@@ -12,8 +12,9 @@
 
 namespace berth::reconcilers {
 
-// Once a minute measures what all deployments use and stores it: with one list of pod metrics and
-// one page of Traefik's for all of them. Used by one thread, which belongs to the composition root.
+// Measures once a minute what all deployments use, and stores it. It reads one list of pod metrics
+// and one page of Traefik's metrics for all of them. Used by one thread, which belongs to the
+// composition root.
 class UsageSampler {
  public:
   struct Parts {
@@ -30,8 +31,8 @@ class UsageSampler {
 
   // How often run_once() should be called, so that no minute is missed.
   static constexpr std::chrono::seconds interval{2};
-  // Measures and stores, unless that was done within the present minute of the clock, which takes
-  // some seconds at most. Never throws; what couldn't be measured or stored is missing, and logged.
+  // Measures and stores, unless that was done within the clock's present minute. Takes some seconds
+  // at most. Never throws: logs what couldn't be measured or stored, which is then missing.
   void run_once();
 
  private:

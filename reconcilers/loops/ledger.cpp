@@ -72,7 +72,8 @@ void LedgerLoop::run_and_log() {
   } catch (const std::exception& failure) {
     closing_.reset();
     pass_ = {};
-    log::warning("the audit of the ledger couldn't go on", {{"error", failure.what()}});
+    log::warning("the audit of the ledger couldn't continue and will be tried again",
+                 {{"error", failure.what()}});
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace berth::reconcilers {
 
-// Closes the ledger's days (closed_days.h) and checks what is old, a little in each round
+// Closes the ledger's days (closed_days.h) and checks its old rows, a few in each round
 // (running_audit.h). No payment depends on when a round runs. The composition root creates one, and
 // calls start() and stop() once each.
 class LedgerLoop {

@@ -9,11 +9,12 @@
 
 namespace berth::reconcilers {
 
-// Answers those who forgot their password (controller/domain/lifecycle/passwords.h). The
-// composition root creates one, and calls start() and stop() once each.
+// Mails the tokens that people asked for because they forgot their password
+// (controller/domain/lifecycle/passwords.h). The composition root creates one, and calls start()
+// and stop() once each.
 class PasswordResets {
  public:
-  // Nobody who waits for a mail notices so short a time.
+  // The pause between two rounds. It delays a mail by less than anybody notices.
   static constexpr std::chrono::milliseconds interval{500};
 
   PasswordResets(db::Database& database, const Keys& keys, std::string base_url)

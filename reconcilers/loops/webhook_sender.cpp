@@ -2,12 +2,10 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <new>
 #include <stdexcept>
 
 #include "controller/base/curl.h"
-#include "controller/base/public_address.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -27,7 +25,7 @@ struct WebhookSender::Transfer {
 
   static curl_socket_t open(void* self, curlsocktype, curl_sockaddr* address) noexcept {
     auto& transfer = *static_cast<Transfer*>(self);
-    if (!transfer.sender->may_go_to(address->addr)) {
+    if (!transfer.sender->addresses_.allows(address->addr)) {
       transfer.closed_address = true;
       return CURL_SOCKET_BAD;
     }
@@ -68,19 +66,10 @@ struct WebhookSender::Transfer {
 
 WebhookSender::WebhookSender(Reach reach, std::vector<AddressRange> closed,
                              std::chrono::milliseconds limit)
-    : reach_(reach),
-      closed_(std::move(closed)),
-      limit_(limit),
-      multi_(nullptr, curl_multi_cleanup) {
+    : addresses_(reach, std::move(closed)), limit_(limit), multi_(nullptr, curl_multi_cleanup) {
   curl::initialise();
   multi_.reset(curl_multi_init());
   if (!multi_) throw std::bad_alloc();
-}
-
-bool WebhookSender::may_go_to(const sockaddr& address) const {
-  return (reach_ == Reach::private_too || is_public_address(address)) &&
-         std::ranges::none_of(closed_,
-                              [&](const AddressRange& range) { return contains(range, address); });
 }
 
 WebhookSender::~WebhookSender() {

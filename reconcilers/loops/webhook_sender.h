@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "controller/base/address_range.h"
+#include "reconcilers/loops/webhook_addresses.h"
 
 namespace berth::reconcilers {
-
-// Which addresses may be sent to.
-enum class Reach { public_only, private_too };
 
 struct WebhookRequest {
   std::int64_t key = 0;  // chosen by the caller, to match the answer to the request
@@ -32,15 +30,15 @@ struct WebhookAnswer {
 
 // Sends POST requests concurrently on one thread, so that a slow receiver holds up nobody. A 2xx
 // counts as accepted, everything else doesn't. Redirects aren't followed, because they would bypass
-// the check of the address; that check is made at each connect, on the address that the name
-// resolved to. Answers' bodies are discarded, and it doesn't matter how they end. No proxy is used
-// and no connection is reused. Not thread-safe, except for wake().
+// the check of the address (webhook_addresses.h); that check is made at each connect, on the
+// address that the name resolved to. Answers' bodies are discarded, and it doesn't matter how they
+// end. No proxy is used and no connection is reused. Not thread-safe, except for wake().
 class WebhookSender {
  public:
   // The limit for one request, from the look-up of the name to the end of the answer.
   static constexpr std::chrono::seconds time_limit{10};
 
-  // Addresses in `closed` are refused even if the reach allows them.
+  // `reach` and `closed` are those of WebhookAddresses.
   WebhookSender(Reach reach, std::vector<AddressRange> closed,
                 std::chrono::milliseconds limit = time_limit);
   ~WebhookSender();
@@ -62,10 +60,7 @@ class WebhookSender {
   void prepare(Transfer& transfer) const;
   std::vector<WebhookAnswer> collect();
 
-  bool may_go_to(const sockaddr& address) const;
-
-  const Reach reach_;
-  const std::vector<AddressRange> closed_;
+  const WebhookAddresses addresses_;
   const std::chrono::milliseconds limit_;
   std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
   std::map<CURL*, std::unique_ptr<Transfer>> transfers_;

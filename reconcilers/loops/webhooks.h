@@ -97,7 +97,7 @@ class WebhookLoop {
 // The JSON body of a delivery: {id, type, created_at, data}.
 std::string webhook_body(const webhooks::Attempt& attempt);
 // The value of the Berth-Signature header: t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">. It
-// preceded webhook-signature, and goes when receivers have had a release to change over.
+// is deprecated: receivers should verify webhook-signature, and a later release will remove it.
 std::string berth_signature(const std::string& secret, const std::string& body, Instant now);
 // The headers webhook-id, webhook-timestamp and webhook-signature of the Standard Webhooks
 // specification 1.0.0, as lines. Secrets that were made before berth followed it have their key in

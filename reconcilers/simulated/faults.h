@@ -43,6 +43,7 @@ class Faults {
   // The most requests that are remembered; tests that look at them make fewer.
   static constexpr size_t most_recorded = 100'000;
 
+  // If `remembers` is false, record() does nothing.
   explicit Faults(bool remembers) : remembers_(remembers) {}
 
   // Adds a fault, which applies after those that were added before.

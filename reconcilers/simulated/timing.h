@@ -22,7 +22,7 @@ struct Timing {
     using namespace std::chrono_literals;
     return {0ms, 1ms, 1ms, 1ms, 1ms, 5ms, 10ms};
   }
-  // Each step takes `factor` times as long, while the length of a second stays.
+  // Returns a timing in which each step takes `factor` times as long, but a second doesn't.
   Timing slowed(int factor) const {
     return {schedule * factor, pull * factor,  start * factor, probe * factor,
             stop * factor,     issue * factor, second};

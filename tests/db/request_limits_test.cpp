@@ -64,7 +64,7 @@ TEST_CASE("the innermost limits count") {
   CHECK(RequestLimits::of_thread() == &outer);
 }
 
-TEST_CASE("a long question in a write undoes this write alone") {
+TEST_CASE("a slow query in a write undoes this write alone") {
   Fixture f;
   const RequestLimits limits(Readers::ordinary, 0ms);
   const auto failed = db::failed_commits();

@@ -105,11 +105,11 @@ TEST_CASE("events about objects that are gone make room, those about living ones
   store.put(web, living);
   const Happening started{EventType::normal, "Started", "Started container app", "app"};
   events.record(living, "kubelet", started);
-  for (size_t i = 0; i < 3 * EventRecorder::most_of_the_gone; ++i) {
+  for (size_t i = 0; i < 3 * EventRecorder::most_about_deleted; ++i) {
     Json gone = pod();
     gone["metadata"]["uid"] = gone["metadata"]["name"] = "gone-" + std::to_string(i);
     events.record(gone, "kubelet", started);
   }
-  CHECK(store.count(Kind::events, "apps") == EventRecorder::most_of_the_gone);
+  CHECK(store.count(Kind::events, "apps") == EventRecorder::most_about_deleted);
   CHECK(store.events_about("apps", "web").size() == 1);
 }

@@ -2,7 +2,8 @@
 
 #include "api/gate/route.h"
 
-// Handlers of the event streams: of a deployment's status, and of all that happens to one's apps.
+// Handlers of the event streams: one of a deployment's status, and one of everything that happens
+// to the apps of an account.
 namespace berth::api {
 
 Reply deployment_events(db::Tx& tx, const Call& call, const Services& services);

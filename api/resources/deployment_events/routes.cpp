@@ -25,7 +25,7 @@ std::vector<Route> deployment_events_routes() {
        .name = "accountEvents",
        .tag = "Deployments",
        .summary =
-           "Follow everything that happens to one's apps as server-sent events: deployments, "
+           "Follow everything that happens to the user's apps as server-sent events: deployments, "
            "domains, billing, campaigns, scope requests; Last-Event-ID resumes after that "
            "event",
        .access = session(),

@@ -2,7 +2,7 @@
 
 #include "api/gate/route.h"
 
-// The fleet: how berthd gets on with its work for all deployments.
+// Handler of the fleet's state: berthd's work for all deployments, and the state of its own files.
 namespace berth::api {
 
 Reply fleet(const Call& call, const Services& services);

@@ -10,7 +10,7 @@ std::vector<Route> fleet_routes() {
        .path = "/api/internal/fleet",
        .name = "fleet",
        .tag = "Internal",
-       .summary = "Show how berthd gets on with its work: the cluster, what waits, what failed",
+       .summary = "Show the state of berthd's work: the cluster, what waits, what has failed",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::nested_but_access,

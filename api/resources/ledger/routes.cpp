@@ -47,8 +47,7 @@ std::vector<Route> ledger_routes() {
        .path = "/api/internal/ledger/audit",
        .name = "ledgerAudit",
        .tag = "Internal",
-       .summary =
-           "Check the ledger: what is new now, and what is old by the checks in the background",
+       .summary = "Check the ledger: new rows now, old rows by the checks in the background",
        .access = internal(),
        .rate = internal_calls,
        .shape = Shape::nested_but_access,

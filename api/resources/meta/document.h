@@ -19,8 +19,9 @@ struct Document {
   Representation gzip;
 };
 
-// Returns the document of this process, which is made by the first call for these services'
-// environment and base URL; that takes tens of milliseconds. Thread-safe; valid until the end.
+// Returns the document. The first call makes it for the environment and the base URL of `services`,
+// which takes tens of milliseconds; later calls return the same one. Thread-safe. The reference
+// stays valid until the process ends.
 const Document& published_document(const Services& services);
 
 // Whether an Accept-Encoding field allows gzip (RFC 9110, section 12.5.3).

@@ -8,10 +8,10 @@
 namespace berth::api {
 
 // The client of a request that authenticates by client_id and client_secret in the body, or by HTTP
-// Basic (RFC 6749, section 2.3.1). A public client says only its client_id. Throws invalid_client;
+// Basic (RFC 6749, section 2.3.1). A public client sends only its client_id. Throws invalid_client;
 // throws invalid_request if both are used.
 apps::App authenticated_client(db::Tx& tx, const Call& call);
-// The same, but a public client is refused, too.
+// The same, but throws invalid_client for a public client, too.
 apps::App confidential_client(db::Tx& tx, const Call& call);
 // The same for routes where it may be left out: nothing where the request has no client_secret and
 // no HTTP Basic.

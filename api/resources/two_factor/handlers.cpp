@@ -47,7 +47,7 @@ Reply step_up(const Call& call, const Services& services) {
   if (!proof.password && !proof.totp_code)
     throw invalid_field("totp_code", "is required, or password");
   require_proof(*call.user, call.session_id, proof, services);
-  return message_reply("this session has a fresh proof now");
+  return message_reply("the proof counts for this session from now on");
 }
 
 Reply new_recovery_codes(const Call& call, const Services& services) {

@@ -1,5 +1,5 @@
-// A form that is made of a list of fields. What was typed stays until berthd has taken it, and what berthd says against a
-// field stands beside that field.
+// A form that is made of a list of fields. What was typed stays until berthd has accepted it, and berthd's message about
+// a field is shown beside that field.
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { newKey } from '../api';
@@ -40,7 +40,7 @@ function typed_of<B>({ kind, choices }: FieldOf<B>, value: unknown): Typed {
   return String(value ?? '');
 }
 
-// Numbers that aren't any are sent as they are, so that berthd says what is wrong with them.
+// A text that isn't a number is sent as it was typed, so that berthd says what is wrong with it.
 function value_of<B>({ kind }: FieldOf<B>, typed: Typed): unknown {
   if (typeof typed !== 'string') return typed;
   if (kind === 'lines') return typed.split(/\s+/).filter(Boolean);

@@ -6,7 +6,7 @@ import type { App } from '../data';
 import { t } from '../messages';
 import { Bones, Card, Failed } from './ui';
 
-// A part with these properties that `load` brings. A failure is said, such as that of a console that an update replaced.
+// A component with these properties that `load` loads. A failure is shown: an update may have replaced the console's files.
 function lazily<P extends object>(load: () => Promise<ComponentType<P>>) {
   return function Lazy(props: P) {
     const [Screen, set] = useState<{ of: ComponentType<P> } | null>(null);

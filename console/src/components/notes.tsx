@@ -1,4 +1,4 @@
-// Short notes at the edge of the page, which a screen reader says.
+// Short notes at the edge of the page, which screen readers announce.
 import { signal } from '@preact/signals';
 import { t } from '../messages';
 import { Icon } from './icons';

@@ -10,7 +10,7 @@ const two_days = 2 * 86_400; // s
 const colours = ['--accent', '--good', '--warn', '--bad'];
 const dashes = [4, 4]; // px
 
-// How the times of an axis that spans so many seconds are written.
+// Returns how the times of an axis are written, by the number of seconds that it spans.
 const notation = (span: number) => (span < ten_minutes ? time_of_day : span < two_days ? clock_time : short_date);
 const colour_of = (token: string) => getComputedStyle(document.documentElement).getPropertyValue(token).trim();
 
@@ -21,7 +21,7 @@ export interface Line {
 interface PlotProps {
   times: number[]; // s since 1970
   lines: readonly Line[]; // one, or up to four, which get a legend
-  label: string; // for those who don't see it
+  label: string; // for people who can't see the plot
   show?: (value: number) => string; // of the legend and the axis
   limit?: number; // drawn as a line
   marks?: number[]; // times at which something happened, drawn as lines

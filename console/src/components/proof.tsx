@@ -1,4 +1,4 @@
-// Asks an admin for a code of their authenticator, which counts for some minutes. Whatever was asked of berthd waits for it.
+// Asks an admin for a code of their authenticator, which counts for some minutes. The requests that need it wait until then.
 import { call } from '../api';
 import { t } from '../messages';
 import { proving } from '../session';

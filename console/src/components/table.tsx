@@ -1,4 +1,4 @@
-// Tables, the pages of long ones, and what stands in their place while they are read.
+// Tables, the pages of long ones, and what is shown in their place while they are loaded.
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api';
 import { number } from '../format';
@@ -44,7 +44,7 @@ export function Pages({ of, turn }: { of: Paged; turn: (page: number) => void })
   );
 }
 
-// What was read, or that it is being read, or why it couldn't be.
+// Shows what was read, that it is being read, or why it couldn't be read.
 export function Read<T>({ of, children }: { of: { value: T | null; error: ApiError | null; again: () => void }; children: (value: T) => ComponentChildren }) {
   if (of.error) return <div class="body"><Failed error={of.error} again={of.again} /></div>;
   if (of.value === null) return <div class="body"><Bones /></div>;

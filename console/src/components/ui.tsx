@@ -1,4 +1,4 @@
-// The parts that all screens are put together of.
+// The parts that all screens are made of.
 import { signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -40,7 +40,7 @@ export function LinkButton({ href, kinds = [], icon, slim, children }: { href: s
   );
 }
 
-// A screen: its heading gets the focus when the screen is opened, so that a screen reader says where one is.
+// A screen: its heading gets the focus when the screen is opened, so that a screen reader announces the screen.
 export function Page({ title, crumbs, badge, below, actions, narrow, children }: {
   title: string; crumbs?: [string, string][]; badge?: ComponentChildren; below?: ComponentChildren; actions?: ComponentChildren;
   narrow?: boolean; children: ComponentChildren;

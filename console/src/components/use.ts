@@ -23,7 +23,7 @@ export function useReading<T>(read: () => Promise<T>, keys: unknown[]): { value:
   return { ...state, again };
 }
 
-// Runs a form's request: whether it is on its way, and what berthd says against it.
+// Runs a form's request. Returns whether it is under way, and berthd's refusal.
 export function useSubmit(work: () => Promise<void>) {
   const [busy, set_busy] = useState(false);
   const [error, set_error] = useState<ApiError | null>(null);

@@ -12,7 +12,7 @@ export const de: Messages = {
     page_of: (page, of) => `Seite ${number(page)} von ${number(of)}`, previous: 'Zurück', next: 'Weiter',
     copy: (what) => `Kopieren: ${what}`, copied: (what) => `${what}: kopiert.`, not_copied: 'Der Browser hat das Kopieren nicht erlaubt. Markieren Sie den Text und kopieren Sie ihn selbst.',
     type_to_confirm: (word) => `Geben Sie zur Bestätigung „${word}“ ein`,
-    simulated: 'Dieser Cluster ist simuliert: Es läuft kein wirklicher Container.',
+    simulated: 'Dieser Cluster ist simuliert: Es läuft kein echter Container.',
   },
   errors: {
     heading: 'Das konnte nicht geladen werden', unexplained: (status) => `Der Server hat mit dem Status ${status} geantwortet`,
@@ -27,7 +27,7 @@ export const de: Messages = {
     heading: 'Ihre Anmeldung ist abgelaufen', text: 'Melden Sie sich in einem neuen Tab wieder an und kommen Sie dann hierher zurück. Alles, was Sie hier eingegeben haben, ist noch da.',
     log_in: 'Anmelden', done: 'Ich habe mich angemeldet', not_yet: 'Sie sind noch nicht angemeldet.',
   },
-  lost: { heading: 'Diese Seite gibt es nicht', again: 'Unter dieser Adresse ist nichts', text: 'Vielleicht ist die Adresse vertippt, oder was sie zeigte, gibt es nicht mehr.', back: 'Alle Deployments' },
+  lost: { heading: 'Diese Seite gibt es nicht', again: 'Unter dieser Adresse ist nichts', text: 'Vielleicht ist die Adresse vertippt, oder es gibt nicht mehr, wohin sie führte.', back: 'Alle Deployments' },
   palette: { open: 'Suchen', shortcut: 'Strg K', label: 'Ein Deployment, eine App oder eine Seite suchen', action: 'Aktion', deployment: 'Deployment', app: 'App', screen: 'Seite', nothing: 'Nichts heißt so.' },
   status: { pending: 'Wartet', deploying: 'Startet', running: 'Läuft', stopped: 'Angehalten', errored: 'Fehler', destroyed: 'Gelöscht' },
   steps: {
@@ -71,7 +71,7 @@ export const de: Messages = {
   variables: {
     heading: 'Variablen', none: 'Keine Variablen', none_text: 'Der Container bekommt als Umgebung, was Sie hier setzen.', hidden: 'Wert verborgen',
     sealed: 'Werte werden verschlüsselt gespeichert und nie wieder gezeigt.', rollout: 'Eine Änderung ersetzt den Container; der alte antwortet, bis der neue bereit ist.',
-    add: 'Eine Variable hinzufügen', paste: 'Oder eine .env-Datei einfügen', paste_hint: 'Mehrere Zeilen, in einen Namen eingefügt, werden aufgeteilt.', value: 'Wert',
+    add: 'Eine Variable hinzufügen', paste: 'Oder eine .env-Datei einfügen', paste_hint: 'Wenn Sie mehrere Zeilen in einen Namen einfügen, wird jede zu einer Variable.', value: 'Wert',
     name_of: (n) => `Name der Variable ${n}`, value_of: (name) => `Wert von ${typeof name === 'number' ? `Variable ${name}` : name}`,
     remove: (name) => `${name} entfernen`, remove_short: 'Entfernen', replace: (name) => `Neuer Wert für ${name}`,
     set: 'Variablen setzen', save: (n) => (n ? `${count(n, 'Variable', 'Variablen')} speichern` : 'Speichern'), saved: 'Gespeichert. Der Container wird ersetzt.',
@@ -90,7 +90,7 @@ export const de: Messages = {
   plots: {
     heading: 'Im Lauf der Zeit', window: 'Wie weit zurück', windows: { hour: '1 Stunde', day: '24 Stunden', week: '7 Tage', month: '30 Tage' }, again: 'Noch einmal lesen', latest: 'zuletzt',
     cpu: 'CPU in mCPU', memory: 'Speicher in MiB', requests: 'Anfragen', latency: 'Antwortzeiten in ms', restarts: 'Neustarts und Replicas', replicas: 'Replicas',
-    not_measured: 'In dieser Zeit wurde nichts gemessen. Die ersten Werte sind eine Minute nach dem Start da.', explained: 'Gestrichelt sind die Grenzen der Stufe und die Ausrollungen. Minuten werden 24 Stunden lang aufbewahrt, Viertelstunden 30 Tage lang.',
+    not_measured: 'In dieser Zeit wurde nichts gemessen. Die ersten Werte sind eine Minute nach dem Start da.', explained: 'Gestrichelte Linien zeigen die Grenze der Stufe und die Ausrollungen. Die Werte jeder Minute werden 24 Stunden lang aufbewahrt, die jeder Viertelstunde 30 Tage lang.',
     label: (name, least, most, limit, rollouts) => `${name}, von ${least} bis ${most}${limit ? `, mit einer Grenze von ${limit}` : ''}, mit ${count(rollouts, 'Ausrollung', 'Ausrollungen')}`,
   },
   billing: {
@@ -128,7 +128,7 @@ export const de: Messages = {
     states: { waiting_for_dns: 'Wartet auf Ihr DNS', issuing: 'Zertifikat wird ausgestellt', active: 'Erreichbar', failed: 'Fehlgeschlagen' },
     records: 'Zu setzende DNS-Einträge', type: 'Typ', record_name: 'Name', value: 'Wert', checked: 'Geprüft', not_checked: 'Noch nicht geprüft', expires: 'das Zertifikat gilt bis',
     check_now: 'Jetzt prüfen', looking: 'berth sieht sich die Einträge jetzt an.', release: 'Die Domain entfernen', release_title: (name) => `${name} entfernen?`,
-    release_text: 'Das Deployment ist unter dieser Domain nicht mehr erreichbar. Wer nachweist, dass sie ihm gehört, kann sie dann benutzen.',
+    release_text: 'Das Deployment ist unter dieser Domain nicht mehr erreichbar. Ein anderes Konto kann sie dann benutzen, wenn es nachweist, dass sie ihm gehört.',
     txt: {
       apex: 'Der TXT-Eintrag ist nötig, weil dies selbst eine registrierte Domain ist.', domain_used_before: 'Der TXT-Eintrag ist nötig, weil ein anderes Konto diese Domain schon benutzt hat.',
       name_used_before: 'Der TXT-Eintrag ist nötig, weil ein anderes Konto den Namen dieses Deployments schon benutzt hat.',
@@ -136,12 +136,12 @@ export const de: Messages = {
   },
   settings: {
     container: 'Container', image_hint: 'Ein anderer Tag oder Digest rollt eine neue Version aus.', save: 'Speichern und ausrollen', rolling: 'Gespeichert. Ein neuer Container ist unterwegs.',
-    tier_hint: 'Eine größere Stufe berechnet den Unterschied für den Rest des Zeitraums, eine kleinere gibt ihn zurück.', change_tier: 'Die Stufe wechseln', end: 'Das Ende',
+    tier_hint: 'Eine größere Stufe berechnet den Unterschied für den Rest des Zeitraums, eine kleinere gibt ihn zurück.', change_tier: 'Die Stufe wechseln', end: 'Dieses Deployment löschen',
   },
   apps: {
     create: 'Eine App anlegen', text: 'Eine App besitzt Deployments, hat eigene Punkte und ist das, woran sich ihre Benutzer anmelden.', none: 'Noch keine App',
     none_text: 'Legen Sie eine an, um Container laufen zu lassen oder damit sich Leute mit ihrem hiesigen Konto an Ihrem Spiel oder Ihrer Website anmelden können.', approved: 'Darf Deployments haben', waiting: 'Wartet auf Freigabe',
-    counts: (deployments, users) => `${deployments} Deployments · ${users} Benutzer`,
+    counts: (deployments, users) => `${count(deployments, 'Deployment', 'Deployments')} · ${count(users, 'Benutzer', 'Benutzer')}`,
   },
   app: {
     one: 'App', tabs: { label: 'Teile der App', overview: 'Übersicht', points: 'Punkte und Benutzer', webhooks: 'Webhooks', settings: 'Einstellungen' }, public: 'Keines: Dies ist ein öffentlicher Client.',
@@ -157,7 +157,7 @@ export const de: Messages = {
     approve_here: 'Auf einem eigenen berth sind Sie selbst die Administration. Führen Sie dies aus, wo berthd läuft:', command: 'Befehl', gone: 'Diese App ist nicht da', gone_text: 'Sie wurde gelöscht oder gehört einem anderen Konto.',
   },
   app_settings: {
-    website: 'Website', logo: 'Logo', listed: 'Die App unter den Betreibern der Plattform aufführen', listed_hint: 'Dann kann jeder ihren Namen, ihre Beschreibung und ihre Website sehen.', login: 'Anmeldung mit der App', end: 'Das Ende',
+    website: 'Website', logo: 'Logo', listed: 'Die App unter den Betreibern der Plattform aufführen', listed_hint: 'Dann können alle ihren Namen, ihre Beschreibung und ihre Website sehen.', login: 'Anmeldung mit der App', end: 'Diese App löschen',
     redirects_hint: 'Eine je Zeile. Nach einer Anmeldung werden Browser zu einer von ihnen zurückgeschickt.', origins: 'Origins ihrer Seiten', origins_hint: 'Eine je Zeile, etwa https://www.example.com. Seiten dieser Origins dürfen die API aus einem Browser aufrufen.',
     session_tokens: 'Sitzungs-Tokens annehmen', session_tokens_hint: 'Damit kann die App in Chat, Freundesliste und Anwesenheit für ihre Benutzer handeln. Ohne das fragt die Zustimmungsseite nicht danach.',
     refresh: 'Das Erneuern eines Tokens braucht das Geheimnis', refresh_hint: 'Für Apps, deren Geheimnis auf einem Server bleibt.', scopes: 'Worum sie bitten darf', scopes_hint: 'Über Neues entscheidet die Administration; was Sie wegnehmen, verliert seine Freigabe.',
@@ -217,12 +217,12 @@ export const de: Messages = {
     purchases: 'Käufe', no_purchases: 'Noch wurde nichts gekauft.', package: 'Paket', discount: 'Rabatt', paid: 'Bezahlt', states: { completed: 'Gekauft', refunded: 'Erstattet' }, campaign_of: (n) => `Kampagne ${n} dieses Kaufs`,
   },
   audiences: {
-    create: 'Neue Zielgruppe', none: 'Noch keine Zielgruppe', none_text: 'Eine Zielgruppe nennt, für wen Anzeigen sind: eine Art von Spiel, eine Stufe von Spielern, ein Land.', game_type: 'Art des Spiels', play_tier: 'Stufe des Spielers', geography: 'Land oder Region', any: 'beliebig', any_hint: 'Leer: beliebig. Mindestens eines der drei ist nötig.',
+    create: 'Neue Zielgruppe', none: 'Noch keine Zielgruppe', none_text: 'Eine Zielgruppe nennt, für wen Anzeigen sind: eine Art von Spiel, eine Stufe im Spiel, ein Land.', game_type: 'Art des Spiels', play_tier: 'Stufe im Spiel', geography: 'Land oder Region', any: 'beliebig', any_hint: 'Leer: beliebig. Mindestens eines der drei ist nötig.',
   },
   placements: {
     heading: 'Wo sie gezeigt wird', none: 'Die Kampagne wird überall gezeigt, wo Anzeigen ihrer Art gezeigt werden. Fügen Sie einen Platz hinzu, um zu wählen.', none_fits: 'Für diese Art von Anzeige gibt es allerdings keinen Platz.', add: 'Einen Platz hinzufügen', place: 'Platz', budget: 'Anteil am Budget', budget_hint: 'Punkte, genug für eine Einblendung.', target: 'Einblendungen', target_hint: 'Leer: so viele, wie der Anteil bezahlt.',
     delivered: 'Geliefert', viewers: 'Für wen', everybody: 'alle', states: { active: 'Aktiv', paused: 'Pausiert', depleted: 'Erreicht' }, modes: { exact: 'ist', prefix: 'beginnt mit', any: 'ist beliebig' }, more: (name) => `Mehr zu ${name}`,
-    change: 'Anteil und Ziel ändern', aim: 'Zuschauer wählen', audience: 'Eine Zielgruppe verwenden', aim_text: 'Bedingungen zum selben Merkmal gelten wahlweise; Bedingungen zu verschiedenen müssen alle gelten. Sie können nicht wieder weggenommen werden; entfernen Sie dafür den Platz und fügen Sie ihn neu hinzu.', attribute: 'Was verglichen wird', match: 'Wie',
+    change: 'Anteil und Ziel ändern', aim: 'Zuschauer wählen', audience: 'Eine Zielgruppe verwenden', aim_text: 'Bedingungen zum selben Merkmal gelten wahlweise; Bedingungen zu verschiedenen müssen alle gelten. Eine Bedingung kann nicht weggenommen werden; entfernen Sie stattdessen den Platz und fügen Sie ihn wieder hinzu.', attribute: 'Was verglichen wird', match: 'Wie',
     match_modes: { exact: 'Es muss der Wert sein', prefix: 'Es muss mit dem Wert beginnen', any: 'Es darf beliebig sein' }, value_hint: 'Etwa DE. Nicht nötig, wenn es beliebig sein darf.', remove: 'Den Platz entfernen', remove_title: (name) => `${name} entfernen?`, remove_text: 'Die Kampagne wird dort nicht mehr gezeigt. Was von ihrem Anteil übrig ist, bleibt bei der Kampagne.',
   },
   lists: {
@@ -231,7 +231,7 @@ export const de: Messages = {
   },
   tier_form: {
     text: 'Was Betreiber für ein Deployment wählen können. Eine Änderung gilt für Deployments, die von da an auf die Stufe wechseln, ein Preis ab dem nächsten Zeitraum jedes Deployments.', create: 'Neue Stufe', slug: 'Kurzname', slug_hint: 'Wird in Anfragen benutzt. Er kann später nicht geändert werden.', method: 'Bezahlt in', methods: { service_points: 'Punkten', bitcoin: 'Bitcoin (aufgeführt, aber nicht benutzbar)' },
-    price: 'Punkte für 30 Tage', price_hint: '0: Sie ist kostenlos.', sats: (sats) => `${sats} Sats`, size: 'Größe', memory: 'Speicher in MiB', cpu: 'CPU in Tausendsteln', max: 'Deployments eines Kontos', max_hint: 'Leer: beliebig viele.', no_limit: 'beliebig', stipend: 'Punkte für den Besitzer', stipend_hint: 'Alle 30 Tage gezahlt.', reach: 'Gewicht der Anzeigen', reach_hint: 'Etwa 1.0; ein größeres zeigt die Anzeigen des Besitzers öfter.',
+    price: 'Punkte für 30 Tage', price_hint: '0: Sie ist kostenlos.', sats: (sats) => `${sats} Sats`, size: 'Größe', memory: 'Speicher in MiB', cpu: 'CPU in Tausendsteln', max: 'Deployments eines Kontos', max_hint: 'Leer: beliebig viele.', no_limit: 'beliebig', stipend: 'Punkte für das Konto', stipend_hint: 'Alle 30 Tage gezahlt.', reach: 'Gewicht der Anzeigen', reach_hint: 'Etwa 1.0; ein größeres zeigt die Anzeigen des Kontos öfter.',
     domains: 'Eigene Domains', automatic: 'Ohne Freigabe', columns: { max: 'Höchstens', domains: 'Domains', automatic: 'Offen' }, automatic_hint: 'Jede App kann sie benutzen; sonst gibt die Administration sie für Apps frei.',
   },
   shop: {
@@ -247,7 +247,7 @@ export const de: Messages = {
     text: 'Was Apps von Ihnen zeigen und Ihnen anbieten, wo immer Sie spielen.', tabs: { shop: 'Shop', avatar: 'Avatar', learning: 'Lernen' }, avatar: 'Ihr Avatar', display_name: 'Name', display_name_hint: 'Höchstens 20 Zeichen, gezeigt anstelle Ihres Benutzernamens; leer: keiner.', wears: 'Was er trägt', no_items: 'Sie haben noch keine Gegenstände. Im Shop gibt es welche.', items: 'Gegenstände', items_hint: 'Höchstens einer von jeder Art.', no_user: 'Diesen Benutzer gibt es nicht',
   },
   components: {
-    heading: 'Bausteine', about: 'Woraus die Seiten zusammengesetzt sind, in allen Zuständen. Für die, die an der Konsole arbeiten.', badge: 'Marke', note: 'Einen Hinweis zeigen', noted: 'Dies ist ein Hinweis.', tabs: 'Beispiele', one: 'Eins', two: 'Zwei', buttons: 'Knöpfe', main: 'Hauptaktion', other: 'Eine andere', danger: 'Gefährlich', final: 'Endgültig', plain: 'Schlicht', with_icon: 'Mit Symbol', icon_only: 'Nur ein Symbol', slim: 'Schmal', busy: 'Beschäftigt', disabled: 'Gesperrt', link: 'Ein Link', menu: 'Menü',
+    heading: 'Bausteine', about: 'Die Bausteine der Seiten, in allen Zuständen. Für alle, die an der Konsole arbeiten.', badge: 'Marke', note: 'Einen Hinweis zeigen', noted: 'Dies ist ein Hinweis.', tabs: 'Beispiele', one: 'Eins', two: 'Zwei', buttons: 'Knöpfe', main: 'Hauptaktion', other: 'Eine andere', danger: 'Gefährlich', final: 'Endgültig', plain: 'Schlicht', with_icon: 'Mit Symbol', icon_only: 'Nur ein Symbol', slim: 'Schmal', busy: 'Beschäftigt', disabled: 'Gesperrt', link: 'Ein Link', menu: 'Menü',
     badges: 'Marken, Zeiten, Kopieren', still: 'ruhig', tag: 'Etikett', copied: 'ID', banners: 'Banner', banner: 'Was geschehen ist', hint: 'Ein Satz, der hilft.', refused: 'Die Anfrage wurde abgelehnt.', wrong: 'ist zu lang', form: 'Formular', send: 'Abschicken', text: 'Text', number: 'Zahl', choice: 'Auswahl', time: 'Zeit', long: 'Langer Text', lines: 'Eine Liste', many: 'Mehrere', check: 'Ein Schalter',
     figures: 'Zahlen und ein Verlauf', meter: 'Wie viel benutzt wird', plot: 'Ein Guthaben über dreißig Tage', facts: 'Angaben', dialogs: 'Dialoge', confirm: 'Fragen, bevor etwas geschieht', waiting: 'Warten', icons: 'Symbole', table: 'Tabelle', empty: 'Hier ist nichts', rows: 'Eine lange Liste', row: (n) => `Zeile ${n}`,
   },
@@ -263,25 +263,25 @@ export const de: Messages = {
     return names[action] ?? (things[thing] && verbs[verb ?? ''] ? `Hat ${things[thing]} ${verbs[verb ?? '']}` : action.replace(/[._]/g, ' '));
   },
   admin: {
-    heading: 'Administration', only: 'Dieser Teil ist für Admins', only_text: 'Ein Admin der Plattform kann Sie zu einem machen.', need_factor: 'Admins brauchen einen zweiten Faktor', need_factor_text: 'Richten Sie eine Authenticator-App für Ihr Konto ein und kommen Sie dann zurück.', set_up: 'Eine Authenticator-App einrichten',
+    heading: 'Administration', only: 'Dieser Teil ist für Admins', only_text: 'Ein Admin der Plattform kann Ihnen diese Rechte geben.', need_factor: 'Admins brauchen einen zweiten Faktor', need_factor_text: 'Richten Sie eine Authenticator-App für Ihr Konto ein und kommen Sie dann zurück.', set_up: 'Eine Authenticator-App einrichten',
     prove: 'Weisen Sie nach, dass Sie es sind', prove_text: 'Geben Sie einen Code Ihrer Authenticator-App ein. Er gilt 15 Minuten lang.', code: 'Code', go_on: 'Weiter',
     tabs: { requests: 'Anträge', apps: 'Apps der Betreiber', deployments: 'Sperrungen', users: 'Benutzer', economy: 'Wirtschaft', tiers: 'Stufen', market: 'Anzeigenmarkt', shop: 'Shop', learning: 'Lernen', words: 'Wortliste', audit: 'Protokoll', fleet: 'Flotte' },
-    no_requests: 'Kein Antrag wartet', no_requests_text: 'Worum Apps bitten, steht hier.', asks: (owner) => `erbeten von ${owner}`, approve: 'Freigeben', reject: 'Ablehnen', reject_title: (app) => `Den Antrag von ${app} ablehnen?`, reason: 'Grund, den der Betreiber liest', approved: 'Der Antrag wurde freigegeben.',
+    no_requests: 'Kein Antrag wartet', no_requests_text: 'Worum Apps bitten, steht hier.', asks: (owner) => `gestellt von ${owner}`, approve: 'Freigeben', reject: 'Ablehnen', reject_title: (app) => `Den Antrag von ${app} ablehnen?`, reason: 'Grund, der beim Antrag gezeigt wird', approved: 'Der Antrag wurde freigegeben.',
     find: 'Nach Name oder E-Mail-Adresse suchen', user: 'Benutzer', joined: 'Dabei seit', suspended: 'Gesperrt', admin: 'Admin', suspend: 'Sperren', reactivate: 'Wieder zulassen', suspend_title: (name) => `${name} sperren?`, suspend_text: 'Die Sitzungen und Tokens gelten sofort nicht mehr, bis Sie das Konto wieder zulassen.', no_users: 'Niemand heißt so.',
-    treasury: 'In der Kasse', minted: 'Punkte insgesamt', mint: 'Punkte schöpfen', kind: 'Für', treasury_kind: 'die Kasse', user_kind: 'einen Benutzer', app_kind: 'eine App', id: 'Deren ID', minted_now: 'Die Punkte wurden geschöpft.', ledger: 'Hauptbuch', check: 'Das Hauptbuch prüfen', holds: 'Gilt', sound: 'Alle Prüfungen stimmen', unsound: 'Eine Prüfung schlägt fehl',
-    action: 'Aktion', actor: 'Wer', target: 'Was', find_in_audit: 'Filtern', reason_column: 'Grund', actor_hint: 'internal, user:…', action_hint: 'points.mint, …', export: 'Als CSV exportieren', exporting: 'Wird gelesen …', nothing: 'Noch wurde nichts getan', nothing_text: 'Alles, was ein Admin tut, steht hier.', more_of: (name) => `Mehr zu ${name}`, owner: 'Besitzer', none_of_these: 'Keine da', deleted_app: 'Eine gelöschte App',
+    treasury: 'In der Kasse', minted: 'Punkte insgesamt', mint: 'Punkte schöpfen', kind: 'Für', treasury_kind: 'die Kasse', user_kind: 'einen Benutzer', app_kind: 'eine App', id: 'Deren ID', minted_now: 'Die Punkte wurden geschöpft.', ledger: 'Hauptbuch', check: 'Das Hauptbuch prüfen', holds: 'Bestanden', sound: 'Alle Prüfungen bestanden', unsound: 'Eine Prüfung schlägt fehl',
+    action: 'Aktion', actor: 'Wer', target: 'Ziel', find_in_audit: 'Filtern', reason_column: 'Grund', actor_hint: 'internal, user:…', action_hint: 'points.mint, …', export: 'Als CSV exportieren', exporting: 'Wird gelesen …', nothing: 'Noch wurde nichts getan', nothing_text: 'Alles, was ein Admin tut, steht hier.', more_of: (name) => `Mehr zu ${name}`, owner: 'Besitzer', none_of_these: 'Es gibt keine', deleted_app: 'Eine gelöschte App',
     is_admin: 'Ist Admin', is_admin_hint: 'Ein Admin kann alles, was hier steht, sobald ein zweiter Faktor eingerichtet ist.', change_user: 'Ändern', change_title: (name) => `Das Konto von ${name} ändern`, id_hint: 'Des Benutzers oder der App; leer für die Kasse.',
     treasury_days: 'Kasse nach Tagen', minted_that_day: 'Geschöpft', supply: 'Alle Punkte', ledger_text: 'Prüft, dass kein Punkt verloren ging oder aus dem Nichts kam.', find_app: 'Nach dem Anfang eines Namens, nach Besitzer oder ID suchen', apps_text: 'Die Apps aller Betreiber, die neuesten zuerst, mit dem, was sie dürfen.', no_apps_text: 'Keine App hat diesen Namen, Besitzer oder diese ID.', promoted_to: 'Hochgestuft auf',
     promote: 'Auf eine Stufe hochstufen', promote_title: (app) => `${app} hochstufen`, promote_text: 'Die App darf dann Deployments auf dieser Stufe haben. Ihre jetzigen Deployments bleiben auf ihrer Stufe.', promoted: (app) => `${app} wurde hochgestuft.`, revoke: 'Rechte entziehen', revoke_title: (app) => `${app} Rechte entziehen?`, revoke_text: 'Ihre Tokens verlieren sie sofort. Laufende Deployments laufen weiter.', revoked: 'Die Rechte wurden entzogen.',
     suspend_app_text: 'Sie bekommt keine Tokens, ihre jetzigen gelten nicht mehr, und ihre Anzeigen werden nicht gezeigt, bis Sie sie wieder zulassen.', app_suspended: (app) => `${app} ist gesperrt.`, app_reactivated: (app) => `${app} ist aktiv.`,
-    decisions: 'Deployments, die Admins gesperrt oder wieder zugelassen haben', no_decisions: 'Nichts wurde gesperrt', no_decisions_text: 'Deployments, die ein Admin sperrt, stehen hier, nach den neuesten Einträgen des Protokolls.', suspend_deployment: 'Ein Deployment sperren', suspend_deployment_text: 'Der Container endet, und der Besitzer kann ihn nicht wieder starten, bis Sie es erlauben. Ihm wird gesagt, dass ein Admin ihn angehalten hat.', reactivate_deployment: 'Ein Deployment wieder zulassen', deployment_id: 'ID des Deployments', deployment_hint: 'Der Besitzer sieht sie auf der Seite des Deployments.', deployment_reactivated: (name) => `${name} darf wieder laufen.`,
+    decisions: 'Deployments, die Admins gesperrt oder wieder zugelassen haben', no_decisions: 'Nichts wurde gesperrt', no_decisions_text: 'Deployments, die ein Admin sperrt, stehen hier, nach den neuesten Einträgen des Protokolls.', suspend_deployment: 'Ein Deployment sperren', suspend_deployment_text: 'Der Container endet und kann nicht wieder gestartet werden, bis Sie es erlauben. Auf der Seite des Deployments steht, dass ein Admin es gesperrt hat.', reactivate_deployment: 'Ein Deployment wieder zulassen', deployment_id: 'ID des Deployments', deployment_hint: 'Sie steht auf der Seite des Deployments.', deployment_reactivated: (name) => `${name} darf wieder laufen.`,
     orphans: 'Objekte ohne Deployment', no_orphans: 'Alles auf dem Cluster gehört zu einem Deployment.', orphans_text: 'Diese Deployments haben Objekte auf dem Cluster, aber berth kennt sie nicht. Nichts wird von selbst gelöscht.', words: 'Gefilterte Wörter', words_label: 'Wörter', words_hint: 'Eines je Zeile. Sie werden im Chat durch Sternchen ersetzt, auch in älteren Nachrichten, wie immer sie geschrieben sind.',
     message: 'Eine Nachricht löschen', message_id: 'ID der Nachricht', message_hint: 'Sie ist für alle und endgültig weg.', delete_message: 'Die Nachricht löschen', message_deleted: 'Die Nachricht wurde gelöscht.', rotate_key: 'Neuer Sitzungsschlüssel', rotate_key_title: 'Sitzungen mit einem neuen Schlüssel signieren?', rotate_key_text: 'Neue Anmeldungen werden mit ihm signiert. Bestehende Sitzungen gelten weiter, bis sie enden.', key_rotated: 'Sitzungen werden jetzt mit einem neuen Schlüssel signiert.',
   },
   fleet: {
-    cluster: 'Cluster', state: 'Zustand', states: { simulated: 'Simuliert', connected: 'Verbunden', unreachable: 'Nicht erreichbar' }, leader: 'Arbeitet für ihn', this_one: 'dieser Prozess', nobody: 'niemand',
-    reconciles: 'Arbeit', waiting: 'Wartend', stalled: 'Aufgehalten', longest: 'Am längsten dabei', errors: 'Fehlgeschlagen seit dem Start', text: 'Was Deployments auf den Cluster bringt, von dem Prozess, der antwortet.',
-    statuses: 'Deployments', failed: 'Fehlgeschlagene Deployments', none_failed: 'Kein Deployment ist fehlgeschlagen.', orphans: 'Ohne Eintrag',
+    cluster: 'Cluster', state: 'Zustand', states: { simulated: 'Simuliert', connected: 'Verbunden', unreachable: 'Nicht erreichbar' }, leader: 'Führender Prozess', this_one: 'dieser', nobody: 'keiner',
+    reconciles: 'Abgleiche', waiting: 'Wartend', stalled: 'Warten auf den Cluster', longest: 'Am längsten laufend', errors: 'Fehlgeschlagen seit dem Start', text: 'Ein Abgleich bringt den Cluster in den Zustand, den ein Deployment haben soll. Die Zahlen sind die des Prozesses, der antwortet.',
+    statuses: 'Deployments', failed: 'Fehlgeschlagene Deployments', none_failed: 'Kein Deployment ist fehlgeschlagen.', orphans: 'Objekte ohne Deployment',
     certificates: 'Zertifikate', ordered: (hours) => `Bestellt in ${hours} Stunden`, refused: 'Abgelehnt in 24 Stunden',
     messages: 'Mail und Webhooks', mail: 'Wartende Mails', webhooks: 'Wartende Zustellungen', overdue: 'Am längsten überfällig',
     storage: 'Sicherung und Platte', backup: 'Seit der neuesten Sicherung', database: 'Datenbank', history: 'Verlauf der Nutzung', free: 'Frei auf der Platte', of: (all) => `von ${all}`,
@@ -289,8 +289,9 @@ export const de: Messages = {
   },
   kind: (kind) => {
     const names: Record<string, string> = {
-      signup_bonus: 'Startguthaben', referral_reward: 'Einladung', session_reward: 'Zeit in einer App', learning_reward: 'Lernen', view_reward: 'Gesehene Anzeige', mint: 'Von der Plattform', treasury: 'Die Plattform', issuance: 'Die Plattform',
-      transfer: 'Überweisung', spend: 'Ausgabe', refund: 'Erstattung', award: 'Geschenk', deploy_charge: 'Deployment', stipend: 'Zuschuss',
+      signup_bonus: 'Startguthaben', referral_reward: 'Einladung', session_reward: 'Zeit in einer App', learning_reward: 'Lernen', viewer_reward: 'Gesehene Anzeige', mint: 'Von der Plattform', treasury: 'Die Plattform', issuance: 'Die Plattform',
+      transfer: 'Überweisung', spend: 'Ausgabe', stipend: 'Zuschuss', deployment: 'Deployment', tier_change: 'Wechsel der Stufe', impression: 'Einblendung', campaign_payment: 'Zahlung für eine Kampagne', campaign_refund: 'Rest einer Kampagne',
+      app_deletion: 'Gelöschte App', account_deleted: 'Gelöschtes Konto', user: 'Ein Konto', app: 'Eine App', campaign: 'Eine Kampagne', reservation: 'Eine Reservierung',
     };
     const words = kind.replace(/_/g, ' ');
     return names[kind] ?? (words ? words[0]!.toUpperCase() + words.slice(1) : '–');
@@ -325,7 +326,7 @@ export const de: Messages = {
     txt_missing: { title: 'Der TXT-Eintrag fehlt oder ist falsch', fix: 'Setzen Sie ihn, wie er unten steht.' },
     dns_unreachable: { title: 'Die Nameserver der Domain antworten nicht', fix: 'Prüfen Sie sie; berth versucht es von selbst wieder.' },
     domain_taken: { title: 'Ein anderes Konto hat diese Domain jetzt', fix: 'Das DNS führte eine Woche lang nicht hierher. Geben Sie die Domain auf, oder nehmen Sie eine andere.' },
-    certificate_failed: { title: 'Die Zertifizierungsstelle hat das Zertifikat abgelehnt', fix: 'Beheben Sie, was ihre Worte sagen. berth versucht es von selbst wieder, oder mit „Jetzt prüfen“ sofort.' },
-    order_budget: { title: 'Im Moment können keine weiteren Zertifikate bestellt werden', fix: 'Warten Sie; berth bestellt es, sobald es darf.' },
+    certificate_failed: { title: 'Die Zertifizierungsstelle hat das Zertifikat abgelehnt', fix: 'Beheben Sie, was deren Meldung sagt. berth versucht es von selbst wieder, oder mit „Jetzt prüfen“ sofort.' },
+    order_budget: { title: 'Im Moment können keine weiteren Zertifikate bestellt werden', fix: 'Warten Sie: berth bestellt das Zertifikat, sobald die Grenze es zulässt.' },
   },
 };

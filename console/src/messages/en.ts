@@ -26,7 +26,7 @@ export const en = {
     heading: 'Your login has ended', text: 'Log in again in a new tab, then come back to this one. Everything that you typed here is still there.',
     log_in: 'Log in', done: 'I have logged in', not_yet: 'You aren’t logged in yet.',
   },
-  lost: { heading: 'There is no such page', again: 'Nothing is at this address', text: 'The address may be mistyped, or what it showed is gone.', back: 'All deployments' },
+  lost: { heading: 'There is no such page', again: 'Nothing is at this address', text: 'The address may be mistyped, or what it led to may be gone.', back: 'All deployments' },
   palette: { open: 'Find', shortcut: 'Ctrl K', label: 'Find a deployment, an app or a screen', action: 'Action', deployment: 'Deployment', app: 'App', screen: 'Screen', nothing: 'Nothing has this name.' },
   status: { pending: 'Pending', deploying: 'Deploying', running: 'Running', stopped: 'Stopped', errored: 'Failed', destroyed: 'Deleted' },
   steps: {
@@ -70,7 +70,7 @@ export const en = {
   variables: {
     heading: 'Variables', none: 'No variables', none_text: 'The container gets what you set here as its environment.', hidden: 'value hidden',
     sealed: 'Values are stored encrypted and are never shown again.', rollout: 'A change replaces the container; the old one serves until the new one is ready.',
-    add: 'Add a variable', paste: 'Or paste a .env file', paste_hint: 'Pasting several lines into a name takes them apart.', value: 'value',
+    add: 'Add a variable', paste: 'Or paste a .env file', paste_hint: 'If you paste several lines into a name, each line becomes a variable.', value: 'value',
     name_of: (n: number) => `Name of variable ${n}`, value_of: (name: string | number) => `Value of ${typeof name === 'number' ? `variable ${name}` : name}`,
     remove: (name: string) => `Remove ${name}`, remove_short: 'Remove', replace: (name: string) => `New value for ${name}`,
     set: 'Set variables', save: (n: number) => (n ? `Save ${count(n, 'variable', 'variables')}` : 'Save'), saved: 'Saved. The container is being replaced.',
@@ -89,7 +89,7 @@ export const en = {
   plots: {
     heading: 'Over time', window: 'How far back', windows: { hour: '1 hour', day: '24 hours', week: '7 days', month: '30 days' }, again: 'Read again', latest: 'latest',
     cpu: 'CPU in mCPU', memory: 'Memory in MiB', requests: 'Requests', latency: 'Response times in ms', restarts: 'Restarts and replicas', replicas: 'Replicas',
-    not_measured: 'Nothing was measured in this time. The first values are there a minute after the start.', explained: 'Dashed lines are the limits of the tier and the rollouts. Minutes are kept for 24 hours, quarters of an hour for 30 days.',
+    not_measured: 'Nothing was measured in this time. The first values are there a minute after the start.', explained: 'Dashed lines show the tier’s limit and the rollouts. The values of each minute are kept for 24 hours, those of each quarter of an hour for 30 days.',
     label: (name: string, least: string, most: string, limit: string, rollouts: number) => `${name}, from ${least} to ${most}${limit ? `, with a limit of ${limit}` : ''}, with ${count(rollouts, 'rollout', 'rollouts')}`,
   },
   billing: {
@@ -135,12 +135,12 @@ export const en = {
   },
   settings: {
     container: 'Container', image_hint: 'Another tag or digest rolls out a new version.', save: 'Save and roll out', rolling: 'Saved. A new container is on its way.',
-    tier_hint: 'A larger tier charges the difference for the rest of the period, a smaller one gives it back.', change_tier: 'Change the tier', end: 'The end',
+    tier_hint: 'A larger tier charges the difference for the rest of the period, a smaller one gives it back.', change_tier: 'Change the tier', end: 'Delete this deployment',
   },
   apps: {
     create: 'Create an app', text: 'An app owns deployments, has points of its own, and is what its users log in to.', none: 'No app yet',
     none_text: 'Create one to run containers, or to let people log in to your game or site with their account here.', approved: 'May deploy', waiting: 'Awaits approval',
-    counts: (deployments: string, users: string) => `${deployments} deployments · ${users} users`,
+    counts: (deployments: number, users: number) => `${count(deployments, 'deployment', 'deployments')} · ${count(users, 'user', 'users')}`,
   },
   app: {
     one: 'App', tabs: { label: 'Parts of the app', overview: 'Overview', points: 'Points and users', webhooks: 'Webhooks', settings: 'Settings' }, public: 'None: this is a public client.',
@@ -156,7 +156,7 @@ export const en = {
     approve_here: 'On a berth of your own, that admin is you. Run this where berthd runs:', command: 'Command', gone: 'This app isn’t there', gone_text: 'It was deleted, or it belongs to another account.',
   },
   app_settings: {
-    website: 'Website', logo: 'Logo', listed: 'List the app among the platform’s operators', listed_hint: 'Anybody can see its name, description and website then.', login: 'Login with the app', end: 'The end',
+    website: 'Website', logo: 'Logo', listed: 'List the app among the platform’s operators', listed_hint: 'Anybody can see its name, description and website then.', login: 'Login with the app', end: 'Delete this app',
     redirects_hint: 'One on each line. After a login, browsers are sent back to one of them.', origins: 'Origins of its pages', origins_hint: 'One on each line, such as https://www.example.com. Pages of these origins may call the API from a browser.',
     session_tokens: 'Take session tokens', session_tokens_hint: 'With them the app can act as its users in chat, friends and presence. Without, the consent page doesn’t ask for that.',
     refresh: 'Refreshing a token needs the secret', refresh_hint: 'For apps whose secret stays on a server.', scopes: 'Scopes that it may ask for', scopes_hint: 'Admins decide about new ones; one that you take away loses its approval.',
@@ -221,7 +221,7 @@ export const en = {
   placements: {
     heading: 'Where it is shown', none: 'The campaign is shown wherever ads of its kind are. Add a place to choose.', none_fits: 'There is no place for this kind of ad, though.', add: 'Add a place', place: 'Place', budget: 'Share of the budget', budget_hint: 'Points, enough for one impression.', target: 'Impressions', target_hint: 'Empty: as many as its share pays for.',
     delivered: 'Delivered', viewers: 'For whom', everybody: 'everybody', states: { active: 'Active', paused: 'Paused', depleted: 'Reached' }, modes: { exact: 'is', prefix: 'begins with', any: 'is anything' }, more: (name: string) => `More about ${name}`,
-    change: 'Change share and target', aim: 'Choose viewers', audience: 'Use an audience', aim_text: 'Conditions about the same attribute are alternatives; conditions about different ones must all hold. They can’t be taken away again; remove the place and add it anew for that.', attribute: 'What is compared', match: 'How',
+    change: 'Change share and target', aim: 'Choose viewers', audience: 'Use an audience', aim_text: 'Conditions about the same attribute are alternatives; conditions about different ones must all hold. A condition can’t be taken away; remove the place and add it again instead.', attribute: 'What is compared', match: 'How',
     match_modes: { exact: 'It has to be the value', prefix: 'It has to begin with the value', any: 'It may be anything' }, value_hint: 'Such as DE. Not needed if it may be anything.', remove: 'Remove the place', remove_title: (name: string) => `Remove ${name}?`, remove_text: 'The campaign isn’t shown there any more. What is left of its share stays with the campaign.',
   },
   lists: {
@@ -246,7 +246,7 @@ export const en = {
     text: 'What apps show of you and offer to you, wherever you play.', tabs: { shop: 'Shop', avatar: 'Avatar', learning: 'Learning' }, avatar: 'Your avatar', display_name: 'Name', display_name_hint: 'At most 20 characters, shown instead of your username; empty: none.', wears: 'What it wears', no_items: 'You have no items yet. The shop has some.', items: 'Items', items_hint: 'At most one of each kind.', no_user: 'There is no such user',
   },
   components: {
-    heading: 'Components', about: 'What screens are put together of, in all states. For those who work on the console.', badge: 'Badge', note: 'Show a note', noted: 'This is a note.', tabs: 'Samples', one: 'One', two: 'Two', buttons: 'Buttons', main: 'Main action', other: 'Another', danger: 'Dangerous', final: 'Final', plain: 'Plain', with_icon: 'With an icon', icon_only: 'An icon alone', slim: 'Slim', busy: 'Busy', disabled: 'Disabled', link: 'A link', menu: 'Menu',
+    heading: 'Components', about: 'The components that screens are made of, in all states. For those who work on the console.', badge: 'Badge', note: 'Show a note', noted: 'This is a note.', tabs: 'Samples', one: 'One', two: 'Two', buttons: 'Buttons', main: 'Main action', other: 'Another', danger: 'Dangerous', final: 'Final', plain: 'Plain', with_icon: 'With an icon', icon_only: 'An icon alone', slim: 'Slim', busy: 'Busy', disabled: 'Disabled', link: 'A link', menu: 'Menu',
     badges: 'Badges, times, copying', still: 'still', tag: 'Tag', copied: 'ID', banners: 'Banners', banner: 'What happened', hint: 'A sentence that helps.', refused: 'The request was refused.', wrong: 'is too long', form: 'Form', send: 'Send', text: 'Text', number: 'Number', choice: 'Choice', time: 'Time', long: 'Long text', lines: 'A list', many: 'Several', check: 'A switch',
     figures: 'Figures and a plot', meter: 'How much is used', plot: 'A balance over thirty days', facts: 'Facts', dialogs: 'Dialogs', confirm: 'Ask before something is done', waiting: 'Waiting', icons: 'Icons', table: 'Table', empty: 'Nothing here', rows: 'A long list', row: (n: string) => `Row ${n}`,
   },
@@ -262,13 +262,13 @@ export const en = {
     return names[action] ?? (things[thing] && verbs[verb ?? ''] ? `${verbs[verb ?? '']} ${things[thing]}` : action.replace(/[._]/g, ' '));
   },
   admin: {
-    heading: 'Administration', only: 'This part is for admins', only_text: 'An admin of the platform can make you one.', need_factor: 'Admins need a second factor', need_factor_text: 'Set up an authenticator for your account, then come back.', set_up: 'Set up an authenticator',
+    heading: 'Administration', only: 'This part is for admins', only_text: 'An admin of the platform can give you these rights.', need_factor: 'Admins need a second factor', need_factor_text: 'Set up an authenticator for your account, then come back.', set_up: 'Set up an authenticator',
     prove: 'Prove that it is you', prove_text: 'Enter a code of your authenticator. It counts for 15 minutes.', code: 'Code', go_on: 'Go on',
     tabs: { requests: 'Scope requests', apps: 'Operators’ apps', deployments: 'Suspensions', users: 'Users', economy: 'Economy', tiers: 'Tiers', market: 'Ad market', shop: 'Shop', learning: 'Learning', words: 'Word list', audit: 'Audit log', fleet: 'Fleet' },
     no_requests: 'No request is waiting', no_requests_text: 'What apps ask for is listed here.', asks: (owner: string) => `asked for by ${owner}`, approve: 'Approve', reject: 'Reject', reject_title: (app: string) => `Reject the request of ${app}?`, reason: 'Reason, which the operator reads', approved: 'The request was approved.',
     find: 'Find by name or email address', user: 'User', joined: 'Joined', suspended: 'Suspended', admin: 'Admin', suspend: 'Suspend', reactivate: 'Reactivate', suspend_title: (name: string) => `Suspend ${name}?`, suspend_text: 'Their sessions and tokens stop working at once, until you reactivate the account.', no_users: 'Nobody has this name.',
-    treasury: 'In the treasury', minted: 'Points in all', mint: 'Mint points', kind: 'For', treasury_kind: 'the treasury', user_kind: 'a user', app_kind: 'an app', id: 'Its ID', minted_now: 'The points were minted.', ledger: 'Ledger', check: 'Check the ledger', holds: 'Holds', sound: 'All checks hold', unsound: 'A check fails',
-    action: 'Action', actor: 'Who', target: 'What about', find_in_audit: 'Filter', reason_column: 'Reason', actor_hint: 'internal, user:…', action_hint: 'points.mint, …', export: 'Export as CSV', exporting: 'Reading …', nothing: 'Nothing was done yet', nothing_text: 'Everything that an admin does is listed here.', more_of: (name: string) => `More about ${name}`, owner: 'Owner', none_of_these: 'There is none', deleted_app: 'A deleted app',
+    treasury: 'In the treasury', minted: 'Points in all', mint: 'Mint points', kind: 'For', treasury_kind: 'the treasury', user_kind: 'a user', app_kind: 'an app', id: 'Its ID', minted_now: 'The points were minted.', ledger: 'Ledger', check: 'Check the ledger', holds: 'Passed', sound: 'All checks hold', unsound: 'A check fails',
+    action: 'Action', actor: 'Who', target: 'Target', find_in_audit: 'Filter', reason_column: 'Reason', actor_hint: 'internal, user:…', action_hint: 'points.mint, …', export: 'Export as CSV', exporting: 'Reading …', nothing: 'Nothing was done yet', nothing_text: 'Everything that an admin does is listed here.', more_of: (name: string) => `More about ${name}`, owner: 'Owner', none_of_these: 'There are none', deleted_app: 'A deleted app',
     is_admin: 'Is an admin', is_admin_hint: 'An admin can do everything that is listed here, once they have a second factor.', change_user: 'Change', change_title: (name: string) => `Change the account of ${name}`, id_hint: 'Of the user or the app; empty for the treasury.',
     treasury_days: 'Treasury by day', minted_that_day: 'Minted', supply: 'All points', ledger_text: 'Checks that no point was lost or came from nowhere.', find_app: 'Find by the beginning of a name, by owner or ID', apps_text: 'The apps of all operators, newest first, with what they may do.', no_apps_text: 'No app has this name, owner or ID.', promoted_to: 'Promoted to',
     promote: 'Promote to a tier', promote_title: (app: string) => `Promote ${app}`, promote_text: 'The app may then have deployments on this tier. Deployments that it has stay on theirs.', promoted: (app: string) => `${app} was promoted.`, revoke: 'Take scopes away', revoke_title: (app: string) => `Take scopes from ${app}?`, revoke_text: 'Its tokens lose them at once. Deployments that run go on running.', revoked: 'The scopes were taken away.',
@@ -278,9 +278,9 @@ export const en = {
     message: 'Delete a message', message_id: 'ID of the message', message_hint: 'It is gone for everybody, for good.', delete_message: 'Delete the message', message_deleted: 'The message was deleted.', rotate_key: 'New session key', rotate_key_title: 'Sign sessions with a new key?', rotate_key_text: 'New logins are signed with it. Sessions that exist go on working until they end.', key_rotated: 'Sessions are signed with a new key now.',
   },
   fleet: {
-    cluster: 'Cluster', state: 'State', states: { simulated: 'Simulated', connected: 'Connected', unreachable: 'Unreachable' }, leader: 'Works for it', this_one: 'this process', nobody: 'nobody',
-    reconciles: 'Work', waiting: 'Waiting', stalled: 'Held up', longest: 'Longest at work', errors: 'Failed since the start', text: 'What brings deployments to the cluster, of the process that answers.',
-    statuses: 'Deployments', failed: 'Failed deployments', none_failed: 'No deployment is in a failed state.', orphans: 'Without a row',
+    cluster: 'Cluster', state: 'State', states: { simulated: 'Simulated', connected: 'Connected', unreachable: 'Unreachable' }, leader: 'Leader', this_one: 'this process', nobody: 'nobody',
+    reconciles: 'Reconciles', waiting: 'Waiting', stalled: 'Waiting for the cluster', longest: 'Longest running', errors: 'Failed since the start', text: 'A reconcile makes the cluster match a deployment. These figures are those of the process that answers.',
+    statuses: 'Deployments', failed: 'Failed deployments', none_failed: 'No deployment has failed.', orphans: 'Objects without a deployment',
     certificates: 'Certificates', ordered: (hours: string) => `Ordered in ${hours} hours`, refused: 'Refused in 24 hours',
     messages: 'Mail and webhooks', mail: 'Mails waiting', webhooks: 'Deliveries waiting', overdue: 'Longest overdue',
     storage: 'Backup and disk', backup: 'Since the newest backup', database: 'Database', history: 'Usage history', free: 'Free on the disk', of: (all: string) => `of ${all}`,
@@ -288,7 +288,7 @@ export const en = {
   },
   kind: (kind: string) => {
     const names: Record<string, string> = {
-      signup_bonus: 'Sign-up bonus', referral_reward: 'Referral', session_reward: 'Time in an app', learning_reward: 'Learning', view_reward: 'Viewed ad', mint: 'From the platform', treasury: 'The platform', issuance: 'The platform',
+      signup_bonus: 'Sign-up bonus', referral_reward: 'Referral', session_reward: 'Time in an app', learning_reward: 'Learning', viewer_reward: 'Viewed ad', mint: 'From the platform', treasury: 'The platform', issuance: 'The platform', tier_change: 'Change of tier',
     };
     const words = kind.replace(/_/g, ' ');
     return names[kind] ?? (words ? words[0]!.toUpperCase() + words.slice(1) : '–');
@@ -315,7 +315,7 @@ export const en = {
     suspended_by_admin: { title: 'An admin has stopped this deployment.', fix: 'Ask the platform’s admin.' },
     dns_not_pointing: { title: 'It runs, but its custom domain doesn’t lead to it.', fix: 'Set the records that the tab Domain shows.' },
     domain_taken: { title: 'It runs, but its custom domain went to another account.', fix: 'Give the domain up, or take another one.' },
-    certificate_failed: { title: 'It runs, but there is no certificate for its custom domain.', fix: 'The tab Domain has the issuer’s words.' },
+    certificate_failed: { title: 'It runs, but there is no certificate for its custom domain.', fix: 'The tab Domain shows the issuer’s message.' },
     unknown: { title: 'Something is wrong with this deployment.', fix: 'The message below says more.' },
   },
   domain_reasons: {
@@ -323,8 +323,8 @@ export const en = {
     txt_missing: { title: 'The TXT record is missing or wrong', fix: 'Set it as it is listed below.' },
     dns_unreachable: { title: 'The domain’s name servers don’t answer', fix: 'Check them; berth tries again by itself.' },
     domain_taken: { title: 'Another account has this domain now', fix: 'The DNS didn’t lead here for a week. Give the domain up, or take another one.' },
-    certificate_failed: { title: 'The issuer refused the certificate', fix: 'Mend what its words say. berth tries again by itself, or at once with “Check now”.' },
-    order_budget: { title: 'No more certificates can be ordered for now', fix: 'Wait; berth orders it as soon as it may.' },
+    certificate_failed: { title: 'The issuer refused the certificate', fix: 'Mend what the issuer’s message says. berth tries again by itself, or at once with “Check now”.' },
+    order_budget: { title: 'No more certificates can be ordered for now', fix: 'Wait: berth orders the certificate as soon as the limit allows it.' },
   },
 };
 

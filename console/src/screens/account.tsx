@@ -169,7 +169,7 @@ function Connected() {
 }
 
 export function AccountScreen() {
-  const [passwords, change] = useState(0); // with another one, what was typed goes, and so do the other sessions
+  const [passwords, change] = useState(0); // counts the changes of the password, after which the form is empty and the sessions are read again
   return (
     <Page title={t.menu.account}>
       <div class="columns">

@@ -1,4 +1,4 @@
-// For admins: how berthd gets on with its work for all deployments.
+// For admins: the state of berthd's work for all deployments.
 import { type Answer, call } from '../api';
 import { Read, Table } from '../components/table';
 import { Button, Card, Copy, Meter, Time } from '../components/ui';

@@ -1,4 +1,4 @@
-// What an app is registered with, and its end.
+// What an app is registered with; and deleting it.
 import { type Body, call } from '../api';
 import { type FieldOf, Form } from '../components/form';
 import { note } from '../components/notes';

@@ -2,7 +2,6 @@
 import { Link } from 'wouter-preact';
 import { Bones, Card, Empty, Failed, LinkButton, Page, Time } from '../components/ui';
 import { apps, listed, load, may_deploy, problem } from '../data';
-import { number } from '../format';
 import { t } from '../messages';
 
 export function AppsScreen() {
@@ -20,7 +19,7 @@ export function AppsScreen() {
                   <div class="row apart tight"><span class="name cut"><Link href={`/apps/${app.id}`}>{app.app_name}</Link></span>
                     <span class={`badge ${may_deploy(app) ? 'good' : 'warn'}`}>{may_deploy(app) ? t.apps.approved : t.apps.waiting}</span></div>
                   <span class="small faint mono cut">{app.client_id}</span>
-                  <div class="row apart tight small faint"><span>{t.apps.counts(number(count), number(app.total_users))}</span><Time at={app.inserted_at} /></div>
+                  <div class="row apart tight small faint"><span>{t.apps.counts(count, app.total_users)}</span><Time at={app.inserted_at} /></div>
                 </li>
               );
             })}

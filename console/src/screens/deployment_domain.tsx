@@ -35,7 +35,7 @@ const marks = { waiting_for_dns: 'warn', issuing: 'busy', active: 'good', failed
 
 function Claimed({ deployment }: { deployment: Deployment }) {
   const [releasing, release] = useState(false);
-  // The domain's changes come as events of the deployment, so nothing asks again and again.
+  // The domain's changes come as events of the deployment, so nothing polls.
   const { value, error, again } = useReading(() => state_of(deployment), [deployment.id, deployment.custom_domain, news.value[deployment.id]]);
   const patch = async (custom_domain: string | null) => {
     put((await call('patch', '/api/deploy/apps/{id}', { path: { id: deployment.id }, app: deployment.app_id, body: { custom_domain } })).deployment);

@@ -1,4 +1,4 @@
-// What of a deployment can be changed: the image, the port, the check, the tier. And its end.
+// What can be changed about a deployment: the image, the port, the check, the tier; and deleting it.
 import { useState } from 'preact/hooks';
 import { call } from '../api';
 import { note } from '../components/notes';

@@ -8,7 +8,7 @@ import { Bones, Button, Card, Empty, LinkButton, Page } from '../components/ui';
 import { app_of, type Deployment, deployments, listed, put, tiers } from '../data';
 import { t } from '../messages';
 
-// As far as the deployment itself says; its page asks for the records.
+// Shows what the deployment itself says about its domain; only the deployment's page asks for the records.
 function state_of({ status, reason, cause }: Deployment): { mark: string; text: string } {
   const why = [reason, cause].find((one) => one === 'dns_not_pointing' || one === 'domain_taken' || one === 'certificate_failed');
   if (why === 'dns_not_pointing') return { mark: 'warn', text: t.domain.states.waiting_for_dns };

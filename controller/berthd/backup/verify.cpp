@@ -58,7 +58,7 @@ struct Task {
   std::function<void()> run;
 };
 
-// Runs the tasks on so many threads. Tells the progress after each of them.
+// Runs the tasks on `threads` threads. Reports the progress after each task.
 void run_all(const std::vector<Task>& tasks, unsigned threads, const Progress& progress) {
   std::int64_t all = 0, done = 0;
   for (const Task& task : tasks) all += task.weight;

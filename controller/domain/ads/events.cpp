@@ -299,7 +299,8 @@ namespace {
 std::int64_t first_kept_day(db::Tx& tx) { return utc_day(tx.now()) - events_kept_days; }
 Instant first_kept_moment(db::Tx& tx) { return Instant(std::chrono::days(first_kept_day(tx))); }
 
-// A click may be younger than its impression, so it forgets which one it was of.
+// Removes an event. A click may be younger than its impression and stay; it then no longer refers
+// to the impression.
 void remove_event(db::Tx& tx, const std::string& id) {
   tx.execute(R"(
       UPDATE ad_events

@@ -17,13 +17,13 @@ constexpr auto texts_of(EventType) { return EnumTexts<EventType::click>{"impress
 
 // Why an impression isn't paid or a click isn't counted.
 enum class UnpaidReason {
-  not_served,
-  replayed,
-  expired,
-  foreign_token,
-  campaign_not_active,
-  viewer_cap,
-  no_impression
+  not_served,           // no open reservation fits the impression
+  replayed,             // the token was used before, or the impression was clicked before
+  expired,              // the reservation's time is over
+  foreign_token,        // the token was given to another app, for another user or campaign
+  campaign_not_active,  // the campaign has ended
+  viewer_cap,           // the viewer has seen the campaign as often as they may on one day
+  no_impression         // no impression precedes the click
 };
 constexpr auto texts_of(UnpaidReason) {
   return EnumTexts<UnpaidReason::no_impression>{
@@ -70,12 +70,13 @@ Recorded record(db::Tx& tx, const Rules& rules, const rewards::Rules& reward_rul
                 const Report& report);
 
 // Events, and the reservations that they used, are kept until this many days after the end of their
-// UTC day. What they add up to stays in ad_days. A click on an impression that is gone isn't
-// counted (no_impression).
+// UTC day. Their sums stay in ad_days. A click on an impression that was removed isn't counted
+// (no_impression).
 inline constexpr std::int64_t events_kept_days = 90;
 // The first day of which no event was removed, as a number in `meta`; there is none before the
 // first removal.
 inline constexpr std::string_view events_since_key = "ad_events_since";
+// Whether remove_old_events() would find a row.
 bool is_any_event_old(db::Tx& tx);
 // Removes up to `limit` rows of each table; returns their number.
 int remove_old_events(db::Tx& tx, int limit);

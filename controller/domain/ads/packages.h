@@ -43,7 +43,7 @@ struct BoughtSurface {
   std::int64_t charged = 0;   // rate × impressions − discount, which is the campaign's payment
   std::string campaign_id = {};
 };
-// `refunded` means that all of its campaigns were cancelled.
+// `refunded` means that all campaigns of the purchase were cancelled.
 enum class PurchaseStatus { completed, refunded };
 constexpr auto texts_of(PurchaseStatus) {
   return EnumTexts<PurchaseStatus::refunded>{"completed", "refunded"};

@@ -286,7 +286,8 @@ Page<AudienceSegment> list_segments(db::Tx& tx, const std::optional<std::string>
       LIMIT $2 OFFSET $3)",
                               .sorted_by = by_id,
                               .order = ListSql::Order::ascending};
-  // Those of the app, and everybody's. Each SELECT reads an index in the order of the ids.
+  // The segments of the app, and those that every app may use. Each SELECT reads an index in the
+  // order of the ids.
   static const ListSql usable = {.count = R"(
       SELECT count(*)
       FROM (SELECT 1 AS one

@@ -19,7 +19,7 @@ struct PlacementSegment {
   Instant inserted_at;
 };
 
-// `depleted` means that the target is reached.
+// `depleted` means that impressions_target is reached.
 enum class PlacementStatus { active, paused, depleted };
 constexpr auto texts_of(PlacementStatus) {
   return EnumTexts<PlacementStatus::depleted>{"active", "paused", "depleted"};

@@ -62,8 +62,8 @@ struct Profile {  // the part that the app's owner writes
   bool refresh_requires_client = false;
   // The web origins of the app's pages, which may call the API from browsers (CORS).
   std::vector<std::string> allowed_origins = {};
-  // Whether the app can't keep a secret, such as one that runs on its users' devices. It is decided
-  // at the creation and stays.
+  // Whether the app can't keep a secret, for example because it runs on its users' devices (RFC
+  // 6749, section 2.1). This is decided when the app is created; update() doesn't change it.
   bool is_public = false;
 };
 using NewApp = Profile;
@@ -85,8 +85,8 @@ struct ScopeRequest {
 
 struct AppWithSecret {
   App app;
-  std::string
-      client_secret;  // shown once, because only its hash is stored; empty for public clients
+  // Shown once, because only its hash is stored. Empty for a public client.
+  std::string client_secret;
   // After a rotation with a grace period: the time until which the old secret works too.
   std::optional<Instant> previous_works_until = {};
   // After the creation: what the admins were asked to approve.
@@ -134,9 +134,9 @@ std::optional<App> find(db::Tx& tx, const std::string& id);
 std::optional<App> find_by_client_id(db::Tx& tx, const std::string& client_id);
 // Returns the app. Throws app_not_found, or forbidden if somebody else owns it.
 App get_owned(db::Tx& tx, const std::string& owner_id, const std::string& id);
-// Returns the app for which a user works. `wanted` is its id or client_id, and may be empty if the
-// user has exactly one app. Throws app_not_found, forbidden if somebody else owns it, and
-// malformed_request if the user has several and named none.
+// Returns the one of the user's apps that a request is about. `wanted` is its id or client_id, and
+// may be empty if the user has exactly one app. Throws app_not_found, forbidden if somebody else
+// owns it, and malformed_request if the user has several and named none.
 App choose_owned(db::Tx& tx, const std::string& owner_id, const std::string& wanted);
 // Makes the error `forbidden` for a thing of the app `owning` that the app `asking` asked for.
 // `what` names the thing at the start of the message. The message says if both apps have the same

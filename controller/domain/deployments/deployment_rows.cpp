@@ -167,7 +167,7 @@ Page<Deployment> list(db::Tx& tx, const std::string& app_id, const PageRequest& 
       ORDER BY d.inserted_at DESC, d.id DESC
       LIMIT $4 OFFSET $5)",
                               .sorted_by = newest_first};
-  // Only living deployments have rows of labels.
+  // A destroyed deployment has no rows of labels, so its status needn't be checked.
   static const ListSql labelled = {.count = R"(
       SELECT count(*)
       FROM (SELECT 1 AS one
@@ -281,7 +281,8 @@ void write_log(db::Tx& tx, const std::string& deployment_id, const NewLogEntry& 
               $3, $4, $5, $6, $7))",
              new_uuid(tx.now()), deployment_id, to_string(entry.action), to_string(entry.status),
              entry.initiated_by, entry.details, tx.now());
-  // Two for one, so that the log of an older berthd that is longer comes down without a halt.
+  // Each new entry removes up to two old ones, so that a longer log of an older berthd gets shorter
+  // little by little.
   tx.execute(R"(
       DELETE FROM deploy_logs
       WHERE id IN (SELECT id

@@ -21,8 +21,10 @@ constexpr auto texts_of(PaymentMethod) {
 struct Confinement {
   // The RuntimeClass of the containers, such as gVisor's; the cluster's default runtime if empty.
   std::optional<std::string> runtime_class;
-  bool user_namespaces = false;  // the users of a container are none of the node's
-  bool smtp = false;             // containers may connect to port 25
+  // Whether root and all other users of a container are mapped to users that the node doesn't have
+  // (kubernetes.io, "User Namespaces").
+  bool user_namespaces = false;
+  bool smtp = false;             // whether containers may connect to TCP port 25
   std::optional<int> bandwidth;  // Mbit/s in each direction; empty if there is no limit
   bool operator==(const Confinement&) const = default;
 };

@@ -10,13 +10,13 @@
 #include "controller/base/clock.h"
 #include "controller/base/enum_text.h"
 
-// What deployments used over time. It is kept outside of berth's database, so there are only the
-// types here by which the API asks for it (reconcilers/cluster/usage_history.h keeps it).
+// What deployments used over time. reconcilers/cluster/usage_history.h keeps it outside of berth's
+// database; here are only the types with which the API asks for it.
 namespace berth::usage_history {
 
-// What is known of a step of time. `cpu` (millicores), `memory` (bytes) and `replicas` (pods that
-// are ready) are levels; `restarts` and `requests_…` count what happened during the step;
-// `latency_…` are quantiles of the times of answers, in milliseconds.
+// The figures that are kept for each step of time. `cpu` (millicores), `memory` (bytes) and
+// `replicas` (pods that are ready) are levels; `restarts` and `requests_…` count what happened
+// during the step; `latency_…` are quantiles of the times of answers, in milliseconds.
 enum class Metric {
   cpu,
   memory,

@@ -12,8 +12,8 @@ namespace {
 // Greater than every id.
 constexpr const char* last_id = "g";
 
-// Returns what the ids of entries of that time or later begin with or come behind: a UUIDv7 begins
-// with its time in milliseconds (RFC 9562, section 5.7).
+// Returns a text that is less than the ids of all entries of this time or later, and greater than
+// those of all earlier ones: a UUIDv7 begins with its time in milliseconds (RFC 9562, section 5.7).
 std::string first_id_at(Instant at) {
   constexpr int bytes = 6;
   constexpr std::int64_t latest = (std::int64_t(1) << (8 * bytes)) - 1;

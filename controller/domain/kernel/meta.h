@@ -9,8 +9,9 @@
 // Facts about the database as a whole, such as its id on the clusters that it uses: texts by key.
 namespace berth::meta {
 
+// Returns nothing if nothing is stored under the key.
 std::optional<std::string> find(db::Tx& tx, std::string_view key);
-// Stores the value in the place of an earlier one.
+// Stores the value under the key, in place of an earlier one.
 void put(db::Tx& tx, std::string_view key, const std::string& value);
 
 }  // namespace berth::meta

@@ -12,7 +12,8 @@ namespace berth {
 using Position = std::vector<std::variant<std::int64_t, std::string>>;
 
 // A request for one page of a list: the page with a number, counted from 1, or the one that begins
-// behind a position. What is behind a position stays the same while rows are added.
+// behind a position. Rows that are added or removed meanwhile don't shift
+// what follows a position.
 struct PageRequest {
   static constexpr int default_size = 20;
   static constexpr int max_size = 100;
@@ -23,25 +24,26 @@ struct PageRequest {
   int page_size = default_size;
   // If it is set, the page begins behind it, and `page` only says which page that is.
   std::optional<Position> after = {};
-  // Where the first page begins, if that isn't before all rows. Set by lists whose filter says so.
+  // The position behind which the first page begins; if it is empty, the page begins with the first
+  // row. Lists set it themselves, for a filter that leaves out the beginning, such as a time.
   std::optional<Position> first = {};
   std::int64_t offset() const { return after ? 0 : std::int64_t(page - 1) * page_size; }
 };
 
 template <typename T>
 struct Page {
-  // Lists are counted up to here, because counting takes time.
+  // Rows are counted up to this number, because counting takes time.
   static constexpr std::int64_t max_counted = 10'000;
   std::vector<T> items;
   int page = 1;
   int page_size = PageRequest::default_size;
   std::int64_t total = 0;
-  bool total_is_at_least = false;     // there are more than `total`
-  std::optional<Position> next = {};  // of the last item, if the list goes on behind it
+  bool total_is_at_least = false;     // whether there are more than `total`
+  std::optional<Position> next = {};  // the position of the last item, unless the list ends there
 };
 
-// Returns the page of a list that is in memory and short. The positions are numbers of its items,
-// so they move when items before them are added.
+// Returns the page of a short list that is in memory. A position is the number of items before it,
+// so items can be missed or seen twice if the list changes between two pages.
 template <typename T>
 Page<T> page_of(std::vector<T> all, const PageRequest& request) {
   Page<T> result = {.items = {},

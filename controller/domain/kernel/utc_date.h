@@ -6,7 +6,7 @@
 
 namespace berth {
 
-// The date of a day as utc_day() numbers it: 2026-01-31.
+// Returns the date of the day with this number (utc_day()) in ISO 8601: 2026-01-31.
 inline std::string utc_date(std::int64_t day) {
   return to_iso8601(Instant(std::chrono::days(day))).substr(0, 10);
 }

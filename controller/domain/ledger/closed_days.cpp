@@ -19,7 +19,7 @@ std::int64_t first_number_of(std::int64_t day) {
   return first_number(Instant(std::chrono::days(day)));
 }
 
-// What a later change can't undo without being seen: `text` follows what `hash` covers.
+// Returns the hash of all that `hash` covers, and `text` after it.
 std::string hash_of(const std::string& hash, const std::string& text) {
   return hex(sha256(hash + "\n" + text));
 }

@@ -10,13 +10,14 @@
 #include "controller/domain/ledger/days.h"
 #include "controller/domain/ledger/finding.h"
 
-// The ledger's past. A UTC day is closed some time after its end: from then on nothing is posted on
-// it, whatever the clock says (ledger::post() uses the first moment after the newest closed day
-// instead). Then all of it is read, and its row gets the numbers, a hash of its transactions and
-// postings, and a hash that also covers the row before it. So a change of old rows is found by
-// reading the day again, and a change of these rows by reading nothing but them. The chain has no
-// key: it protects from accidents, and from somebody who can write the database only in so far as
-// they don't also know the newest hash, which berthd logs.
+// Days of the ledger that don't change any more. A UTC day is closed `closing_margin` after its
+// end: from then on nothing is posted on it, whatever the clock says (ledger::post() uses the first
+// moment after the newest closed day instead). Then all of the day is read, and its row in
+// ledger_closed_days gets its sums (DaySums) and a hash that covers these and the row before, which
+// makes the rows a chain. So reading a day again shows whether its transactions and postings were
+// changed, and reading the rows of the chain shows whether one of these was. The hashes have no
+// key, so whoever can write the database can also write a new chain; it then differs from the
+// newest hash in berthd's log.
 //
 // Memos aren't covered, because they are emptied when a user is deleted.
 namespace berth::ledger {
@@ -28,26 +29,27 @@ inline constexpr Duration closing_margin = std::chrono::hours(1);
 struct DaySums {
   std::int64_t transactions = 0;
   std::int64_t postings = 0;
-  std::int64_t moved = 0;  // the sum of the amounts above 0, at most max_points
+  std::int64_t moved = 0;  // the sum of the amounts above 0, or max_points if that is less
   std::string hash;        // SHA-256 in hex
 
   bool operator==(const DaySums&) const = default;
 };
 
-// The newest day that is closed, or is being closed.
+// Returns the newest day that is closed or is being closed; nothing if there is none.
 std::optional<std::int64_t> newest_closed_day(db::Tx& tx);
 // The day of the first transaction after `day`, if there is one.
 std::optional<std::int64_t> next_day_with_transactions(db::Tx& tx, std::int64_t day);
-// The newest day whose time to be closed has come.
+// Returns the newest day that may be closed at `now`.
 std::int64_t newest_due_day(Instant now);
 
-// The next day that has to be closed: one that begin_closing() was called for, or else the oldest
-// one that is due.
+// Returns the next day that has to be closed: the one that is being closed, or else the oldest one
+// with transactions that is due. Returns nothing if there is none.
 std::optional<std::int64_t> next_to_close(db::Tx& tx);
-// From now on nothing is posted on the day, nor on earlier ones. Does nothing if that is so.
+// Begins to close the day: from now on nothing is posted on it or on earlier days. Does nothing if
+// this was done before.
 void begin_closing(db::Tx& tx, std::int64_t day);
-// Stores what was read of the day. Returns the hash that ends the chain. Does nothing, and returns
-// an empty text, if the day isn't being closed.
+// Stores the sums that were read of the day. Returns the hash that then ends the chain. Does
+// nothing, and returns an empty text, if the day isn't being closed.
 std::string end_closing(db::Tx& tx, std::int64_t day, const DaySums& sums);
 
 // Checks the rows of the closed days from `first` to `last` against each other: their numbers and
@@ -57,8 +59,8 @@ Finding check_chain(db::Tx& tx, std::int64_t first = 0,
 
 // Reads all rows of a day, in steps that may have snapshots of their own if the day is closed.
 // Finds transactions whose postings don't sum to 0 or that are of another day, rows of days.h that
-// don't say what was posted, and accounts that don't say what their newest row does. Needs memory
-// for each account that something was posted on.
+// differ from what was posted, and accounts that differ from their newest row. Needs memory for
+// each account on which something was posted. One thread uses it.
 class DayWalk {
  public:
   // For a day that is closed, or is being closed. Begins after the end of the closed day before it,
@@ -68,13 +70,13 @@ class DayWalk {
   DayWalk(std::int64_t day, std::int64_t before);
   std::int64_t day() const { return day_; }
 
-  // Reads about `left` transactions and rows of days.h, and subtracts from `left` what it read:
-  // more only if more transactions are of one millisecond. Returns whether that was all; if not,
-  // nothing is left.
+  // Reads at most `left` transactions and rows of days.h, and subtracts from `left` how many they
+  // were; reads more only to complete a millisecond. Returns whether the walk has ended; if it
+  // hasn't, `left` isn't above 0.
   bool step(db::Tx& tx, int& left);
   // The number of postings and the violations, each of which names the day.
   const Finding& finding() const { return finding_; }
-  // After the last step.
+  // Complete after the last step.
   const DaySums& sums() const { return sums_; }
 
  private:
@@ -107,10 +109,10 @@ class DayWalk {
   Finding finding_;
 };
 
-// Reads all that is left of the walk.
+// Calls step() until the walk has ended.
 void finish(db::Tx& tx, DayWalk& walk);
-// Reads the closed day again, all at once. Returns what the walk finds, and whether the numbers and
-// the hash are others now; `checked` is 1.
+// Reads the closed day again, in this transaction. Returns what the walk finds, and a violation if
+// the sums aren't those of the day's row; `checked` is 1.
 Finding check_closed_day(db::Tx& tx, std::int64_t day);
 // Compares a walk that has ended with the row of its closed day; `checked` is 1.
 Finding compared(db::Tx& tx, const DayWalk& walk);

@@ -24,7 +24,7 @@ struct Day {
 // nothing was posted. Throws std::logic_error for more than max_history_days days.
 std::vector<Day> history(db::Tx& tx, const Account& account, std::int64_t first, std::int64_t last);
 
-// What was ever posted on the account.
+// The sums of all that was ever posted on an account.
 struct Totals {
   std::int64_t credited = 0;
   std::int64_t debited = 0;

@@ -47,7 +47,7 @@ bool void_hold(db::Tx& tx, const std::string& id);
 // Voids all open holds of the source. Returns how many points were given back.
 std::int64_t void_all(db::Tx& tx, const ledger::Account& source);
 
-// How many holds are open. Costs a step in an index for each of them.
+// Returns how many holds are open. Reads an entry of an index for each of them.
 std::int64_t count_open(db::Tx& tx);
 
 // Whether expire() would find a hold.

@@ -48,7 +48,7 @@ std::optional<Changed> give(db::Tx& tx, const Account& account, std::int64_t amo
                            account.id(), amount, max_points, max_credited));
 }
 
-// The accounts of a leg, after it.
+// The two accounts of a leg after its amount was moved.
 struct Moved {
   Changed from;
   Changed to;

@@ -106,7 +106,7 @@ constexpr std::string_view kind_sums_that_differ = R"(
     GROUP BY account_id, day, kind
     HAVING sum(postings) <> 0 OR sum(credited) <> 0 OR sum(debited) <> 0
     ORDER BY account_id, day)";
-// Of the days since the one of which events were removed (ads/events.h).
+// Only days of which all events are kept are compared (ads/events.h).
 constexpr std::string_view ad_days_that_differ = R"(
     WITH since AS (
       SELECT coalesce((SELECT CAST(value AS bigint) FROM meta WHERE key = 'ad_events_since'), 0)

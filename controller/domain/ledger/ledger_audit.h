@@ -35,8 +35,8 @@ struct AuditPart {
   std::function<Finding(db::Tx& tx)> run;
 };
 std::vector<AuditPart> audit_parts(db::Tx& tx);
-// The results of the parts. Neighbouring parts of one name, which differ by the rows that they
-// read, make one check.
+// Returns the checks that the parts and their findings amount to. `findings` has one element for
+// each part. Neighbouring parts with the same name, which read different rows, make one check.
 std::vector<Check> checks_of(const std::vector<AuditPart>& parts,
                              const std::vector<Finding>& findings);
 

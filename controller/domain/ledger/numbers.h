@@ -7,8 +7,9 @@
 #include "controller/base/clock.h"
 #include "controller/domain/ledger/ledger.h"
 
-// The numbers by which rows of the ledger refer to each other, because they are shorter than UUIDs
-// and texts. They are of this database alone: callers of the API see ids, and positions in lists.
+// The numbers with which rows of the ledger refer to each other, because they are shorter than
+// UUIDs and texts. They mean something within one database only. Callers of the API see ids;
+// cursors contain numbers as positions in lists.
 namespace berth::ledger {
 
 // A transaction's number has its time, in milliseconds, in the upper bits, and in the lower ones
@@ -16,8 +17,8 @@ namespace berth::ledger {
 // a history, and the rows of a time are found without an index of it.
 inline constexpr int place_bits = 20;
 inline constexpr std::int64_t places = std::int64_t(1) << place_bits;
-// The first place that is given away, so that there is room before it: rows of an older berthd are
-// numbered backwards (old_postings.h).
+// The first place that a new transaction gets. The places before it are for rows of an older
+// berthd, which are numbered backwards (old_postings.h).
 inline constexpr std::int64_t middle_place = places / 2;
 // The numbers before this one would be of times before 1970-01-01T02:20Z, when there was no berthd.
 // Positions in lists of an older berthd began with a time, which is less.
@@ -39,10 +40,10 @@ std::string id_of_parts(const IdParts& parts);
 // The time of a UUIDv7 (RFC 9562, section 5.7). Ids of transactions are made from their times.
 Instant time_of_id(const IdParts& parts);
 
-// The account's number, or that of a kind of transactions; 0 if there is none.
+// Return the number of an account, or of a kind of transactions; 0 if there is none.
 std::int64_t account_number(db::Tx& tx, const Account& account);
 std::int64_t kind_number(db::Tx& tx, std::string_view kind);
-// Gives the kind a number if it has none.
+// Returns the number of the kind, after giving it one if it has none.
 std::int64_t add_kind(db::Tx& tx, std::string_view kind);
 
 }  // namespace berth::ledger

@@ -5,16 +5,16 @@
 #include "controller/base/error.h"
 #include "controller/domain/ledger/ledger.h"
 
-// Transactions and postings that a berthd before migration 0052 wrote. They stand in tables of
+// Transactions and postings that a berthd before migration 0052 wrote. They are in tables of
 // their own, `ledger_transactions_old` and `ledger_postings_old`, until they are moved in batches,
 // newest first. Balances and sums by day don't depend on them; histories and audits do, and refuse
-// what they can't answer. A batch leaves nothing twice and nothing half moved, so a move that was
-// interrupted goes on where it was.
+// what they can't answer. A batch is moved completely or not at all, so a move that was interrupted
+// continues where it was.
 namespace berth::ledger {
 
 struct OldRows {
-  std::int64_t postings = 0;  // how many there were, about
-  std::int64_t moved = 0;     // of them
+  std::int64_t postings = 0;  // about how many there were at first
+  std::int64_t moved = 0;     // how many of them are moved
   std::int64_t left() const { return postings - moved; }
 };
 // How far the move has come. Returns nothing once it is over, or if there was nothing to move.
@@ -24,7 +24,8 @@ void require_no_old_rows(db::Tx& tx);
 // The time of the newest of all old rows if the account may have some of them: if something was
 // posted on it on that day or before.
 std::optional<Instant> newest_old_posting(db::Tx& tx, const Account& account);
-// How a request is refused that needs old rows.
+// Returns the error with which a request is refused that needs old rows: the one that
+// require_no_old_rows() throws.
 Error old_rows_needed();
 
 // Whether move_old_rows() has anything to do.

@@ -7,7 +7,7 @@
 namespace berth::ledger {
 namespace {
 
-// Ids of reservation accounts begin with their kind; only the treasury's is nothing else.
+// Reservation accounts are found by their ids, which begin with "reservation".
 constexpr std::string_view reservations_that_differ = R"(
     SELECT id, balance - held AS difference
     FROM (
@@ -105,7 +105,7 @@ std::int64_t posted_by(db::Tx& tx, const std::string& transaction_id, std::int64
                    first, first + places, id.high, id.low, account);
 }
 
-// Compares them with what was posted.
+// Compares what deployments were charged and credited with what was posted for them.
 Finding charges_without_transaction(db::Tx& tx, const std::string& begin,
                                     const std::optional<std::string>& end) {
   Finding finding;

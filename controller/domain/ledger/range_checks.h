@@ -8,13 +8,14 @@
 #include "controller/db/database.h"
 #include "controller/domain/ledger/finding.h"
 
-// Checks that look at one thing after the other, so that they can be run on a few things at a time.
+// Checks that look at each reservation, deployment or campaign (a "thing") by itself, so that they
+// can be run on a few of them at a time.
 // Private to the module.
 namespace berth::ledger {
 
 struct RangeCheck {
   const char* name;
-  const char* what;  // what it looks at
+  const char* what;  // what the things are, such as "campaigns"
   // Finds the violations among the things whose ids are after `begin` and, if that is set, not
   // after `end`. `checked` stays 0.
   Finding (*broken)(db::Tx& tx, const std::string& begin, const std::optional<std::string>& end);

@@ -7,18 +7,18 @@
 #include "controller/domain/ledger/closed_days.h"
 #include "controller/domain/ledger/ledger_audit.h"
 
-// The audit of a ledger that is in use. What is old is read in the background, a little at a time,
-// in passes over all of it that continue after a restart where they were; `ledger_audit_parts` has
-// their state. What is new is read when somebody asks, together with the rows of closed days and
-// the results of the passes. Altogether that covers what audit() checks, but for events of ads and
-// for balances that were changed together with the account's points in and out and have no row of
-// days.h.
+// The audit of a ledger that is in use. Old rows are read in the background, a few at a time, in
+// passes over all of them. `ledger_audit_parts` has the state of each pass, so that a pass
+// continues after a restart. New rows are read when somebody asks, and the answer adds the results
+// of the passes. Altogether this covers what audit() checks, with two exceptions: ad events, and a
+// balance that was changed together with the account's sums of points in and out, if the account
+// has no row in days.h.
 namespace berth::ledger {
 
 // The greatest number of transactions and rows of days.h that a step in the background reads, which
 // takes some milliseconds.
 inline constexpr int rows_of_step = 2'000;
-// The greatest number of campaigns, deployments or reservations that it reads.
+// The greatest number of campaigns, deployments or reservations that such a step reads.
 inline constexpr int things_of_step = 100;
 // The rows of this many days before the present one are checked whenever somebody asks; older rows
 // are checked by the pass that reads their days.
@@ -33,8 +33,8 @@ inline constexpr Duration pass_pause = std::chrono::hours(24);
 // of an older berthd are moved (old_postings.h).
 std::vector<Check> running_audit(db::Tx& tx);
 
-// How many violations the passes have found, the present ones and those before them. What was
-// mended counts until the next pass has ended.
+// Returns how many violations the present passes and those before them have found. A violation that
+// was mended counts until the next pass has ended.
 std::int64_t violations_found(db::Tx& tx);
 
 // A pass over the closed days. The walk of a day that takes several steps is kept in memory; after
@@ -46,7 +46,7 @@ struct DaysPass {
   std::optional<std::int64_t> last;  // the newest day in `seen`
   bool is_over = false;
 };
-// Whether a pass is under way or its time has come. The same for read_some() of other things.
+// Whether a pass over the closed days is under way or due.
 bool is_days_pass_due(db::Tx& tx);
 // Reads at most rows_of_step rows.
 void read_days(db::Tx& tx, DaysPass& pass);
@@ -59,8 +59,9 @@ struct OtherStep {
   std::string position;
   Finding seen;
 };
-// Returns nothing if no pass is due.
+// Reads at most things_of_step things. Returns nothing if no pass is due.
 std::optional<OtherStep> read_others(db::Tx& tx);
+// Stores what was read.
 void store(db::Tx& tx, const OtherStep& step);
 
 }  // namespace berth::ledger

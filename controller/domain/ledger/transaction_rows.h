@@ -18,7 +18,7 @@ struct NewTransaction {
 // Adds the transaction behind all others of its millisecond. Throws Error `unavailable` if they
 // have taken all places, or if there are no numbers for the time.
 NewTransaction add_transaction(db::Tx& tx, const TransactionRow& row);
-// Adds it before all others of its millisecond.
+// Adds the transaction before all others of its millisecond. Throws like add_transaction().
 NewTransaction add_transaction_before(db::Tx& tx, const TransactionRow& row);
 
 }  // namespace berth::ledger

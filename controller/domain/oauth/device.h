@@ -25,7 +25,7 @@ inline constexpr Duration slow_down_by = std::chrono::seconds(5);
 // the alphabet: no vowels that could make words, nothing that looks alike).
 inline constexpr size_t user_code_length = 8;
 inline constexpr std::string_view user_code_alphabet = "BCDFGHJKLMNPQRSTVWXZ";
-// How many requests may wait at a time, of all networks together and of one.
+// How many requests may exist at a time. The rate limit of the route limits those of one network.
 inline constexpr std::int64_t max_device_requests = 10'000;
 
 struct DeviceAuthorization {
@@ -34,11 +34,11 @@ struct DeviceAuthorization {
 };
 struct DeviceAsking {
   std::optional<std::string> scope;  // empty: all scopes that the client may have
-  std::string address;               // what the person who decides is shown
+  std::string address;               // the device's, which the person who decides is shown
   std::string user_agent;
 };
-// Creates the two codes. Only berth's own client may ask: a page that grants access to whoever
-// asked somewhere else invites phishing, and other apps have a browser to redirect. Throws
+// Creates the two codes. Only berth's own client may ask, because somebody could send their code to
+// a victim (RFC 8628, section 5.4); other apps can redirect a browser. Throws
 // unauthorized_client, invalid_scope, or unavailable if too many requests wait.
 DeviceAuthorization authorize_device(db::Tx& tx, const apps::App& client,
                                      const DeviceAsking& asking, const std::string& data_key);

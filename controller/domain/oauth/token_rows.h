@@ -27,8 +27,8 @@ void revoke_family(db::Tx& tx, const std::string& family_id);
 std::string add_access_token(db::Tx& tx, const std::string& family_id, Instant expires_at,
                              const std::optional<ScopeSet>& narrowed = {});
 std::string add_refresh_token(db::Tx& tx, const Family& family);
-// Adds one of each, which are for the user `user_id`. `scopes` is what they can be used for at
-// present.
+// Adds an access token and a refresh token to the family, for the user `user_id`. `scopes` is what
+// they can be used for at present.
 Tokens add_tokens(db::Tx& tx, const Family& family, const ScopeSet& scopes,
                   const std::string& user_id, const std::optional<ScopeSet>& narrowed = {});
 
@@ -43,7 +43,7 @@ void count_app_users(db::Tx& tx, const std::string& app_id, int change);
 void revoke_contents(db::Tx& tx, const std::string& grant_id);
 
 // Returns which of the granted scopes can be used at present: those that the app is approved for;
-// and operators' scopes only if the token bears them: if the user owns the app, or it is the
+// and operators' scopes only if `bears_operators`: if the user owns the app, or the app is the
 // built-in client, which works for the user's own apps.
 ScopeSet usable(const ScopeSet& granted, const ScopeSet& approved, bool bears_operators);
 

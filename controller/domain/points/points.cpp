@@ -271,7 +271,7 @@ Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days) {
     return ledger::sum_of_kind(tx, ledger::app_account(app_id), kind, today - window_days + 1,
                                today);
   };
-  // These look at the users who came or were active lately, not at all.
+  // These statements read only users who came or were active lately.
   const auto came_after = [&](Instant when) {
     return tx.number(R"(
         SELECT count(*)

@@ -75,7 +75,7 @@ struct Analytics {
   double retention_7d = 0;  // from 0 to 1
 };
 Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days);
-// Whether points that transactions of this kind bring to an app count as its earnings.
+// Whether the points that an app gets by transactions of this kind count as its earnings.
 bool is_earning(std::string_view transaction_kind);
 
 }  // namespace berth::points

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Looks::Kind;
 
-// How many signs may be skipped between two letters of a word.
+// How many characters may be skipped between two letters of a word.
 constexpr size_t max_gap = 8;
 // The most pieces that a word may consist of, which bounds the time for each position of a text.
 constexpr size_t max_pieces = 4 * WordFilter::max_letters;

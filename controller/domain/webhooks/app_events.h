@@ -36,14 +36,15 @@ std::optional<std::int64_t> newest_status_change(db::Tx& tx, const std::string& 
 // Returns the id of the newest event of all apps; 0 if there is none.
 std::int64_t newest(db::Tx& tx);
 struct AppEvent {
-  Event event;  // `data` is what a webhook would be sent; of a status, what Event says
+  // Its `data` is what webhooks are sent, except for changes of a status (see Event).
+  Event event;
   std::string app_id;
   std::string type;  // deployment.status, deployment.progress, billing.warning, …
 };
 struct AppEvents {
   std::vector<AppEvent> events;
   std::int64_t read_to = 0;  // the id of the last row that was looked at
-  bool behind = false;       // whether there are rows behind it
+  bool behind = false;       // whether there are rows after it
 };
 // Returns the events of these apps after `after`, oldest first. Looks at no more than `most` rows,
 // those of other apps included.

@@ -75,8 +75,8 @@ class Store {
   static constexpr size_t history_limit = 500;
   static constexpr size_t longest_history = 20'000;
   static constexpr std::chrono::seconds history_time{10};
-  // This many objects that were used are kept as trees as well, until nothing happens for a while.
-  // Events aren't, since each of them is written and hardly ever read.
+  // How many of the objects that were used last are kept as trees as well, until rest() is called.
+  // Events aren't kept so, because they are hardly ever read.
   static constexpr size_t most_trees = 4'096;
 
   FairMutex& mutex() { return mutex_; }
@@ -130,8 +130,8 @@ class Store {
   // For the controllers: returns the changes since the last call, for which it waits until `until`.
   // `lock` holds the mutex.
   std::vector<Notice> take_changes(Lock& lock, std::chrono::steady_clock::time_point until);
-  // Gives back the memory of what is only kept while much happens: trees, and more history than
-  // `history_limit`.
+  // Frees what is only kept while much happens: the trees, and the history beyond `history_limit`.
+  // To be called when nothing has happened for a while.
   void rest();
   bool rests() const { return with_tree_.empty(); }
 

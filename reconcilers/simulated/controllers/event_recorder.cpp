@@ -54,7 +54,7 @@ void EventRecorder::store(Json event, size_t same) {
 // Looks at more events than there are new ones, so that their number falls as long as it is too
 // high.
 void EventRecorder::forget_some() {
-  for (int looks = 0; looks < 2 && oldest_.size() > most_of_the_gone; ++looks) {
+  for (int looks = 0; looks < 2 && oldest_.size() > most_about_deleted; ++looks) {
     const Recorded one = std::move(oldest_.front());
     oldest_.pop_front();
     if (oldest_.size() < most_events && store_.has_uid(one.about)) {

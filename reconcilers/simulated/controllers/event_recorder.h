@@ -26,7 +26,7 @@ class EventRecorder {
   // A real API server deletes events after an hour; the simulated one keeps this many, and fewer
   // about objects that no longer exist.
   static constexpr size_t most_events = 5'000;
-  static constexpr size_t most_of_the_gone = 1'000;
+  static constexpr size_t most_about_deleted = 1'000;
 
   EventRecorder(Store& store, Registry& registry) : store_(store), registry_(registry) {}
 

@@ -94,7 +94,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("documentation: it takes no data") {
+TEST_CASE("documentation: requests that would change something are refused") {
   const auto answer = ask_docs("/docs", "POST");
   REQUIRE(answer);
   CHECK(answer->status == 405);

@@ -183,7 +183,7 @@ TEST_CASE("long lists are counted up to 10,000, and walked to their end") {
   CHECK(answer.body["page"] == 103);
 }
 
-TEST_CASE("a request that the database has no time for is answered with 503") {
+TEST_CASE("a request that takes too long in the database is answered with 503") {
   Operator o;
   std::optional<Answered> answer;
   // World has two ordinary connections for reading.
@@ -197,7 +197,7 @@ TEST_CASE("a request that the database has no time for is answered with 503") {
   CHECK(o.g.ask("GET", "/api/points/history", {bearer(o.jwt)}).status == 200);
 }
 
-TEST_CASE("what looks at very many rows has readers of its own") {
+TEST_CASE("operations that read very many rows have connections of their own") {
   std::set<std::string_view> heavy;
   for (const Route& route : routes())
     if (route.readers == db::Readers::heavy) heavy.insert(route.name);

@@ -13,7 +13,7 @@ struct Account {
   std::string app_id;
   std::string owner_id;
   std::string name;
-  deployments::Status deployment_status = deployments::Status::pending;  // the deployment's status
+  deployments::Status deployment_status = deployments::Status::pending;
   bool suspended_by_admin = false;
   Instant created_at;
   std::string tier_id;

@@ -32,7 +32,7 @@ void tell(db::Tx& tx, const Account& account, const std::string& subject,
 
 }  // namespace
 
-void tell_warning(db::Tx& tx, const Account& account, Instant stops_at,
+void mail_warning(db::Tx& tx, const Account& account, Instant stops_at,
                   const std::string& data_key) {
   tell(tx, account, "Your deployment " + account.name + " will be stopped",
        "the points for the next 30 days of your deployment \"" + account.name +
@@ -41,7 +41,7 @@ void tell_warning(db::Tx& tx, const Account& account, Instant stops_at,
        data_key);
 }
 
-void tell_failure(db::Tx& tx, const Account& account, const std::string& data_key) {
+void mail_failure(db::Tx& tx, const Account& account, const std::string& data_key) {
   tell(tx, account, "Your deployment " + account.name + " was stopped",
        "your deployment \"" + account.name +
            "\" was stopped, because the points for its next 30 days are missing. It will start "
@@ -49,7 +49,7 @@ void tell_failure(db::Tx& tx, const Account& account, const std::string& data_ke
        data_key);
 }
 
-void tell_reactivation(db::Tx& tx, const Account& account, const std::string& data_key) {
+void mail_reactivation(db::Tx& tx, const Account& account, const std::string& data_key) {
   tell(tx, account, "Your deployment " + account.name + " starts again",
        "your deployment \"" + account.name + "\" is paid until " + for_people(account.paid_until) +
            " and starts again.",

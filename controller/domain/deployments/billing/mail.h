@@ -2,13 +2,13 @@
 
 #include "controller/domain/deployments/billing/billing_rows.h"
 
-// The letters that billing writes to a deployment's owner. Nothing is written if the account was
-// deleted.
+// The mails that billing sends to a deployment's owner. The functions put them into the outbox, and
+// do nothing if the owner's account was deleted.
 namespace berth::billing {
 
-void tell_warning(db::Tx& tx, const Account& account, Instant stops_at,
+void mail_warning(db::Tx& tx, const Account& account, Instant stops_at,
                   const std::string& data_key);
-void tell_failure(db::Tx& tx, const Account& account, const std::string& data_key);
-void tell_reactivation(db::Tx& tx, const Account& account, const std::string& data_key);
+void mail_failure(db::Tx& tx, const Account& account, const std::string& data_key);
+void mail_reactivation(db::Tx& tx, const Account& account, const std::string& data_key);
 
 }  // namespace berth::billing

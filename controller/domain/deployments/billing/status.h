@@ -4,6 +4,7 @@
 
 namespace berth::billing {
 
+// Whether a deployment is paid for.
 enum class Status {
   current,
   warning,    // the next renewal would fail with the present balance

@@ -6,8 +6,8 @@
 
 namespace berth::custom_domains {
 
-// For how many domains the issuer has refused a certificate that was ordered within the last 24
-// hours. The budgets of certificate_orders.h bound what this costs.
+// Returns for how many domains the issuer has refused a certificate that was ordered within the
+// last 24 hours. Reads a row for each order of that time, whose number certificate_orders.h limits.
 std::int64_t refused_certificates(db::Tx& tx);
 
 }  // namespace berth::custom_domains

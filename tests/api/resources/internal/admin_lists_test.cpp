@@ -98,7 +98,7 @@ TEST_CASE("admins list all apps, and find them by name, owner, id and client_id"
   CHECK(o.g.ask("GET", "/api/internal/apps").error() == "403 forbidden");
 }
 
-TEST_CASE("admins see how berthd gets on with its work") {
+TEST_CASE("admins see the state of berthd's work") {
   Operator o;
   o.g.services.fleet = [] {
     Fleet state;

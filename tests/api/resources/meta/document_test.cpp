@@ -48,7 +48,7 @@ TEST_CASE("the document comes compressed to those who accept it, with an ETag of
   CHECK_FALSE(has("ETag", plain.header("ETag")));
 }
 
-TEST_CASE("who has the document gets 304 without a body") {
+TEST_CASE("a client that has the document gets 304 without a body") {
   GateWorld g;
   const std::string etag = g.ask("GET", path).header("ETag");
   REQUIRE(etag.starts_with('"'));

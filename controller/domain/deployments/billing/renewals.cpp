@@ -1,9 +1,9 @@
-// What the billing loop does: each look brings one deployment to the state that it should have now.
-#include "controller/domain/deployments/billing/billing.h"
-
+// What the billing loop calls: renewals, and warnings and suspensions if the points for one are
+// missing. settle_due() brings one deployment to the state that it should have at present.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "controller/domain/deployments/billing/billing.h"
 #include "controller/domain/deployments/billing/billing_rows.h"
 #include "controller/domain/deployments/billing/mail.h"
 #include "controller/domain/deployments/deployment_rows.h"
@@ -72,7 +72,7 @@ void warn(db::Tx& tx, Account& account, const std::string& data_key) {
   tell_webhooks(
       tx, account, "billing.warning",
       {{"renewal_at", to_iso8601(account.paid_until)}, {"stops_at", to_iso8601(stops_at)}});
-  tell_warning(tx, account, stops_at, data_key);
+  mail_warning(tx, account, stops_at, data_key);
 }
 
 void suspend(db::Tx& tx, Account& account, const std::string& data_key) {
@@ -87,10 +87,10 @@ void suspend(db::Tx& tx, Account& account, const std::string& data_key) {
   account.status = Status::suspended;
   account.warned_at.reset();
   tell_webhooks(tx, account, "billing.failed", nlohmann::json::object());
-  tell_failure(tx, account, data_key);
+  mail_failure(tx, account, data_key);
 }
 
-// The period is paid. Warns if the next one can't be.
+// To be called if the period is paid. Warns if the balance doesn't cover the next one.
 void announce(db::Tx& tx, Account& account, const std::string& data_key) {
   account.due_at = account.paid_until;
   if (tx.now() < account.paid_until - notice) {
@@ -103,7 +103,8 @@ void announce(db::Tx& tx, Account& account, const std::string& data_key) {
   }
 }
 
-// The period isn't paid, and can't be paid now.
+// To be called if the period isn't paid and can't be paid now. Warns, and suspends the deployment
+// once it was warned for long enough.
 void overdue(db::Tx& tx, Account& account, const std::string& data_key) {
   warn(tx, account, data_key);
   if (tx.now() >= stop_time(account))
@@ -124,7 +125,7 @@ void renew(db::Tx& tx, Account& account, const std::string& data_key) {
 void try_to_reactivate(db::Tx& tx, Account& account, const std::string& data_key) {
   if (!pay(tx, account)) return;
   reactivate(tx, account, std::nullopt);
-  tell_reactivation(tx, account, data_key);
+  mail_reactivation(tx, account, data_key);
   renew(tx, account, data_key);
 }
 
