@@ -136,6 +136,18 @@ void add_rows(Families& families, db::Tx& tx) {
   add_points(families, tx);
 }
 
+void add_isolation(Families& families, const std::optional<Gauges::Isolation>& isolation) {
+  if (!isolation) return;
+  families.push_back(gauges("berth_isolation_proven",
+                            "1 if the isolation probe has lately found every forbidden path shut.",
+                            {gauge(isolation->proven ? 1 : 0)}));
+  if (isolation->open_paths)
+    families.push_back(gauges("berth_isolation_open_paths",
+                              "Forbidden paths of operators' containers that the isolation probe "
+                              "found open.",
+                              {gauge(*isolation->open_paths)}));
+}
+
 void add_connections(Families& families, const Gauges::Http& http) {
   families.push_back(gauges("http_open_connections", "Open connections of the API.",
                             {gauge(double(http.open_connections))}));
@@ -172,6 +184,7 @@ Families Gauges::Collect() const {
                               "What billing did with deployments: renewed, warned, suspended, "
                               "reactivated, or failed and tried again.",
                               std::move(outcomes)));
+  add_isolation(families, sources_.isolation());
   add_connections(families, sources_.http());
   return families;
 }

@@ -25,6 +25,7 @@
 #include "controller/berthd/data_dir.h"
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/gauges.h"
+#include "controller/berthd/isolation_surroundings.h"
 #include "controller/berthd/notify_ready.h"
 #include "controller/berthd/ops_server.h"
 #include "controller/domain/apps/built_in.h"
@@ -35,6 +36,7 @@
 #include "controller/domain/ledger/ledger.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
+#include "reconcilers/cluster/isolation_probe.h"
 #include "reconcilers/cluster/usage_history.h"
 #include "reconcilers/cluster/usage_sampler.h"
 #include "reconcilers/loops/ads.h"
@@ -264,6 +266,13 @@ std::int64_t size_of(const std::filesystem::path& file) {
   return missing ? 0 : std::int64_t(bytes);
 }
 
+// Returns nothing if deployments don't wait for a proof of isolation.
+std::function<std::string()> holds_back(const Config& config, db::Database& database) {
+  if (config.isolation != isolation::Mode::required || config.kubernetes == Cluster::simulated)
+    return {};
+  return [&database] { return database.read(isolation::why_to_wait); };
+}
+
 reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::Cluster* simulated,
                                         db::Database& database, const Keys& keys,
                                         const std::string& instance,
@@ -274,7 +283,8 @@ reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::C
           .settings = manifest_settings(config, instance),
           .data_key = keys.data,
           .registry = std::move(registry),
-          .lease_namespace = lease_namespace(config)};
+          .lease_namespace = lease_namespace(config),
+          .why_new_ones_wait = holds_back(config, database)};
 }
 
 // A trusted proxy's address, and in development a loopback address, stands for many callers.
@@ -359,6 +369,11 @@ class Platform {
   std::string first_write();
   reconcilers::UsageSampler usage_sampler();
   api::Fleet fleet();
+  bool leads() const;
+  reconcilers::IsolationProbe isolation_probe();
+  api::Isolation isolation();
+  api::Isolation probe_isolation();
+  std::optional<Gauges::Isolation> isolation_gauge();
   api::Services services();
   void tell(db::Topic topic, const std::string& id);
   void answer(const api::Request& request, api::Response& response);
@@ -387,6 +402,10 @@ class Platform {
   reconcilers::Repeating measuring_{"usage",
                                     [this] { usage_sampler_.run_once(); },
                                     {.interval = reconcilers::UsageSampler::interval}};
+  reconcilers::IsolationProbe isolation_probe_ = isolation_probe();
+  reconcilers::Repeating probing_{"isolation",
+                                  [this] { isolation_probe_.run_once(); },
+                                  {.interval = reconcilers::IsolationProbe::interval}};
   ads::CampaignIndex campaign_index_;
   const std::shared_ptr<api::EventHub> events_ = std::make_shared<api::EventHub>(
       api::EventHub::Limits{.streams = size_t(config_.max_connections) * 3 / 4});
@@ -421,6 +440,7 @@ class Platform {
       std::make_shared<Gauges>(Gauges::Sources{.database = database_,
                                                .data_dir = config_.data_dir,
                                                .http = [this] { return counters(); },
+                                               .isolation = [this] { return isolation_gauge(); },
                                                .billing = [this] { return billing_.outcomes(); }});
   OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_,
                  [this] { return readiness(database_, engine_, cluster_state()); }};
@@ -470,10 +490,69 @@ reconcilers::UsageSampler Platform::usage_sampler() {
        .cluster = cluster_access(config_, simulated_.get()),
        .label_selector = manifests::selector(manifest_settings(config_, instance_)),
        .traefik_metrics_url = config_.traefik_metrics_url,
-       .leads = [this] {
-         const auto leadership = engine_.leadership();
-         return !leadership || leadership->leading;
-       }});
+       .leads = [this] { return leads(); }});
+}
+
+bool Platform::leads() const {
+  const auto leadership = engine_.leadership();
+  return !leadership || leadership->leading;
+}
+
+// Called once the members before it exist, and works only after all do.
+reconcilers::IsolationProbe Platform::isolation_probe() {
+  return reconcilers::IsolationProbe(
+      {.database = database_,
+       .client = engine_.client(),
+       .clock = clock_,
+       .settings = manifest_settings(config_, instance_),
+       .mode = config_.isolation,
+       .image = config_.isolation_image,
+       .surroundings =
+           [this] {
+             std::vector<Address> listeners = {
+                 listening_, {.host = config_.metrics_listen.host, .port = ops_.port()}};
+             if (internal_server_)
+               listeners.push_back({.host = config_.internal_listen->host, .port = internal_port_});
+             return isolation_surroundings(config_, listeners,
+                                           cluster_access(config_, simulated_.get()).server);
+           },
+       .leads = [this] { return leads(); },
+       .stopping = [this] { return probing_.stopping(); },
+       .changed =
+           [this] {
+             if (config_.isolation == isolation::Mode::required) engine_.look_at_all();
+           }});
+}
+
+api::Isolation Platform::isolation() {
+  api::Isolation now = {.mode = config_.isolation,
+                        .known = database_.read(isolation::known),
+                        .is_busy = isolation_probe_.is_busy()};
+  now.state = isolation::state_of(now.known, clock_.now());
+  if (config_.isolation == isolation::Mode::off) now.state = isolation::State::off;
+  if (simulated_) now.state = isolation::State::simulated;
+  return now;
+}
+
+std::optional<Gauges::Isolation> Platform::isolation_gauge() {
+  const api::Isolation now = isolation();
+  if (now.state == isolation::State::simulated || now.state == isolation::State::off)
+    return std::nullopt;
+  Gauges::Isolation gauge = {.proven = now.state == isolation::State::proven};
+  if (now.known.report) gauge.open_paths = isolation::open_paths(*now.known.report);
+  return gauge;
+}
+
+api::Isolation Platform::probe_isolation() {
+  if (simulated_)
+    throw Error(Code::invalid_state, "the cluster is simulated: there is nothing to probe");
+  if (config_.isolation == isolation::Mode::off)
+    throw Error(Code::invalid_state, "the configuration key isolation is off");
+  if (!leads())
+    throw Error(Code::unavailable, "another berthd works for the cluster; ask that one");
+  isolation_probe_.ask();
+  probing_.wake();
+  return isolation();
 }
 
 api::Fleet Platform::fleet() {
@@ -613,6 +692,8 @@ api::Services Platform::services() {
               },
           .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
           .fleet = [this] { return fleet(); },
+          .isolation = [this] { return isolation(); },
+          .probe_isolation = [this] { return probe_isolation(); },
           .container_logs =
               [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
           .backup =
@@ -631,6 +712,7 @@ void Platform::start() {
   campaign_index_.refresh(database_);
   engine_.start();
   measuring_.start();
+  if (!simulated_) probing_.start();
   if (mail_) mail_->start();
   webhooks_->start();
   expiry_.start();
@@ -686,6 +768,7 @@ void Platform::stop() {
   webhooks_->stop();
   billing_.stop();
   measuring_.stop();
+  probing_.stop();
   engine_.stop();
   expiry_.stop();
   password_resets_.stop();
