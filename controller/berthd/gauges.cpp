@@ -136,16 +136,20 @@ void add_rows(Families& families, db::Tx& tx) {
   add_points(families, tx);
 }
 
+// The families are there without values if nothing is probed.
 void add_isolation(Families& families, const std::optional<Gauges::Isolation>& isolation) {
-  if (!isolation) return;
+  std::vector<ClientMetric> proven;
+  std::vector<ClientMetric> open;
+  if (isolation) proven.push_back(gauge(isolation->proven ? 1 : 0));
+  if (isolation && isolation->open_paths) open.push_back(gauge(*isolation->open_paths));
   families.push_back(gauges("berth_isolation_proven",
-                            "1 if the isolation probe has lately found every forbidden path shut.",
-                            {gauge(isolation->proven ? 1 : 0)}));
-  if (isolation->open_paths)
-    families.push_back(gauges("berth_isolation_open_paths",
-                              "Forbidden paths of operators' containers that the isolation probe "
-                              "found open.",
-                              {gauge(*isolation->open_paths)}));
+                            "1 if the isolation probe has lately found every forbidden path shut; "
+                            "absent if nothing is probed.",
+                            std::move(proven)));
+  families.push_back(gauges("berth_isolation_open_paths",
+                            "Forbidden paths of operators' containers that the newest isolation "
+                            "probe found open; absent if there was none.",
+                            std::move(open)));
 }
 
 void add_connections(Families& families, const Gauges::Http& http) {

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <mutex>
 
 #include "api/console/console.h"
 #include "api/console/documentation.h"
@@ -372,6 +373,7 @@ class Platform {
   bool leads() const;
   reconcilers::IsolationProbe isolation_probe();
   api::Isolation isolation();
+  void read_isolation();
   api::Isolation probe_isolation();
   std::optional<Gauges::Isolation> isolation_gauge();
   api::Services services();
@@ -403,6 +405,9 @@ class Platform {
                                     [this] { usage_sampler_.run_once(); },
                                     {.interval = reconcilers::UsageSampler::interval}};
   reconcilers::IsolationProbe isolation_probe_ = isolation_probe();
+  // What the database says of it, because everybody may ask for the health.
+  std::mutex isolation_mutex_;
+  isolation::Known isolation_known_ = database_.read(isolation::known);
   reconcilers::Repeating probing_{"isolation",
                                   [this] { isolation_probe_.run_once(); },
                                   {.interval = reconcilers::IsolationProbe::interval}};
@@ -520,14 +525,23 @@ reconcilers::IsolationProbe Platform::isolation_probe() {
        .stopping = [this] { return probing_.stopping(); },
        .changed =
            [this] {
+             read_isolation();
              if (config_.isolation == isolation::Mode::required) engine_.look_at_all();
            }});
 }
 
+void Platform::read_isolation() {
+  isolation::Known known = database_.read(isolation::known);
+  const std::lock_guard lock(isolation_mutex_);
+  isolation_known_ = std::move(known);
+}
+
 api::Isolation Platform::isolation() {
-  api::Isolation now = {.mode = config_.isolation,
-                        .known = database_.read(isolation::known),
-                        .is_busy = isolation_probe_.is_busy()};
+  api::Isolation now = {.mode = config_.isolation, .is_busy = isolation_probe_.is_busy()};
+  {
+    const std::lock_guard lock(isolation_mutex_);
+    now.known = isolation_known_;
+  }
   now.state = isolation::state_of(now.known, clock_.now());
   if (config_.isolation == isolation::Mode::off) now.state = isolation::State::off;
   if (simulated_) now.state = isolation::State::simulated;

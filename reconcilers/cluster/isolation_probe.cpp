@@ -122,12 +122,7 @@ void IsolationProbe::run_once() {
     busy_ = asked_.exchange(false) ? false : busy_.load();
     return;
   }
-  if (!led_) {
-    led_ = true;
-    is_clean_ = false;
-    clean_again_at_ = {};
-    due_at_.reset();
-  }
+  if (!led_) begin_to_lead();
   if (!is_clean_ && SteadyClock::now() >= clean_again_at_) {
     is_clean_ = remove_namespaces();
     clean_again_at_ = SteadyClock::now() + clean_again;
@@ -135,6 +130,14 @@ void IsolationProbe::run_once() {
   const bool is_due = !due_at_ || parts_.clock.now() >= *due_at_;
   if (parts_.mode != Mode::off && (is_due || asked_)) run();
   busy_ = asked_.load();
+}
+
+void IsolationProbe::begin_to_lead() {
+  led_ = true;
+  is_clean_ = false;
+  clean_again_at_ = {};
+  const auto report = parts_.database.read(isolation::known).report;
+  due_at_ = report ? std::optional(report->at + fresh) : std::nullopt;
 }
 
 void IsolationProbe::run() {

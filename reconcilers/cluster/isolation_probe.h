@@ -60,6 +60,10 @@ class IsolationProbe {
   static constexpr Duration after_report = std::chrono::hours(24);
   static constexpr Duration after_problem = std::chrono::minutes(10);
 
+  // A process that begins to lead runs the probe unless the newest report is younger than this: a
+  // berthd that starts again and again doesn't probe each time.
+  static constexpr Duration fresh = std::chrono::hours(1);
+
   // Runs the probe if that is due: when this process has begun to lead, daily, and if it was asked
   // for. Otherwise returns at once. Never throws.
   void run_once();
@@ -78,6 +82,7 @@ class IsolationProbe {
   };
   using SteadyClock = std::chrono::steady_clock;
 
+  void begin_to_lead();
   void run();
   void came_to_nothing(const std::string& problem);
   isolation::Report probe();

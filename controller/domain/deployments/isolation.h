@@ -63,8 +63,8 @@ struct Report {
   // Why the paths prove nothing although none is open; empty if they prove something.
   std::string doubt = {};
 };
-// The greatest number of paths that a report contains. With each a few hundred bytes long, a report
-// takes 50 KiB at most.
+// The greatest number of paths that a report contains. Of each, only the detail may be as long as
+// max_text, so that a stored report takes less than 100 KiB.
 inline constexpr size_t max_paths = 160;
 // The greatest length of a text in a report; longer ones are cut.
 inline constexpr size_t max_text = 200;
