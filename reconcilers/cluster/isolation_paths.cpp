@@ -44,10 +44,12 @@ std::string target_of(const std::string& protocol, const std::string& address, i
 
 class Paths {
  public:
-  explicit Paths(std::string from) : from_(std::move(from)) {}
+  Paths(std::string from, const ProbeSurroundings& around)
+      : from_(std::move(from)), around_(around) {}
 
   void add(const std::string& to, const std::string& address, int port, Wanted wanted,
            const std::string& protocol = "tcp") {
+    if (is_of_ingress(address, port)) return;
     std::string target = target_of(protocol, address, port);
     if (paths_.size() >= isolation::max_paths / 2 || !targets_.insert(target).second) return;
     paths_.push_back({.from = from_, .to = to, .target = std::move(target), .wanted = wanted});
@@ -59,7 +61,15 @@ class Paths {
   std::vector<Path> take() { return std::move(paths_); }
 
  private:
+  bool is_of_ingress(const std::string& address, int port) const {
+    const auto ip = parse_ip_address(address);
+    return ip && std::ranges::find(around_.ingress_ports, port) != around_.ingress_ports.end() &&
+           std::ranges::any_of(around_.ingress_ranges,
+                               [&](const AddressRange& range) { return contains(range, *ip); });
+  }
+
   const std::string from_;
+  const ProbeSurroundings& around_;
   std::vector<Path> paths_;
   std::set<std::string> targets_;  // none is tried twice
 };
@@ -84,7 +94,7 @@ Result result_of(const std::string& answer, bool refusals_are_open) {
 
 std::vector<Path> probe_paths(const std::string& from, const ProbeTenant& own,
                               const ProbeTenant& other, const ProbeSurroundings& around) {
-  Paths paths(from);
+  Paths paths(from, around);
   if (!own.addresses.empty()) paths.add(own_pod, own.addresses.front(), probe_port, Wanted::open);
   for (const char* protocol : {"udp", "tcp"})
     paths.add("cluster's DNS", "@dns", dns_port, Wanted::open, protocol);

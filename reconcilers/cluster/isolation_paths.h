@@ -33,7 +33,10 @@ struct ProbeSurroundings {
   std::vector<Listener> berthd;       // its own listeners
   std::vector<Listener> system;       // ports in kube-system that aren't DNS
   std::vector<AddressRange> cluster_ranges;
-  std::string internet;  // an address; empty: nothing outside is tried
+  // Where an ingress controller is on the nodes' network: the policies let containers get there.
+  std::vector<AddressRange> ingress_ranges = {};
+  std::vector<int> ingress_ports = {};
+  std::string internet = {};  // an address; empty: nothing outside is tried
 };
 
 // A target is protocol/address/port, where the protocol is tcp or udp. The container itself knows

@@ -111,15 +111,12 @@ void log_report(const Report& report) {
 IsolationProbe::IsolationProbe(Parts parts)
     : parts_(std::move(parts)), settings_(of_probe(parts_.settings)) {}
 
-void IsolationProbe::ask() {
-  busy_ = true;
-  asked_ = true;
-}
+void IsolationProbe::ask() { asked_ = true; }
 
 void IsolationProbe::run_once() {
   if (!parts_.leads()) {
     led_ = false;
-    busy_ = asked_.exchange(false) ? false : busy_.load();
+    asked_ = false;
     return;
   }
   if (!led_) begin_to_lead();
@@ -129,7 +126,7 @@ void IsolationProbe::run_once() {
   }
   const bool is_due = !due_at_ || parts_.clock.now() >= *due_at_;
   if (parts_.mode != Mode::off && (is_due || asked_)) run();
-  busy_ = asked_.load();
+  running_ = false;
 }
 
 void IsolationProbe::begin_to_lead() {
@@ -141,7 +138,7 @@ void IsolationProbe::begin_to_lead() {
 }
 
 void IsolationProbe::run() {
-  busy_ = true;
+  running_ = true;  // before the wish is forgotten, so that the probe is busy all the time
   asked_ = false;
   due_at_ = parts_.clock.now() + after_problem;
   is_clean_ = false;
@@ -275,11 +272,24 @@ std::vector<Object> IsolationProbe::pods_of(const Tenant& tenant, const std::str
       .items;
 }
 
+// Why a Deployment has no pod, in the cluster's words.
+std::string IsolationProbe::trouble_with(const Tenant& tenant, const std::string& deployment) {
+  const kube::ListOptions it = {.name_space = manifests::namespace_of(tenant.app_id),
+                                .label_selector = manifests::selector(settings_) + "," +
+                                                  manifests::deployment_label + "=" + deployment,
+                                .field_selector = ""};
+  for (const Object& object : parts_.client.list(kube::deployments, it).items)
+    return text_at(condition(object, "ReplicaFailure"), {"message"});
+  return "";
+}
+
 Object IsolationProbe::ready_pod(const Tenant& tenant, const std::string& deployment) {
   const auto until = SteadyClock::now() + parts_.limits.starting;
   std::string trouble;
   while (SteadyClock::now() < until) {
-    for (const Object& pod : pods_of(tenant, deployment)) {
+    const std::vector<Object> pods = pods_of(tenant, deployment);
+    if (pods.empty()) trouble = trouble_with(tenant, deployment);
+    for (const Object& pod : pods) {
       if (is_ready(pod) && !is_being_deleted(pod)) return pod;
       trouble = trouble_of(pod);
     }
@@ -313,6 +323,8 @@ ProbeAnswers IsolationProbe::answers_of(const Tenant& tenant, const std::string&
 
 // The nodes, and what else is in kube-system, as far as berthd may see it.
 void IsolationProbe::add_system(ProbeSurroundings& around) {
+  around.ingress_ranges = settings_.ingress_controller.ranges;
+  around.ingress_ports = settings_.ingress_controller.ports;
   std::vector<Object> pods;
   try {
     pods = parts_.client

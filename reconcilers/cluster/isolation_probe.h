@@ -70,7 +70,7 @@ class IsolationProbe {
   // Asks for a run as soon as possible. If one is under way, nothing is added to it.
   void ask();
   // Whether a run is under way or was asked for.
-  bool is_busy() const { return busy_; }
+  bool is_busy() const { return asked_ || running_; }
 
  private:
   struct Tenant {
@@ -92,6 +92,7 @@ class IsolationProbe {
                               const std::vector<std::string>& arguments, std::string* service);
   Object apply(const Object& object);
   std::vector<Object> pods_of(const Tenant& tenant, const std::string& deployment);
+  std::string trouble_with(const Tenant& tenant, const std::string& deployment);
   Object ready_pod(const Tenant& tenant, const std::string& deployment);
   ProbeAnswers answers_of(const Tenant& tenant, const std::string& nonce);
   void add_system(ProbeSurroundings& around);
@@ -108,7 +109,7 @@ class IsolationProbe {
   std::optional<Instant> due_at_;
   SteadyClock::time_point clean_again_at_{};
   std::atomic<bool> asked_ = false;
-  std::atomic<bool> busy_ = false;
+  std::atomic<bool> running_ = false;
 };
 
 // Reads the answers from the log of a container: the last line that has the nonce. Nothing if there

@@ -226,6 +226,19 @@ TEST_CASE("isolation: silence everywhere proves nothing") {
   CHECK_FALSE(tried.report().doubt.empty());
 }
 
+TEST_CASE("isolation: what leads to an ingress controller on the nodes' network isn't forbidden") {
+  ProbeSurroundings around = surroundings();
+  const auto has = [&](const std::string& target) {
+    const auto targets = targets_of(probe_paths("one", one, two, around));
+    return std::ranges::find(targets, target) != targets.end();
+  };
+  around.ingress_ports = {443};
+  CHECK(has("tcp/10.0.0.1/443"));
+  around.ingress_ranges = {parse_address_range("10.0.0.0/24").value()};
+  CHECK_FALSE(has("tcp/10.0.0.1/443"));
+  CHECK(has("tcp/192.168.0.1/443"));
+}
+
 TEST_CASE("isolation: a large cluster makes no large report") {
   ProbeSurroundings around = surroundings();
   for (int i = 0; i < 1000; ++i) {
