@@ -89,7 +89,7 @@ CommandLine parse_command_line(int argc, char** argv) {
       ->check(CLI::IsMember(reference_pages()));
   add_commands(app, line);
   // Only berthd itself starts this, in containers.
-  app.add_subcommand("probe")->group("")->add_option("WORDS", line.probe);
+  app.add_subcommand("probe")->group("")->add_option("WORDS", line.probe)->required();
   auto* doctor = app.add_subcommand("doctor", "check whether the cluster is ready for strangers")
                      ->fallthrough();
   doctor->add_flag("--cluster")->required();

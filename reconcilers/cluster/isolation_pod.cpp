@@ -162,7 +162,8 @@ class Attempt {
   }
 
   const std::string& target() const { return target_; }
-  bool waits() const { return answer_.empty(); }
+  bool is_untried() const { return !to_; }
+  bool waits() const { return to_ && answer_.empty(); }
   pollfd waiting() const {
     return {.fd = socket_->fd(), .events = short(is_datagram_ ? POLLIN : POLLOUT), .revents = 0};
   }
@@ -207,9 +208,6 @@ class Attempt {
   std::optional<Endpoint> to_;
   std::optional<Socket> socket_;
   std::string answer_;
-
- public:
-  bool is_untried() const { return !to_; }
 };
 
 void wait_for_answers(std::vector<Attempt>& attempts) {
@@ -219,7 +217,7 @@ void wait_for_answers(std::vector<Attempt>& attempts) {
     std::vector<pollfd> waiting;
     std::vector<Attempt*> whose;
     for (Attempt& attempt : attempts) {
-      if (attempt.is_untried() || !attempt.waits()) continue;
+      if (!attempt.waits()) continue;
       waiting.push_back(attempt.waiting());
       whose.push_back(&attempt);
     }
@@ -230,8 +228,7 @@ void wait_for_answers(std::vector<Attempt>& attempts) {
     for (size_t i = 0; i < waiting.size(); ++i)
       if (waiting[i].revents != 0) whose[i]->look();
     if (SteadyClock::now() < repeat_at) continue;
-    for (Attempt& attempt : attempts)
-      if (!attempt.is_untried()) attempt.repeat();
+    for (Attempt& attempt : attempts) attempt.repeat();
     repeat_at += repeat_datagram;
   }
 }

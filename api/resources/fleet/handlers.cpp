@@ -54,19 +54,13 @@ json encode_path(const isolation::Path& path) {
 }
 
 json encode(const Isolation& isolation) {
-  const auto& report = isolation.known.report;
-  json paths = json::array();
-  if (report)
-    for (const isolation::Path& path : report->paths) paths.push_back(encode_path(path));
-  return {{"mode", isolation.mode},
-          {"state", isolation.state},
-          {"busy", isolation.is_busy},
-          {"checked_at", report ? json(to_iso8601(report->at)) : json(nullptr)},
-          {"open", report ? isolation::open_paths(*report) : 0},
-          {"blocked", report ? isolation::blocked_paths(*report) : 0},
-          {"problem", or_null_text(isolation.known.problem)},
-          {"problem_at", or_null(isolation.known.problem_at)},
-          {"paths", std::move(paths)}};
+  json body = encode_summary(isolation);
+  body["busy"] = isolation.is_busy;
+  body["paths"] = json::array();
+  if (isolation.known.report)
+    for (const isolation::Path& path : isolation.known.report->paths)
+      body["paths"].push_back(encode_path(path));
+  return body;
 }
 
 }  // namespace
