@@ -20,6 +20,7 @@
 #include "controller/domain/ads/serving.h"
 #include "controller/domain/deployments/container_logs.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/usage_history.h"
 #include "controller/domain/kernel/keys.h"
 #include "controller/domain/ledger/rewards.h"
@@ -80,6 +81,14 @@ struct Fleet {
   std::int64_t disk_free_bytes = 0;
 };
 
+// What is known of the isolation of tenants on the cluster.
+struct Isolation {
+  isolation::Mode mode = isolation::Mode::warn;
+  isolation::Known known = {};
+  bool is_busy = false;  // whether a probe is under way or was asked for
+  isolation::State state = isolation::State::simulated;
+};
+
 // What the handlers work with. Created by controller/berthd/platform.cpp; lives as long as the
 // server. The cluster's functions are passed in, because the API never includes the reconcilers.
 struct Services {
@@ -132,6 +141,11 @@ struct Services {
   usage_history::Read usage_history = {};
   // Answers from memory and the database. If the function is empty, nothing is known.
   std::function<Fleet()> fleet = {};
+  // Answers from the database. If the function is empty, the cluster counts as simulated.
+  std::function<Isolation()> isolation = {};
+  // Asks for a run of the isolation probe. Throws Error `invalid_state` if there is none, and
+  // `unavailable` if another process would have to run it.
+  std::function<Isolation()> probe_isolation = {};
   container_logs::Open container_logs = {};
   // Makes a backup encrypted with this key of 32 bytes (base/sealed_file.h). Throws Error
   // `unavailable`.

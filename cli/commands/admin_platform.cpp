@@ -1,7 +1,9 @@
 // An admin's view of the platform: treasury, ledger, audit log, tiers, orphans, words and messages
 // of the chat, mail, the key of sessions, the clock.
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <thread>
 
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
@@ -254,6 +256,66 @@ void add_ledger(CLI::App& admin, Run& run) {
               "berth admin ledger", [&run] { check_ledger(run); });
 }
 
+constexpr const char* isolation_path = "/api/internal/isolation";
+// A probe takes a minute or so, and a few at most.
+constexpr std::chrono::minutes isolation_patience{6};
+constexpr std::chrono::seconds isolation_pause{2};
+
+json probed_isolation(Run& run) {
+  json body = run.api().post(std::string(isolation_path) + "/probe", nullptr, As::admin);
+  const auto until = std::chrono::steady_clock::now() + isolation_patience;
+  while (body.at("busy")) {
+    if (std::chrono::steady_clock::now() > until)
+      throw Failure(Exit::timed_out, "the probe isn't over yet",
+                    "`berth admin isolation` shows the last one that is.");
+    std::this_thread::sleep_for(isolation_pause);
+    body = run.api().get(isolation_path, As::admin);
+  }
+  return body;
+}
+
+// The paths that aren't as they should be come first.
+std::string isolation_table(const json& body) {
+  std::vector<std::vector<std::string>> wrong;
+  std::vector<std::vector<std::string>> right;
+  for (const json& path : body.at("paths")) {
+    const std::string wanted = path.at("wanted");
+    const std::string result = path.at("result");
+    const bool is_right = wanted == "either" || result == "untried" || wanted == result;
+    (is_right ? right : wrong)
+        .push_back({is_right ? "ok" : "wrong", cell(path, "from"), cell(path, "to"),
+                    cell(path, "target"), wanted, result, cell(path, "detail")});
+  }
+  wrong.insert(wrong.end(), right.begin(), right.end());
+  if (wrong.empty()) return "";
+  return table_of({"RESULT", "FROM", "TO", "TARGET", "WANTED", "FOUND", "ANSWER"}, wrong,
+                  Output::paint());
+}
+
+void show_isolation(Run& run, bool probe) {
+  const json body = probe ? probed_isolation(run) : run.api().get(isolation_path, As::admin);
+  run.out().print(body, [&] {
+    std::string text = "isolation is " + body.at("state").get<std::string>();
+    if (body.at("checked_at").is_string())
+      text += "; found at " + cell(body, "checked_at") + ": " + cell(body, "open") +
+              " forbidden paths open, " + cell(body, "blocked") + " needed paths shut";
+    text += "\n";
+    if (body.at("problem").is_string())
+      text += "the newest probe came to no result: " + cell(body, "problem") + "\n";
+    return text + isolation_table(body);
+  });
+  if (body.at("state") == "open")
+    throw Failure(Exit::failed, "containers reach what they must not");
+}
+
+void add_isolation(CLI::App& admin, Run& run) {
+  const auto probe = std::make_shared<bool>(false);
+  add_command(admin, "isolation",
+              "Show whether containers are kept apart on the cluster; fails if a path is open",
+              "berth admin isolation --probe", [&run, probe] { show_isolation(run, *probe); })
+      ->add_flag("--probe", *probe, "Probe now, which takes a minute or so, and wait for it");
+}
+
 }  // namespace
 
 void add_admin_platform_commands(CLI::App& admin, Run& run) {
@@ -285,6 +347,7 @@ void add_admin_platform_commands(CLI::App& admin, Run& run) {
                   return text.empty() ? std::string("There are none.\n") : text;
                 });
               });
+  add_isolation(admin, run);
   add_words(admin, run);
   add_message_deletion(admin, run);
   add_session_key(admin, run);

@@ -197,6 +197,9 @@ class WholeCheck {
     if (config_.internal_listen) check_internal_listen(*config_.internal_listen);
     if (config_.tenant_role && !config_.service_account)
       refuse("service-account", "required if tenant-role is set");
+    if (config_.isolation == isolation::Mode::required &&
+        config_.kubernetes != Cluster::simulated && config_.isolation_image.empty())
+      refuse("isolation-image", "required if isolation is required");
     if (config_.production)
       check_production();
     else if (!is_loopback(config_.listen.host) && !config_.allow_remote)

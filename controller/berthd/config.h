@@ -17,6 +17,7 @@
 #include "controller/base/mail_text.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/ads/serving.h"
+#include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/ledger/rewards.h"
 
@@ -99,6 +100,11 @@ struct Config {
   std::optional<std::string> tenant_role;
   std::optional<std::string> service_account;  // namespace/name
   std::string traefik_metrics_url;             // empty if there is none
+
+  // The isolation probe (reconcilers/cluster/isolation_probe.h).
+  isolation::Mode isolation = isolation::Mode::warn;
+  std::string isolation_image;     // empty: there is nothing to probe with
+  std::string isolation_internet;  // an address; empty: nothing outside is tried
 
   std::optional<MailServer> mail_server;
   std::optional<Mailbox> mail_from;

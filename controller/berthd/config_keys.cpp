@@ -12,6 +12,7 @@
 
 #include "controller/base/url.h"
 #include "controller/base/yaml.h"
+#include "controller/domain/deployments/deployments.h"
 
 namespace berth {
 namespace {
@@ -140,6 +141,13 @@ bool is_name_server(const std::string& text) {
 bool is_image_prefix(const std::string& text) {
   const auto url = parse_url("https://" + text);
   return url && !url->has_user() && url->rest.find_first_of("?#") == std::string::npos;
+}
+
+// Whether the text can be a reference of an image. Registries decide about the rest.
+bool is_image_reference(const std::string& text) {
+  return text.size() <= deployments::max_image_length &&
+         is_image_prefix(text.substr(0, text.find_first_of("@ ")) + "/") && !text.contains(' ') &&
+         text.find('/') != std::string::npos && !text.ends_with('/');
 }
 
 std::optional<std::string> text_or_nothing(const std::string& text) {
@@ -427,6 +435,27 @@ const std::vector<Key>& config_keys() {
                             !is_object_name(v.substr(slash + 1))))
            want("a namespace and a name, such as berth/berth");
          c.service_account = text_or_nothing(v);
+       }},
+      {"isolation", "warn",
+       "what follows from the isolation probe, which tries from containers like tenants' whether "
+       "they reach what they must not: warn logs and shows it, required also keeps new "
+       "deployments waiting until every path was found shut, off doesn't probe. Without effect on "
+       "the simulated cluster",
+       [](Config& c, const std::string& v) { c.isolation = one_of<isolation::Mode>(v); }},
+      {"isolation-image", "",
+       "image that the isolation probe runs: berth's own, from where the nodes can pull it without "
+       "credentials. If empty, nothing is probed; required if isolation is required",
+       [](Config& c, const std::string& v) {
+         if (!v.empty() && !is_image_reference(v))
+           want("an image with its registry, such as registry.example.org/berth:0.1.0");
+         c.isolation_image = v;
+       }},
+      {"isolation-internet", "1.1.1.1",
+       "public address to which the isolation probe opens a connection on port 443, which may "
+       "succeed, and on port 25, which must not. If empty, it tries nothing outside",
+       [](Config& c, const std::string& v) {
+         if (!v.empty() && !is_ip_address(v)) want("an IP address");
+         c.isolation_internet = v;
        }},
       {"reconcile-workers", "8", "how many deployments are reconciled at the same time",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},

@@ -107,8 +107,8 @@ class Examination {
       if (std::ranges::find(enforcing_plugins, name_of(set)) != enforcing_plugins.end())
         return ok(name_of(set) + " enforces them");
     return found(Result::unknown, "no network plugin that is known to enforce them was found",
-                 "Try from an app's container whether it reaches another app's, the API server and "
-                 "169.254.169.254. Without a plugin that enforces network policies, it does.");
+                 "Let berthd try it: `berth admin isolation --probe`. Without a plugin that "
+                 "enforces network policies, containers reach each other and the API server.");
   }
 
   Finding ingress_controller() {

@@ -136,6 +136,22 @@ void add_rows(Families& families, db::Tx& tx) {
   add_points(families, tx);
 }
 
+// The families are there without values if nothing is probed.
+void add_isolation(Families& families, const std::optional<Gauges::Isolation>& isolation) {
+  std::vector<ClientMetric> proven;
+  std::vector<ClientMetric> open;
+  if (isolation) proven.push_back(gauge(isolation->proven ? 1 : 0));
+  if (isolation && isolation->open_paths) open.push_back(gauge(*isolation->open_paths));
+  families.push_back(gauges("berth_isolation_proven",
+                            "1 if the isolation probe has lately found every forbidden path shut; "
+                            "absent if nothing is probed.",
+                            std::move(proven)));
+  families.push_back(gauges("berth_isolation_open_paths",
+                            "Forbidden paths of operators' containers that the newest isolation "
+                            "probe found open; absent if there was none.",
+                            std::move(open)));
+}
+
 void add_connections(Families& families, const Gauges::Http& http) {
   families.push_back(gauges("http_open_connections", "Open connections of the API.",
                             {gauge(double(http.open_connections))}));
@@ -172,6 +188,7 @@ Families Gauges::Collect() const {
                               "What billing did with deployments: renewed, warned, suspended, "
                               "reactivated, or failed and tried again.",
                               std::move(outcomes)));
+  add_isolation(families, sources_.isolation());
   add_connections(families, sources_.http());
   return families;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,10 +25,16 @@ class Gauges : public prometheus::Collectable {
     std::uint64_t refused_connections = 0;
     std::uint64_t displaced_connections = 0;
   };
+  // What the isolation probe has found.
+  struct Isolation {
+    bool proven = false;
+    std::optional<int> open_paths = {};  // of the newest report
+  };
   struct Sources {
     db::Database& database;
     std::filesystem::path data_dir;
     std::function<Http()> http;
+    std::function<std::optional<Isolation>()> isolation;  // nothing if nothing is probed
     // How often billing came to each outcome, by name.
     std::function<std::vector<std::pair<std::string, std::uint64_t>>()> billing;
   };

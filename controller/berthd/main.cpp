@@ -16,6 +16,7 @@
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/platform.h"
 #include "controller/berthd/reference.h"
+#include "reconcilers/cluster/isolation_pod.h"
 
 namespace berth {
 namespace {
@@ -29,7 +30,8 @@ struct CommandLine {
   bool print_config = false;
   bool check_config = false;
   bool doctor = false;
-  std::string reference_page;  // empty if none is asked for
+  std::string reference_page;      // empty if none is asked for
+  std::vector<std::string> probe;  // the arguments of what the isolation probe's containers run
   // The command to run instead of serving.
   int (*command)(const backup::Arguments&, const Config&) = nullptr;
   backup::Arguments arguments;
@@ -86,6 +88,8 @@ CommandLine parse_command_line(int argc, char** argv) {
       ->required()
       ->check(CLI::IsMember(reference_pages()));
   add_commands(app, line);
+  // Only berthd itself starts this, in containers.
+  app.add_subcommand("probe")->group("")->add_option("WORDS", line.probe)->required();
   auto* doctor = app.add_subcommand("doctor", "check whether the cluster is ready for strangers")
                      ->fallthrough();
   doctor->add_flag("--cluster")->required();
@@ -153,6 +157,8 @@ int run(int argc, char** argv) {
       std::cout << reference(line.reference_page);
       return 0;
     }
+    if (!line.probe.empty())
+      return reconcilers::run_probe_pod(reconcilers::read_probe_arguments(line.probe), std::cout);
     if (line.help) print_usage();
     const LoadedConfig loaded = load_config(line.flags, process_environment());
     if (line.check_config) {

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <mutex>
 
 #include "api/console/console.h"
 #include "api/console/documentation.h"
@@ -23,6 +24,7 @@
 #include "controller/berthd/data_dir.h"
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/gauges.h"
+#include "controller/berthd/isolation_surroundings.h"
 #include "controller/berthd/notify_ready.h"
 #include "controller/berthd/ops_server.h"
 #include "controller/berthd/platform_parts.h"
@@ -34,6 +36,7 @@
 #include "controller/domain/ledger/ledger.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
+#include "reconcilers/cluster/isolation_probe.h"
 #include "reconcilers/cluster/usage_history.h"
 #include "reconcilers/cluster/usage_sampler.h"
 #include "reconcilers/loops/ads.h"
@@ -189,6 +192,12 @@ class Platform {
   std::optional<api::Health> health_of(const std::string& deployment_id);
   api::Usage usage_of(const deployments::Deployment& row);
   api::Backup begin_backup(const std::string& key);
+  bool leads() const;
+  reconcilers::IsolationProbe isolation_probe();
+  api::Isolation isolation();
+  void read_isolation();
+  api::Isolation probe_isolation();
+  std::optional<Gauges::Isolation> isolation_gauge();
   api::Services services();
   void tell(db::Topic topic, const std::string& id);
   void answer(const api::Request& request, api::Response& response);
@@ -217,6 +226,13 @@ class Platform {
   reconcilers::Repeating measuring_{"usage",
                                     [this] { usage_sampler_.run_once(); },
                                     {.interval = reconcilers::UsageSampler::interval}};
+  reconcilers::IsolationProbe isolation_probe_ = isolation_probe();
+  // What the database says of it, because everybody may ask for the health.
+  std::mutex isolation_mutex_;
+  isolation::Known isolation_known_ = database_.read(isolation::known);
+  reconcilers::Repeating probing_{"isolation",
+                                  [this] { isolation_probe_.run_once(); },
+                                  {.interval = reconcilers::IsolationProbe::interval}};
   ads::CampaignIndex campaign_index_;
   const std::shared_ptr<api::EventHub> events_ = std::make_shared<api::EventHub>(
       api::EventHub::Limits{.streams = size_t(config_.max_connections) * 3 / 4});
@@ -251,6 +267,7 @@ class Platform {
       std::make_shared<Gauges>(Gauges::Sources{.database = database_,
                                                .data_dir = config_.data_dir,
                                                .http = [this] { return counters(); },
+                                               .isolation = [this] { return isolation_gauge(); },
                                                .billing = [this] { return billing_.outcomes(); }});
   OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_,
                  [this] { return readiness(database_, engine_, cluster_state()); }};
@@ -300,10 +317,78 @@ reconcilers::UsageSampler Platform::usage_sampler() {
        .cluster = cluster_access(config_, simulated_.get()),
        .label_selector = manifests::selector(manifest_settings(config_, instance_)),
        .traefik_metrics_url = config_.traefik_metrics_url,
-       .leads = [this] {
-         const auto leadership = engine_.leadership();
-         return !leadership || leadership->leading;
-       }});
+       .leads = [this] { return leads(); }});
+}
+
+bool Platform::leads() const {
+  const auto leadership = engine_.leadership();
+  return !leadership || leadership->leading;
+}
+
+// Called once the members before it exist, and works only after all do.
+reconcilers::IsolationProbe Platform::isolation_probe() {
+  return reconcilers::IsolationProbe(
+      {.database = database_,
+       .client = engine_.client(),
+       .clock = clock_,
+       .settings = manifest_settings(config_, instance_),
+       .mode = config_.isolation,
+       .image = config_.isolation_image,
+       .surroundings =
+           [this] {
+             std::vector<Address> listeners = {
+                 listening_, {.host = config_.metrics_listen.host, .port = ops_.port()}};
+             if (internal_server_)
+               listeners.push_back({.host = config_.internal_listen->host, .port = internal_port_});
+             return isolation_surroundings(config_, listeners,
+                                           cluster_access(config_, simulated_.get()).server);
+           },
+       .leads = [this] { return leads(); },
+       .stopping = [this] { return probing_.stopping(); },
+       .changed =
+           [this] {
+             read_isolation();
+             if (config_.isolation == isolation::Mode::required) engine_.look_at_all();
+           }});
+}
+
+void Platform::read_isolation() {
+  isolation::Known known = database_.read(isolation::known);
+  const std::lock_guard lock(isolation_mutex_);
+  isolation_known_ = std::move(known);
+}
+
+api::Isolation Platform::isolation() {
+  api::Isolation now = {.mode = config_.isolation, .is_busy = isolation_probe_.is_busy()};
+  {
+    const std::lock_guard lock(isolation_mutex_);
+    now.known = isolation_known_;
+  }
+  now.state = isolation::state_of(now.known, clock_.now());
+  if (config_.isolation == isolation::Mode::off) now.state = isolation::State::off;
+  if (simulated_) now.state = isolation::State::simulated;
+  return now;
+}
+
+std::optional<Gauges::Isolation> Platform::isolation_gauge() {
+  const api::Isolation now = isolation();
+  if (now.state == isolation::State::simulated || now.state == isolation::State::off)
+    return std::nullopt;
+  Gauges::Isolation gauge = {.proven = now.state == isolation::State::proven};
+  if (now.known.report) gauge.open_paths = isolation::open_paths(*now.known.report);
+  return gauge;
+}
+
+api::Isolation Platform::probe_isolation() {
+  if (simulated_)
+    throw Error(Code::invalid_state, "the cluster is simulated: there is nothing to probe");
+  if (config_.isolation == isolation::Mode::off)
+    throw Error(Code::invalid_state, "the configuration key isolation is off");
+  if (!leads())
+    throw Error(Code::unavailable, "another berthd works for the cluster; ask that one");
+  isolation_probe_.ask();
+  probing_.wake();
+  return isolation();
 }
 
 api::Fleet Platform::fleet() {
@@ -457,6 +542,8 @@ api::Services Platform::services() {
           .deployment_usage = [this](const deployments::Deployment& row) { return usage_of(row); },
           .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
           .fleet = [this] { return fleet(); },
+          .isolation = [this] { return isolation(); },
+          .probe_isolation = [this] { return probe_isolation(); },
           .container_logs =
               [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
           .backup = [this](const std::string& key) { return begin_backup(key); }};
@@ -466,6 +553,7 @@ void Platform::start() {
   campaign_index_.refresh(database_);
   engine_.start();
   measuring_.start();
+  if (!simulated_) probing_.start();
   if (mail_) mail_->start();
   webhooks_->start();
   expiry_.start();
@@ -521,6 +609,7 @@ void Platform::stop() {
   webhooks_->stop();
   billing_.stop();
   measuring_.stop();
+  probing_.stop();
   engine_.stop();
   expiry_.stop();
   password_resets_.stop();

@@ -6,6 +6,7 @@
 #include "controller/base/log.h"
 #include "controller/base/url.h"
 #include "controller/berthd/cluster_access.h"
+#include "controller/domain/deployments/isolation.h"
 
 namespace berth {
 namespace {
@@ -65,6 +66,13 @@ api::ConnectionLimits connection_limits(const Config& config) {
   return limits;
 }
 
+// Returns nothing if deployments don't wait for a proof of isolation.
+std::function<std::string()> holds_back(const Config& config, db::Database& database) {
+  if (config.isolation != isolation::Mode::required || config.kubernetes == Cluster::simulated)
+    return {};
+  return [&database] { return database.read(isolation::why_to_wait); };
+}
+
 }  // namespace
 
 std::unique_ptr<simulated::Cluster> simulated_cluster(const Config& config) {
@@ -109,7 +117,8 @@ reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::C
           .settings = manifest_settings(config, instance),
           .data_key = keys.data,
           .registry = std::move(registry),
-          .lease_namespace = lease_namespace(config)};
+          .lease_namespace = lease_namespace(config),
+          .why_new_ones_wait = holds_back(config, database)};
 }
 
 api::ServerOptions server_options(const Config& config) {

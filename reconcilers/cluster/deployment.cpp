@@ -145,6 +145,7 @@ Outcome DeploymentLoop::make_under_lock(Wanted& wanted) {
 Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   DesiredState& state = wanted.state;
   const Deployment& row = state.deployment;
+  if (auto held = hold_back(row)) return *std::move(held);
   const Tenancy::Made tenant = tenancy_.make(row.app_id);
   if (!tenant.ready) return wait_for_namespace(row);
   if (tenant.rights_are_new)
@@ -181,6 +182,16 @@ Outcome DeploymentLoop::without_cache(const Deployment& row) {
   const bool waits = row.status == Status::pending || row.status == Status::deploying;
   if (waits && !parts_.cache.state().last_error.empty()) record(row, unreachable(row));
   return Outcome::waiting("the cluster", look_again);
+}
+
+std::optional<Outcome> DeploymentLoop::hold_back(const Deployment& row) {
+  if (!parts_.why_new_ones_wait) return std::nullopt;
+  if (!parts_.cache.store(kube::deployments).of_deployment(row.id).empty()) return std::nullopt;
+  const std::string why = parts_.why_new_ones_wait();
+  if (why.empty()) return std::nullopt;
+  const Observation seen = held_back(row, why);
+  const bool recorded = record(row, seen);
+  return Outcome{Outcome::Kind::refused, 0, after_refusal, reason_of(seen), recorded};
 }
 
 Outcome DeploymentLoop::wait_for_namespace(const Deployment& row) {

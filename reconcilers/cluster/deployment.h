@@ -26,6 +26,8 @@ class DeploymentLoop {
     // Locked, by deployment id, by everyone who writes objects of that deployment.
     KeyedMutex& deployments;
     std::function<void(const std::string& id)> wake;  // puts an id into the queue
+    // Why deployments that aren't on the cluster yet have to wait; empty if they needn't.
+    std::function<std::string()> why_new_ones_wait = {};
   };
   explicit DeploymentLoop(Parts parts);
 
@@ -59,6 +61,8 @@ class DeploymentLoop {
   Outcome make_under_lock(Wanted& wanted);
   Outcome apply_and_observe(Wanted& wanted);
   Outcome without_cache(const deployments::Deployment& row);
+  // Records why the deployment isn't brought to the cluster, if it isn't there yet and has to wait.
+  std::optional<Outcome> hold_back(const deployments::Deployment& row);
   Outcome wait_for_namespace(const deployments::Deployment& row);
   bool waits_for_rights(const deployments::Deployment& row, const kube::ApiError& error) const;
   Outcome on_failure(const deployments::Deployment& row, const kube::ApiError& error);

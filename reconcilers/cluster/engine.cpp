@@ -99,7 +99,8 @@ Engine::Engine(Parts parts, Options options)
              .data_key = data_key_,
              .patience = options_.patience,
              .deployments = deployments_,
-             .wake = [this](const std::string& id) { queue_.add(id); }}),
+             .wake = [this](const std::string& id) { queue_.add(id); },
+             .why_new_ones_wait = std::move(parts.why_new_ones_wait)}),
       resolver_(options_.dns),
       domain_loop_({.database = database_,
                     .client = client_,
@@ -226,6 +227,8 @@ void Engine::retry(const std::string& id, std::optional<std::chrono::seconds> wa
   else
     queue_.add_rate_limited(id);
 }
+
+void Engine::look_at_all() { scan_again_ = true; }
 
 void Engine::stall(const std::string& id) {
   const std::lock_guard lock(mutex_);

@@ -35,6 +35,9 @@ class Engine {
     // holder of the Lease writes to the cluster. If this is empty, there is no leader election and
     // the engine always writes.
     std::optional<std::string> lease_namespace;
+    // Called for deployments that aren't on the cluster yet: returns why they have to wait; empty
+    // if they needn't. May be empty itself.
+    std::function<std::string()> why_new_ones_wait = {};
   };
   struct Options {
     // A reconcile spends most of its time waiting for the network. The API server's priority and
@@ -71,6 +74,10 @@ class Engine {
 
   // Queues a deployment whose custom domain has changed; the same promises as enqueue().
   void enqueue_domain(const std::string& deployment_id) { domains_.enqueue(deployment_id); }
+
+  // Looks at all deployments again soon, because something has changed for many of them. May be
+  // called from any thread.
+  void look_at_all();
 
   ClusterState cluster_state() const { return cache_.state(); }
   // Who leads. Empty if there is no leader election.

@@ -259,6 +259,13 @@ Observation unreachable(const Deployment& row) {
           .health_status = row.health_status};
 }
 
+Observation held_back(const Deployment& row, const std::string& why) {
+  Observation seen = unreachable(row);
+  seen.reason = Reason::cluster_refused;
+  seen.message = why;
+  return seen;
+}
+
 Observation waiting(const Deployment& row, const std::string& phase) {
   Observation seen;
   seen.status = row.status == Status::stopped ? Status::stopped : on_the_way(row, false);

@@ -39,6 +39,9 @@ deployments::Observation refused(const deployments::Deployment& row, const Live&
 // The observation if the API server doesn't answer: everything stays as last recorded, except for
 // the reason.
 deployments::Observation unreachable(const deployments::Deployment& row);
+// The observation while a deployment that isn't on the cluster yet is kept from it, with the reason
+// for its owner.
+deployments::Observation held_back(const deployments::Deployment& row, const std::string& why);
 // The observation if the API server answers but can't take berth's objects yet. `phase` says what
 // is waited for.
 deployments::Observation waiting(const deployments::Deployment& row, const std::string& phase);

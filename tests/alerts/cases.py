@@ -57,6 +57,7 @@ CASES = [
     ("BerthCertificatesRefused", *one("berth_certificates_refused", "2x30", "1x30"), 20),
     ("BerthBillingFails", *one("berth_billing_outcomes_total", "0+1x30", "4x30", ',outcome="failed"'), 20),
     ("BerthBillingFails", *one("berth_billing_outcomes_total", "0+1x30", "0 0 0 0 1x30", ',outcome="failed"'), 25),
+    ("BerthIsolationOpen", *one("berth_isolation_open_paths", "2x5", "0x5"), 2),
     ("BerthLedgerViolated", *one("berth_ledger_violations", "1x5", "0x5"), 2),
     ("BerthTreasuryLow",
      {TREASURY: "99x30", PAID % ("reward", "out"): "60x5 0x30", PAID % ("stipend", "out"): "40x30"},

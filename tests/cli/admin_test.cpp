@@ -127,6 +127,8 @@ TEST_CASE("treasury, ledger, audit log, orphans and outbox are shown") {
   CHECK(ada.admin({"audit"}).out.find("points.mint") != std::string::npos);
   CHECK(ada.admin({"audit", "--limit", "1", "-o", "json"}).body().at("entries").size() == 1);
   CHECK(ada.admin({"orphans"}).out == "There are none.\n");
+  CHECK(ada.admin({"isolation"}).out == "isolation is simulated\n");
+  CHECK(ada.admin({"isolation", "-o", "json"}).body().at("paths").empty());
   CHECK(ada.admin({"outbox"}).out.find("ada@example.org") != std::string::npos);
 }
 

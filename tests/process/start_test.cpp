@@ -87,6 +87,11 @@ TEST_CASE("a bad value keeps berthd from starting and is named") {
                                                         {"tenant-tolerations", "[{key: 1}]"},
                                                         {"tenant-tolerations", "[{key: a, b: c}]"},
                                                         {"tenant-priority-class", "A b"},
+                                                        {"isolation", "always"},
+                                                        {"isolation-image", "a b/c"},
+                                                        {"isolation-image", "berth"},
+                                                        {"isolation-image", "https://r/b"},
+                                                        {"isolation-internet", "example.org"},
                                                         {"tenant-role", "a/b"},
                                                         {"service-account", "berth"},
                                                         {"wildcard-tls-secret", "a/b/c"},
@@ -353,6 +358,15 @@ TEST_CASE("the internal API's listener keeps to this machine in development") {
   check_refused(run_to_end({"config", "--listen", taken, "--internal-listen", taken}),
                 "internal-listen", taken);
   CHECK(run_to_end({"config", "--internal-listen", "127.0.0.1:8081"}).code == 0);
+}
+
+TEST_CASE("isolation can only be required with an image to prove it with") {
+  check_refused(run_to_end({"config", "--kubernetes", "kubeconfig", "--isolation", "required"}),
+                "isolation-image", "required");
+  CHECK(run_to_end({"config", "--kubernetes", "kubeconfig", "--isolation", "required",
+                    "--isolation-image", "registry.example.org/berth:1"})
+            .code == 0);
+  CHECK(run_to_end({"config", "--isolation", "required"}).code == 0);
 }
 
 TEST_CASE("a role for apps' namespaces needs an account to bind it to") {

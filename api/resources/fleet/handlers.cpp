@@ -4,6 +4,7 @@
 #include "controller/domain/deployments/custom_domains/certificate_orders.h"
 #include "controller/domain/deployments/custom_domains/refused_certificates.h"
 #include "controller/domain/deployments/deployments.h"
+#include "controller/domain/kernel/audit.h"
 #include "controller/domain/kernel/outbox.h"
 #include "controller/domain/webhooks/backlog.h"
 
@@ -37,10 +38,48 @@ json encode_failed(db::Tx& tx) {
   return failed;
 }
 
+json encode_summary(const Isolation& isolation) {
+  const auto& report = isolation.known.report;
+  return {{"mode", isolation.mode},
+          {"state", isolation.state},
+          {"open", report ? isolation::open_paths(*report) : 0},
+          {"blocked", report ? isolation::blocked_paths(*report) : 0},
+          {"checked_at", report ? json(to_iso8601(report->at)) : json(nullptr)},
+          {"problem", or_null_text(isolation.known.problem)}};
+}
+
+json encode_path(const isolation::Path& path) {
+  return {{"from", path.from},     {"to", path.to},         {"target", path.target},
+          {"wanted", path.wanted}, {"result", path.result}, {"detail", path.detail}};
+}
+
+json encode(const Isolation& isolation) {
+  json body = encode_summary(isolation);
+  body["busy"] = isolation.is_busy;
+  body["paths"] = json::array();
+  if (isolation.known.report)
+    for (const isolation::Path& path : isolation.known.report->paths)
+      body["paths"].push_back(encode_path(path));
+  return body;
+}
+
 }  // namespace
+
+Reply isolation_report(const Call&, const Services& services) {
+  return {.body = encode(services.isolation ? services.isolation() : Isolation())};
+}
+
+Reply probe_isolation(const Call& call, const Services& services) {
+  if (!services.probe_isolation)
+    throw Error(Code::invalid_state, "the cluster is simulated: there is nothing to probe");
+  const json body = encode(services.probe_isolation());
+  services.db.write([&](db::Tx& tx) { audit::record(tx, call.admin, "isolation.ask", "cluster"); });
+  return {.body = body};
+}
 
 Reply fleet(const Call&, const Services& services) {
   const Fleet state = services.fleet ? services.fleet() : Fleet();
+  const Isolation isolation = services.isolation ? services.isolation() : Isolation();
   json body = {{"cluster",
                 {{"state", services.kubernetes_state()},
                  {"error", or_null_text(state.cluster_error)},
@@ -52,6 +91,7 @@ Reply fleet(const Call&, const Services& services) {
                  {"longest_seconds", state.longest_seconds},
                  {"errors", state.errors}}},
                {"orphans", services.orphans().size()},
+               {"isolation", encode_summary(isolation)},
                {"backup", {{"age_seconds", seconds(state.backup_age)}}},
                {"storage",
                 {{"database_bytes", state.database_bytes},

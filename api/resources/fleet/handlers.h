@@ -6,5 +6,7 @@
 namespace berth::api {
 
 Reply fleet(const Call& call, const Services& services);
+Reply isolation_report(const Call& call, const Services& services);
+Reply probe_isolation(const Call& call, const Services& services);
 
 }  // namespace berth::api

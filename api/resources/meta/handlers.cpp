@@ -19,9 +19,17 @@ std::vector<std::string_view> scope_names() {
 Reply health(const Call&, const Services& services) {
   const KubernetesState kubernetes = services.kubernetes_state();
   const bool well = kubernetes != KubernetesState::unreachable && services.db.takes_writes();
+  const Isolation isolation = services.isolation ? services.isolation() : Isolation();
+  const auto& report = isolation.known.report;
+  const bool measured =
+      isolation.state == isolation::State::proven || isolation.state == isolation::State::open;
   return {.body = {{"status", well ? "ok" : "degraded"},
                    {"version", version},
-                   {"kubernetes", kubernetes}}};
+                   {"kubernetes", kubernetes},
+                   {"isolation",
+                    {{"state", isolation.state},
+                     {"open_paths", measured && report ? json(isolation::open_paths(*report))
+                                                       : json(nullptr)}}}}};
 }
 
 Reply openapi_document(const Call& call, const Services& services) {

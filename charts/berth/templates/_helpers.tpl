@@ -110,6 +110,9 @@ http://{{ include "berth.fullname" . }}:{{ .Values.service.port }}
 {{- if .Values.priorityClasses.create -}}
 {{- $_ := set $own "tenant-priority-class" (include "berth.tenantPriority" .) -}}
 {{- end -}}
+{{- if not (hasKey .Values.config "isolation-image") -}}
+{{- $_ := set $own "isolation-image" (include "berth.image" .) -}}
+{{- end -}}
 {{- range $key, $value := .Values.config -}}
 {{- if or (hasKey $own $key) (eq $key "internal-secret") -}}
 {{- fail (printf "config.%s is set by the chart" $key) -}}

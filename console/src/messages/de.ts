@@ -281,6 +281,7 @@ export const de: Messages = {
   fleet: {
     cluster: 'Cluster', state: 'Zustand', states: { simulated: 'Simuliert', connected: 'Verbunden', unreachable: 'Nicht erreichbar' }, leader: 'Führender Prozess', this_one: 'dieser', nobody: 'keiner',
     reconciles: 'Abgleiche', waiting: 'Wartend', stalled: 'Warten auf den Cluster', longest: 'Am längsten laufend', errors: 'Fehlgeschlagen seit dem Start', text: 'Ein Abgleich bringt den Cluster in den Zustand, den ein Deployment haben soll. Die Zahlen sind die des Prozesses, der antwortet.',
+    isolation: 'Isolation', isolation_states: { proven: 'Bewiesen', open: 'Wege stehen offen', unproven: 'Nicht bewiesen', off: 'Nicht geprüft', simulated: 'Simuliert' }, open_paths: 'Verbotene Wege offen', blocked_paths: 'Nötige Wege zu', checked: 'Zuletzt geprüft:', no_result: (why) => `Die neueste Prüfung hatte kein Ergebnis: ${why}`,
     statuses: 'Deployments', failed: 'Fehlgeschlagene Deployments', none_failed: 'Kein Deployment ist fehlgeschlagen.', orphans: 'Objekte ohne Deployment',
     certificates: 'Zertifikate', ordered: (hours) => `Bestellt in ${hours} Stunden`, refused: 'Abgelehnt in 24 Stunden',
     messages: 'Mail und Webhooks', mail: 'Wartende Mails', webhooks: 'Wartende Zustellungen', overdue: 'Am längsten überfällig',

@@ -280,6 +280,7 @@ export const en = {
   fleet: {
     cluster: 'Cluster', state: 'State', states: { simulated: 'Simulated', connected: 'Connected', unreachable: 'Unreachable' }, leader: 'Leader', this_one: 'this process', nobody: 'nobody',
     reconciles: 'Reconciles', waiting: 'Waiting', stalled: 'Waiting for the cluster', longest: 'Longest running', errors: 'Failed since the start', text: 'A reconcile makes the cluster match a deployment. These figures are those of the process that answers.',
+    isolation: 'Isolation', isolation_states: { proven: 'Proven', open: 'Paths are open', unproven: 'Not proven', off: 'Not probed', simulated: 'Simulated' }, open_paths: 'Forbidden paths open', blocked_paths: 'Needed paths shut', checked: 'Last probed:', no_result: (why: string) => `The newest probe came to no result: ${why}`,
     statuses: 'Deployments', failed: 'Failed deployments', none_failed: 'No deployment has failed.', orphans: 'Objects without a deployment',
     certificates: 'Certificates', ordered: (hours: string) => `Ordered in ${hours} hours`, refused: 'Refused in 24 hours',
     messages: 'Mail and webhooks', mail: 'Mails waiting', webhooks: 'Deliveries waiting', overdue: 'Longest overdue',

@@ -23,7 +23,7 @@ function Figure({ name, value, small, bad }: { name: string; value: string; smal
 }
 
 function Figures({ of }: { of: State }) {
-  const { cluster, reconciles, deployments, certificates, storage } = of;
+  const { cluster, isolation, reconciles, deployments, certificates, storage } = of;
   const f = t.fleet;
   return (
     <div class="columns even">
@@ -33,6 +33,16 @@ function Figures({ of }: { of: State }) {
           {cluster.error && <><dt>{f.state}</dt><dd class="break">{cluster.error}</dd></>}
           <dt>{t.admin.orphans}</dt><dd class="number">{number(of.orphans)}</dd>
         </dl>
+      </Card>
+      <Card title={f.isolation} actions={<span class={`badge ${isolation.state === 'open' ? 'bad' : isolation.state === 'proven' ? 'good' : ''}`}>{f.isolation_states[isolation.state]}</span>}>
+        <div class="stack">
+          <div class="figures">
+            <Figure name={f.open_paths} value={isolation.checked_at ? number(isolation.open) : '–'} bad={isolation.open > 0} />
+            <Figure name={f.blocked_paths} value={isolation.checked_at ? number(isolation.blocked) : '–'} bad={isolation.blocked > 0} />
+          </div>
+          {isolation.checked_at && <p class="small faint">{f.checked} <Time at={isolation.checked_at} /></p>}
+          {isolation.problem && <p class="small faint break">{f.no_result(isolation.problem)}</p>}
+        </div>
       </Card>
       <Card title={f.reconciles}>
         <div class="stack">

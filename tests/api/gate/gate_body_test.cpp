@@ -332,6 +332,7 @@ TEST_CASE("answers match the schemas that they are documented with") {
   matches(f.g.ask("GET", "/api/internal/outbox", f.g.admin), "Outbox");
   matches(f.g.ask("GET", "/api/internal/clock", f.g.admin), "ClockState");
   matches(f.g.ask("GET", "/api/internal/deploy/orphans", f.g.admin), "Orphans");
+  matches(f.g.ask("GET", "/api/internal/isolation", f.g.admin), "IsolationReport");
   matches(f.g.ask("GET", "/health"), "HealthResponse");
   matches(f.g.ask("GET", "/.well-known/openapi.json"), "OpenApiDocument");
   matches(f.g.ask("GET", "/.well-known/oauth-protected-resource"), "ProtectedResourceMetadata");

@@ -122,7 +122,7 @@ class Helm(unittest.TestCase):
         database = cls.volume / "data/berth.db"
         if database.exists():
             instance = Installed(cls.cluster, cls.volume / "data").instance()
-            cls.cluster.kubectl("delete", "namespaces", "--wait=false", "-l", f"berth/instance={instance}")
+            cls.cluster.kubectl("delete", "namespaces", "--wait=false", "-l", f"berth/instance in ({instance},{instance}-isolation)")
         cls.cluster.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", "--timeout=60s", limit=90)
         cls.cluster.kubectl("delete", "persistentvolume", NAMESPACE, "--ignore-not-found")
         cls.cluster.kubectl("delete", "storageclass", NAMESPACE, "--ignore-not-found")
@@ -219,6 +219,9 @@ class Helm(unittest.TestCase):
         self.assertIn(f"data-{RELEASE}-0", notes)
         self.berth.find()
         eventually(lambda: "[+]leader ok" in self.berth.ready()[1], "it leads", PATIENCE, seen=self.berth.ready)
+        # The probe runs with the chart's rights and image; once it is over, nothing else is written by itself.
+        eventually(lambda: self.berth.health()["isolation"]["state"] == "proven", "isolation is proven", 240, pause=BETWEEN,
+                   seen=lambda: self.berth.as_admin("GET", "/api/internal/isolation"))
         self.assertIn("Phase:          Succeeded", self.helm("test", RELEASE, "--logs", "--timeout", LIMIT))
         self.assertEqual(self.berth.health()["kubernetes"], "connected")
         pod = self.cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods/{RELEASE}-0")

@@ -83,3 +83,13 @@ def audit_log(scene):
 @driver("fleet")
 def fleet(scene):
     return scene.admin.get("/api/internal/fleet")
+
+
+@driver("isolation")
+def isolation(scene):
+    return scene.admin.get("/api/internal/isolation")
+
+
+@driver("probeIsolation", 409)
+def probe_isolation(scene):
+    return scene.admin.post("/api/internal/isolation/probe")  # simulated: there is nothing to probe

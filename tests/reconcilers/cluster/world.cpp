@@ -99,7 +99,8 @@ void World::wake() {
                                                        .settings = settings_,
                                                        .data_key = data_key,
                                                        .registry = registry_,
-                                                       .lease_namespace = lease_namespace},
+                                                       .lease_namespace = lease_namespace,
+                                                       .why_new_ones_wait = why_new_ones_wait},
                                          options);
   engine->start();
   const std::lock_guard lock(mutex_);

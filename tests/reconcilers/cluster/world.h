@@ -71,6 +71,7 @@ class World {
   Object object(const kube::Resource& resource, const std::string& deployment);
   Engine::Options options;
   std::optional<std::string> lease_namespace;  // empty if there is no leader election
+  std::function<std::string()> why_new_ones_wait = {};
 
  private:
   void act(const std::function<void(db::Tx&)>& work);

@@ -117,3 +117,46 @@ TEST_CASE("admins see the state of berthd's work") {
   CHECK(answer.body["failed"].empty());
   CHECK(o.g.ask("GET", "/api/internal/fleet", {o.token}).status == 403);
 }
+
+TEST_CASE(
+    "admins see each path that the isolation probe tried, and anybody the number of open ones") {
+  Operator o;
+  Isolation known = {.mode = isolation::Mode::required, .is_busy = true};
+  known.state = isolation::State::open;
+  known.known.report = isolation::Report{.at = o.g.world.clock.now(),
+                                         .paths = {{.from = "first tenant",
+                                                    .to = "cloud metadata",
+                                                    .target = "tcp/169.254.169.254/80",
+                                                    .wanted = isolation::Wanted::shut,
+                                                    .result = isolation::Result::open,
+                                                    .detail = "answer"},
+                                                   {.from = "first tenant",
+                                                    .to = "cluster's DNS",
+                                                    .target = "udp/@dns/53",
+                                                    .wanted = isolation::Wanted::open,
+                                                    .result = isolation::Result::shut,
+                                                    .detail = "silence"}}};
+  int asked = 0;
+  o.g.services.isolation = [&] { return known; };
+  o.g.services.probe_isolation = [&] {
+    ++asked;
+    return known;
+  };
+  const Answered report = o.g.ask("GET", "/api/internal/isolation", o.g.admin);
+  REQUIRE(report.status == 200);
+  CHECK(report.body["state"] == "open");
+  CHECK(report.body["open"] == 1);
+  CHECK(report.body["blocked"] == 1);
+  CHECK(report.body["paths"][0]["target"] == "tcp/169.254.169.254/80");
+  CHECK(o.g.ask("POST", "/api/internal/isolation/probe", o.g.admin).body["busy"] == true);
+  CHECK(asked == 1);
+  CHECK(o.g.ask("GET", "/api/internal/audit?action=isolation.ask", o.g.admin)
+            .body["entries"]
+            .size() == 1);
+  const Answered health = o.g.ask("GET", "/health");
+  CHECK(health.body["isolation"] == json{{"state", "open"}, {"open_paths", 1}});
+  CHECK_FALSE(health.text.contains("169.254"));
+  CHECK(o.g.ask("GET", "/api/internal/isolation", {o.token}).status == 403);
+  CHECK(o.g.ask("POST", "/api/internal/isolation/probe", {o.token}).status == 403);
+  CHECK(asked == 1);
+}
