@@ -114,6 +114,15 @@ IsolationProbe::IsolationProbe(Parts parts)
 void IsolationProbe::ask() { asked_ = true; }
 
 void IsolationProbe::run_once() {
+  try {
+    do_what_is_due();
+  } catch (const std::exception& failure) {
+    log::warning("the isolation probe couldn't use the database", {{"error", failure.what()}});
+  }
+  running_ = false;
+}
+
+void IsolationProbe::do_what_is_due() {
   if (!parts_.leads()) {
     led_ = false;
     asked_ = false;
@@ -126,21 +135,22 @@ void IsolationProbe::run_once() {
   }
   const bool is_due = !due_at_ || parts_.clock.now() >= *due_at_;
   if (parts_.mode != Mode::off && (is_due || asked_)) run();
-  running_ = false;
 }
 
 void IsolationProbe::begin_to_lead() {
+  const auto report = parts_.database.read(isolation::known).report;
   led_ = true;
   is_clean_ = false;
   clean_again_at_ = {};
-  const auto report = parts_.database.read(isolation::known).report;
+  again_after_ = after_problem;
   due_at_ = report ? std::optional(report->at + fresh) : std::nullopt;
 }
 
 void IsolationProbe::run() {
   running_ = true;  // before the wish is forgotten, so that the probe is busy all the time
   asked_ = false;
-  due_at_ = parts_.clock.now() + after_problem;
+  due_at_ = parts_.clock.now() + again_after_;
+  again_after_ = std::min(2 * again_after_, longest_after_problem);
   is_clean_ = false;
   try {
     if (parts_.image.empty())
@@ -152,6 +162,7 @@ void IsolationProbe::run() {
     log_report(report);
     problem_.clear();
     due_at_ = parts_.clock.now() + after_report;
+    again_after_ = after_problem;
   } catch (const Stopped&) {
     log::info("the isolation probe was interrupted, because berthd is stopping");
   } catch (const kube::Fenced&) {
@@ -195,7 +206,6 @@ Report IsolationProbe::probe() {
   }
   add_system(around);
   const std::string nonce = hex(random_bytes(nonce_bytes));
-  Report report;
   std::map<std::string, ProbeAnswers> answers;
   std::vector<isolation::Path> paths;
   for (size_t i = 0; i < tenants.size(); ++i) {

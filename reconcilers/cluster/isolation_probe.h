@@ -56,9 +56,11 @@ class IsolationProbe {
 
   // How often run_once() should be called.
   static constexpr std::chrono::seconds interval{2};
-  // When the next run is due: after one that came to a report, and after one that didn't.
+  // When the next run is due: after one that came to a report, and after one that didn't, which
+  // doubles with each further one up to longest_after_problem.
   static constexpr Duration after_report = std::chrono::hours(24);
   static constexpr Duration after_problem = std::chrono::minutes(10);
+  static constexpr Duration longest_after_problem = std::chrono::hours(6);
 
   // A process that begins to lead runs the probe unless the newest report is younger than this: a
   // berthd that starts again and again doesn't probe each time.
@@ -82,6 +84,7 @@ class IsolationProbe {
   };
   using SteadyClock = std::chrono::steady_clock;
 
+  void do_what_is_due();
   void begin_to_lead();
   void run();
   void came_to_nothing(const std::string& problem);
@@ -107,6 +110,7 @@ class IsolationProbe {
   bool led_ = false;
   bool is_clean_ = false;  // nothing of an earlier run is left
   std::optional<Instant> due_at_;
+  Duration again_after_ = after_problem;
   SteadyClock::time_point clean_again_at_{};
   std::atomic<bool> asked_ = false;
   std::atomic<bool> running_ = false;
