@@ -71,7 +71,7 @@ log::Level level_of(const Outcome& outcome) {
 }  // namespace
 
 Engine::Engine(Parts parts, Options options)
-    : options_(options),
+    : options_(std::move(options)),
       database_(parts.database),
       settings_(std::move(parts.settings)),
       data_key_(std::move(parts.data_key)),
