@@ -91,7 +91,7 @@ Object shortened(Object pod) {
 void log_report(const Report& report) {
   const int open = isolation::open_paths(report);
   if (open == 0 && isolation::blocked_paths(report) == 0)
-    return log::info("the isolation probe found every forbidden path shut",
+    return log::info("the isolation probe found every path shut that must be",
                      {{"tried", report.paths.size()}});
   for (const isolation::Path& path : report.paths) {
     const bool is_open =
@@ -231,8 +231,11 @@ void IsolationProbe::make_namespace(const Tenant& tenant) {
       .cpu_millicores = std::int64_t(pods) * container_cpu_millicores,
       .largest_memory_mb = container_memory_mb,
       .largest_cpu_millicores = container_cpu_millicores};
-  for (const Object& object : manifests::of_namespace(tenant.app_id, size, settings_))
+  for (const Object& object : manifests::of_namespace(tenant.app_id, size, settings_)) {
     apply(object);
+    // The API server takes a moment to act on it; what comes too early is refused.
+    if (text_at(object, {"kind"}) == kube::role_bindings.kind) pause();
+  }
 }
 
 std::string IsolationProbe::make_deployment(const Tenant& tenant, const std::string& name,

@@ -278,6 +278,7 @@ test('the fleet is shown: the cluster, what waits, what failed', async () => {
   await platform.call('POST', `${at}/restart`, { headers });
   await link('Fleet').click();
   await heading('Certificates').waitFor();
+  await heading('Isolation').waitFor();
   await eventually('the failed deployment is listed', async () => {
     await button('Look again').click();
     return /The cluster can’t get the image/.test(await page.locator('main').innerText());
