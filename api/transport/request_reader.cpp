@@ -167,8 +167,7 @@ std::size_t RequestReader::read_chunk_size(Deadline deadline) {
       std::from_chars(line.data(), line.data() + line.size(), size, hexadecimal);
   if (error == std::errc::result_out_of_range) throw Refusal(413, "the body is too large");
   const std::string_view rest = line.substr(static_cast<std::size_t>(end - line.data()));
-  if (error != std::errc() || (!rest.empty() && rest.front() != ';') ||
-      !is_field_value(rest)) {
+  if (error != std::errc() || (!rest.empty() && rest.front() != ';') || !is_field_value(rest)) {
     throw Refusal(400, "the size of a chunk is malformed");
   }
   return size;
