@@ -42,8 +42,16 @@ JSON
   iptables -t nat -C "${masquerade[@]}" 2>/dev/null || iptables -t nat -A "${masquerade[@]}"
 }
 
+# The first `ip netns add` on a machine mounts the directory of network namespaces onto itself. Pods that were there before
+# could never be removed afterwards, because their namespaces would stay mounted underneath.
+share_network_namespaces() {
+  ip netns add berth-first
+  ip netns delete berth-first
+}
+
 prepare_containerd() {
   prepare_pod_network
+  share_network_namespaces
   # restrict_oom_score_adj is needed because a machine that is itself a container may not lower the value (no
   # CAP_SYS_RESOURCE). kube-network-policies hears of new pods by NRI, and knows no other path of its socket.
   cat >"$config/containerd.toml" <<TOML
