@@ -450,9 +450,9 @@ const std::vector<Key>& config_keys() {
            want("an image with its registry, such as registry.example.org/berth:0.1.0");
          c.isolation_image = v;
        }},
-      {"isolation-internet", "1.1.1.1",
+      {"isolation-internet", "",
        "public address to which the isolation probe opens a connection on port 443, which may "
-       "succeed, and on port 25, which must not. If empty, it tries nothing outside",
+       "succeed, and on port 25, which must not. If empty, it tries nothing outside the cluster",
        [](Config& c, const std::string& v) {
          if (!v.empty() && !is_ip_address(v)) want("an IP address");
          c.isolation_internet = v;
