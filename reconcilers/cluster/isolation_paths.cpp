@@ -8,7 +8,6 @@
 namespace berth::reconcilers {
 namespace {
 
-using isolation::Path;
 using isolation::Result;
 using isolation::Wanted;
 
@@ -26,7 +25,6 @@ constexpr int ssh_port = 22;
 constexpr int https_port = 443;
 constexpr int smtp_port = 25;
 constexpr int service_port = 80;
-constexpr int dns_port = 53;
 
 // The addresses at which clouds serve a machine's metadata and credentials.
 constexpr std::array metadata = {
@@ -58,7 +56,7 @@ class Paths {
     for (size_t i = 0; i < std::min(listeners.size(), max_listeners); ++i)
       add(listeners[i].what, listeners[i].address, listeners[i].port, Wanted::shut);
   }
-  std::vector<Path> take() { return std::move(paths_); }
+  std::vector<isolation::Path> take() { return std::move(paths_); }
 
  private:
   bool is_of_ingress(const std::string& address, int port) const {
@@ -70,7 +68,7 @@ class Paths {
 
   const std::string from_;
   const ProbeSurroundings& around_;
-  std::vector<Path> paths_;
+  std::vector<isolation::Path> paths_;
   std::set<std::string> targets_;  // none is tried twice
 };
 
@@ -82,18 +80,19 @@ std::string first_of(const AddressRange& range) {
   return to_string(address);
 }
 
-bool is_refusal(const std::string& answer) { return answer == "refused"; }
+bool was_refused(const std::string& answer) { return answer == "refused"; }
 
 Result result_of(const std::string& answer, bool refusals_are_open) {
   if (answer == "untried") return Result::untried;
-  const bool open = answer == "answer" || (is_refusal(answer) && refusals_are_open);
+  const bool open = answer == "answer" || (was_refused(answer) && refusals_are_open);
   return open ? Result::open : Result::shut;
 }
 
 }  // namespace
 
-std::vector<Path> probe_paths(const std::string& from, const ProbeTenant& own,
-                              const ProbeTenant& other, const ProbeSurroundings& around) {
+std::vector<isolation::Path> probe_paths(const std::string& from, const ProbeTenant& own,
+                                         const ProbeTenant& other,
+                                         const ProbeSurroundings& around) {
   Paths paths(from, around);
   if (!own.addresses.empty()) paths.add(own_pod, own.addresses.front(), probe_port, Wanted::open);
   for (const char* protocol : {"udp", "tcp"})
@@ -129,21 +128,22 @@ std::vector<Path> probe_paths(const std::string& from, const ProbeTenant& own,
   return paths.take();
 }
 
-isolation::Report judge(std::vector<Path> paths, const std::map<std::string, ProbeAnswers>& answers,
-                        Instant at) {
-  for (Path& path : paths) {
+isolation::Report judge(std::vector<isolation::Path> paths,
+                        const std::map<std::string, ProbeAnswers>& answers, Instant at) {
+  for (isolation::Path& path : paths) {
     path.detail = "untried";
     const auto of_pod = answers.find(path.from);
     if (of_pod == answers.end()) continue;
     const auto answer = of_pod->second.find(path.target);
     if (answer != of_pod->second.end()) path.detail = answer->second;
   }
-  const bool plugin_refuses = std::ranges::any_of(
-      paths, [](const Path& path) { return path.to == other_pod && is_refusal(path.detail); });
+  const bool plugin_refuses = std::ranges::any_of(paths, [](const isolation::Path& path) {
+    return path.to == other_pod && was_refused(path.detail);
+  });
   std::set<std::string> reached;  // the pods that reached their own app's other pod
   bool all_tried = true;
   std::set<std::string> pods;
-  for (Path& path : paths) {
+  for (isolation::Path& path : paths) {
     pods.insert(path.from);
     path.result = result_of(path.detail, !plugin_refuses);
     if (path.to == own_pod && path.detail == "answer") reached.insert(path.from);

@@ -13,6 +13,8 @@ namespace berth::reconcilers {
 // The ports of the probe's containers. Only the first is the app's, as the network policies see it.
 inline constexpr int probe_port = 3000;
 inline constexpr int probe_other_port = 3999;
+// Name servers listen there, and containers may ask them.
+inline constexpr int dns_port = 53;
 
 // One of the two tenants that the probe makes: a pod that listens.
 struct ProbeTenant {

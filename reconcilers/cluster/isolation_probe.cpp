@@ -27,7 +27,6 @@ constexpr int container_cpu_millicores = 100;
 constexpr size_t nonce_bytes = 16;
 constexpr int log_lines = 20;
 constexpr size_t max_line = 64 * 1024;
-constexpr int dns_port = 53;
 // How long after a failed attempt to delete what is left the next one follows.
 constexpr std::chrono::seconds clean_again{30};
 
