@@ -76,7 +76,7 @@ std::vector<std::string> addresses_of(const Object& pod) {
 }
 
 // Of a pod in kube-system, what the probe needs to know.
-Object shortened(Object pod) {
+Object shortened(const Object& pod) {
   Object ports = Object::array();
   for (const Object& container : field(pod, {"spec", "containers"}))
     for (const Object& port : field(container, {"ports"})) ports.push_back(port);
