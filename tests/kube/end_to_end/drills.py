@@ -28,6 +28,7 @@ HELD = 5  # seconds for which a drill keeps what it took
 KILLED = 137  # the exit code of a process that the kernel killed
 TMP_MB, TMP_LIMIT_MB = 320, 256  # what is written to /tmp, and its limit
 LOG_MB, LOG_LEFT_MB = 200, 100  # what is written to the log, and what may be left of it
+LOG_MORE_MB = 4  # what is written each time that the log is looked at
 LOG_FILES = 5  # the kubelet's containerLogMaxFiles; it looks at their sizes every three seconds
 EVICTED = 120  # seconds; the kubelet looks at disks every ten, and replaces the pod
 LOGS = pathlib.Path("/var/log/pods")
@@ -133,14 +134,22 @@ class Drills(World):
         return self.cluster.kubectl("get", "events", "-n", namespace, "-o", "jsonpath={.items[*].message}",
                                     f"--field-selector=reason=Evicted,involvedObject.name={pod}")
 
+    def write_log(self, amount):
+        self.execute("/bin/busybox", "sh", "-c", "/bin/busybox yes 'a line that says nothing, and is written very often' | "
+                     f"/bin/busybox head -c {amount << 20} > /proc/1/fd/1")
+
     def test_04_filling_the_log(self):
         pod = self.pod()
         uid = self.cluster.get("/api/v1/namespaces/{}/pods/{}".format(*pod))["metadata"]["uid"]
         folder = LOGS / "_".join((*pod, uid))
+
+        def is_short():
+            self.write_log(LOG_MORE_MB)  # the kubelet compresses a file when the next one is full
+            return megabytes(folder) < LOG_LEFT_MB
+
         with self.neighbour_answers():
-            self.execute("/bin/busybox", "sh", "-c", "/bin/busybox yes 'a line that says nothing, and is written very often' | "
-                         f"/bin/busybox head -c {LOG_MB << 20} > /proc/1/fd/1")
-            eventually(lambda: megabytes(folder) < LOG_LEFT_MB, "the log is rotated", PATIENCE, seen=lambda: megabytes(folder))
+            self.write_log(LOG_MB)
+            eventually(is_short, "the log is rotated", PATIENCE, seen=lambda: megabytes(folder), pause=1)
         files = [file.name for file in folder.rglob("*") if file.is_file()]
         self.tell(f"of {LOG_MB} MB, {megabytes(folder):.0f} are left in {len(files)} files")
         self.assertIn(len(files), range(2, LOG_FILES + 1), files)
