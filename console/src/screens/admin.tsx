@@ -4,6 +4,7 @@ import { type Answer, type Body, call } from '../api';
 import { Days } from '../components/days';
 import { type FieldOf, Form, FormDialog } from '../components/form';
 import { note } from '../components/notes';
+import { Search } from '../components/search';
 import { Pages, Read, Table } from '../components/table';
 import { Banner, Button, Card, Confirm, Empty, Failed, Menu, Page, Time } from '../components/ui';
 import { useReading, useSubmit } from '../components/use';
@@ -66,7 +67,6 @@ function Requests() {
 type User = Answer<'get', '/api/internal/users'>['users'][number];
 
 function Users() {
-  const [words, search] = useState('');
   const [asked, ask] = useState('');
   const [page, turn] = useState(1);
   const [asking, set_asking] = useState<{ what: 'suspend' | 'change'; user: User } | null>(null);
@@ -86,10 +86,7 @@ function Users() {
   ];
   return (
     <>
-      <form class="row tight" role="search" onSubmit={(e) => { e.preventDefault(); ask(words.trim()); turn(1); }}>
-        <input class="input search" type="search" aria-label={t.admin.find} placeholder={t.admin.find} value={words} onInput={(e) => search(e.currentTarget.value)} />
-        <Button type="submit" icon="search">{t.palette.open}</Button>
-      </form>
+      <Search label={t.admin.find} onSearch={(words) => { ask(words); turn(1); }} />
       <Card title={t.admin.tabs.users} bare>
         <Read of={list}>{(value) => value.users.length === 0 ? <p class="body soft">{t.admin.no_users}</p> : (
           <>

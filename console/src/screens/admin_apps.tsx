@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, type Body, call } from '../api';
 import { type FieldOf, Form, FormDialog } from '../components/form';
 import { note } from '../components/notes';
+import { Search } from '../components/search';
 import { Pages, Read, Table } from '../components/table';
 import { Button, Card, Confirm, Copy, Empty, Menu, Time } from '../components/ui';
 import { useReading } from '../components/use';
@@ -41,7 +42,6 @@ function Ask({ asking, onClose, again }: { asking: Asking; onClose: () => void; 
 }
 
 export function AdminApps() {
-  const [words, search] = useState('');
   const [asked, look_for] = useState('');
   const [page, turn] = useState(1);
   const list = useReading(() => call('get', '/api/internal/apps', { query: { page, page_size, ...(asked ? { q: asked } : {}) } }), [asked, page]);
@@ -60,10 +60,7 @@ export function AdminApps() {
   return (
     <>
       <p class="soft">{t.admin.apps_text}</p>
-      <form class="row tight" role="search" onSubmit={(e) => { e.preventDefault(); look_for(words.trim()); turn(1); }}>
-        <input class="input search" type="search" aria-label={t.admin.find_app} placeholder={t.admin.find_app} value={words} onInput={(e) => search(e.currentTarget.value)} />
-        <Button type="submit" icon="search">{t.palette.open}</Button>
-      </form>
+      <Search label={t.admin.find_app} onSearch={(words) => { look_for(words); turn(1); }} />
       <Card title={t.menu.apps} bare>
         <Read of={list}>{(value) => value.apps.length === 0 ? <Empty icon="apps" title={t.points_screen.none_found} text={t.admin.no_apps_text} /> : (
           <>
