@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "manifests/manifests.h"
+#include "tests/manifests/shop.h"
 
 using namespace berth;
 using manifests::Object;
@@ -17,13 +18,7 @@ const manifests::Settings bare = {.instance = "instance-1",
                                   .wildcard_tls_secret = {}};
 
 deployments::DesiredState shop(const tiers::Confinement& confinement = {}) {
-  deployments::DesiredState state;
-  state.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
-  state.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
-  state.deployment.name = "shop";
-  state.deployment.container.image = "ghcr.io/acme/shop:1";
-  state.deployment.memory_limit_mb = 512;
-  state.deployment.cpu_limit_millicores = 500;
+  deployments::DesiredState state = test::shop();
   state.secrets.env = {{"COLOR", "blue"}};
   state.confinement = confinement;
   return state;

@@ -1,9 +1,11 @@
 #include <catch2/catch.hpp>
 
 #include "manifests/manifests.h"
+#include "tests/manifests/shop.h"
 
 using namespace berth;
 using manifests::Object;
+using test::shop;
 
 namespace {
 
@@ -14,18 +16,6 @@ manifests::Settings settings() {
   settings.ingress_class = "traefik";
   settings.cluster_issuer = "letsencrypt";
   return settings;
-}
-
-deployments::DesiredState shop() {
-  deployments::DesiredState state;
-  state.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
-  state.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
-  state.deployment.name = "shop";
-  state.deployment.container.image = "ghcr.io/acme/shop:1";
-  state.deployment.container.port = 3000;
-  state.deployment.memory_limit_mb = 512;
-  state.deployment.cpu_limit_millicores = 500;
-  return state;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "controller/base/crypto.h"
+#include "tests/manifests/shop.h"
 
 using namespace berth;
 using deployments::Status;
@@ -19,14 +20,7 @@ const manifests::Settings settings = {.instance = "instance-1",
                                       .wildcard_tls_secret = {}};
 
 deployments::DesiredState state_of(Status status = Status::pending) {
-  deployments::DesiredState state;
-  state.deployment.id = "0190aaaa-0000-7000-8000-000000000001";
-  state.deployment.app_id = "0190bbbb-0000-7000-8000-000000000002";
-  state.deployment.name = "shop";
-  state.deployment.container.image = "ghcr.io/acme/shop:1";
-  state.deployment.container.port = 3000;
-  state.deployment.memory_limit_mb = 512;
-  state.deployment.cpu_limit_millicores = 500;
+  deployments::DesiredState state = test::shop();
   state.deployment.rollout = 4;
   state.deployment.status = status;
   state.secrets.env = {{"COLOR", "blue"}, {"QUOTE", "a: \"b\"\n- $(name)"}};
