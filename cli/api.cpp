@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <thread>
 
 #include "cli/login.h"
 #include "controller/base/crypto.h"
+#include "controller/base/text.h"
 
 namespace berth::cli {
 namespace {
@@ -21,11 +21,9 @@ constexpr seconds worth_a_word{3};
 constexpr size_t page_size = 100;  // the largest that the API allows
 
 std::optional<seconds> retry_after(const HttpResponse& response) {
-  const std::string text = response.header("retry-after");
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return seconds(value);
+  const auto value = parse_number<int>(response.header("retry-after"));
+  if (!value || *value < 0) return std::nullopt;
+  return seconds(*value);
 }
 
 bool passes(const HttpResponse& response) {

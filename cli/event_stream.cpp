@@ -1,7 +1,8 @@
 #include "cli/event_stream.h"
 
-#include <charconv>
 #include <thread>
+
+#include "controller/base/text.h"
 
 namespace berth::cli {
 namespace {
@@ -61,10 +62,8 @@ void EventParser::take_line(std::string_view line, const std::function<void(cons
   } else if (field == "id" && value.find('\0') == std::string_view::npos) {
     id_ = value;
   } else if (field == "retry") {
-    long ms = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), ms);
-    if (error == std::errc() && end == value.data() + value.size() && ms >= 0)
-      retry_ = milliseconds(std::min<long>(ms, longest_pause.count()));
+    if (const auto ms = parse_number<long>(value); ms && *ms >= 0)
+      retry_ = milliseconds(std::min<long>(*ms, longest_pause.count()));
   }
 }
 

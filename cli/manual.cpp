@@ -7,6 +7,7 @@
 #include "cli/failure.h"
 #include "cli/tree.h"
 #include "controller/base/roff.h"
+#include "controller/base/text.h"
 
 namespace berth::cli {
 namespace {
@@ -16,17 +17,14 @@ using roff::tagged;
 
 // "--output, -o VALUE".
 std::string flag_tag(const FlagInfo& flag) {
-  std::string tag;
-  for (const std::string& name : flag.names) tag += (tag.empty() ? "" : ", ") + name;
+  const std::string tag = joined(flag.names, ", ");
   return !flag.positional && flag.takes_value ? tag + " VALUE" : tag;
 }
 
 // The description with the values to choose from and the default.
 std::string flag_meaning(const FlagInfo& flag) {
   std::string text = flag.description;
-  std::string choices;
-  for (const std::string& choice : flag.choices) choices += (choices.empty() ? "" : ", ") + choice;
-  if (!choices.empty()) text += ": " + choices;
+  if (!flag.choices.empty()) text += ": " + joined(flag.choices, ", ");
   if (!flag.fallback.empty() && flag.fallback != "false") text += " (" + flag.fallback + ")";
   return text + ".";
 }

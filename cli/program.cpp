@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/suggest.h"
+#include "controller/base/text.h"
 #include "controller/base/version.h"
 
 namespace berth::cli {

@@ -346,6 +346,10 @@ std::string selector(const Settings& settings) {
   return std::string(managed_by_label) + "=berth," + instance_label + "=" + settings.instance;
 }
 
+std::string selector(const Settings& settings, const std::string& deployment_id) {
+  return selector(settings) + "," + deployment_label + "=" + deployment_id;
+}
+
 std::string namespace_of(const std::string& app_id) { return "berth-app-" + app_id; }
 std::string object_name(const std::string& deployment_id) {
   return deployments::object_name(deployment_id);

@@ -78,6 +78,8 @@ inline constexpr const char* template_annotation = "berth/template";
 
 // The label selector, in the syntax of `kubectl -l`, of everything that this berthd has created.
 std::string selector(const Settings& settings);
+// The same for one deployment.
+std::string selector(const Settings& settings, const std::string& deployment_id);
 
 std::string namespace_of(const std::string& app_id);  // the namespace of an operator app
 // The name of all objects of a deployment, except for the second Secret, which holds the registry

@@ -1,10 +1,10 @@
 // How events are written to a stream, and how the ids that clients send back are read. This is a
 // file of its own so that the fuzzer can be linked without the streams.
 #include <algorithm>
-#include <charconv>
 
 #include "api/gate/event_stream.h"
 #include "controller/base/error.h"
+#include "controller/base/text.h"
 
 namespace berth::api {
 namespace {
@@ -48,9 +48,8 @@ std::optional<std::string> last_event_id(const Request& request) {
 std::optional<std::int64_t> last_event_number(const Request& request) {
   const auto id = last_event_id(request);
   if (!id) return std::nullopt;
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(id->data(), id->data() + id->size(), number);
-  if (failure != std::errc{} || end != id->data() + id->size() || number < 1)
+  const auto number = parse_number<std::int64_t>(*id);
+  if (!number || *number < 1)
     throw Error(Code::malformed_request, "Last-Event-ID isn't the id of an event of this stream");
   return number;
 }

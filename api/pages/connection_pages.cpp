@@ -1,7 +1,7 @@
 // The apps that have access to the visitor's account.
-#include <charconv>
 
 #include "api/pages/page.h"
+#include "controller/base/text.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/oauth/connections.h"
 
@@ -26,10 +26,8 @@ Values session_values(const connections::Connection& connection) {
 // Returns nothing, which means no limit, if the text is empty.
 std::optional<std::int64_t> typed_limit(const std::string& text) {
   if (text.empty()) return std::nullopt;
-  std::int64_t limit = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
-  if (error != std::errc() || end != text.data() + text.size() || limit < 0 ||
-      limit > ledger::max_points)
+  const auto limit = parse_number<std::int64_t>(text);
+  if (!limit || *limit < 0 || *limit > ledger::max_points)
     throw invalid_field("daily_spend_limit", "must be a whole number of points, or empty");
   return limit;
 }

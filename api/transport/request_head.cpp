@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 
 #include "controller/base/text.h"
@@ -110,12 +109,9 @@ std::size_t parse_content_length(std::string_view value) {
   if (value.empty() || !std::ranges::all_of(value, is_digit)) {
     throw Refusal(400, "Content-Length isn't a number");
   }
-  std::size_t length = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
-  if (error != std::errc() || end != value.data() + value.size()) {
-    throw Refusal(413, "the body is too large");
-  }
-  return length;
+  const auto length = parse_number<std::size_t>(value);
+  if (!length) throw Refusal(413, "the body is too large");
+  return *length;
 }
 
 // Follows RFC 9112, sections 6.1 and 6.3, strictly: everything is refused that could make a proxy

@@ -63,10 +63,6 @@ Descriptor try_listen(const addrinfo& at) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
 Listener listen_on(const std::string& host, int port) {
   const std::string where = "can't listen on " + host + ":" + std::to_string(port) + ": ";
   addrinfo hints{};

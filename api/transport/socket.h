@@ -6,31 +6,14 @@
 #include <string_view>
 #include <utility>
 
+#include "controller/base/descriptor.h"
+
 namespace berth::api {
 
 using Deadline = std::chrono::steady_clock::time_point;
 inline Deadline after(std::chrono::milliseconds time) {
   return std::chrono::steady_clock::now() + time;
 }
-
-// Owns a file descriptor and closes it.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor();
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 // Listens on a host name or numeric address; port 0 lets the system choose one. It doesn't set
 // SO_REUSEPORT, so a port that somebody listens on is an error. Throws std::runtime_error that

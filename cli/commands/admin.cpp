@@ -1,6 +1,7 @@
 // Commands for the platform's administrators, who use the internal secret instead of an account.
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
+#include "controller/base/text.h"
 #include "controller/base/url.h"
 
 namespace berth::cli {

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/files.h"
 #include "cli/suggest.h"
+#include "controller/base/text.h"
 
 namespace berth::cli {
 namespace {

@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/login.h"
 #include "cli/terminal.h"
+#include "controller/base/text.h"
 #include "controller/base/url.h"
 
 namespace berth::cli {

@@ -4,6 +4,7 @@
 #include "cli/chart.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal.h"
+#include "controller/base/text.h"
 
 namespace berth::cli {
 namespace {

@@ -84,7 +84,5 @@ std::string app_id(Run& run, const std::string& app);
 bool is_uuid(const std::string& text);
 // Splits texts at commas and spaces; a flag may also be given several times.
 std::vector<std::string> split(const std::vector<std::string>& texts);
-// Returns all texts as one, with `between` between each two of them.
-std::string joined(const std::vector<std::string>& texts, const std::string& between);
 
 }  // namespace berth::cli

@@ -1,10 +1,10 @@
 #include <cctype>
-#include <charconv>
 
 #include "cli/commands/commands.h"
 #include "cli/suggest.h"
 #include "cli/tree.h"
 #include "cli/wait.h"
+#include "controller/base/text.h"
 
 namespace berth::cli {
 
@@ -66,10 +66,8 @@ void show_change(Run& run, const json& answer, const WaitFlags& flags,
 }
 
 std::string check_points(const std::string& text) {
-  std::int64_t points = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), points);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && points >= 1 && points <= most_points
+  const auto points = parse_number<std::int64_t>(text);
+  return points && *points >= 1 && *points <= most_points
              ? ""
              : "has to be a whole number from 1 to " + std::to_string(most_points) + ", not " +
                    text;
@@ -153,12 +151,6 @@ std::vector<std::string> split(const std::vector<std::string>& texts) {
       }
     }
   }
-  return result;
-}
-
-std::string joined(const std::vector<std::string>& texts, const std::string& between) {
-  std::string result;
-  for (const std::string& text : texts) result += (result.empty() ? "" : between) + text;
   return result;
 }
 

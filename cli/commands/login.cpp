@@ -9,6 +9,7 @@
 #include "cli/terminal.h"
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
+#include "controller/base/text.h"
 #include "controller/base/url.h"
 
 namespace berth::cli {

@@ -4,8 +4,9 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
+
+#include "controller/base/text.h"
 
 namespace berth {
 namespace {
@@ -90,11 +91,8 @@ std::optional<AddressRange> parse_address_range(std::string_view text) {
   const int most = range.family == AF_INET && !mapped ? ipv4_bits : ipv6_bits;
   range.bits = most;
   if (slash != std::string_view::npos) {
-    const std::string_view digits = text.substr(slash + 1);
-    const char* const end = digits.data() + digits.size();
-    const auto [read, error] = std::from_chars(digits.data(), end, range.bits);
-    if (error != std::errc() || read != end || range.bits < 0 || range.bits > most)
-      return std::nullopt;
+    range.bits = parse_number<int>(text.substr(slash + 1)).value_or(-1);
+    if (range.bits < 0 || range.bits > most) return std::nullopt;
   }
   if (mapped) range.bits -= mapped_bits;
   // Fewer bits than the prefix has would be IPv6 addresses of all kinds.

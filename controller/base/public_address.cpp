@@ -65,6 +65,11 @@ bool is_public_address(const IpAddress& address) {
   return is_in(open_ranges(), address) && !is_in(closed_ranges(), address);
 }
 
+bool is_public_address(std::string_view text, const std::vector<AddressRange>& closed) {
+  const auto address = parse_ip_address(text);
+  return address && is_public_address(*address) && !is_in(closed, *address);
+}
+
 std::vector<PublicBlock> public_blocks(const std::vector<AddressRange>& closed) {
   std::vector<AddressRange> all_closed = closed_ranges();
   all_closed.insert(all_closed.end(), closed.begin(), closed.end());

@@ -20,6 +20,8 @@ namespace berth {
 // ranges of a cluster's pods and services are private, or are configured.
 bool is_public_address(const sockaddr& address);
 bool is_public_address(const IpAddress& address);
+// Whether the text is a public address that is in none of the ranges `closed`.
+bool is_public_address(std::string_view text, const std::vector<AddressRange>& closed);
 
 // A range of addresses, and the ranges within it that don't belong to it, in the notation that
 // parse_address_range() reads.

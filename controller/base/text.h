@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace berth {
 
@@ -30,6 +32,16 @@ inline std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+// The items with `between` between them.
+inline std::string joined(const std::vector<std::string>& items, std::string_view between) {
+  std::string text;
+  for (const std::string& item : items) {
+    if (!text.empty()) text += between;
+    text += item;
+  }
+  return text;
+}
+
 // The longest beginning of a caller's text that an error message repeats.
 inline constexpr size_t max_shown_bytes = 64;
 
@@ -39,12 +51,24 @@ inline std::string shown(std::string_view utf8) {
   return utf8.size() <= max_shown_bytes ? std::string(utf8) : cut(utf8, max_shown_bytes) + "…";
 }
 
+// Returns the decimal number that the whole text is; a minus sign is taken for signed types.
+// Returns nothing for any other text, such as one with blanks or a plus sign, and for a number that
+// the type can't hold.
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+inline constexpr int max_port = 65'535;
+
 // Whether the text is the number of a port that a program can listen on: 1 to 65535, and only
 // digits.
 inline bool is_port(std::string_view text) {
-  int port = 0;
-  const auto [read, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return error == std::errc() && read == text.data() + text.size() && port >= 1 && port <= 65'535;
+  const auto port = parse_number<int>(text);
+  return port && *port >= 1 && *port <= max_port;
 }
 
 }  // namespace berth

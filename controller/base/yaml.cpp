@@ -9,18 +9,12 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "controller/base/text.h"
+
 namespace berth {
 namespace {
 
 using nlohmann::json;
-
-template <typename Number>
-std::optional<Number> whole(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Parses digits; a sign isn't allowed.
 std::optional<std::int64_t> digits(std::string_view text, int base) {
@@ -40,7 +34,7 @@ std::string_view without_plus(std::string_view text) {
 std::optional<std::int64_t> integer(const std::string& text) {
   if (text.starts_with("0o")) return digits(std::string_view(text).substr(2), 8);
   if (text.starts_with("0x")) return digits(std::string_view(text).substr(2), 16);
-  return whole<std::int64_t>(without_plus(text));
+  return parse_number<std::int64_t>(without_plus(text));
 }
 
 // An alias inside the node that it refers to never ends, and aliases of aliases grow exponentially.
@@ -64,7 +58,7 @@ json scalar(const YAML::Node& node, Scalars scalars) {
   const bool numeric = text.find_first_not_of("0123456789+-.eE") == std::string::npos &&
                        text.find_first_of("0123456789") != std::string::npos;
   if (numeric)
-    if (const auto number = whole<double>(without_plus(text))) return *number;
+    if (const auto number = parse_number<double>(without_plus(text))) return *number;
   return text;
 }
 

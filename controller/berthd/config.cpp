@@ -265,16 +265,10 @@ class WholeCheck {
   Settings& settings_;
 };
 
-std::string joined(const std::vector<std::string>& problems) {
-  std::string text;
-  for (const std::string& problem : problems) text += (text.empty() ? "" : "\n") + problem;
-  return text;
-}
-
 }  // namespace
 
 ConfigError::ConfigError(std::vector<std::string> all)
-    : std::runtime_error(joined(all)), problems(std::move(all)) {}
+    : std::runtime_error(joined(all, "\n")), problems(std::move(all)) {}
 
 std::string Address::text() const {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" +

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 
+#include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "controller/base/yaml.h"
 #include "controller/domain/deployments/deployments.h"
@@ -47,11 +47,10 @@ constexpr std::string_view default_reserved_names =
     "smtp,sso,staff,status,superuser,support,sysadmin,system,vpn,webmail,webmaster,wpad,www";
 
 std::int64_t integer(const std::string& text, std::int64_t least, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+  const auto value = parse_number<std::int64_t>(text);
+  if (!value || *value < least || *value > most)
     want("an integer from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
+  return *value;
 }
 
 template <EnumWithTexts E>

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "controller/base/public_address.h"
+#include "controller/base/text.h"
 #include "controller/berthd/cluster_access.h"
 #include "reconcilers/kube/client.h"
 
@@ -41,12 +42,6 @@ std::string text_at(const json& object, const char* pointer) {
 }
 
 std::string name_of(const json& object) { return text_at(object, "/metadata/name"); }
-
-std::string joined(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
-}
 
 class Examination {
  public:
@@ -122,18 +117,10 @@ class Examination {
     return ok("in the namespace " + config_.ingress_namespace);
   }
 
-  bool is_reachable(const std::string& address) const {
-    const auto parsed = parse_ip_address(address);
-    if (!parsed || !is_public_address(*parsed)) return false;
-    return std::ranges::none_of(config_.cluster_ranges, [&](const AddressRange& range) {
-      return contains(range, *parsed);
-    });
-  }
-
   Finding addresses() {
     std::set<std::string> open;
     const auto look = [&](const std::string& address) {
-      if (is_reachable(address)) open.insert(address);
+      if (is_public_address(address, config_.cluster_ranges)) open.insert(address);
     };
     for (const json& node : nodes())
       for (const json& address : node.value("/status/addresses"_json_pointer, json::array()))
@@ -144,7 +131,7 @@ class Examination {
         for (const json& address : endpoint.value("addresses", json::array()))
           look(address.get<std::string>());
     if (open.empty()) return ok("containers reach none of the nodes' and the API server's");
-    return found(Result::failed, "containers may reach " + joined({open.begin(), open.end()}),
+    return found(Result::failed, "containers may reach " + joined({open.begin(), open.end()}, ", "),
                  "Add them, or their ranges, to cluster-ranges.");
   }
 
@@ -178,7 +165,7 @@ class Examination {
       if (limit < 1 || limit > most_pids) without.push_back(name_of(node));
     }
     if (without.empty()) return ok("each pod's number of processes is limited");
-    return found(Result::failed, "pods have no limit of processes on " + joined(without),
+    return found(Result::failed, "pods have no limit of processes on " + joined(without, ", "),
                  "Set podPidsLimit: 1024 in the kubelets' configuration.");
   }
 
@@ -209,7 +196,8 @@ class Examination {
       if (!can) without.push_back(name_of(node));
     }
     if (without.empty()) return ok("all nodes support them; tiers use them with user_namespaces");
-    return found(Result::warning, "not supported by the container runtime of " + joined(without),
+    return found(Result::warning,
+                 "not supported by the container runtime of " + joined(without, ", "),
                  "containerd 2 with runc 1.2 or later, or CRI-O, supports them.");
   }
 
@@ -224,7 +212,7 @@ class Examination {
                      "Install it; until then the tier's deployments have the reason "
                      "runtime_class_missing.");
     }
-    if (!names.empty()) return ok(joined(names));
+    if (!names.empty()) return ok(joined(names, ", "));
     return found(Result::warning, "there are none, so that all containers share the nodes' kernel",
                  "Install gVisor or Kata, and give free tiers its runtime_class.");
   }
@@ -239,7 +227,7 @@ class Examination {
     for (const json& space : spaces)
       if (!with.contains(name_of(space))) without.push_back(name_of(space));
     if (without.empty()) return ok(std::to_string(spaces.size()) + " apps, each with a quota");
-    return found(Result::failed, "no quota in " + joined(without),
+    return found(Result::failed, "no quota in " + joined(without, ", "),
                  "berthd makes them; see its log for why it couldn't.");
   }
 

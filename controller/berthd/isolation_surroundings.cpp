@@ -4,7 +4,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -60,13 +59,6 @@ std::vector<std::string> addresses_of(const std::string& host) {
   return addresses;
 }
 
-bool is_internet(const std::string& address, const Config& config) {
-  const auto ip = parse_ip_address(address);
-  return ip && is_public_address(*ip) &&
-         std::ranges::none_of(config.cluster_ranges,
-                              [&](const AddressRange& range) { return contains(range, *ip); });
-}
-
 }  // namespace
 
 reconcilers::ProbeSurroundings isolation_surroundings(const Config& config,
@@ -86,7 +78,7 @@ reconcilers::ProbeSurroundings isolation_surroundings(const Config& config,
   for (const Address& listener : listeners) {
     const bool everywhere = listener.host == "0.0.0.0" || listener.host == "::";
     for (const std::string& address : everywhere ? own_addresses() : addresses_of(listener.host))
-      if (is_of_use(address) && !is_internet(address, config))
+      if (is_of_use(address) && !is_public_address(address, config.cluster_ranges))
         around.berthd.push_back({"berthd", address, listener.port});
   }
   return around;

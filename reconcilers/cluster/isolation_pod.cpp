@@ -1,12 +1,9 @@
 #include "reconcilers/cluster/isolation_pod.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +21,8 @@
 #include <stdexcept>
 
 #include "controller/base/address_range.h"
+#include "controller/base/descriptor.h"
+#include "controller/base/text.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -41,21 +40,9 @@ constexpr std::array<unsigned char, 30> query = {0,   1,   1,   0,   0,   1,   0
                                                  0,   0,   4,   'n', 'a', 'm', 'e', 7, 'e', 'x',
                                                  'a', 'm', 'p', 'l', 'e', 0,   0,   1, 0,   1};
 
-class Socket {
- public:
-  Socket(int family, int type) : fd_(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  Socket& operator=(Socket&&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
+Descriptor open_socket(int family, int type) {
+  return Descriptor(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
 
 struct Endpoint {
   sockaddr_storage address{};
@@ -82,15 +69,12 @@ Endpoint endpoint_of(const IpAddress& ip, int port) {
   return to;
 }
 
-int number(const std::string& text, int most) {
-  int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most)
-    throw std::invalid_argument("not a number up to " + std::to_string(most) + ": " + text);
-  return value;
+int port_of(const std::string& text) {
+  const auto port = parse_number<int>(text);
+  if (!port || *port < 0 || *port > max_port)
+    throw std::invalid_argument("not a number up to " + std::to_string(max_port) + ": " + text);
+  return *port;
 }
-
-constexpr int max_port = 65535;
 
 // The default route's gateway (proc(5), /proc/net/route, in the machine's byte order).
 std::string gateway() {
@@ -106,9 +90,9 @@ std::string gateway() {
     std::uint32_t bits = 0;
     const auto [end, error] = std::from_chars(via.data(), via.data() + via.size(), bits, 16);
     if (destination != "00000000" || error != std::errc() || bits == 0) continue;
-    std::array<char, INET_ADDRSTRLEN> text{};
-    const in_addr address{bits};
-    return ::inet_ntop(AF_INET, &address, text.data(), text.size()) != nullptr ? text.data() : "";
+    IpAddress address = {.family = AF_INET};
+    std::memcpy(address.bytes.data(), &bits, sizeof bits);
+    return to_string(address);
   }
   return "";
 }
@@ -140,7 +124,7 @@ std::optional<Endpoint> resolve(const std::string& address, int port) {
     known = variable("KUBERNETES_SERVICE_HOST");
     const std::string its_port = variable("KUBERNETES_SERVICE_PORT");
     if (its_port.empty()) return std::nullopt;
-    port = number(its_port, max_port);
+    port = port_of(its_port);
   }
   const auto ip = parse_ip_address(known);
   if (!ip) return std::nullopt;
@@ -156,7 +140,7 @@ class Attempt {
     if (first == last || (protocol != "tcp" && protocol != "udp"))
       throw std::invalid_argument("not a target: " + target_);
     is_datagram_ = protocol == "udp";
-    const int port = number(target_.substr(last + 1), max_port);
+    const int port = port_of(target_.substr(last + 1));
     to_ = resolve(target_.substr(first + 1, last - first - 1), port);
     if (to_) begin();
   }
@@ -165,7 +149,7 @@ class Attempt {
   bool is_untried() const { return !to_; }
   bool waits() const { return to_ && answer_.empty(); }
   pollfd waiting() const {
-    return {.fd = socket_->fd(), .events = short(is_datagram_ ? POLLIN : POLLOUT), .revents = 0};
+    return {.fd = socket_.get(), .events = short(is_datagram_ ? POLLIN : POLLOUT), .revents = 0};
   }
   void repeat() {
     if (is_datagram_ && waits()) send();
@@ -174,10 +158,10 @@ class Attempt {
   void look() {
     int error = 0;
     socklen_t size = sizeof error;
-    ::getsockopt(socket_->fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+    ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     std::array<char, 512> received{};
     if (error == 0 && is_datagram_ &&
-        ::recv(socket_->fd(), received.data(), received.size(), 0) < 0)
+        ::recv(socket_.get(), received.data(), received.size(), 0) < 0)
       error = errno;
     if (error != EAGAIN) end(error);
   }
@@ -185,16 +169,16 @@ class Attempt {
 
  private:
   void begin() {
-    socket_.emplace(to_->address.ss_family, is_datagram_ ? SOCK_DGRAM : SOCK_STREAM);
-    if (socket_->fd() < 0) return end(errno);
+    socket_ = open_socket(to_->address.ss_family, is_datagram_ ? SOCK_DGRAM : SOCK_STREAM);
+    if (!socket_.valid()) return end(errno);
     const auto* address =
         reinterpret_cast<const sockaddr*>(&to_->address);  // NOLINT(*-reinterpret-cast): POSIX
-    if (::connect(socket_->fd(), address, to_->size) != 0 && errno != EINPROGRESS)
+    if (::connect(socket_.get(), address, to_->size) != 0 && errno != EINPROGRESS)
       return end(errno);
     if (is_datagram_) send();
   }
   void send() {
-    if (::send(socket_->fd(), query.data(), query.size(), MSG_NOSIGNAL) < 0 && errno != EAGAIN)
+    if (::send(socket_.get(), query.data(), query.size(), MSG_NOSIGNAL) < 0 && errno != EAGAIN)
       end(errno);
   }
   void end(int error) {
@@ -206,7 +190,7 @@ class Attempt {
   const std::string target_;
   bool is_datagram_ = false;
   std::optional<Endpoint> to_;
-  std::optional<Socket> socket_;
+  Descriptor socket_;
   std::string answer_;
 };
 
@@ -233,46 +217,50 @@ void wait_for_answers(std::vector<Attempt>& attempts) {
   }
 }
 
-// A socket that listens on all addresses of both families.
-std::optional<Socket> listener(int type, int port) {
+struct Listener {
+  Descriptor socket;
+  int type = SOCK_STREAM;
+};
+
+// Listens on all addresses of both families.
+std::optional<Listener> listen_on(int type, int port) {
   for (const int family : {AF_INET6, AF_INET}) {
-    Socket socket(family, type);
-    if (socket.fd() < 0) continue;
+    Descriptor socket = open_socket(family, type);
+    if (!socket.valid()) continue;
     const int off = 0;
-    if (family == AF_INET6) ::setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (family == AF_INET6) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     const Endpoint here = endpoint_of({.family = family}, port);
     const auto* address =
         reinterpret_cast<const sockaddr*>(&here.address);  // NOLINT(*-reinterpret-cast): POSIX
-    if (::bind(socket.fd(), address, here.size) != 0) continue;
-    if (type == SOCK_STREAM && ::listen(socket.fd(), SOMAXCONN) != 0) continue;
-    return socket;
+    if (::bind(socket.get(), address, here.size) != 0) continue;
+    if (type == SOCK_STREAM && ::listen(socket.get(), SOMAXCONN) != 0) continue;
+    return Listener{std::move(socket), type};
   }
   return std::nullopt;
 }
 
 // Connections are closed at once, and datagrams sent back.
-void serve(const Socket& socket, bool is_datagram) {
-  if (!is_datagram) {
-    const int connection = ::accept4(socket.fd(), nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection >= 0) ::close(connection);
+void serve(const Listener& listener) {
+  const int socket = listener.socket.get();
+  if (listener.type == SOCK_STREAM) {
+    Descriptor(::accept4(socket, nullptr, nullptr, SOCK_CLOEXEC));
     return;
   }
   Endpoint from;
   from.size = sizeof from.address;
   std::array<char, 512> received{};
   auto* address = reinterpret_cast<sockaddr*>(&from.address);  // NOLINT(*-reinterpret-cast): POSIX
-  const ssize_t size =
-      ::recvfrom(socket.fd(), received.data(), received.size(), 0, address, &from.size);
-  if (size > 0) ::sendto(socket.fd(), received.data(), size_t(size), 0, address, from.size);
+  const ssize_t size = ::recvfrom(socket, received.data(), received.size(), 0, address, &from.size);
+  if (size > 0) ::sendto(socket, received.data(), size_t(size), 0, address, from.size);
 }
 
 // Serves until a signal arrives (true) or the time has come (false).
-bool serve_until(const std::vector<Socket>& listeners, int signals,
+bool serve_until(const std::vector<Listener>& listeners, int signals,
                  std::optional<SteadyClock::time_point> until) {
   while (true) {
     std::vector<pollfd> waiting = {{.fd = signals, .events = POLLIN, .revents = 0}};
-    for (const Socket& socket : listeners)
-      waiting.push_back({.fd = socket.fd(), .events = POLLIN, .revents = 0});
+    for (const Listener& listener : listeners)
+      waiting.push_back({.fd = listener.socket.get(), .events = POLLIN, .revents = 0});
     int ms = -1;
     if (until)
       ms = int(std::max<std::int64_t>(
@@ -281,7 +269,7 @@ bool serve_until(const std::vector<Socket>& listeners, int signals,
     if (ready < 0 && errno != EINTR) throw std::runtime_error("poll failed");
     if (waiting[0].revents != 0) return true;
     for (size_t i = 0; i < listeners.size(); ++i)
-      if (waiting[i + 1].revents != 0) serve(listeners[i], i == 1);
+      if (waiting[i + 1].revents != 0) serve(listeners[i]);
     if (until && SteadyClock::now() >= *until) return false;
   }
 }
@@ -300,7 +288,7 @@ std::vector<std::string> probe_arguments(const ProbePod& pod) {
 ProbePod read_probe_arguments(const std::vector<std::string>& words) {
   if (words.size() < 2 || words.size() > max_targets + 3)
     throw std::invalid_argument("probe takes PORT OTHER-PORT [NONCE TARGET…]");
-  ProbePod pod = {.port = number(words[0], max_port), .other_port = number(words[1], max_port)};
+  ProbePod pod = {.port = port_of(words[0]), .other_port = port_of(words[1])};
   if (words.size() == 2) return pod;
   pod.nonce = words[2];
   pod.targets.assign(words.begin() + 3, words.end());
@@ -324,25 +312,24 @@ int run_probe_pod(const ProbePod& pod, std::ostream& out) {
   sigaddset(&ending, SIGTERM);
   sigaddset(&ending, SIGINT);
   ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
-  const int signals = ::signalfd(-1, &ending, SFD_CLOEXEC);
-  std::vector<Socket> listeners;
+  const Descriptor signals(::signalfd(-1, &ending, SFD_CLOEXEC));
+  std::vector<Listener> listeners;
   for (const auto& [type, port] :
        {std::pair(SOCK_STREAM, pod.port), std::pair(SOCK_DGRAM, pod.port),
         std::pair(SOCK_STREAM, pod.other_port)}) {
-    auto socket = listener(type, port);
-    if (!socket) {
+    auto listener = listen_on(type, port);
+    if (!listener) {
       out << "port " << port << " can't be listened on" << std::endl;
       return EXIT_FAILURE;
     }
-    listeners.push_back(std::move(*socket));
+    listeners.push_back(std::move(*listener));
   }
   const auto settled = SteadyClock::now() + std::chrono::seconds(probe_settles_seconds);
-  if (!pod.nonce.empty() && !serve_until(listeners, signals, settled))
+  if (!pod.nonce.empty() && !serve_until(listeners, signals.get(), settled))
     out << try_targets(pod) << std::endl;
   else if (!pod.nonce.empty())
     return EXIT_SUCCESS;
-  serve_until(listeners, signals, std::nullopt);
-  ::close(signals);
+  serve_until(listeners, signals.get(), std::nullopt);
   return EXIT_SUCCESS;
 }
 

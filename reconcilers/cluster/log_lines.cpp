@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 
 #include "controller/base/clock.h"
+#include "controller/base/text.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -34,10 +34,8 @@ std::size_t character_size(std::string_view text) {
 
 template <typename Number>
 std::optional<Number> number_of(std::string_view text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = parse_number<Number>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ std::string_view label_in(std::string_view line, std::string_view name) {
   return {};
 }
 
-std::optional<double> parse_number(std::string_view text) {
+// The number at the beginning of the text.
+std::optional<double> first_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);  // "+Inf"
   double value = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc()) return {};
@@ -78,7 +79,7 @@ void each_count(std::string_view metrics, std::initializer_list<std::string_view
     const std::string_view service = label_in(line, "service=\"");
     const size_t close = line.rfind("} ");
     if (service.empty() || close == std::string_view::npos) continue;
-    if (const auto count = parse_number(line.substr(close + 2)))
+    if (const auto count = first_number(line.substr(close + 2)))
       use(line, service, std::llround(*count));
   }
 }
@@ -105,7 +106,7 @@ TrafficOfServices traefik_traffic(std::string_view metrics) {
                  const int of_class = code.empty() ? 0 : code.front() - '2';
                  if (of_class >= 0 && of_class < int(found->second.by_class.size()))
                    found->second.by_class.at(size_t(of_class)) += count;
-               } else if (const auto bound = parse_number(label_in(line, "le=\""))) {
+               } else if (const auto bound = first_number(label_in(line, "le=\""))) {
                  found->second.within[*bound] += count;
                }
              });

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "controller/base/crypto.h"
+#include "controller/base/text.h"
 #include "reconcilers/dns/message.h"
 
 namespace berth::dns {
@@ -158,16 +159,10 @@ Followed follow(Walk& walk, const Message& message, const std::string& start) {
   return result;
 }
 
-std::string joined(const std::vector<std::string>& items) {
-  std::string all;
-  for (const std::string& item : items) all += (all.empty() ? "" : ",") + item;
-  return all;
-}
-
 }  // namespace
 
 Resolver::Resolver(Options options)
-    : options_(std::move(options)), servers_(joined(options_.servers)) {
+    : options_(std::move(options)), servers_(joined(options_.servers, ",")) {
   prepare_library();
   if (!open_channel(options_, servers_))
     throw std::invalid_argument("DNS servers must be addresses with or without a port: " +

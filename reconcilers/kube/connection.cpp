@@ -1,10 +1,11 @@
 #include "reconcilers/kube/connection.h"
 
 #include <algorithm>
-#include <charconv>
 #include <new>
 #include <stdexcept>
 #include <string_view>
+
+#include "controller/base/text.h"
 
 namespace berth::kube {
 namespace {
@@ -18,10 +19,8 @@ constexpr milliseconds longest_poll{500};
 
 // The Retry-After header holds seconds or a date (RFC 9110, section 10.2.3).
 std::optional<std::chrono::seconds> parse_retry_after(std::string_view text) {
-  long seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error == std::errc() && end == text.data() + text.size() && seconds >= 0)
-    return std::chrono::seconds(seconds);
+  if (const auto seconds = parse_number<long>(text); seconds && *seconds >= 0)
+    return std::chrono::seconds(*seconds);
   const time_t date = curl_getdate(std::string(text).c_str(), nullptr);
   if (date < 0) return std::nullopt;
   return std::chrono::seconds(std::max<time_t>(0, date - std::time(nullptr)));

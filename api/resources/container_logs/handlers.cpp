@@ -1,9 +1,8 @@
 // The output of a deployment's containers, also as a stream.
 #include "api/resources/container_logs/handlers.h"
 
-#include <charconv>
-
 #include "api/gate/event_stream.h"
+#include "controller/base/text.h"
 #include "controller/domain/deployments/deployments.h"
 
 namespace berth::api {
@@ -25,11 +24,8 @@ bool flag(const Call& call, const char* name) {
 }
 
 std::optional<std::int64_t> number(std::string_view text, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most)
-    return std::nullopt;
-  return value;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && *value >= 0 && *value <= most ? value : std::nullopt;
 }
 
 // Parses a duration before `now` (90, 90s, 15m, 2h) or a time.

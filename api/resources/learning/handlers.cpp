@@ -1,10 +1,9 @@
 // Learning modules: the progress of users, and the reward for completing one.
 #include "api/resources/learning/handlers.h"
 
-#include <charconv>
-
 #include "api/gate/decode.h"
 #include "api/gate/encode.h"
+#include "controller/base/text.h"
 #include "controller/domain/items/learning.h"
 #include "controller/domain/kernel/audit.h"
 
@@ -47,12 +46,9 @@ Reply encode(const learning::Path& path) {
 }
 
 std::int64_t number_in(const Call& call) {
-  const std::string& text = call.id("n");
-  std::int64_t number = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (wrong != std::errc() || end != text.data() + text.size())
-    throw Error(Code::module_not_found, "there is no such module");
-  return number;
+  const auto number = parse_number<std::int64_t>(call.id("n"));
+  if (!number) throw Error(Code::module_not_found, "there is no such module");
+  return *number;
 }
 
 void decode_into(Module& module, const json& body) {

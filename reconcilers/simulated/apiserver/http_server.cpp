@@ -50,7 +50,7 @@ HttpServer::~HttpServer() { down(); }
 // Other sockets with SO_REUSEADDR may share the port as long as this one doesn't listen; what the
 // system picks by itself leaves it alone.
 void HttpServer::reserve() {
-  reservation_ = api::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  reservation_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
   setsockopt(reservation_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};

@@ -31,7 +31,7 @@ class HttpServer {
 
   const api::Handler handler_;
   int port_ = 0;
-  api::Descriptor reservation_;  // bound, without listening: nobody else gets the port meanwhile
+  Descriptor reservation_;  // bound, without listening: nobody else gets the port meanwhile
   std::unique_ptr<api::Server> server_;
   std::thread thread_;
 };

@@ -4,6 +4,8 @@
 #include <functional>
 #include <vector>
 
+#include "controller/base/text.h"
+
 namespace berth::simulated {
 namespace {
 
@@ -124,9 +126,7 @@ std::string pod_security_violations(const std::string& level, const Json& spec) 
   Names violations;
   if (level == "baseline" || level == "restricted") check_baseline(spec, violations);
   if (level == "restricted") check_restricted(spec, violations);
-  std::string text;
-  for (const std::string& violation : violations) text += (text.empty() ? "" : ", ") + violation;
-  return text;
+  return joined(violations, ", ");
 }
 
 }  // namespace berth::simulated

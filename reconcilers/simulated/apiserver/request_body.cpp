@@ -1,5 +1,6 @@
 #include "reconcilers/simulated/apiserver/request_body.h"
 
+#include "controller/base/text.h"
 #include "controller/base/yaml.h"
 #include "reconcilers/simulated/apiserver/http_text.h"
 
@@ -83,7 +84,7 @@ DeleteOptions delete_options(const api::Request& request, const std::string& bod
   options.resource_version = text_at(at_path(parsed, "/preconditions"), "resourceVersion");
   if (const Json& grace = at_path(parsed, "/gracePeriodSeconds"); grace.is_number_integer())
     options.grace_seconds = grace.get<std::int64_t>();
-  if (const auto grace = parse_number(parameter(request, "gracePeriodSeconds")))
+  if (const auto grace = parse_number<std::uint64_t>(parameter(request, "gracePeriodSeconds")))
     options.grace_seconds = static_cast<std::int64_t>(*grace);
   return options;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/base/log.h"
+#include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "reconcilers/simulated/apiserver/discovery.h"
 #include "reconcilers/simulated/apiserver/http_text.h"
@@ -179,7 +180,8 @@ void Rest::watch(Call& call) {
   const auto& request = call.request;
   Selector selector(type, parameter(request, "labelSelector"), parameter(request, "fieldSelector"));
   // The API server picks something between 30 and 60 minutes itself.
-  const auto seconds = parse_number(parameter(request, "timeoutSeconds")).value_or(1800);
+  const auto seconds =
+      parse_number<std::uint64_t>(parameter(request, "timeoutSeconds")).value_or(1800);
   const WatchRequest wanted{call.target.name_space,
                             parameter(request, "resourceVersion"),
                             flag(request, "allowWatchBookmarks"),

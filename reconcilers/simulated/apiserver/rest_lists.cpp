@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <span>
 
+#include "controller/base/text.h"
 #include "reconcilers/simulated/apiserver/http_text.h"
 #include "reconcilers/simulated/apiserver/request_body.h"
 #include "reconcilers/simulated/apiserver/rest.h"
@@ -25,7 +26,8 @@ std::string list_text(const Type& type, std::span<const std::pair<Key, StoredPtr
 
 // The oldest version that a list may show.
 std::uint64_t least_version(const std::string& text) {
-  const auto version = text.empty() ? std::optional<std::uint64_t>(0) : parse_number(text);
+  const auto version =
+      text.empty() ? std::optional<std::uint64_t>(0) : parse_number<std::uint64_t>(text);
   if (!version)
     throw bad_request("invalid resource version: resourceVersion: Invalid value: \"" + text +
                       "\": strconv.ParseUint: parsing \"" + text + "\": invalid syntax");
@@ -84,7 +86,7 @@ void Rest::list(Call& call) {
   const Type& type = *call.target.type;
   const Selector selector(type, parameter(call.request, "labelSelector"),
                           parameter(call.request, "fieldSelector"));
-  const size_t limit = parse_number(parameter(call.request, "limit")).value_or(0);
+  const size_t limit = parse_number<std::uint64_t>(parameter(call.request, "limit")).value_or(0);
   const std::string token = parameter(call.request, "continue");
   Page page;
   Json metadata;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "controller/base/clock.h"
+#include "controller/base/text.h"
 #include "reconcilers/simulated/apiserver/discovery.h"
 #include "reconcilers/simulated/apiserver/http_text.h"
 #include "reconcilers/simulated/apiserver/log_stream.h"
@@ -57,9 +58,9 @@ LogRequest log_request(const api::Request& request) {
                     .follow = flag(request, "follow"),
                     .timestamps = flag(request, "timestamps"),
                     .since = {},
-                    .tail_lines = parse_number(parameter(request, "tailLines")),
-                    .limit_bytes = parse_number(parameter(request, "limitBytes"))};
-  const auto seconds = parse_number(parameter(request, "sinceSeconds"));
+                    .tail_lines = parse_number<std::uint64_t>(parameter(request, "tailLines")),
+                    .limit_bytes = parse_number<std::uint64_t>(parameter(request, "limitBytes"))};
+  const auto seconds = parse_number<std::uint64_t>(parameter(request, "sinceSeconds"));
   const std::string time = parameter(request, "sinceTime");
   if (seconds && !time.empty())
     throw bad_request("at most one of `sinceTime` or `sinceSeconds` may be specified");

@@ -1,7 +1,6 @@
 #include "reconcilers/simulated/apiserver/types.h"
 
 #include <array>
-#include <charconv>
 #include <stdexcept>
 
 #include "controller/base/clock.h"
@@ -134,13 +133,6 @@ const Json& at_path(const Json& object, const char* pointer) {
 std::int64_t number_at(const Json& object, const char* pointer, std::int64_t fallback) {
   const Json& value = at_path(object, pointer);
   return value.is_number_integer() ? value.get<std::int64_t>() : fallback;
-}
-
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
 }
 
 std::string timestamp() { return to_iso8601(system_time()).substr(0, 19) + "Z"; }

@@ -78,8 +78,6 @@ std::string text_at(const Json& object, std::string_view key);
 // The value at a JSON pointer; null, or the fallback, if part of the path is missing.
 const Json& at_path(const Json& object, const char* pointer);
 std::int64_t number_at(const Json& object, const char* pointer, std::int64_t fallback);
-// The number in a text of digits; nothing if it contains anything else or is too large.
-std::optional<std::uint64_t> parse_number(std::string_view text);
 // The present time in the API's formats: RFC 3339 with whole seconds, and with microseconds
 // (MicroTime).
 std::string timestamp();

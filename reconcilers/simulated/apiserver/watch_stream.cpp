@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/base/text.h"
 #include "reconcilers/simulated/apiserver/refusal.h"
 
 namespace berth::simulated {
@@ -19,8 +20,8 @@ WatchStream::WatchStream(Store& store, const Type& type, Selector selector,
   const auto now = std::chrono::steady_clock::now();
   ends_ = now + request.lasts;
   next_bookmark_ = now + std::min(first_bookmark, request.bookmark_interval);
-  const auto version =
-      request.version.empty() ? std::optional<std::uint64_t>(0) : parse_number(request.version);
+  const auto version = request.version.empty() ? std::optional<std::uint64_t>(0)
+                                               : parse_number<std::uint64_t>(request.version);
   if (!version)
     throw internal_error("resourceVersion: Invalid value: \"" + request.version +
                          "\": strconv.ParseUint: parsing \"" + request.version +

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "controller/base/crypto.h"
+#include "controller/base/text.h"
 #include "reconcilers/simulated/apiserver/conditions.h"
 #include "reconcilers/simulated/apiserver/refusal.h"
 #include "reconcilers/simulated/controllers/rollout.h"
@@ -19,7 +20,7 @@ std::int64_t wanted_of(const Json& object) { return number_at(object, "/spec/rep
 
 std::int64_t revision_of(const Json& object) {
   const std::string text = text_at(at_path(object, "/metadata/annotations"), revision_annotation);
-  return static_cast<std::int64_t>(parse_number(text).value_or(0));
+  return static_cast<std::int64_t>(parse_number<std::uint64_t>(text).value_or(0));
 }
 
 // A short text of the characters that pod names are made of.

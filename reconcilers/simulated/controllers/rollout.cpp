@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "controller/base/text.h"
+
 namespace berth::simulated {
 namespace {
 
@@ -12,7 +14,7 @@ std::int64_t resolved(const Json& value, std::int64_t replicas, Round round) {
   const std::string text = value.is_string() ? value.get<std::string>() : "";
   if (!text.ends_with('%')) return 0;
   const auto percent = static_cast<std::int64_t>(
-      parse_number(std::string_view(text).substr(0, text.size() - 1)).value_or(0));
+      parse_number<std::uint64_t>(std::string_view(text).substr(0, text.size() - 1)).value_or(0));
   return (replicas * percent + (round == Round::up ? 99 : 0)) / 100;
 }
 
