@@ -84,7 +84,8 @@ struct Fleet {
 // What is known of the isolation of tenants on the cluster.
 struct Isolation {
   isolation::Mode mode = isolation::Mode::warn;
-  isolation::Known known = {};
+  // One for all who ask: a report may be long, and everybody may ask for the health.
+  std::shared_ptr<const isolation::Known> known = std::make_shared<const isolation::Known>();
   bool is_busy = false;  // whether a probe is under way or was asked for
   isolation::State state = isolation::State::simulated;
 };
@@ -141,7 +142,7 @@ struct Services {
   usage_history::Read usage_history = {};
   // Answers from memory and the database. If the function is empty, nothing is known.
   std::function<Fleet()> fleet = {};
-  // Answers from the database. If the function is empty, the cluster counts as simulated.
+  // Answers from memory. If the function is empty, the cluster counts as simulated.
   std::function<Isolation()> isolation = {};
   // Asks for a run of the isolation probe. Throws Error `invalid_state` if there is none, and
   // `unavailable` if another process would have to run it.

@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <mutex>
 
 #include "api/console/console.h"
 #include "api/console/documentation.h"
@@ -24,7 +23,7 @@
 #include "controller/berthd/data_dir.h"
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/gauges.h"
-#include "controller/berthd/isolation_surroundings.h"
+#include "controller/berthd/isolation_watch.h"
 #include "controller/berthd/notify_ready.h"
 #include "controller/berthd/ops_server.h"
 #include "controller/berthd/platform_parts.h"
@@ -36,7 +35,6 @@
 #include "controller/domain/ledger/ledger.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
-#include "reconcilers/cluster/isolation_probe.h"
 #include "reconcilers/cluster/usage_history.h"
 #include "reconcilers/cluster/usage_sampler.h"
 #include "reconcilers/loops/ads.h"
@@ -193,11 +191,7 @@ class Platform {
   api::Usage usage_of(const deployments::Deployment& row);
   api::Backup begin_backup(const std::string& key);
   bool leads() const;
-  reconcilers::IsolationProbe isolation_probe();
-  api::Isolation isolation();
-  void read_isolation();
-  api::Isolation probe_isolation();
-  std::optional<Gauges::Isolation> isolation_gauge();
+  std::vector<Address> listeners() const;
   api::Services services();
   void tell(db::Topic topic, const std::string& id);
   void answer(const api::Request& request, api::Response& response);
@@ -226,13 +220,12 @@ class Platform {
   reconcilers::Repeating measuring_{"usage",
                                     [this] { usage_sampler_.run_once(); },
                                     {.interval = reconcilers::UsageSampler::interval}};
-  reconcilers::IsolationProbe isolation_probe_ = isolation_probe();
-  // What the database says of it, because everybody may ask for the health.
-  std::mutex isolation_mutex_;
-  isolation::Known isolation_known_ = database_.read(isolation::known);
-  reconcilers::Repeating probing_{"isolation",
-                                  [this] { isolation_probe_.run_once(); },
-                                  {.interval = reconcilers::IsolationProbe::interval}};
+  IsolationWatch isolation_{{.config = config_,
+                             .database = database_,
+                             .clock = clock_,
+                             .engine = engine_,
+                             .settings = manifest_settings(config_, instance_),
+                             .listeners = [this] { return listeners(); }}};
   ads::CampaignIndex campaign_index_;
   const std::shared_ptr<api::EventHub> events_ = std::make_shared<api::EventHub>(
       api::EventHub::Limits{.streams = size_t(config_.max_connections) * 3 / 4});
@@ -267,7 +260,7 @@ class Platform {
       std::make_shared<Gauges>(Gauges::Sources{.database = database_,
                                                .data_dir = config_.data_dir,
                                                .http = [this] { return counters(); },
-                                               .isolation = [this] { return isolation_gauge(); },
+                                               .isolation = [this] { return isolation_.gauge(); },
                                                .billing = [this] { return billing_.outcomes(); }});
   OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_,
                  [this] { return readiness(database_, engine_, cluster_state()); }};
@@ -286,7 +279,8 @@ class Platform {
 
 Platform::Platform(const Config& config)
     : config_(config),
-      engine_(engine_parts(config, simulated_.get(), database_, keys_, instance_, registry_),
+      engine_(engine_parts(config, simulated_.get(), database_, keys_, instance_, registry_,
+                           [this] { return isolation_.why_new_ones_wait(); }),
               {.workers = config.reconcile_workers,
                .patience = {},
                .dns = {.servers = config.dns_servers},
@@ -325,70 +319,12 @@ bool Platform::leads() const {
   return !leadership || leadership->leading;
 }
 
-// Called once the members before it exist, and works only after all do.
-reconcilers::IsolationProbe Platform::isolation_probe() {
-  return reconcilers::IsolationProbe(
-      {.database = database_,
-       .client = engine_.client(),
-       .clock = clock_,
-       .settings = manifest_settings(config_, instance_),
-       .mode = config_.isolation,
-       .image = config_.isolation_image,
-       .surroundings =
-           [this] {
-             std::vector<Address> listeners = {
-                 listening_, {.host = config_.metrics_listen.host, .port = ops_.port()}};
-             if (internal_server_)
-               listeners.push_back({.host = config_.internal_listen->host, .port = internal_port_});
-             return isolation_surroundings(config_, listeners,
-                                           cluster_access(config_, simulated_.get()).server);
-           },
-       .leads = [this] { return leads(); },
-       .stopping = [this] { return probing_.stopping(); },
-       .changed =
-           [this] {
-             read_isolation();
-             if (config_.isolation == isolation::Mode::required) engine_.look_at_all();
-           }});
-}
-
-void Platform::read_isolation() {
-  isolation::Known known = database_.read(isolation::known);
-  const std::lock_guard lock(isolation_mutex_);
-  isolation_known_ = std::move(known);
-}
-
-api::Isolation Platform::isolation() {
-  api::Isolation now = {.mode = config_.isolation, .is_busy = isolation_probe_.is_busy()};
-  {
-    const std::lock_guard lock(isolation_mutex_);
-    now.known = isolation_known_;
-  }
-  now.state = isolation::state_of(now.known, clock_.now());
-  if (config_.isolation == isolation::Mode::off) now.state = isolation::State::off;
-  if (simulated_) now.state = isolation::State::simulated;
-  return now;
-}
-
-std::optional<Gauges::Isolation> Platform::isolation_gauge() {
-  const api::Isolation now = isolation();
-  if (now.state == isolation::State::simulated || now.state == isolation::State::off)
-    return std::nullopt;
-  Gauges::Isolation gauge = {.proven = now.state == isolation::State::proven};
-  if (now.known.report) gauge.open_paths = isolation::open_paths(*now.known.report);
-  return gauge;
-}
-
-api::Isolation Platform::probe_isolation() {
-  if (simulated_)
-    throw Error(Code::invalid_state, "the cluster is simulated: there is nothing to probe");
-  if (config_.isolation == isolation::Mode::off)
-    throw Error(Code::invalid_state, "the configuration key isolation is off");
-  if (!leads())
-    throw Error(Code::unavailable, "another berthd works for the cluster; ask that one");
-  isolation_probe_.ask();
-  probing_.wake();
-  return isolation();
+std::vector<Address> Platform::listeners() const {
+  std::vector<Address> all = {listening_,
+                              {.host = config_.metrics_listen.host, .port = ops_.port()}};
+  if (internal_server_)
+    all.push_back({.host = config_.internal_listen->host, .port = internal_port_});
+  return all;
 }
 
 api::Fleet Platform::fleet() {
@@ -401,7 +337,7 @@ api::Fleet Platform::fleet() {
   std::error_code unknown;
   const auto space = std::filesystem::space(data_.path(), unknown);
   return {.leader = leadership ? leadership->holder : "",
-          .leads = !leadership || leadership->leading,
+          .leads = leads(),
           .cluster_error = engine_.cluster_state().last_error,
           .waiting = std::int64_t(work.waiting),
           .stalled = std::int64_t(work.stalled),
@@ -542,8 +478,8 @@ api::Services Platform::services() {
           .deployment_usage = [this](const deployments::Deployment& row) { return usage_of(row); },
           .usage_history = [this](const auto& wanted) { return usage_history_.read(wanted); },
           .fleet = [this] { return fleet(); },
-          .isolation = [this] { return isolation(); },
-          .probe_isolation = [this] { return probe_isolation(); },
+          .isolation = [this] { return isolation_.now(); },
+          .probe_isolation = [this] { return isolation_.ask(); },
           .container_logs =
               [this](const container_logs::Wanted& wanted) { return container_logs_.open(wanted); },
           .backup = [this](const std::string& key) { return begin_backup(key); }};
@@ -553,7 +489,7 @@ void Platform::start() {
   campaign_index_.refresh(database_);
   engine_.start();
   measuring_.start();
-  if (!simulated_) probing_.start();
+  isolation_.start();
   if (mail_) mail_->start();
   webhooks_->start();
   expiry_.start();
@@ -609,7 +545,7 @@ void Platform::stop() {
   webhooks_->stop();
   billing_.stop();
   measuring_.stop();
-  probing_.stop();
+  isolation_.stop();
   engine_.stop();
   expiry_.stop();
   password_resets_.stop();

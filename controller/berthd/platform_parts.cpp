@@ -6,7 +6,6 @@
 #include "controller/base/log.h"
 #include "controller/base/url.h"
 #include "controller/berthd/cluster_access.h"
-#include "controller/domain/deployments/isolation.h"
 
 namespace berth {
 namespace {
@@ -66,13 +65,6 @@ api::ConnectionLimits connection_limits(const Config& config) {
   return limits;
 }
 
-// Returns nothing if deployments don't wait for a proof of isolation.
-std::function<std::string()> holds_back(const Config& config, db::Database& database) {
-  if (config.isolation != isolation::Mode::required || config.kubernetes == Cluster::simulated)
-    return {};
-  return [&database] { return database.read(isolation::why_to_wait); };
-}
-
 }  // namespace
 
 std::unique_ptr<simulated::Cluster> simulated_cluster(const Config& config) {
@@ -110,7 +102,8 @@ manifests::Settings manifest_settings(const Config& config, const std::string& i
 reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::Cluster* simulated,
                                         db::Database& database, const Keys& keys,
                                         const std::string& instance,
-                                        std::shared_ptr<prometheus::Registry> registry) {
+                                        std::shared_ptr<prometheus::Registry> registry,
+                                        std::function<std::string()> why_new_ones_wait) {
   return {.database = database,
           .cluster = cluster_access(config, simulated),
           .client = {},
@@ -118,7 +111,7 @@ reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::C
           .data_key = keys.data,
           .registry = std::move(registry),
           .lease_namespace = lease_namespace(config),
-          .why_new_ones_wait = holds_back(config, database)};
+          .why_new_ones_wait = std::move(why_new_ones_wait)};
 }
 
 api::ServerOptions server_options(const Config& config) {

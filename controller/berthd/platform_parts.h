@@ -2,6 +2,7 @@
 
 #include <prometheus/registry.h>
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -40,10 +41,12 @@ kube::Kubeconfig cluster_access(const Config& config, const simulated::Cluster* 
 // `instance` is the id of this berthd's database.
 manifests::Settings manifest_settings(const Config& config, const std::string& instance);
 // Throws StartError if the cluster's access or the namespace of the Lease can't be found.
+// `why_new_ones_wait` may be empty; the engine calls it from its workers.
 reconcilers::Engine::Parts engine_parts(const Config& config, const simulated::Cluster* simulated,
                                         db::Database& database, const Keys& keys,
                                         const std::string& instance,
-                                        std::shared_ptr<prometheus::Registry> registry);
+                                        std::shared_ptr<prometheus::Registry> registry,
+                                        std::function<std::string()> why_new_ones_wait);
 
 // The options of `listen`.
 api::ServerOptions server_options(const Config& config);

@@ -103,9 +103,8 @@ int DomainObjects::remove_secrets(const Deployment& row, const std::vector<std::
 
 bool DomainObjects::is_anything_left(const Deployment& row) {
   const kube::ListOptions ours = {.name_space = manifests::namespace_of(row.app_id),
-                                  .label_selector = manifests::selector(settings_) + "," +
-                                                    manifests::deployment_label + "=" + row.id +
-                                                    "," + manifests::component_label + "=" +
+                                  .label_selector = manifests::selector(settings_, row.id) + "," +
+                                                    manifests::component_label + "=" +
                                                     manifests::domain_component,
                                   .field_selector = ""};
   for (const kube::Resource* resource : {&kube::ingresses, &kube::certificates})

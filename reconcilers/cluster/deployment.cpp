@@ -186,9 +186,9 @@ Outcome DeploymentLoop::without_cache(const Deployment& row) {
 
 std::optional<Outcome> DeploymentLoop::hold_back(const Deployment& row) {
   if (!parts_.why_new_ones_wait) return std::nullopt;
-  if (!parts_.cache.store(kube::deployments).of_deployment(row.id).empty()) return std::nullopt;
   const std::string why = parts_.why_new_ones_wait();
   if (why.empty()) return std::nullopt;
+  if (!parts_.cache.store(kube::deployments).of_deployment(row.id).empty()) return std::nullopt;
   const Observation seen = held_back(row, why);
   const bool recorded = record(row, seen);
   return Outcome{Outcome::Kind::refused, 0, after_refusal, reason_of(seen), recorded};

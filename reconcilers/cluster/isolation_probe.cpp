@@ -93,14 +93,10 @@ void log_report(const Report& report) {
     return log::info("the isolation probe found every path shut that must be",
                      {{"tried", report.paths.size()}});
   for (const isolation::Path& path : report.paths) {
-    const bool is_open =
-        path.wanted == isolation::Wanted::shut && path.result == isolation::Result::open;
-    const bool is_blocked =
-        path.wanted == isolation::Wanted::open && path.result == isolation::Result::shut;
-    if (is_open || is_blocked)
+    if (isolation::is_open(path) || isolation::is_blocked(path))
       log::warning(
-          is_open ? "tenants can use a path that must be shut"
-                  : "tenants can't use a path that they need",
+          isolation::is_open(path) ? "tenants can use a path that must be shut"
+                                   : "tenants can't use a path that they need",
           {{"from", path.from}, {"to", path.to}, {"target", path.target}, {"answer", path.detail}});
   }
 }
@@ -275,22 +271,18 @@ Object IsolationProbe::apply(const Object& object) {
   }
 }
 
-std::vector<Object> IsolationProbe::pods_of(const Tenant& tenant, const std::string& deployment) {
+std::vector<Object> IsolationProbe::objects_of(const kube::Resource& resource, const Tenant& tenant,
+                                               const std::string& deployment) {
   return parts_.client
-      .list(kube::pods, {.name_space = manifests::namespace_of(tenant.app_id),
-                         .label_selector = manifests::selector(settings_) + "," +
-                                           manifests::deployment_label + "=" + deployment,
-                         .field_selector = ""})
+      .list(resource, {.name_space = manifests::namespace_of(tenant.app_id),
+                       .label_selector = manifests::selector(settings_, deployment),
+                       .field_selector = ""})
       .items;
 }
 
 // Why a Deployment has no pod, in the cluster's words.
 std::string IsolationProbe::trouble_with(const Tenant& tenant, const std::string& deployment) {
-  const kube::ListOptions it = {.name_space = manifests::namespace_of(tenant.app_id),
-                                .label_selector = manifests::selector(settings_) + "," +
-                                                  manifests::deployment_label + "=" + deployment,
-                                .field_selector = ""};
-  for (const Object& object : parts_.client.list(kube::deployments, it).items)
+  for (const Object& object : objects_of(kube::deployments, tenant, deployment))
     return text_at(condition(object, "ReplicaFailure"), {"message"});
   return "";
 }
@@ -299,7 +291,7 @@ Object IsolationProbe::ready_pod(const Tenant& tenant, const std::string& deploy
   const auto until = SteadyClock::now() + parts_.limits.starting;
   std::string trouble;
   while (SteadyClock::now() < until) {
-    const std::vector<Object> pods = pods_of(tenant, deployment);
+    const std::vector<Object> pods = objects_of(kube::pods, tenant, deployment);
     if (pods.empty()) trouble = trouble_with(tenant, deployment);
     for (const Object& pod : pods) {
       if (is_ready(pod) && !is_being_deleted(pod)) return pod;
@@ -316,7 +308,7 @@ ProbeAnswers IsolationProbe::answers_of(const Tenant& tenant, const std::string&
   const std::string name_space = manifests::namespace_of(tenant.app_id);
   std::string trouble;
   while (SteadyClock::now() < until) {
-    for (const Object& pod : pods_of(tenant, tenant.prober)) {
+    for (const Object& pod : objects_of(kube::pods, tenant, tenant.prober)) {
       trouble = trouble_of(pod);
       try {
         const std::string log =

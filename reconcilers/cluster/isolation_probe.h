@@ -94,7 +94,8 @@ class IsolationProbe {
   std::string make_deployment(const Tenant& tenant, const std::string& name,
                               const std::vector<std::string>& arguments, std::string* service);
   Object apply(const Object& object);
-  std::vector<Object> pods_of(const Tenant& tenant, const std::string& deployment);
+  std::vector<Object> objects_of(const kube::Resource& resource, const Tenant& tenant,
+                                 const std::string& deployment);
   std::string trouble_with(const Tenant& tenant, const std::string& deployment);
   Object ready_pod(const Tenant& tenant, const std::string& deployment);
   ProbeAnswers answers_of(const Tenant& tenant, const std::string& nonce);

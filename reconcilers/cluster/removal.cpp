@@ -92,8 +92,7 @@ std::vector<Tracked> Removal::ask_for_rest(const deployments::Deployment& row) {
       &kube::ingresses,    &kube::services,     &kube::deployments, &kube::network_policies,
       &kube::certificates, &kube::replica_sets, &kube::pods};
   const kube::ListOptions ours = {.name_space = manifests::namespace_of(row.app_id),
-                                  .label_selector = manifests::selector(settings_) + "," +
-                                                    manifests::deployment_label + "=" + row.id,
+                                  .label_selector = manifests::selector(settings_, row.id),
                                   .field_selector = ""};
   std::vector<Tracked> rest;
   for (const kube::Resource* resource : kinds) {

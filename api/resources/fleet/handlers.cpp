@@ -39,13 +39,13 @@ json encode_failed(db::Tx& tx) {
 }
 
 json encode_summary(const Isolation& isolation) {
-  const auto& report = isolation.known.report;
+  const auto& report = isolation.known->report;
   return {{"mode", isolation.mode},
           {"state", isolation.state},
           {"open", report ? isolation::open_paths(*report) : 0},
           {"blocked", report ? isolation::blocked_paths(*report) : 0},
           {"checked_at", report ? json(to_iso8601(report->at)) : json(nullptr)},
-          {"problem", or_null_text(isolation.known.problem)}};
+          {"problem", or_null_text(isolation.known->problem)}};
 }
 
 json encode_path(const isolation::Path& path) {
@@ -57,8 +57,8 @@ json encode(const Isolation& isolation) {
   json body = encode_summary(isolation);
   body["busy"] = isolation.is_busy;
   body["paths"] = json::array();
-  if (isolation.known.report)
-    for (const isolation::Path& path : isolation.known.report->paths)
+  if (isolation.known->report)
+    for (const isolation::Path& path : isolation.known->report->paths)
       body["paths"].push_back(encode_path(path));
   return body;
 }

@@ -20,7 +20,7 @@ Reply health(const Call&, const Services& services) {
   const KubernetesState kubernetes = services.kubernetes_state();
   const bool well = kubernetes != KubernetesState::unreachable && services.db.takes_writes();
   const Isolation isolation = services.isolation ? services.isolation() : Isolation();
-  const auto& report = isolation.known.report;
+  const auto& report = isolation.known->report;
   const bool measured =
       isolation.state == isolation::State::proven || isolation.state == isolation::State::open;
   return {.body = {{"status", well ? "ok" : "degraded"},

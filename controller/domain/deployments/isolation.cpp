@@ -51,18 +51,20 @@ void put(db::Tx& tx, const Known& known) {
   meta::put(tx, meta_key, encode(known).dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
+}  // namespace
+
 bool is_open(const Path& path) {
   return path.wanted == Wanted::shut && path.result == Result::open;
 }
 
-}  // namespace
+bool is_blocked(const Path& path) {
+  return path.wanted == Wanted::open && path.result == Result::shut;
+}
 
 int open_paths(const Report& report) { return int(std::ranges::count_if(report.paths, is_open)); }
 
 int blocked_paths(const Report& report) {
-  return int(std::ranges::count_if(report.paths, [](const Path& path) {
-    return path.wanted == Wanted::open && path.result == Result::shut;
-  }));
+  return int(std::ranges::count_if(report.paths, is_blocked));
 }
 
 Known known(db::Tx& tx) {
@@ -114,8 +116,8 @@ void store_problem(db::Tx& tx, const std::string& problem) {
                 details.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-std::string why_to_wait(db::Tx& tx) {
-  switch (state_of(known(tx), tx.now())) {
+std::string why_to_wait(const Known& known, Instant now) {
+  switch (state_of(known, now)) {
     case State::open:
       return "the platform takes no new deployments while its isolation probe finds an open path";
     case State::unproven:

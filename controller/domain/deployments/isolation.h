@@ -69,8 +69,10 @@ inline constexpr size_t max_paths = 160;
 // The greatest length of a text in a report; longer ones are cut.
 inline constexpr size_t max_text = 200;
 
-// The number of forbidden paths that were found open, and of paths that apps need and that were
-// found shut.
+// Whether a forbidden path was found open, and whether a path that apps need was found shut.
+bool is_open(const Path& path);
+bool is_blocked(const Path& path);
+// The numbers of such paths.
 int open_paths(const Report& report);
 int blocked_paths(const Report& report);
 
@@ -94,6 +96,6 @@ void store_problem(db::Tx& tx, const std::string& problem);
 
 // Why deployments that aren't on the cluster yet have to wait while isolation is required; empty if
 // they needn't. The text is for their owner, and says nothing about the paths.
-std::string why_to_wait(db::Tx& tx);
+std::string why_to_wait(const Known& known, Instant now);
 
 }  // namespace berth::isolation

@@ -101,6 +101,7 @@ class ProbeWorld {
 
   isolation::Known known() { return world.database().read(isolation::known); }
   State state() { return isolation::state_of(known(), world.clock().now()); }
+  std::string why_to_wait() { return isolation::why_to_wait(known(), world.clock().now()); }
   std::vector<Object> namespaces() {
     return world.client()
         .list(kube::namespaces, {.name_space = "",
@@ -370,12 +371,12 @@ TEST_CASE("isolation: an open path is found, and forgotten once a run finds it s
   probe.run_once();
   CHECK(w.state() == State::open);
   CHECK(isolation::open_paths(w.known().report.value()) == 2);  // from both tenants
-  CHECK_FALSE(w.world.database().read(isolation::why_to_wait).empty());
+  CHECK_FALSE(w.why_to_wait().empty());
   w.opened.clear();
   probe.ask();
   probe.run_once();
   CHECK(w.state() == State::proven);
-  CHECK(w.world.database().read(isolation::why_to_wait).empty());
+  CHECK(w.why_to_wait().empty());
 }
 
 TEST_CASE(
@@ -451,7 +452,7 @@ TEST_CASE("isolation: a run ends when berthd does, without a result") {
 
 TEST_CASE("isolation: while it is required, new deployments wait for the proof, and others don't") {
   ProbeWorld w;
-  w.world.why_new_ones_wait = [&] { return w.world.database().read(isolation::why_to_wait); };
+  w.world.why_new_ones_wait = [&] { return w.why_to_wait(); };
   const std::string app = w.world.new_app();
   w.world.wake();
   const std::string waiting = w.world.deploy(app, {.name = "waiting"});

@@ -123,19 +123,21 @@ TEST_CASE(
   Operator o;
   Isolation known = {.mode = isolation::Mode::required, .is_busy = true};
   known.state = isolation::State::open;
-  known.known.report = isolation::Report{.at = o.g.world.clock.now(),
-                                         .paths = {{.from = "first tenant",
-                                                    .to = "cloud metadata",
-                                                    .target = "tcp/169.254.169.254/80",
-                                                    .wanted = isolation::Wanted::shut,
-                                                    .result = isolation::Result::open,
-                                                    .detail = "answer"},
-                                                   {.from = "first tenant",
-                                                    .to = "cluster's DNS",
-                                                    .target = "udp/@dns/53",
-                                                    .wanted = isolation::Wanted::open,
-                                                    .result = isolation::Result::shut,
-                                                    .detail = "silence"}}};
+  isolation::Report measured = {.at = o.g.world.clock.now(),
+                                .paths = {{.from = "first tenant",
+                                           .to = "cloud metadata",
+                                           .target = "tcp/169.254.169.254/80",
+                                           .wanted = isolation::Wanted::shut,
+                                           .result = isolation::Result::open,
+                                           .detail = "answer"},
+                                          {.from = "first tenant",
+                                           .to = "cluster's DNS",
+                                           .target = "udp/@dns/53",
+                                           .wanted = isolation::Wanted::open,
+                                           .result = isolation::Result::shut,
+                                           .detail = "silence"}}};
+  known.known = std::make_shared<const isolation::Known>(
+      isolation::Known{.report = std::move(measured), .problem = {}, .problem_at = {}});
   int asked = 0;
   o.g.services.isolation = [&] { return known; };
   o.g.services.probe_isolation = [&] {

@@ -1,0 +1,97 @@
+#include "controller/berthd/isolation_watch.h"
+
+#include "controller/berthd/cluster_access.h"
+#include "controller/berthd/isolation_surroundings.h"
+
+namespace berth {
+
+IsolationWatch::IsolationWatch(Parts parts)
+    : parts_(std::move(parts)),
+      is_simulated_(parts_.config.kubernetes == Cluster::simulated),
+      known_(read()),
+      probe_(parts_of_probe()),
+      probing_("isolation", [this] { probe_.run_once(); },
+               {.interval = reconcilers::IsolationProbe::interval}) {}
+
+reconcilers::IsolationProbe::Parts IsolationWatch::parts_of_probe() {
+  return {.database = parts_.database,
+          .client = parts_.engine.client(),
+          .clock = parts_.clock,
+          .settings = parts_.settings,
+          .mode = parts_.config.isolation,
+          .image = parts_.config.isolation_image,
+          .surroundings =
+              [this] {
+                return isolation_surroundings(parts_.config, parts_.listeners(),
+                                              cluster_access(parts_.config).server);
+              },
+          .leads = [this] { return leads(); },
+          .stopping = [this] { return probing_.stopping(); },
+          .changed = [this] { take_result(); }};
+}
+
+bool IsolationWatch::leads() const {
+  const auto leadership = parts_.engine.leadership();
+  return !leadership || leadership->leading;
+}
+
+void IsolationWatch::start() {
+  if (!is_simulated_) probing_.start();
+}
+
+void IsolationWatch::stop() { probing_.stop(); }
+
+std::shared_ptr<const isolation::Known> IsolationWatch::read() const {
+  return std::make_shared<const isolation::Known>(parts_.database.read(isolation::known));
+}
+
+std::shared_ptr<const isolation::Known> IsolationWatch::known() {
+  const std::lock_guard lock(mutex_);
+  return known_;
+}
+
+void IsolationWatch::take_result() {
+  auto known = read();
+  {
+    const std::lock_guard lock(mutex_);
+    known_ = std::move(known);
+  }
+  if (parts_.config.isolation == isolation::Mode::required) parts_.engine.look_at_all();
+}
+
+api::Isolation IsolationWatch::now() {
+  api::Isolation now = {
+      .mode = parts_.config.isolation, .known = known(), .is_busy = probe_.is_busy()};
+  now.state = isolation::state_of(*now.known, parts_.clock.now());
+  if (parts_.config.isolation == isolation::Mode::off) now.state = isolation::State::off;
+  if (is_simulated_) now.state = isolation::State::simulated;
+  return now;
+}
+
+api::Isolation IsolationWatch::ask() {
+  if (is_simulated_)
+    throw Error(Code::invalid_state, "the cluster is simulated: there is nothing to probe");
+  if (parts_.config.isolation == isolation::Mode::off)
+    throw Error(Code::invalid_state, "the configuration key isolation is off");
+  if (!leads())
+    throw Error(Code::unavailable, "another berthd works for the cluster; ask that one");
+  probe_.ask();
+  probing_.wake();
+  return now();
+}
+
+std::optional<Gauges::Isolation> IsolationWatch::gauge() {
+  const api::Isolation isolation = now();
+  if (isolation.state == isolation::State::simulated || isolation.state == isolation::State::off)
+    return std::nullopt;
+  Gauges::Isolation gauge = {.proven = isolation.state == isolation::State::proven};
+  if (isolation.known->report) gauge.open_paths = isolation::open_paths(*isolation.known->report);
+  return gauge;
+}
+
+std::string IsolationWatch::why_new_ones_wait() {
+  if (is_simulated_ || parts_.config.isolation != isolation::Mode::required) return "";
+  return isolation::why_to_wait(*known(), parts_.clock.now());
+}
+
+}  // namespace berth
