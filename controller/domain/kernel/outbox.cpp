@@ -52,8 +52,8 @@ std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, co
   const int counted = tx.execute(R"(
       UPDATE outbox
       SET attempts = attempts + 1, next_attempt_at = $2
-      WHERE id = $1 AND sent_at IS NULL AND failed_at IS NULL)",
-                                 id, retry_at);
+      WHERE id = $1 AND sent_at IS NULL AND failed_at IS NULL AND next_attempt_at <= $3)",
+                                 id, retry_at, tx.now());
   if (counted != 1) return std::nullopt;
   auto rows = tx.query(R"(
       SELECT to_address, subject, sealed, created_at, attempts

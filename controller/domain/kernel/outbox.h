@@ -31,8 +31,9 @@ struct Attempt {
 // How many attempts the mail has had; 0 if there is no such mail.
 int attempts(db::Tx& tx, const std::string& id);
 // Counts an attempt and postpones the next one until `retry_at`, before the mail is sent, so that
-// an attempt counts even if berthd crashes. Returns nothing if the mail no longer waits, or can't
-// be decrypted with this key; in the second case it is marked as failed.
+// an attempt counts even if berthd crashes. Returns nothing if the mail isn't due, such as after
+// another thread or process has begun an attempt, or can't be decrypted with this key; in the last
+// case it is marked as failed.
 std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, const std::string& id,
                                      Instant retry_at);
 // The result of an attempt: the server accepted the mail, it has failed for good, or it waits until

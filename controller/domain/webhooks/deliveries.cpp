@@ -148,7 +148,7 @@ std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, st
   const int counted = tx.execute(R"(
       UPDATE webhook_deliveries
       SET attempts = attempts + 1, last_attempt_at = $2
-      WHERE id = $1 AND state = 'waiting')",
+      WHERE id = $1 AND state = 'waiting' AND next_attempt_at <= $2)",
                                  id, tx.now());
   if (counted != 1) return std::nullopt;
   auto rows = tx.query(R"(

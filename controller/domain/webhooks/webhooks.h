@@ -136,8 +136,9 @@ struct Attempt {
   int number = 0;  // from 1
 };
 // Counts an attempt and postpones the whole subject until `retry_at`, before the delivery is sent,
-// so that an attempt counts even if berthd crashes. Returns nothing if the delivery no longer
-// waits, or its secret can't be decrypted with this key; in the second case it is marked as failed.
+// so that an attempt counts even if berthd crashes. Returns nothing if the delivery isn't due, such
+// as after another thread or process has begun an attempt, or its secret can't be decrypted with
+// this key; in the last case it is marked as failed.
 std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, std::int64_t id,
                                      Instant retry_at);
 // How many attempts the delivery has had; 0 if there is no such delivery.

@@ -45,6 +45,16 @@ TEST_CASE("a letter waits, is decrypted with the data key, and isn't due while i
   CHECK(f.begin(id)->number == 2);
 }
 
+TEST_CASE("of two who found a letter due, one begins the attempt") {
+  Fixture f;
+  const std::string id = f.put("ada@example.org");
+  CHECK(f.begin(id));
+  CHECK_FALSE(f.begin(id));
+  CHECK(f.row().attempts == 1);
+  f.world.clock.advance(1min);
+  CHECK(f.begin(id)->number == 2);
+}
+
 TEST_CASE("letters that were sent or have failed aren't tried again") {
   Fixture f;
   const std::string sent = f.put("a@example.org"), failed = f.put("b@example.org");

@@ -164,6 +164,26 @@ TEST_CASE("events about one subject stay in order, and other subjects don't wait
   CHECK(order == std::vector{1, 2, 4});
 }
 
+TEST_CASE("of two loops that found a delivery due, one sends it") {
+  Fixture f;
+  f.add();
+  f.emit("a", 1);
+  const auto due = f.due();
+  REQUIRE(due.size() == 1);
+  const auto begin = [&] {
+    return f.world.write([&](db::Tx& tx) {
+      return webhooks::begin_attempt(tx, f.world.keys.data, due[0].id, tx.now() + 1min);
+    });
+  };
+  const auto attempt = begin();
+  REQUIRE(attempt);
+  CHECK_FALSE(begin());
+  f.settle(*attempt, f.refused);
+  CHECK_FALSE(begin());
+  f.world.clock.advance(1min);
+  CHECK(begin()->number == 2);
+}
+
 TEST_CASE("owners take turns, and each has a share") {
   Fixture f;
   for (int i = 0; i < 3; ++i) f.add();
