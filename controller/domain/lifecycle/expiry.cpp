@@ -30,6 +30,7 @@ constexpr std::array parts = {
     Part{oauth::is_any_old, oauth::remove_old},
     Part{certificate_orders::is_any_old, certificate_orders::remove_old},
     Part{chat::is_any_old, chat::remove_old},
+    Part{chat::is_any_abandoned, chat::remove_abandoned},
     Part{erasure::is_due, erasure::erase_some},
 };
 

@@ -218,8 +218,4 @@ int erase(db::Tx& tx, const std::string& user_id, int limit) {
       user_id, limit);
 }
 
-void forget(db::Tx& tx, const std::string& user_id) {
-  tx.execute(R"(DELETE FROM chat_members WHERE user_id = $1)", user_id);
-}
-
 }  // namespace berth::chat

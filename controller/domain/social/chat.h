@@ -120,6 +120,12 @@ bool is_any_old(db::Tx& tx);
 // Deletes at most `limit` entries that are older than kept_for. Returns their number.
 int remove_old(db::Tx& tx, int limit);
 
+// Whether remove_abandoned() would find a channel.
+bool is_any_abandoned(db::Tx& tx);
+// Deletes at most `limit` channels that nobody has been in for kept_for and that have no messages
+// left. Returns their number. Opening such a channel again makes a new one.
+int remove_abandoned(db::Tx& tx, int limit);
+
 // For accounts that are deleted: removes the user's memberships.
 void forget(db::Tx& tx, const std::string& user_id);
 // For accounts that are deleted: deletes at most `limit` of the user's messages. Returns their

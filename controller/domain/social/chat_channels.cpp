@@ -79,6 +79,27 @@ void require_room(db::Tx& tx, const std::string& user_id, const std::string& cha
     throw Error(Code::invalid_state, "the channel is full");
 }
 
+// To be called before the user leaves the channel, or all of their channels if none is given. Notes
+// the time for each in which they are the last member.
+void note_abandoned(db::Tx& tx, const std::string& user_id,
+                    const std::optional<std::string>& channel_id) {
+  tx.execute(
+      R"(
+      UPDATE chat_channels
+      SET abandoned_at = $3
+      WHERE id IN (
+          SELECT channel_id
+          FROM chat_members
+          WHERE user_id = $1 AND (CAST($2 AS text) IS NULL OR channel_id = $2)
+        )
+        AND NOT EXISTS (
+          SELECT 1
+          FROM chat_members others
+          WHERE others.channel_id = chat_channels.id AND others.user_id <> $1
+        ))",
+      user_id, channel_id, tx.now());
+}
+
 }  // namespace
 
 Channel open(db::Tx& tx, const std::string& user_id, ChannelType type,
@@ -137,18 +158,50 @@ Channel join(db::Tx& tx, const std::string& user_id, const std::string& channel_
       INSERT INTO chat_members (channel_id, user_id, joined_at)
       VALUES ($1, $2, $3))",
       channel_id, user_id, tx.now());
+  tx.execute(R"(UPDATE chat_channels SET abandoned_at = NULL WHERE id = $1)", channel_id);
   channel.joined = true;
   return channel;
 }
 
 Channel leave(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {
   Channel channel = get(tx, user_id, channel_id);
+  if (!channel.joined) return channel;
+  note_abandoned(tx, user_id, channel_id);
   tx.execute(R"(DELETE FROM chat_members WHERE channel_id = $1 AND user_id = $2)", channel_id,
              user_id);
   // Wakes the user's streams, which notice that the user may no longer follow the channel.
-  if (channel.joined) tx.notify(db::Topic::chat, channel_id);
+  tx.notify(db::Topic::chat, channel_id);
   channel.joined = false;
   return channel;
+}
+
+void forget(db::Tx& tx, const std::string& user_id) {
+  note_abandoned(tx, user_id, {});
+  tx.execute(R"(DELETE FROM chat_members WHERE user_id = $1)", user_id);
+}
+
+bool is_any_abandoned(db::Tx& tx) {
+  return tx.number(
+             R"(
+      SELECT 1 AS one
+      FROM chat_channels c
+      WHERE c.abandoned_at <= $1
+        AND NOT EXISTS (SELECT 1 FROM chat_entries e WHERE e.channel_id = c.id)
+      LIMIT 1)",
+             tx.now() - kept_for) > 0;
+}
+
+int remove_abandoned(db::Tx& tx, int limit) {
+  return tx.execute(
+      R"(
+      DELETE FROM chat_channels
+      WHERE id IN (
+        SELECT c.id
+        FROM chat_channels c
+        WHERE c.abandoned_at <= $1
+          AND NOT EXISTS (SELECT 1 FROM chat_entries e WHERE e.channel_id = c.id)
+        LIMIT $2))",
+      tx.now() - kept_for, limit);
 }
 
 void require_member(db::Tx& tx, const std::string& user_id, const std::string& channel_id) {

@@ -292,6 +292,50 @@ TEST_CASE("a deleted account's messages are removed, and so are old ones") {
   CHECK(f.entries().at(0).seq == 3);
 }
 
+TEST_CASE("a channel is deleted long after its last member left") {
+  Fixture f;
+  const auto channels = [&] {
+    return f.world.read([](db::Tx& tx) { return tx.number("SELECT count(*) FROM chat_channels"); });
+  };
+  const auto expire = [&] {
+    return f.world.write([](db::Tx& tx) { return chat::remove_abandoned(tx, 100); });
+  };
+  const auto leave = [&](const accounts::User& user) {
+    f.world.write([&](db::Tx& tx) { chat::leave(tx, user.id, f.lobby.id); });
+  };
+  f.join(f.bob);
+  leave(f.ada);
+  f.world.clock.advance(chat::kept_for);
+  CHECK(expire() == 0);  // since bob is still there
+  leave(f.bob);
+  f.world.clock.advance(chat::kept_for - 1ms);
+  CHECK(expire() == 0);
+  f.join(f.ada);
+  f.world.clock.advance(1ms);
+  CHECK(expire() == 0);
+  f.send(f.ada, "goodbye");
+  f.world.clock.advance(1s);
+  f.world.write([&](db::Tx& tx) { accounts::delete_account(tx, f.ada, f.world.keys); });
+  f.world.clock.advance(chat::kept_for - 1ms);
+  f.world.write([](db::Tx& tx) { chat::remove_old(tx, 100); });
+  CHECK_FALSE(f.world.read(chat::is_any_abandoned));
+  f.world.clock.advance(1ms);
+  CHECK(f.world.read(chat::is_any_abandoned));
+  f.world.write([](db::Tx& tx) { expiry::remove_some(tx, 100); });
+  CHECK(channels() == 0);
+  CHECK(f.open(f.bob, chat::ChannelType::lobby, "lobby-1").id != f.lobby.id);
+}
+
+TEST_CASE("a channel with messages outlasts its members until the messages go") {
+  Fixture f;
+  f.send(f.ada, "hello");
+  f.world.write([&](db::Tx& tx) { chat::leave(tx, f.ada.id, f.lobby.id); });
+  f.world.clock.advance(chat::kept_for);
+  CHECK(f.world.write([](db::Tx& tx) { return chat::remove_abandoned(tx, 100); }) == 0);
+  CHECK(f.world.write([](db::Tx& tx) { return chat::remove_old(tx, 100); }) == 1);
+  CHECK(f.world.write([](db::Tx& tx) { return chat::remove_abandoned(tx, 100); }) == 1);
+}
+
 TEST_CASE("a user may join a limited number of channels") {
   Fixture f;
   for (int i = 1; i < chat::max_channels_of_user; ++i)
