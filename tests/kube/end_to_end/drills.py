@@ -31,6 +31,7 @@ LOG_MB, LOG_LEFT_MB = 200, 100  # what is written to the log, and what may be le
 LOG_MORE_MB = 4  # what is written each time that the log is looked at
 LOG_FILES = 5  # the kubelet's containerLogMaxFiles; it looks at their sizes every three seconds
 EVICTED = 120  # seconds; the kubelet looks at disks every ten, and replaces the pod
+MEASURED = 25  # seconds in which the kubelet measures volumes twice
 LOGS = pathlib.Path("/var/log/pods")
 
 
@@ -285,3 +286,32 @@ class Drills(World):
         status, text = ask_in_bytes(f"GET http://{own}/ HTTP/1.1\r\nHost: {other}\r\nConnection: close\r\n\r\n".encode())
         self.tell(f"an absolute target: {status}")
         self.assertNotIn("victim's page", text)
+
+    def test_14_symlinks_in_a_volume(self):
+        """Links that a container makes in its volume lead to the node's files for whoever follows them there."""
+        namespace, name = pod = self.pod()
+        uid = self.cluster.kubectl("get", "pod", name, "-n", namespace, "-o", "jsonpath={.metadata.uid}")
+        volumes = self.cluster.state / "kubelet/pods" / uid / "volumes"
+        with tempfile.TemporaryDirectory(prefix="berth-e2e-") as folder:
+            secret = pathlib.Path(folder) / "secret"
+            secret.write_text("the node's")
+            # As large as all that the volume may hold: measured through the link, the pod would be evicted.
+            with open(pathlib.Path(folder) / "large", "wb") as large:
+                os.posix_fallocate(large.fileno(), 0, TMP_MB << 20)
+            for link, target in (("node", folder), ("root", "/"), ("init", "/proc/1/root")):
+                code, said = self.execute("/bin/busybox", "ln", "-s", target, f"/tmp/{link}", pod=pod)
+                self.assertEqual(code, 0, said)
+            on_node = next(volumes.glob("*/*/node"))
+            self.assertEqual((on_node / "secret").read_text(), "the node's")
+            for path in (f"/tmp/node/{secret.name}", f"/tmp/root{secret}", f"/tmp/init{secret}"):
+                code, said = self.execute("/bin/busybox", "cat", path, pod=pod)
+                self.assertNotEqual(code, 0, said)
+                self.assertIn("No such file", said)
+            time.sleep(MEASURED)
+            self.assertEqual(self.eviction(*pod), "")
+            self.cluster.kubectl("delete", "pod", name, "-n", namespace, "--wait=false")
+            took = eventually(lambda: not on_node.is_symlink(), "the volume is removed", EVICTED)
+            self.assertEqual(secret.read_text(), "the node's")
+            self.assertEqual(len(list(pathlib.Path(folder).iterdir())), 2)
+        self.tell(f"links lead nowhere in the container, are not measured, and are removed with the volume after {took:.0f} s")
+        self.still_runs()

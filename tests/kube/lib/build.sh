@@ -228,6 +228,7 @@ build_programs() {
   build_pebble
   build_single metrics-server sigs.k8s.io/metrics-server
   build_single kwok sigs.k8s.io/kwok
+  build_single kube-score github.com/zegl/kube-score
   build_traefik
   build_kube_network_policies
   build_coredns
@@ -236,7 +237,7 @@ build_programs() {
   build_gvisor
   fetch_kubectl
   local name
-  for name in kubectl helm kwok; do ln -sfn "$(program "$name")" "$tools/$name"; done
+  for name in kubectl helm kwok kube-score; do ln -sfn "$(program "$name")" "$tools/$name"; done
 }
 
 check_programs() {

