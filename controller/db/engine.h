@@ -16,9 +16,9 @@
 // (controller/db/database.h).
 namespace berth::db {
 
-// A statement would break a constraint of the schema, or a trigger refused it. Whichever engine it
-// is, only the statement's own changes are undone on SQLite, and a write on PostgreSQL can't go on
-// except behind Tx::nested(). So nobody who writes rows should count on catching it.
+// A statement would break a constraint of the schema, or a trigger refused it. A write that catches
+// this can go on only if the statement ran within Tx::nested(): otherwise PostgreSQL has given up
+// the whole transaction.
 struct ConstraintViolated : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
