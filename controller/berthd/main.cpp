@@ -1,4 +1,5 @@
 // The command line of berthd, which serves or runs one of the commands.
+#include <SQLiteCpp/Exception.h>
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>

@@ -27,6 +27,7 @@
 #include "controller/berthd/notify_ready.h"
 #include "controller/berthd/ops_server.h"
 #include "controller/berthd/platform_parts.h"
+#include "controller/db/sqlite/database.h"
 #include "controller/domain/apps/built_in.h"
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
@@ -157,7 +158,8 @@ api::Request without_secret(const api::Request& request) {
   return plain;
 }
 
-db::Database open_database(const DataDir& data, const Clock& clock, bool backup_before_upgrade) {
+db::sqlite::Database open_database(const DataDir& data, const Clock& clock,
+                                   bool backup_before_upgrade) {
   try {
     backup::prepare_upgrade(data,
                             backup_before_upgrade ? backup::CopyFirst::yes : backup::CopyFirst::no);
@@ -208,7 +210,7 @@ class Platform {
   DataDir data_{config_.data_dir};
   Keys keys_ = data_.keys();
   Clock clock_;
-  db::Database database_ = open_database(data_, clock_, config_.backup_before_upgrade);
+  db::sqlite::Database database_ = open_database(data_, clock_, config_.backup_before_upgrade);
   const std::string instance_ = first_write();
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 
 namespace berth::db {
@@ -38,6 +39,9 @@ class RequestLimits {
 
   // Returns the innermost limits of the calling thread; null if it has none.
   static const RequestLimits* of_thread();
+  // What they say; without limits Readers::ordinary, and nothing.
+  static Readers readers_of_thread();
+  static std::optional<std::chrono::milliseconds> statement_time_of_thread();
 
   const Readers readers;
   const std::chrono::milliseconds statement_time;
@@ -49,5 +53,8 @@ class RequestLimits {
 // Returns how often this process has stopped a statement, or refused a read that had waited too
 // long for a connection. Thread-safe.
 std::uint64_t stopped_statements();
+
+// For the engines: returns what they throw in such a case, and counts it.
+TooSlow too_slow(const char* what);
 
 }  // namespace berth::db

@@ -3,8 +3,8 @@
 #include <sqlite3.h>
 
 #include "controller/base/log.h"
-#include "controller/db/migrate.h"
-#include "controller/db/private_file.h"
+#include "controller/db/sqlite/migrate.h"
+#include "controller/db/sqlite/private_file.h"
 
 namespace berth::reconcilers {
 
@@ -63,13 +63,13 @@ void remove_files(const std::filesystem::path& file) {
 }
 
 SQLite::Database open(const std::filesystem::path& file) {
-  db::make_private(file);
+  db::sqlite::make_private(file);
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
                             patience_ms);
   database.exec(R"(PRAGMA journal_mode = WAL)");
   database.exec(R"(PRAGMA synchronous = NORMAL)");
   database.exec("PRAGMA wal_autocheckpoint = " + std::to_string(checkpoint_pages));
-  db::migrate(database, system_time(), usage_history_migrations::files());
+  db::sqlite::migrate(database, system_time(), usage_history_migrations::files());
   return database;
 }
 

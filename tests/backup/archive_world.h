@@ -10,7 +10,7 @@
 #include "controller/berthd/backup/maker.h"
 #include "controller/berthd/backup/restore.h"
 #include "controller/berthd/data_dir.h"
-#include "controller/db/database.h"
+#include "controller/db/sqlite/database.h"
 #include "tests/db/rows.h"
 #include "tests/temp_dir.h"
 
@@ -28,7 +28,7 @@ class ArchiveWorld {
   Clock clock;
   DataDir data{dir / "data"};
   Keys keys = data.keys();
-  std::optional<db::Database> database;
+  std::optional<db::sqlite::Database> database;
   backup::Maker maker{data, clock, "1.2.3"};
 
   void fill(int rows) {

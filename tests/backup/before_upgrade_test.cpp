@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "controller/db/migrate.h"
+#include "controller/db/sqlite/migrate.h"
 #include "tests/backup/archive_world.h"
 
 namespace {
@@ -15,7 +15,7 @@ using backup::CopyFirst;
 namespace fs = std::filesystem;
 
 std::string last_migration(size_t from_end) {
-  const auto& files = db::migrations::files();
+  const auto& files = db::sqlite::migrations::files();
   return std::string(files[files.size() - from_end].name);
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("an upgrade begins with a copy of the database") {
         (fs::perms::owner_read | fs::perms::owner_write));
   SQLite::Database opened((f.upgrades / copy).string(), SQLite::OPEN_READONLY);
   CHECK(opened.execAndGet("SELECT count(*) FROM meta WHERE key LIKE 'row %'").getInt() == 100);
-  CHECK(db::pending_migrations(opened).names.size() == 2);
+  CHECK(db::sqlite::pending_migrations(opened).names.size() == 2);
 }
 
 TEST_CASE("nothing is copied where nothing is upgraded, or nobody wants it") {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "controller/base/error.h"
+#include "controller/db/sqlite/database.h"
 #include "tests/backup/archive_world.h"
 
 namespace {
@@ -29,7 +30,7 @@ TEST_CASE("a restore brings back everything, including the keys") {
   // Another berthd can work in the restored directory.
   const DataDir opened(world.target());
   CHECK(opened.keys().data == world.keys.data);
-  db::Database database(opened.database_file(), world.clock);
+  db::sqlite::Database database(opened.database_file(), world.clock);
   CHECK(database.takes_writes());
 }
 

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "controller/berthd/data_dir.h"
+#include "controller/db/sqlite/database.h"
 #include "controller/domain/accounts/accounts.h"
 
 namespace berth {
@@ -67,7 +68,7 @@ World prepare(const Plan& plan) {
   const DataDir data(plan.directory);
   const Keys keys = data.keys();
   const Clock clock;
-  db::Database database(data.database_file(), clock);
+  db::sqlite::Database database(data.database_file(), clock);
   World world;
   database.write([&](db::Tx& tx) {
     for (int i = 0; i < plan.members; ++i) {

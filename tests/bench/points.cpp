@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "controller/base/id.h"
-#include "controller/db/database.h"
+#include "controller/db/sqlite/database.h"
 #include "controller/domain/ledger/numbers.h"
 
 namespace berth {
@@ -64,7 +64,7 @@ void spend(db::Tx& tx, const Who& who, const std::string& key) {
 
 int domain(const char* file, int threads, double seconds) {
   const Clock clock;
-  db::Database database(file, clock);
+  db::sqlite::Database database(file, clock);
   const Who somebody = database.read(who);
   const auto commits = database.commits(), writes = database.writes();
   std::atomic<std::int64_t> spent = 0;
@@ -136,7 +136,7 @@ class Bare {
 int bare(const char* file, int group, double seconds) {
   const Clock clock;
   const Who somebody = [&] {
-    db::Database database(file, clock);
+    db::sqlite::Database database(file, clock);
     database.write([](db::Tx& tx) { ledger::add_kind(tx, "spend"); });
     return database.read(who);
   }();
@@ -193,7 +193,7 @@ int fill(const char* file, std::int64_t postings) {
   constexpr int users = 10'000;
   constexpr std::int64_t in_a_commit = 50'000;
   const Clock clock;
-  db::Database database(file, clock);
+  db::sqlite::Database database(file, clock);
   std::mt19937_64 random(1);
   std::int64_t kind = 0, issuance = 0, first_user = 0;
   database.write([&](db::Tx& tx) {

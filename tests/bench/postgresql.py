@@ -23,8 +23,10 @@ def postgresql_program(name):
 class PostgreSQL:
     """A server with default settings, in a temporary directory that is removed with it."""
 
-    def __init__(self, listen="127.0.0.1"):
-        """`listen` is the address for TCP; if it is empty, the server only listens on the socket in `directory`."""
+    def __init__(self, listen="127.0.0.1", settings=(), access=""):
+        """`listen` is the address for TCP; if it is empty, the server only listens on the socket in `directory`.
+        `settings` are further ones, such as "fsync=off". `access` is put before the rules of pg_hba.conf, which let
+        everybody in."""
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="berth-bench-pg-"))
         self.user = {}
         if os.getuid() == 0:  # PostgreSQL refuses to run as root
@@ -34,10 +36,13 @@ class PostgreSQL:
         data, self.port = self.directory / "data", free_port()
         output_of(postgresql_program("initdb"), "-D", data, "-A", "trust", "-U", "bench", "-E",
                   "UTF8", "--locale=C.UTF-8", cwd=self.directory, **self.user)
+        rules = data / "pg_hba.conf"
+        rules.write_text(access + rules.read_text())
         self.log = (self.directory / "log").open("wb")
         self.process = subprocess.Popen(
             [postgresql_program("postgres"), "-D", data, "-k", self.directory, "-c",
-             f"port={self.port}", "-c", f"listen_addresses={listen}"], cwd=self.directory,
+             f"port={self.port}", "-c", f"listen_addresses={listen}",
+             *(part for setting in settings for part in ("-c", setting))], cwd=self.directory,
             stdout=self.log, stderr=self.log, **self.user)
 
     def database(self, name):

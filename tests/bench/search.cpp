@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/db/sqlite/database.h"
 #include "controller/domain/social/user_search.h"
 
 namespace berth {
@@ -157,13 +158,13 @@ int run(const std::filesystem::path& directory, int searches) {
       "| --- | --- | --- | --- | --- | --- |\n");
   Figures small;
   {
-    db::Database database(file, clock);
+    db::sqlite::Database database(file, clock);
     add_users(database, all, few);
     small = measure_warm(database, all, few, searches);
   }
   print(few, small, std::filesystem::file_size(file));
   fill(file, all, few);
-  db::Database database(file, clock);
+  db::sqlite::Database database(file, clock);
   const Figures large = measure_warm(database, all, many, searches);
   print(many, large, std::filesystem::file_size(file));
   std::printf("\np99 over a million is %.1f times that over a thousand; the goal is below %.0f.\n",

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "controller/base/id.h"
+#include "controller/db/sqlite/database.h"
 #include "controller/domain/ledger/ledger.h"
 
 using namespace berth;
@@ -92,7 +93,7 @@ int main(int argc, char** argv) {
   std::cout << "on disk after 30 days: " << megabytes(file) << " MB\n";
 
   const Clock clock;
-  db::Database database(folder / "berth.db", clock);
+  db::sqlite::Database database(folder / "berth.db", clock);
   const std::string user = new_uuid(system_time());
   database.write([&](db::Tx& tx) {
     ledger::open_account(tx, ledger::treasury());

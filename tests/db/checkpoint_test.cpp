@@ -6,8 +6,8 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "controller/db/copy.h"
-#include "controller/db/database.h"
+#include "controller/db/sqlite/copy.h"
+#include "controller/db/sqlite/database.h"
 #include "tests/db/rows.h"
 #include "tests/temp_dir.h"
 
@@ -97,8 +97,8 @@ TEST_CASE("only the connection that writes ever checkpoints") {
   Clock clock;
   constexpr int readers = 4;
   {
-    db::Database database(dir / "berth.db", clock,
-                          {.readers = readers, .heavy_readers = 1, .vfs = {}});
+    db::sqlite::Database database(dir / "berth.db", clock,
+                                  {.readers = readers, .heavy_readers = 1, .vfs = {}});
     REQUIRE(watch.connections() == 1 + readers + 1);
     const auto count = [](db::Tx& tx) { return tx.number("SELECT count(*) FROM meta"); };
     // Writes half a megabyte each, repeatedly, so that the log fills up again and again.
@@ -112,8 +112,8 @@ TEST_CASE("only the connection that writes ever checkpoints") {
         write(i);
         CHECK(database.read(count) > 0);
       }
-      db::copy(dir / "berth.db", dir / "copy.db", [] { return true; });
-      CHECK(db::examine(dir / "berth.db", [] { return true; }).sound());
+      db::sqlite::copy(dir / "berth.db", dir / "copy.db", [] { return true; });
+      CHECK(db::sqlite::examine(dir / "berth.db", [] { return true; }).sound());
     }
   }
   const auto checkpoints = watch.checkpoints();

@@ -1,4 +1,4 @@
-#include "controller/db/copy.h"
+#include "controller/db/sqlite/copy.h"
 
 #include <sys/stat.h>
 
@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "controller/db/sqlite/database.h"
 #include "tests/db/rows.h"
 #include "tests/temp_dir.h"
 
@@ -16,15 +17,15 @@ namespace {
 using namespace berth;
 using namespace berth::test;
 
-const db::GoOn always = [] { return true; };
+const db::sqlite::GoOn always = [] { return true; };
 
 struct Fixture {
   TempDir dir;
   std::filesystem::path file = dir / "berth.db";
   std::filesystem::path target = dir / "copy.db";
   Clock clock = Clock::standing_at(from_millis(1'000'000));
-  std::optional<db::Database> opened{std::in_place, file, clock,
-                                     db::Options{.readers = 2, .vfs = {}}};
+  std::optional<db::sqlite::Database> opened{std::in_place, file, clock,
+                                             db::sqlite::Options{.readers = 2, .vfs = {}}};
   db::Database& database() { return *opened; }
   void fill(int rows) {
     database().write([&](db::Tx& tx) {
@@ -48,8 +49,8 @@ void damage(const std::filesystem::path& file, long at, const std::string& bytes
 TEST_CASE("a copy holds what was committed, in one private file") {
   Fixture f;
   f.fill(3'000);
-  db::copy(f.file, f.target, always);
-  CHECK(db::examine(f.target, always).sound());
+  db::sqlite::copy(f.file, f.target, always);
+  CHECK(db::sqlite::examine(f.target, always).sound());
   CHECK(seen_from_outside(f.target) == f.database().read(all));
   CHECK(mode_of(f.target) == 0600);
   CHECK_FALSE(std::filesystem::exists(f.target.string() + "-wal"));
@@ -78,7 +79,7 @@ TEST_CASE(
     // More is committed in the middle of the copy, and the writer isn't held up.
     bool held_up = false;
     int asked = 0;
-    db::copy(f.file, f.target, [&] {
+    db::sqlite::copy(f.file, f.target, [&] {
       const int now = written;
       if (++asked == 2) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -88,7 +89,7 @@ TEST_CASE(
     });
     CHECK(asked >= 2);
     CHECK_FALSE(held_up);
-    CHECK(db::examine(f.target, always).sound());
+    CHECK(db::sqlite::examine(f.target, always).sound());
     const Rows rows = seen_from_outside(f.target);
     CHECK(rows.at("left") == rows.at("right"));
     CHECK(std::stoi(rows.at("left")) >= before);
@@ -101,24 +102,25 @@ TEST_CASE("a copy that is told to stop leaves nothing") {
   Fixture f;
   f.fill(3'000);
   int asked = 0;
-  CHECK_THROWS_AS(db::copy(f.file, f.target, [&] { return ++asked < 2; }), db::Stopped);
+  CHECK_THROWS_AS(db::sqlite::copy(f.file, f.target, [&] { return ++asked < 2; }),
+                  db::sqlite::Stopped);
   CHECK_FALSE(std::filesystem::exists(f.target));
-  db::copy(f.file, f.target, always);
-  CHECK_THROWS_AS(db::examine(f.target, [] { return false; }), db::Stopped);
+  db::sqlite::copy(f.file, f.target, always);
+  CHECK_THROWS_AS(db::sqlite::examine(f.target, [] { return false; }), db::sqlite::Stopped);
 }
 
 TEST_CASE("the remains of a killed copy don't prevent the next one") {
   Fixture f;
   f.fill(10);
   std::ofstream(f.target) << std::string(10'000, 'x');
-  db::copy(f.file, f.target, always);
-  CHECK(db::examine(f.target, always).sound());
+  db::sqlite::copy(f.file, f.target, always);
+  CHECK(db::sqlite::examine(f.target, always).sound());
 }
 
 TEST_CASE("damage is found: pages, foreign keys, no database at all") {
   Fixture f;
   f.fill(3'000);
-  db::copy(f.file, f.target, always);
+  db::sqlite::copy(f.file, f.target, always);
   {
     SQLite::Database raw(f.target.string(), SQLite::OPEN_READWRITE);
     raw.exec("PRAGMA foreign_keys = OFF");
@@ -127,16 +129,16 @@ TEST_CASE("damage is found: pages, foreign keys, no database at all") {
         "'nobody', "
         "'verify_email', 0)");
   }
-  const db::Soundness found = db::examine(f.target, always);
+  const db::sqlite::Soundness found = db::sqlite::examine(f.target, always);
   CHECK(found.integrity.empty());
   REQUIRE(found.foreign_keys.size() == 1);
   CHECK(found.foreign_keys[0].find("email_tokens") != std::string::npos);
 
-  db::copy(f.file, f.target, always);
+  db::sqlite::copy(f.file, f.target, always);
   damage(f.target, 200L * 4096, std::string(4096, '\x7f'));
-  CHECK_FALSE(db::examine(f.target, always).integrity.empty());
+  CHECK_FALSE(db::sqlite::examine(f.target, always).integrity.empty());
   damage(f.target, 0, "no database here");
-  CHECK_FALSE(db::examine(f.target, always).integrity.empty());
+  CHECK_FALSE(db::sqlite::examine(f.target, always).integrity.empty());
 }
 
 TEST_CASE("only the owner can read the database, its WAL and its index") {
@@ -149,7 +151,7 @@ TEST_CASE("only the owner can read the database, its WAL and its index") {
   }
   f.opened.reset();
   ::chmod(f.file.c_str(), 0644);  // as an older berthd left it
-  f.opened.emplace(f.file, f.clock, db::Options{.readers = 2, .vfs = {}});
+  f.opened.emplace(f.file, f.clock, db::sqlite::Options{.readers = 2, .vfs = {}});
   f.fill(2);
   for (const char* suffix : {"", "-wal", "-shm"}) CHECK(mode_of(f.file.string() + suffix) == 0600);
 }

@@ -1,4 +1,4 @@
-#include "controller/db/database.h"
+#include "controller/db/sqlite/database.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -20,8 +20,8 @@ struct Fixture {
   TempDir dir;
   std::filesystem::path file = dir / "berth.db";
   Clock clock = Clock::standing_at(from_millis(1'000'000));
-  std::optional<db::Database> opened;
-  explicit Fixture(db::Options options = {.readers = 2, .vfs = {}}) {
+  std::optional<db::sqlite::Database> opened;
+  explicit Fixture(db::sqlite::Options options = {.readers = 2, .vfs = {}}) {
     opened.emplace(file, clock, options);
   }
   db::Database& database() { return *opened; }
@@ -49,7 +49,7 @@ TEST_CASE("what was deleted can't be read in the file any more") {
     f.opened.reset();  // the last connection moves the WAL into the file
     std::ifstream in(f.file, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    f.opened.emplace(f.file, f.clock, db::Options{.readers = 2, .vfs = {}});
+    f.opened.emplace(f.file, f.clock, db::sqlite::Options{.readers = 2, .vfs = {}});
     return bytes.find(secret) != std::string::npos;
   };
   CHECK(found());
@@ -143,7 +143,7 @@ TEST_CASE("a mistake in SQL is the caller's and doesn't count as a fault of the 
   CHECK_THROWS_AS(f.database().write([](db::Tx& tx) {
     tx.execute("INSERT INTO meta (key, value) VALUES ('a', NULL)");
   }),
-                  SQLite::Exception);
+                  db::ConstraintViolated);
   CHECK(f.database().takes_writes());
   CHECK(f.database().read(all).empty());
 }
@@ -363,7 +363,7 @@ TEST_CASE("what was stored is there after a restart") {
   f.database().write([](db::Tx& tx) { put(tx, "a", "1"); });
   f.opened.reset();
   CHECK(seen_from_outside(f.file) == Rows{{"a", "1"}});
-  f.opened.emplace(f.file, f.clock, db::Options{.readers = 1, .vfs = {}});
+  f.opened.emplace(f.file, f.clock, db::sqlite::Options{.readers = 1, .vfs = {}});
   CHECK(f.database().read(all) == Rows{{"a", "1"}});
   f.database().write([](db::Tx& tx) { put(tx, "b", "2"); });
   CHECK(seen_from_outside(f.file) == Rows{{"a", "1"}, {"b", "2"}});
@@ -374,7 +374,7 @@ TEST_CASE("a file that isn't a database isn't opened, and stays as it is") {
   const Clock clock;
   const std::string text(5'000, 'x');
   std::ofstream(dir / "berth.db") << text;
-  CHECK_THROWS_AS(db::Database(dir / "berth.db", clock), std::runtime_error);
+  CHECK_THROWS_AS(db::sqlite::Database(dir / "berth.db", clock), std::runtime_error);
   std::ifstream in(dir / "berth.db");
   CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == text);
 }
@@ -382,7 +382,7 @@ TEST_CASE("a file that isn't a database isn't opened, and stays as it is") {
 TEST_CASE("a missing directory is an error") {
   const Clock clock;
   TempDir dir;
-  CHECK_THROWS_AS(db::Database(dir / "no" / "berth.db", clock), std::runtime_error);
+  CHECK_THROWS_AS(db::sqlite::Database(dir / "no" / "berth.db", clock), std::runtime_error);
 }
 
 TEST_CASE("values are read as they were bound, whatever the order of the placeholders") {
@@ -458,7 +458,7 @@ TEST_CASE("rows with dangling references are refused") {
         "INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at) "
         "VALUES ('s', 'nobody', '', '', 0, 0)");
   }),
-                  SQLite::Exception);
+                  db::ConstraintViolated);
 }
 
 }  // namespace

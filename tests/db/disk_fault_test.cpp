@@ -2,8 +2,8 @@
 // savepoints.
 #include <catch2/catch.hpp>
 
-#include "controller/db/database.h"
 #include "controller/db/failed_commits.h"
+#include "controller/db/sqlite/database.h"
 #include "tests/db/fault_vfs.h"
 #include "tests/db/groups.h"
 #include "tests/db/rows.h"
@@ -22,7 +22,7 @@ struct Fixture {
   TempDir dir;
   std::filesystem::path file = dir / "berth.db";
   Clock clock = Clock::standing_at(from_millis(1'000'000));
-  std::optional<db::Database> opened;
+  std::optional<db::sqlite::Database> opened;
   std::vector<std::string> heard;
 
   Fixture() { open(); }
@@ -31,7 +31,7 @@ struct Fixture {
     opened.reset();
   }
   void open() {
-    opened.emplace(file, clock, db::Options{.readers = 2, .vfs = disk.name()});
+    opened.emplace(file, clock, db::sqlite::Options{.readers = 2, .vfs = disk.name()});
     opened->subscribe([&](db::Topic, const std::string& id) { heard.push_back(id); });
   }
   db::Database& database() { return *opened; }

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/db/sqlite/connection.h"
+
 namespace {
 
 using namespace berth;
@@ -19,7 +21,7 @@ class OneRow {
   const db::Query& row() const { return query_; }
 
  private:
-  db::Connection connection_{":memory:", SQLite::OPEN_READWRITE, ""};
+  db::sqlite::Connection connection_{":memory:", SQLite::OPEN_READWRITE, ""};
   db::Query query_;
 };
 

@@ -1,4 +1,4 @@
-#include "controller/db/migrate.h"
+#include "controller/db/sqlite/migrate.h"
 
 #include <catch2/catch.hpp>
 
@@ -19,7 +19,7 @@ struct Fixture {
 
 std::string refusal(SQLite::Database& database, const std::vector<EmbeddedFile>& files) {
   try {
-    db::migrate(database, now, files);
+    db::sqlite::migrate(database, now, files);
     return "";
   } catch (const std::runtime_error& failure) {
     return failure.what();
@@ -28,29 +28,29 @@ std::string refusal(SQLite::Database& database, const std::vector<EmbeddedFile>&
 
 TEST_CASE("migrations run once, in their order") {
   Fixture f;
-  db::migrate(f.database, now, {first, second});
-  db::migrate(f.database, now, {first, second});
+  db::sqlite::migrate(f.database, now, {first, second});
+  db::sqlite::migrate(f.database, now, {first, second});
   CHECK(f.number("SELECT count(*) FROM a WHERE y = 'second'") == 1);
   CHECK(f.number("SELECT count(*) FROM schema_migrations WHERE applied_at = 1000") == 2);
 }
 
 TEST_CASE("a newer program goes on where the older one stopped") {
   Fixture f;
-  db::migrate(f.database, now, {first});
+  db::sqlite::migrate(f.database, now, {first});
   f.database.exec("INSERT INTO a VALUES (2)");
-  db::migrate(f.database, now, {first, second});
+  db::sqlite::migrate(f.database, now, {first, second});
   CHECK(f.number("SELECT count(*) FROM a WHERE y = 'second'") == 2);
 }
 
 TEST_CASE("an older program refuses a newer database and names the unknown migration") {
   Fixture f;
-  db::migrate(f.database, now, {first, second});
+  db::sqlite::migrate(f.database, now, {first, second});
   CHECK(refusal(f.database, {first}).find("0002_second.sql") != std::string::npos);
 }
 
 TEST_CASE("a migration that has changed since it ran is refused, and nothing runs after it") {
   Fixture f;
-  db::migrate(f.database, now, {first});
+  db::sqlite::migrate(f.database, now, {first});
   const EmbeddedFile changed = {first.name, "CREATE TABLE a (x TEXT) STRICT;"};
   CHECK(refusal(f.database, {changed, second}).find("0001_first.sql has changed") !=
         std::string::npos);
@@ -64,13 +64,13 @@ TEST_CASE("a failing migration leaves nothing, and those before it stay") {
   CHECK(refusal(f.database, {first, broken}).find("0002_broken.sql") != std::string::npos);
   CHECK(f.number("SELECT count(*) FROM sqlite_schema WHERE name = 'b'") == 0);
   CHECK(f.number("SELECT count(*) FROM schema_migrations") == 1);
-  db::migrate(f.database, now, {first, second});
+  db::sqlite::migrate(f.database, now, {first, second});
   CHECK(f.number("SELECT count(*) FROM a WHERE y = 'second'") == 1);
 }
 
 TEST_CASE("the migrations' numbers rise") {
   int number = 0;
-  for (const EmbeddedFile& file : db::migrations::files()) {
+  for (const EmbeddedFile& file : db::sqlite::migrations::files()) {
     INFO(file.name);
     const int next = std::stoi(std::string(file.name.substr(0, 4)));
     CHECK(next > number);
@@ -82,17 +82,17 @@ TEST_CASE("the migrations' numbers rise") {
 
 TEST_CASE("names from before the search index existed are in it") {
   Fixture f;
-  std::vector<EmbeddedFile> before = db::migrations::files();
+  std::vector<EmbeddedFile> before = db::sqlite::migrations::files();
   std::erase_if(before,
                 [](const EmbeddedFile& file) { return file.name >= "0016_user_search.sql"; });
-  db::migrate(f.database, now, before);
+  db::sqlite::migrate(f.database, now, before);
   const std::string add =
       "INSERT INTO users (id, email, email_key, username, username_key, password_hash, "
       "referral_code, registration_number, signup_multiplier, suspended_at, created_at, "
       "updated_at) VALUES ";
   f.database.exec(add + "('1', '1', '1', 'Anna', 'anna', '', '1', 1, 1, NULL, 0, 0)");
   f.database.exec(add + "('2', '2', '2', 'Gone', 'gone', '', '2', 2, 1, 5, 0, 0)");
-  db::migrate(f.database, now);
+  db::sqlite::migrate(f.database, now);
   f.database.exec(add + "('3', '3', '3', 'Bob', 'bob', '', '3', 3, 1, NULL, 0, 0)");
   const auto rows = f.database.execAndGet(
       "SELECT group_concat(suffix || ' ' || user_id || ' ' || username, '; ') FROM "
@@ -102,7 +102,7 @@ TEST_CASE("names from before the search index existed are in it") {
 
 TEST_CASE("all tables are STRICT") {
   Fixture f;
-  db::migrate(f.database, now);
+  db::sqlite::migrate(f.database, now);
   CHECK(f.number("SELECT count(*) FROM pragma_table_list WHERE schema = 'main' AND type = 'table' "
                  "AND strict = 0 "
                  "AND name NOT LIKE 'sqlite_%'") == 0);
@@ -110,11 +110,11 @@ TEST_CASE("all tables are STRICT") {
 
 TEST_CASE("rows of an older database get what the lists of a newer one read") {
   Fixture f;
-  const auto& all = db::migrations::files();
+  const auto& all = db::sqlite::migrations::files();
   std::vector<EmbeddedFile> older;
   for (const EmbeddedFile& file : all)
     if (file.name < "0048") older.push_back(file);
-  db::migrate(f.database, now, older);
+  db::sqlite::migrate(f.database, now, older);
   f.database.exec(R"(
       INSERT INTO ledger_transactions (id, kind, memo, at) VALUES ('t', 'mint', '', 77);
       INSERT INTO ledger_postings (transaction_id, account_id, amount)
@@ -126,7 +126,7 @@ TEST_CASE("rows of an older database get what the lists of a newer one read") {
               '{"stage":"test","team":"red"}'),
              ('gone', 'a', 'o', 'x', 'old', 'i', 80, '[]', '', 1, 1, 'destroyed', 'r', 88, 88,
               '{}');)");
-  db::migrate(f.database, now, all);
+  db::sqlite::migrate(f.database, now, all);
   CHECK(f.number("SELECT count(*) FROM ledger_postings_old WHERE kind = 'mint' AND at = 77") == 2);
   CHECK_THROWS(f.database.exec("UPDATE ledger_postings_old SET kind = 'spend'"));
   CHECK(f.number("SELECT postings - moved FROM ledger_old_rows") == 2);

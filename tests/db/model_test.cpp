@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "controller/db/database.h"
+#include "controller/db/sqlite/database.h"
 #include "tests/db/fault_vfs.h"
 #include "tests/db/groups.h"
 #include "tests/db/rows.h"
@@ -22,9 +22,9 @@ TEST_CASE("the database is a map that survives failures and restarts") {
     const TempDir dir;
     const auto file = dir / "berth.db";
     const Clock clock = Clock::standing_at(from_millis(1'000));
-    std::optional<db::Database> database;
+    std::optional<db::sqlite::Database> database;
     const auto open = [&] {
-      database.emplace(file, clock, db::Options{.readers = 1, .vfs = disk.name()});
+      database.emplace(file, clock, db::sqlite::Options{.readers = 1, .vfs = disk.name()});
     };
     open();
     Rows model;

@@ -3,8 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "controller/db/database.h"
 #include "controller/db/failed_commits.h"
+#include "controller/db/sqlite/database.h"
 #include "tests/temp_dir.h"
 
 namespace {
@@ -18,7 +18,8 @@ using db::RequestLimits;
 struct Fixture {
   TempDir dir;
   Clock clock = Clock::standing_at(from_millis(1'000'000));
-  db::Database database{dir / "berth.db", clock, {.readers = 1, .heavy_readers = 1, .vfs = {}}};
+  db::sqlite::Database database{
+      dir / "berth.db", clock, {.readers = 1, .heavy_readers = 1, .vfs = {}}};
 
   std::int64_t rows(const std::string& key) {
     return database.read(

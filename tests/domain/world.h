@@ -5,6 +5,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
+#include "controller/db/sqlite/database.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/deployments.h"
@@ -114,7 +115,7 @@ class World {
   Clock clock = Clock::standing_at(*parse_iso8601("2026-01-31T12:00:00Z"));
   Keys keys = {.data = std::string(32, 'd'),
                .session = {{.id = "new", .secret = std::string(32, 's')}}};
-  db::Database db{dir / "berth.db", clock, {.readers = 2, .vfs = {}}};
+  db::sqlite::Database db{dir / "berth.db", clock, {.readers = 2, .vfs = {}}};
   oauth::Policy policy;
   accounts::SignupBonus bonus;
   deployments::Rules rules = {

@@ -68,7 +68,7 @@ Economy::~Economy() {
 
 void Economy::open() {
   const auto file = directory_ / ("berth" + std::to_string(incarnation_) + ".db");
-  database_.emplace(file, clock_, db::Options{.readers = 1, .vfs = disk_.name()});
+  database_.emplace(file, clock_, db::sqlite::Options{.readers = 1, .vfs = disk_.name()});
   index_.emplace();
   database_->subscribe([this](db::Topic topic, const std::string& id) {
     if (topic == db::Topic::campaign) index_->changed(id);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "controller/db/database.h"
+#include "controller/db/sqlite/database.h"
 #include "controller/domain/ads/events.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/kernel/keys.h"
@@ -122,7 +122,7 @@ class Economy {
   deployments::Rules rules_;
   oauth::Policy policy_;
   ads::Rules ad_rules_;
-  std::optional<db::Database> database_;
+  std::optional<db::sqlite::Database> database_;
   std::optional<ads::CampaignIndex> index_;  // has the lifetime of the simulated process
   Model model_;
   std::vector<Model> doubts_;

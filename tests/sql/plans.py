@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Says which statements of the program would read a whole table that grows, from SQLite's query plans.
 
-Finds the statements in the sources (statements.py), makes the tables of controller/db/migrations, and asks SQLite how it
+Finds the statements in the sources (statements.py), makes the tables of controller/db/sqlite/migrations, and asks SQLite how it
 would run each statement (EXPLAIN QUERY PLAN). The tables have no statistics, as in berthd, which never runs ANALYZE:
 SQLite then takes each of them for a large one of a million rows. Prints the statements that scan a table, that sort
 rows without an index, or that delete rows for which SQLite would go through a table whose foreign key refers to them. plan_exceptions.toml names the tables that stay small, and the statements that may do so, with
@@ -81,7 +81,7 @@ def main():
     named = tomllib.loads((pathlib.Path(__file__).parent / "plan_exceptions.toml").read_text())
     small = set(named["small_tables"])
     allowed = [(statement, group["reason"]) for group in named["group"] for statement in group["statements"]]
-    database = schema.migrated(ROOT / "controller/db/migrations")
+    database = schema.migrated(ROOT / "controller/db/sqlite/migrations")
     used, faults = set(), []
     for found in findings(database, small):
         fitting = [(file, part) for (file, part), _ in allowed if found.file == file and part in found.text]

@@ -2,7 +2,7 @@
 """Has PostgreSQL prepare every SQL statement of the program.
 
 Finds the statements in the sources (statements.py), starts a PostgreSQL of its own on a Unix socket in a temporary
-folder, makes the tables of controller/db/migrations there (schema.py), and prepares each statement. Prints each one
+folder, makes the tables of controller/db/sqlite/migrations there (schema.py), and prepares each statement. Prints each one
 that PostgreSQL refuses or that would behave in another way there than on SQLite, and ends with 1 if there is one.
 """
 import pathlib
@@ -18,10 +18,12 @@ sys.path.insert(0, str(ROOT / "tests/bench"))
 from postgresql import PostgreSQL  # noqa: E402
 
 FOLDERS = ("controller", "api", "reconcilers")
-# What is specific to a SQLite file: statements that other engines don't need.
-# The history of usage is in a SQLite file of its own, whichever engine has berth's tables.
-SQLITE_ALONE = ("controller/db/migrate.cpp", "controller/db/copy.cpp", "controller/berthd/backup/verify.cpp",
-                "reconcilers/cluster/usage_history.cpp")
+# What is for one engine alone: statements about a SQLite file, and about a server. The history of usage is in a SQLite file
+# of its own, whichever engine has berth's tables.
+ONE_ENGINE = ("controller/db/sqlite/migrate.cpp", "controller/db/sqlite/copy.cpp",
+              "controller/db/postgres/connection.cpp", "controller/db/postgres/database.cpp",
+              "controller/db/postgres/migrate.cpp", "controller/berthd/backup/verify.cpp",
+              "reconcilers/cluster/usage_history.cpp")
 MARK = "@@"
 
 
@@ -29,13 +31,13 @@ def sources():
     for folder in FOLDERS:
         for file in sorted((ROOT / folder).rglob("*")):
             name = str(file.relative_to(ROOT))
-            if file.suffix in (".h", ".cpp") and name not in SQLITE_ALONE:
+            if file.suffix in (".h", ".cpp") and name not in ONE_ENGINE:
                 yield name, file.read_text()
 
 
 def script(statements):
     """Returns a script for psql that prepares each statement and shows the types of its parameters and columns."""
-    yield from schema.translated(ROOT / "controller/db/migrations")
+    yield from schema.translated(ROOT / "controller/db/sqlite/migrations")
     for number, statement in enumerate(statements):
         yield f"\\echo {MARK} {number}\n\\warn {MARK} {number}"
         yield f"PREPARE one AS {statement.text};"

@@ -41,7 +41,7 @@ def faults(text, tables, headers):
 
 
 def main():
-    tables = {row[0] for row in schema.migrated(ROOT / "controller/db/migrations").execute(
+    tables = {row[0] for row in schema.migrated(ROOT / "controller/db/sqlite/migrations").execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")}
     headers = {str(path): path.read_text() for path in (ROOT / "controller/domain").rglob("*.h")}
     found = list(faults(PAGE.read_text(), tables, headers))

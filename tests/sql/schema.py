@@ -1,4 +1,4 @@
-"""Translates the schema of controller/db/migrations to statements that PostgreSQL accepts."""
+"""Translates the schema of controller/db/sqlite/migrations to statements that PostgreSQL accepts."""
 import pathlib
 import sqlite3
 
@@ -8,7 +8,7 @@ TYPES = {"INTEGER": "bigint", "TEXT": "text", "BLOB": "bytea"}
 def migrated(migrations):
     """Returns a SQLite database in memory to which all migrations have been applied."""
     database = sqlite3.connect(":memory:")
-    # berthd's own list of them (controller/db/migrate.cpp).
+    # berthd's own list of them (controller/db/sqlite/migrate.cpp).
     database.execute("CREATE TABLE schema_migrations (name TEXT PRIMARY KEY, sha256 TEXT, applied_at INTEGER)")
     for file in sorted(pathlib.Path(migrations).glob("*.sql")):
         database.executescript(file.read_text())

@@ -11,8 +11,8 @@
 #include "controller/berthd/backup/files.h"
 #include "controller/berthd/backup/room.h"
 #include "controller/berthd/exit_codes.h"
-#include "controller/db/copy.h"
-#include "controller/db/migrate.h"
+#include "controller/db/sqlite/copy.h"
+#include "controller/db/sqlite/migrate.h"
 
 namespace berth::backup {
 namespace {
@@ -35,7 +35,7 @@ fs::path make_directory(const DataDir& data) {
 // Under its name only when it is whole and on disk.
 void copy_database(const DataDir& data, const fs::path& target) {
   const fs::path partial = target.string() + ".partial";
-  db::copy(data.database_file(), partial, [] { return true; });
+  db::sqlite::copy(data.database_file(), partial, [] { return true; });
   sync(OpenFile(partial, O_RDONLY).get());
   rename_lasting(partial, target);
 }
@@ -43,7 +43,7 @@ void copy_database(const DataDir& data, const fs::path& target) {
 // Their names begin with the numbers of the migrations, so that they sort by age.
 void remove_older(const fs::path& directory) {
   std::set<std::string> names;
-  for (const EmbeddedFile& migration : db::migrations::files())
+  for (const EmbeddedFile& migration : db::sqlite::migrations::files())
     names.insert(copy_name(migration.name));
   std::vector<fs::path> copies;
   for (const auto& entry : fs::directory_iterator(directory))
@@ -72,17 +72,17 @@ void copy_before(const DataDir& data, const std::string& first_migration) {
   remove_older(target.parent_path());
 }
 
-db::Pending pending_in(const fs::path& file) {
+db::sqlite::Pending pending_in(const fs::path& file) {
   SQLite::Database database(file.string(), SQLite::OPEN_READONLY);
   database.exec("PRAGMA wal_autocheckpoint = 0");
-  return db::pending_migrations(database);
+  return db::sqlite::pending_migrations(database);
 }
 
 }  // namespace
 
 void prepare_upgrade(const DataDir& data, CopyFirst copy_first) {
   if (!fs::exists(data.database_file()) || fs::file_size(data.database_file()) == 0) return;
-  const db::Pending pending = pending_in(data.database_file());
+  const db::sqlite::Pending pending = pending_in(data.database_file());
   if (pending.newest.empty() || pending.names.empty()) return;
   log::info("the database's schema is upgraded; an older berthd can't use it afterwards",
             {{"from", pending.newest},

@@ -5,14 +5,14 @@
 #include "controller/base/error.h"
 #include "controller/base/log.h"
 #include "controller/berthd/backup/room.h"
-#include "controller/db/copy.h"
+#include "controller/db/sqlite/copy.h"
 
 namespace berth::backup {
 namespace {
 
 constexpr size_t bytes_of_a_step = 256 * 1024;
 
-void check_sound(const db::Soundness& found) {
+void check_sound(const db::sqlite::Soundness& found) {
   if (found.sound()) return;
   const std::string problem =
       found.integrity.empty() ? found.foreign_keys.front() : found.integrity.front();
@@ -37,18 +37,18 @@ std::unique_ptr<Outgoing> Maker::begin(const std::string& key) {
   if (busy_.exchange(true)) throw Error(Code::unavailable, "another backup is running");
   const std::shared_ptr<void> turn(nullptr, [this](void*) { busy_ = false; });
   const std::filesystem::path copy = data_.path() / database_copy_name;
-  const db::GoOn go_on = [this] { return !stopped_; };
+  const db::sqlite::GoOn go_on = [this] { return !stopped_; };
   if (!has_room_for_copy(data_.database_file()))
     throw Error(Code::unavailable, "the disk has no room for a copy of the database");
   try {
-    db::copy(data_.database_file(), copy, go_on);
-    check_sound(db::examine(copy, go_on));
+    db::sqlite::copy(data_.database_file(), copy, go_on);
+    check_sound(db::sqlite::examine(copy, go_on));
     // The keys are read after the database. Since keys are only added, none is missing that the
     // database needs.
     const Outgoing::Parts parts = {
         .keys_text = read_keys(data_), .database = copy, .version = version_, .now = clock_.now()};
     return std::make_unique<Outgoing>(key, parts, turn);
-  } catch (const db::Stopped&) {
+  } catch (const db::sqlite::Stopped&) {
     std::filesystem::remove(copy);
     throw Error(Code::unavailable, "berthd is stopping");
   } catch (...) {

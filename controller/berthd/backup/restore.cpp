@@ -10,8 +10,8 @@
 #include "controller/base/sealed_file.h"
 #include "controller/berthd/backup/files.h"
 #include "controller/berthd/data_dir.h"
-#include "controller/db/copy.h"
-#include "controller/db/migrate.h"
+#include "controller/db/sqlite/copy.h"
+#include "controller/db/sqlite/migrate.h"
 
 namespace berth::backup {
 namespace {
@@ -52,14 +52,15 @@ void check_whole(const fs::path& directory) {
   } catch (const std::exception& failure) {
     throw std::runtime_error(std::string("the keys in the archive are damaged: ") + failure.what());
   }
-  const db::Soundness found = db::examine(directory / database_name, [] { return true; });
+  const db::sqlite::Soundness found =
+      db::sqlite::examine(directory / database_name, [] { return true; });
   if (!found.integrity.empty())
     throw std::runtime_error("the database in the archive is damaged: " + found.integrity.front());
   if (!found.foreign_keys.empty())
     throw std::runtime_error("the database in the archive isn't sound: " +
                              found.foreign_keys.front());
   SQLite::Database database((directory / database_name).string(), SQLite::OPEN_READONLY);
-  db::check_migrations(database);
+  db::sqlite::check_migrations(database);
 }
 
 // Restores the directory to its earlier state if the restore fails.

@@ -11,9 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "controller/db/copy.h"
 #include "controller/db/database.h"
-#include "controller/db/migrate.h"
+#include "controller/db/sqlite/connection.h"
+#include "controller/db/sqlite/copy.h"
+#include "controller/db/sqlite/migrate.h"
 #include "controller/domain/ledger/ledger_audit.h"
 #include "controller/domain/ledger/old_postings.h"
 
@@ -44,7 +45,7 @@ class Report {
 
 void report_schema(SQLite::Database& database, Report& report) {
   try {
-    db::check_migrations(database);
+    db::sqlite::check_migrations(database);
     const int count = database.execAndGet(R"(SELECT count(*) FROM schema_migrations)").getInt();
     report.line(true, "schema", std::to_string(count) + " migrations");
   } catch (const std::exception& failure) {
@@ -89,7 +90,7 @@ class Snapshot {
   SQLite::Database& raw() { return connection_.raw(); }
 
  private:
-  db::Connection connection_;
+  db::sqlite::Connection connection_;
   db::Tx tx_;
 };
 
@@ -100,7 +101,8 @@ class LedgerAudit {
   explicit LedgerAudit(const fs::path& file) : file_(file) {
     try {
       Snapshot snapshot(file_);
-      if (const auto pending = db::pending_migrations(snapshot.raw()); !pending.names.empty()) {
+      if (const auto pending = db::sqlite::pending_migrations(snapshot.raw());
+          !pending.names.empty()) {
         failure_ = "is of an older berthd, which lacks " + pending.names.front() +
                    " and what follows; check it with that berthd";
         return;
@@ -179,7 +181,7 @@ bool has_old_rows(const fs::path& file) {
 // Moves what an older berthd posted, as berthd does after the migrations.
 void move_old_rows(const fs::path& file) {
   constexpr int transactions_at_once = 10'000;  // nobody waits
-  db::Connection connection(file, SQLite::OPEN_READWRITE, "");
+  db::sqlite::Connection connection(file, SQLite::OPEN_READWRITE, "");
   db::Tx tx(connection, Clock().now());
   while (ledger::old_rows(tx)) {
     tx.execute("BEGIN");
@@ -192,10 +194,10 @@ void move_old_rows(const fs::path& file) {
 void bring_up_to_date(const fs::path& file) {
   try {
     SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
-    const bool lacks_migrations = !db::pending_migrations(database).names.empty();
+    const bool lacks_migrations = !db::sqlite::pending_migrations(database).names.empty();
     if (!lacks_migrations && !has_old_rows(file)) return;
-    if (!db::examine(file, [] { return true; }).sound()) return;
-    if (lacks_migrations) db::migrate(database, Clock().now());
+    if (!db::sqlite::examine(file, [] { return true; }).sound()) return;
+    if (lacks_migrations) db::sqlite::migrate(database, Clock().now());
     move_old_rows(file);
   } catch (const std::exception&) {
     // The file is damaged, or a newer berthd wrote it: the checks will say so.
@@ -210,11 +212,11 @@ Verdict verify_database(const fs::path& file, std::ostream& out, const Progress&
   const unsigned threads =
       is_in_use ? 1 : std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
   LedgerAudit audit(file);
-  db::Soundness found;
+  db::sqlite::Soundness found;
   std::exception_ptr failure;
   std::vector<Task> tasks = {{.weight = audit.weight() / 2, .run = [&] {
                                 try {
-                                  found = db::examine(file, [] { return true; });
+                                  found = db::sqlite::examine(file, [] { return true; });
                                 } catch (...) {
                                   failure = std::current_exception();
                                 }
@@ -225,7 +227,7 @@ Verdict verify_database(const fs::path& file, std::ostream& out, const Progress&
   Report report(out);
   report.problems("integrity", found.integrity);
   report.problems("foreign keys", found.foreign_keys);
-  db::Connection connection(file, SQLite::OPEN_READONLY, "");
+  db::sqlite::Connection connection(file, SQLite::OPEN_READONLY, "");
   report_schema(connection.raw(), report);
   audit.report(report);
   return report.verdict();

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "controller/db/sqlite/database.h"
 #include "controller/domain/ledger/holds.h"
 #include "controller/domain/ledger/ledger_audit.h"
 #include "tests/db/fault_vfs.h"
@@ -83,7 +84,8 @@ class Run {
  private:
   void open() {
     database_.reset();
-    database_.emplace(dir_ / "berth.db", clock_, db::Options{.readers = 1, .vfs = disk_.name()});
+    database_.emplace(dir_ / "berth.db", clock_,
+                      db::sqlite::Options{.readers = 1, .vfs = disk_.name()});
   }
   void move(int i) {
     const auto from = account(i % accounts_of_a_run), to = account((i + 1) % accounts_of_a_run);
@@ -116,7 +118,7 @@ class Run {
   FaultVfs& disk_;
   TempDir dir_;
   Clock clock_ = Clock::standing_at(from_millis(1'000'000'000));
-  std::optional<db::Database> database_;
+  std::optional<db::sqlite::Database> database_;
   Balances expected_;
 };
 

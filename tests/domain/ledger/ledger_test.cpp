@@ -121,12 +121,12 @@ TEST_CASE("postings and transactions can be neither changed nor removed") {
        {"UPDATE ledger_postings SET amount = 5", "DELETE FROM ledger_postings",
         "UPDATE ledger_transactions SET memo = 'other'", "DELETE FROM ledger_transactions"}) {
     INFO(sql);
-    CHECK_THROWS_AS(f.world.write([&](db::Tx& tx) { tx.execute(sql); }), SQLite::Exception);
+    CHECK_THROWS_AS(f.world.write([&](db::Tx& tx) { tx.execute(sql); }), db::ConstraintViolated);
   }
   CHECK_THROWS_AS(f.world.write([](db::Tx& tx) {
     tx.execute("UPDATE ledger_accounts SET balance = -1 WHERE kind = 'user'");
   }),
-                  SQLite::Exception);
+                  db::ConstraintViolated);
 }
 
 TEST_CASE("opening an account again changes nothing") {

@@ -12,7 +12,7 @@
 
 #include "controller/base/clock.h"
 #include "controller/base/crypto.h"
-#include "controller/db/migrate.h"
+#include "controller/db/sqlite/migrate.h"
 
 // A database as a berthd before migration 0052 left it, with a ledger of two days, of which the
 // first one is closed. Its accounts are user:u, user:v, app:a, treasury and issuance.
@@ -118,11 +118,11 @@ inline void add_old_transaction(SQLite::Database& database, const OldTransaction
 
 // Writes the database.
 inline void make_old_ledger(const std::filesystem::path& file) {
-  std::vector<EmbeddedFile> older = db::migrations::files();
+  std::vector<EmbeddedFile> older = db::sqlite::migrations::files();
   std::erase_if(older, [](const EmbeddedFile& one) { return one.name >= "0052"; });
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   database.exec("PRAGMA foreign_keys = ON");
-  db::migrate(database, old_first_day, older);
+  db::sqlite::migrate(database, old_first_day, older);
   SQLite::Transaction all(database);
   database.exec(R"(
       INSERT INTO ledger_accounts (id, kind, owner)

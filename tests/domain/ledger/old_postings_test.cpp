@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "controller/db/sqlite/database.h"
 #include "controller/domain/ledger/closed_days.h"
 #include "controller/domain/ledger/ledger_audit.h"
 #include "controller/domain/ledger/memo_erasure.h"
@@ -51,7 +52,7 @@ std::vector<std::string> old_history(const std::string& account) {
 struct Fixture {
   TempDir dir;
   Clock clock;
-  std::optional<db::Database> database;
+  std::optional<db::sqlite::Database> database;
 
   explicit Fixture(Instant now = old_first_day + 36h) : clock(Clock::standing_at(now)) {
     make_old_ledger(dir / "berth.db");
@@ -63,7 +64,7 @@ struct Fixture {
   // As after berthd was killed.
   void open() {
     database.reset();
-    database.emplace(dir / "berth.db", clock, db::Options{.readers = 2, .vfs = {}});
+    database.emplace(dir / "berth.db", clock, db::sqlite::Options{.readers = 2, .vfs = {}});
   }
   template <typename Work>
   auto read(Work&& work) {

@@ -84,7 +84,7 @@ TEST_CASE("the ledger accepts emptying a memo, and no other change") {
     return refusal([&] {
       try {
         f.world.write([&](db::Tx& tx) { tx.execute("UPDATE ledger_transactions SET " + what); });
-      } catch (const SQLite::Exception&) {
+      } catch (const db::ConstraintViolated&) {
         throw Error(Code::invalid_state, "refused");
       }
     });

@@ -4,7 +4,8 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
-#include "controller/db/copy.h"
+#include "controller/db/sqlite/copy.h"
+#include "controller/db/sqlite/database.h"
 #include "tests/reconcilers/cluster/cluster.h"
 
 namespace berth::reconcilers::test {
@@ -38,7 +39,7 @@ World::World(kube::Kubeconfig cluster, std::string instance)
                 .apps_domain = rules.apps_domain,
                 .ingress_class = "traefik",
                 .wildcard_tls_secret = {}},
-      database_(std::make_unique<db::Database>(file(), clock_)) {
+      database_(std::make_unique<db::sqlite::Database>(file(), clock_)) {
   // Kubernetes' times are whole seconds, so that one second may be over at once.
   options.patience = {.scheduling = std::chrono::seconds(2),
                       .listening = std::chrono::seconds(2),
@@ -77,13 +78,13 @@ void World::listen() {
 }
 
 void World::back_up() {
-  db::copy(file(), folder_ / "backup.db", [] { return true; });
+  db::sqlite::copy(file(), folder_ / "backup.db", [] { return true; });
 }
 
 void World::restore() {
   database_.reset();
   std::filesystem::rename(folder_ / "backup.db", file());
-  database_ = std::make_unique<db::Database>(file(), clock_);
+  database_ = std::make_unique<db::sqlite::Database>(file(), clock_);
   listen();
 }
 

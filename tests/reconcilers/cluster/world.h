@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "controller/db/sqlite/database.h"
 #include "reconcilers/cluster/engine.h"
 #include "tests/temp_dir.h"
 
@@ -85,7 +86,7 @@ class World {
   kube::Client client_;
   const bool shared_;  // whether another world uses the same instance
   manifests::Settings settings_;
-  std::unique_ptr<db::Database> database_;
+  std::unique_ptr<db::sqlite::Database> database_;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   std::atomic<int> writes_ = 0;
   std::atomic<int> apps_ = 0;

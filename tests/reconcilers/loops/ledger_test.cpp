@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "controller/db/sqlite/database.h"
 #include "reconcilers/loops/ledger_move.h"
 #include "tests/domain/ledger/old_ledger.h"
 #include "tests/domain/world.h"
@@ -92,7 +93,7 @@ TEST_CASE("ledger move: days are closed after the rows of an older berthd were m
   TempDir dir;
   make_old_ledger(dir / "berth.db");
   const Clock clock = Clock::standing_at(old_first_day + days(3));
-  db::Database database(dir / "berth.db", clock);
+  db::sqlite::Database database(dir / "berth.db", clock);
   reconcilers::LedgerLoop loop(database, {.interval = 1h});
   reconcilers::LedgerMove move(database);
   const auto closed = [&] {

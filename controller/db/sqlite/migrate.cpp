@@ -1,17 +1,16 @@
-#include "controller/db/migrate.h"
+#include "controller/db/sqlite/migrate.h"
 
-#include <map>
-#include <stdexcept>
 #include <string>
 
 #include "controller/base/crypto.h"
 #include "controller/base/log.h"
+#include "controller/db/migrations.h"
 
-namespace berth::db {
+namespace berth::db::sqlite {
 namespace {
 
-std::map<std::string, std::string> applied(SQLite::Database& database) {
-  std::map<std::string, std::string> hashes;
+Applied applied(SQLite::Database& database) {
+  Applied hashes;
   SQLite::Statement rows(database, R"(SELECT name, sha256 FROM schema_migrations)");
   while (rows.executeStep())
     hashes[rows.getColumn("name").getString()] = rows.getColumn("sha256").getString();
@@ -34,25 +33,14 @@ void apply(SQLite::Database& database, const EmbeddedFile& file, const std::stri
 }  // namespace
 
 void check_migrations(SQLite::Database& database, const std::vector<EmbeddedFile>& files) {
-  auto known = applied(database);
-  for (const EmbeddedFile& file : files) {
-    const auto before = known.find(std::string(file.name));
-    if (before == known.end()) continue;
-    if (before->second != hex(sha256(file.text)))
-      throw std::runtime_error("migration " + before->first +
-                               " has changed since it ran on this database");
-    known.erase(before);
-  }
-  if (!known.empty())
-    throw std::runtime_error("the database was written by a newer berthd: it has migration " +
-                             known.begin()->first);
+  check_applied(applied(database), files);
 }
 
 Pending pending_migrations(SQLite::Database& database, const std::vector<EmbeddedFile>& files) {
   Pending result;
   const bool has_run = database.tableExists("schema_migrations");
   if (has_run) check_migrations(database, files);
-  const auto known = has_run ? applied(database) : std::map<std::string, std::string>();
+  const auto known = has_run ? applied(database) : Applied();
   if (!known.empty()) result.newest = known.rbegin()->first;
   for (const EmbeddedFile& file : files)
     if (const std::string name(file.name); !known.contains(name)) result.names.push_back(name);
@@ -83,4 +71,4 @@ void migrate(SQLite::Database& database, Instant now, const std::vector<Embedded
   }
 }
 
-}  // namespace berth::db
+}  // namespace berth::db::sqlite

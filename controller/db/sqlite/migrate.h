@@ -8,7 +8,7 @@
 #include "controller/base/clock.h"
 #include "controller/base/embedded.h"
 
-namespace berth::db {
+namespace berth::db::sqlite {
 
 namespace migrations {
 const std::vector<EmbeddedFile>& files();  // migrations/*.sql, by name
@@ -36,4 +36,4 @@ Pending pending_migrations(SQLite::Database& database,
 void check_migrations(SQLite::Database& database,
                       const std::vector<EmbeddedFile>& files = migrations::files());
 
-}  // namespace berth::db
+}  // namespace berth::db::sqlite

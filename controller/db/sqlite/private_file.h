@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-namespace berth::db {
+namespace berth::db::sqlite {
 
 // Creates the SQLite file `file` with mode 0600 if it is missing; otherwise removes all other
 // users' rights to it and to its -wal and -shm files, which SQLite creates with the mode of the
@@ -10,4 +10,4 @@ namespace berth::db {
 // its locks (sqlite.org/howtocorrupt.html, section 2.2). Throws std::system_error.
 void make_private(const std::filesystem::path& file);
 
-}  // namespace berth::db
+}  // namespace berth::db::sqlite

@@ -1,4 +1,4 @@
-#include "controller/db/copy.h"
+#include "controller/db/sqlite/copy.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sqlite3.h>
@@ -6,10 +6,10 @@
 #include <memory>
 #include <optional>
 
-#include "controller/db/busy_timeout.h"
-#include "controller/db/private_file.h"
+#include "controller/db/sqlite/busy_timeout.h"
+#include "controller/db/sqlite/private_file.h"
 
-namespace berth::db {
+namespace berth::db::sqlite {
 namespace {
 
 constexpr int pages_of_a_step = 256;  // 1 MiB
@@ -112,4 +112,4 @@ Soundness examine(const std::filesystem::path& file, const GoOn& go_on) {
   }
 }
 
-}  // namespace berth::db
+}  // namespace berth::db::sqlite

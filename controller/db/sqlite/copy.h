@@ -8,7 +8,7 @@
 
 // Copies the SQLite file, and checks whether a file is sound. Both open connections of their own
 // and only read the source.
-namespace berth::db {
+namespace berth::db::sqlite {
 
 // The copy or check was ended because `go_on` returned false.
 struct Stopped : std::runtime_error {
@@ -36,4 +36,4 @@ struct Soundness {
 // A sound file has none. Throws Stopped or SQLite::Exception.
 Soundness examine(const std::filesystem::path& file, const GoOn& go_on);
 
-}  // namespace berth::db
+}  // namespace berth::db::sqlite

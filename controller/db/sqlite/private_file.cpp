@@ -1,4 +1,4 @@
-#include "controller/db/private_file.h"
+#include "controller/db/sqlite/private_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace berth::db {
+namespace berth::db::sqlite {
 
 void make_private(const std::filesystem::path& file) {
   constexpr mode_t owner_alone = 0600;
@@ -24,4 +24,4 @@ void make_private(const std::filesystem::path& file) {
   }
 }
 
-}  // namespace berth::db
+}  // namespace berth::db::sqlite

@@ -1,0 +1,23 @@
+#include "controller/db/migrations.h"
+
+#include <stdexcept>
+
+#include "controller/base/crypto.h"
+
+namespace berth::db {
+
+void check_applied(Applied applied, const std::vector<EmbeddedFile>& files) {
+  for (const EmbeddedFile& file : files) {
+    const auto before = applied.find(std::string(file.name));
+    if (before == applied.end()) continue;
+    if (before->second != hex(sha256(file.text)))
+      throw std::runtime_error("migration " + before->first +
+                               " has changed since it ran on this database");
+    applied.erase(before);
+  }
+  if (!applied.empty())
+    throw std::runtime_error("the database was written by a newer berthd: it has migration " +
+                             applied.begin()->first);
+}
+
+}  // namespace berth::db

@@ -1,0 +1,342 @@
+#include "controller/db/postgres/connection.h"
+
+#include <sys/socket.h>
+#include <unicode/ustring.h>
+
+#include <array>
+#include <charconv>
+#include <fstream>
+
+#include "controller/base/error.h"
+#include "controller/base/log.h"
+#include "controller/db/postgres/failure.h"
+#include "controller/db/request_limits.h"
+
+namespace berth::db::postgres {
+namespace {
+
+constexpr Oid type_bigint = 20, type_text = 25;  // pg_type.dat; they never change
+
+// What an address may say otherwise. A server that is cut off is noticed within half a minute.
+constexpr std::array<std::pair<const char*, const char*>, 7> defaults = {{
+    {"fallback_application_name", "berthd"},
+    {"connect_timeout", "5"},  // seconds, for each host
+    {"keepalives_idle", "10"},
+    {"keepalives_interval", "5"},
+    {"keepalives_count", "3"},
+    {"tcp_user_timeout", "20000"},  // milliseconds
+    {"target_session_attrs", "read-write"},
+}};
+
+// Statements, so that a connection pooler in session mode passes them on. A transaction of a client
+// that has vanished doesn't hold up the others for long. Statements here are short, and compiling
+// them takes longer than running them.
+constexpr const char* settings =
+    "SET client_min_messages = warning; SET idle_in_transaction_session_timeout = '60s'; "
+    "SET jit = off";
+
+// stats_reset is renewed when the server recovers from a crash, even one of a single process that
+// the postmaster survives. That somebody resets it by hand only costs an answer.
+constexpr const char* incarnation_sql =
+    "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(stats_reset::text, '') "
+    "FROM pg_stat_bgwriter";
+
+constexpr const char* raise_collision =
+    "DO $$ BEGIN RAISE EXCEPTION 'a test''s collision' USING ERRCODE = '40001'; END $$";
+
+std::string password_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line) || line.empty())
+    throw std::runtime_error("the file with the database's password can't be read, or is empty: " +
+                             path.string());
+  if (line.back() == '\r') line.pop_back();
+  return line;
+}
+
+// libpq's message about an address that it can't read may quote a part of it, such as a password.
+void require_readable(const std::string& address) {
+  char* message = nullptr;
+  PQconninfoOption* options = PQconninfoParse(address.c_str(), &message);
+  PQfreemem(message);
+  PQconninfoFree(options);
+  if (options == nullptr)
+    throw std::runtime_error(
+        "the database's address can't be read; it is like "
+        "postgresql://user@host/database?sslmode=verify-full");
+}
+
+std::unique_ptr<PGconn, Freer> connected(const Server& server) {
+  require_readable(server.address);
+  std::vector<const char*> names, values;
+  const auto add = [&](const char* name, const char* value) {
+    names.push_back(name);
+    values.push_back(value);
+  };
+  for (const auto& [name, value] : defaults) add(name, value);
+  add("dbname", server.address.c_str());  // what it says counts more than what is before it
+  add("client_encoding", "UTF8");
+  const std::string password = server.password_file ? password_in(*server.password_file) : "";
+  if (server.password_file) add("password", password.c_str());
+  add(nullptr, nullptr);
+  std::unique_ptr<PGconn, Freer> connection(PQconnectdbParams(names.data(), values.data(), 1));
+  if (!connection) throw std::bad_alloc();
+  return connection;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  return text;
+}
+
+std::string state_of(const PGresult* result) {
+  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  return state == nullptr ? "" : state;
+}
+
+// Classes and codes of appendix A that say that the server is of no use at the moment: 08 the
+// connection, 53 resources, 57P it is starting or shutting down, 58 the system, 25006 it is a
+// standby.
+bool is_environmental(std::string_view state) {
+  return state.empty() || state.starts_with("08") || state.starts_with("53") ||
+         state.starts_with("57P") || state.starts_with("58") || state == "25006";
+}
+bool is_collision(std::string_view state) { return state == "40001" || state == "40P01"; }
+
+// PostgreSQL stores neither. It would end the transaction, and blame its own side.
+void require_text(std::string_view text) {
+  std::int32_t length = 0;
+  UErrorCode outcome = U_ZERO_ERROR;
+  u_strFromUTF8(nullptr, 0, &length, text.data(), std::int32_t(text.size()), &outcome);
+  if (outcome == U_INVALID_CHAR_FOUND || text.find('\0') != std::string_view::npos)
+    throw Error(Code::validation_failed, "a text isn't UTF-8, or has the character NUL in it");
+}
+
+class PreparedStatement final : public Statement {
+ public:
+  PreparedStatement(Connection& connection, Connection::Variants& variants, std::string_view sql)
+      : Statement(sql), connection_(connection), variants_(variants) {}
+
+  void bind(int number, std::int64_t value) override {
+    std::array<char, 24> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    set(number, type_bigint, std::string_view(digits.data(), end));
+  }
+  void bind(int number, std::string_view value) override {
+    require_text(value);
+    set(number, type_text, value);
+  }
+  void bind_null(int number, ValueKind kind) override {
+    const Oid type = kind == ValueKind::unknown ? 0
+                     : kind == ValueKind::text  ? type_text
+                                                : type_bigint;
+    set(number, type, {});
+  }
+
+  bool next(Deadline deadline) override {
+    if (!result_) execute(deadline);
+    return ++row_ < PQntuples(result_.get());
+  }
+  int run(Deadline deadline) override {
+    execute(deadline);
+    if (PQntuples(result_.get()) > 0)
+      throw std::logic_error("rows of this statement are ignored: " + sql());
+    const std::string_view count = PQcmdTuples(result_.get());
+    int changed = 0;
+    std::from_chars(count.data(), count.data() + count.size(), changed);
+    return changed;
+  }
+
+  std::int64_t integer(int column) const override {
+    const std::string_view digits = value(column);
+    std::int64_t number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return number;
+  }
+  std::string text(int column) const override { return std::string(value(column)); }
+  bool null(int column) const override { return PQgetisnull(result_.get(), row_, column) != 0; }
+
+  void reset() noexcept override {
+    result_.reset();
+    row_ = -1;
+    types_.clear();
+  }
+
+ private:
+  void set(int number, Oid type, std::optional<std::string_view> value) {
+    const auto index = size_t(number) - 1;
+    if (types_.size() <= index) types_.resize(index + 1);
+    if (texts_.size() <= index) texts_.resize(index + 1);
+    types_[index] = type;
+    texts_[index].is_null = !value;
+    if (value) texts_[index].text.assign(*value);
+  }
+
+  void execute(Deadline deadline) {
+    values_.clear();
+    for (size_t i = 0; i < types_.size(); ++i)
+      values_.push_back(texts_[i].is_null ? nullptr : texts_[i].text.c_str());
+    result_ = connection_.run(sql(), variants_, types_, values_, deadline);
+    row_ = -1;
+    if (columns_.empty())
+      for (int i = 0; i < PQnfields(result_.get()); ++i)
+        columns_.emplace_back(PQfname(result_.get(), i));
+  }
+
+  std::string_view value(int column) const {
+    return {PQgetvalue(result_.get(), row_, column),
+            size_t(PQgetlength(result_.get(), row_, column))};
+  }
+
+  // Kept from run to run, so that their memory is used again.
+  struct Text {
+    std::string text;
+    bool is_null = true;
+  };
+  Connection& connection_;
+  Connection::Variants& variants_;
+  std::vector<Oid> types_;
+  std::vector<Text> texts_;
+  std::vector<const char*> values_;
+  Result result_;
+  int row_ = -1;
+};
+
+}  // namespace
+
+Connection::Connection(const Server& server, FaultOf fault)
+    : connection_(connected(server)), fault_(std::move(fault)) {
+  if (is_lost()) throw Unusable(std::string(trimmed(PQerrorMessage(connection_.get()))));
+  PQsetNoticeReceiver(
+      connection_.get(),
+      [](void* warned, const PGresult* notice) {
+        *static_cast<bool*>(warned) = true;
+        log::warning("PostgreSQL warns", {{"warning", trimmed(PQresultErrorMessage(notice))}});
+      },
+      &warned_);
+  run(settings);
+  incarnation_ = text(incarnation_sql);
+}
+
+Connection::~Connection() { forget_statements(); }
+
+std::unique_ptr<Statement> Connection::prepare(std::string_view sql) {
+  return std::make_unique<PreparedStatement>(*this, variants_[std::string(sql)], sql);
+}
+
+void Connection::forget_failures() {
+  collided_ = warned_ = false;
+  failure_ = nullptr;
+}
+
+std::exception_ptr Connection::failure() const {
+  return PQtransactionStatus(connection_.get()) == PQTRANS_INERROR ? failure_ : nullptr;
+}
+
+void Connection::discard_answers() {
+  while (const Result left{PQgetResult(connection_.get())}) {
+  }
+}
+
+Fault Connection::fault_before(std::string_view sql) {
+  const Fault fault = fault_ ? fault_(sql) : Fault::none;
+  if (fault == Fault::lost_before) {
+    ::shutdown(PQsocket(connection_.get()), SHUT_RDWR);
+    lost_ = true;
+    throw Unusable("the connection was lost by a test");
+  }
+  return fault;
+}
+
+// Returns the last result of what was sent.
+Result Connection::answered(Fault fault, bool sent, std::string_view sql, Deadline deadline) {
+  if (sent && fault == Fault::lost_after) {
+    while (PQflush(connection_.get()) == 1) {
+    }
+    ::shutdown(PQsocket(connection_.get()), SHUT_RDWR);
+    lost_ = true;
+    throw Unusable("the connection was lost by a test");
+  }
+  Result last;
+  while (Result next{PQgetResult(connection_.get())}) {
+    last = std::move(next);
+    if (PQresultStatus(last.get()) == PGRES_FATAL_ERROR) break;
+  }
+  discard_answers();
+  return checked(std::move(last), sql, deadline);
+}
+
+Result Connection::run(const std::string& sql) {
+  const Fault fault = fault_before(sql);
+  discard_answers();
+  const std::string& text = fault == Fault::collision ? raise_collision : sql;
+  const bool sent = PQsendQuery(connection_.get(), text.c_str()) == 1;
+  return answered(fault, sent, sql, Deadline::max());
+}
+
+void Connection::send(const std::string& sql) noexcept {
+  discard_answers();
+  if (PQsendQuery(connection_.get(), sql.c_str()) != 1) lost_ = true;
+}
+
+std::string Connection::text(const std::string& sql) {
+  const Result result = run(sql);
+  return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
+}
+
+const Connection::Prepared& Connection::variant(const std::string& sql, Variants& variants,
+                                                const std::vector<Oid>& types, Deadline deadline) {
+  for (const Prepared& known : variants)
+    if (known.types == types) return known;
+  std::string name = "s" + std::to_string(names_ + 1);
+  checked(Result(PQprepare(connection_.get(), name.c_str(), sql.c_str(), int(types.size()),
+                           types.data())),
+          sql, deadline);
+  ++names_;
+  return variants.emplace_back(std::move(name), types);
+}
+
+Result Connection::run(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
+                       const std::vector<const char*>& values, Deadline deadline) {
+  const Fault fault = fault_before(sql);
+  discard_answers();
+  if (fault == Fault::collision)
+    checked(Result(PQexec(connection_.get(), raise_collision)), sql, deadline);
+  const Prepared& prepared = variant(sql, variants, types, deadline);
+  const bool sent =
+      PQsendQueryPrepared(connection_.get(), prepared.name.c_str(), int(values.size()),
+                          values.data(), nullptr, nullptr, 0) == 1;
+  return answered(fault, sent, sql, deadline);
+}
+
+// Returns the result if it isn't an error. Otherwise throws what the error means.
+Result Connection::checked(Result result, std::string_view sql, Deadline deadline) {
+  const ExecStatusType status = PQresultStatus(result.get());
+  if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY)
+    return result;
+  const std::string state = state_of(result.get());
+  const std::string what(
+      trimmed(result ? PQresultErrorMessage(result.get()) : PQerrorMessage(connection_.get())));
+  try {
+    if (is_collision(state)) {
+      collided_ = true;
+      throw Collision(what);
+    }
+    if (is_environmental(state) || PQstatus(connection_.get()) != CONNECTION_OK) {
+      lost_ = true;
+      throw Unusable(what);
+    }
+    if (state == "57014" && deadline != Deadline::max()) {
+      log::warning("a statement took too long and was stopped", {{"sql", sql}});
+      throw too_slow("a statement took too long");
+    }
+    if (state.starts_with("23")) throw ConstraintViolated(what);
+    throw Failure(what, state);
+  } catch (...) {
+    // Behind the first failure the server answers so until somebody goes back to a savepoint.
+    if (state != "25P02") failure_ = std::current_exception();
+    throw;
+  }
+}
+
+}  // namespace berth::db::postgres

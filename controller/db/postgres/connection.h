@@ -1,0 +1,113 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/db/engine.h"
+
+namespace berth::db::postgres {
+
+// Where the server is.
+struct Server {
+  // What libpq takes (its manual, section 34.1.1): postgresql://… with several hosts, too, or
+  // key=value pairs. It says whether TLS is used (sslmode), and may name a file with the password
+  // (passfile).
+  std::string address;
+  // A file whose only line is the password. It is read for each new connection, so it may be
+  // replaced while berthd runs.
+  std::optional<std::filesystem::path> password_file;
+};
+
+// For tests: what happens instead of a statement.
+enum class Fault {
+  none,
+  collision,    // the server refuses it with 40001
+  lost_before,  // the connection is lost before it is sent
+  lost_after    // the connection is lost before its answer is read
+};
+using FaultOf = std::function<Fault(std::string_view sql)>;
+
+struct Freer {
+  void operator()(PGresult* result) const { PQclear(result); }
+  void operator()(PGconn* connection) const { PQfinish(connection); }
+};
+using Result = std::unique_ptr<PGresult, Freer>;
+
+// A connection to a PostgreSQL server. Only one thread may use it at a time.
+class Connection final : public db::Connection {
+ public:
+  // Throws Unusable if the server can't be reached, and std::runtime_error if the address can't be
+  // read or the password's file can't.
+  explicit Connection(const Server& server, FaultOf fault = {});
+  ~Connection() override;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  std::unique_ptr<Statement> prepare(std::string_view sql) override;
+
+  // Runs statements that have no parameters, in one round trip. Returns the last one's result.
+  Result run(const std::string& sql);
+  // Sends such a statement without waiting for its answer, which the next statement discards.
+  void send(const std::string& sql) noexcept;
+  // The first column of the first row; empty if there is none.
+  std::string text(const std::string& sql);
+
+  // Whether the connection is of no use any more.
+  bool is_lost() const { return lost_ || PQstatus(connection_.get()) != CONNECTION_OK; }
+  // Whether a transaction is open, and no statement is running.
+  bool is_in_transaction() const {
+    const PGTransactionStatusType status = PQtransactionStatus(connection_.get());
+    return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
+  }
+  // Whether a statement of the present transaction collided with another transaction, or failed in
+  // a way that nobody undid. The latter has its exception.
+  bool has_collided() const { return collided_; }
+  std::exception_ptr failure() const;
+  // Whether the server has warned of anything since the transaction began.
+  bool was_warned() const { return warned_; }
+  // To be called when a transaction begins.
+  void forget_failures();
+
+  // Which run of which server this is: only within one of them does pg_xact_status() tell about
+  // transactions of before. After a crash, and on a standby that took over, a number whose
+  // transaction left no trace is given out again.
+  const std::string& incarnation() const { return incarnation_; }
+
+  // Below: for prepared statements.
+  struct Prepared {
+    std::string name;
+    std::vector<Oid> types;  // of the parameters
+  };
+  using Variants = std::vector<Prepared>;
+  // Runs a statement. The values of NULLs are null pointers.
+  Result run(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
+             const std::vector<const char*>& values, Deadline deadline);
+
+ private:
+  void discard_answers();
+  Fault fault_before(std::string_view sql);
+  Result answered(Fault fault, bool sent, std::string_view sql, Deadline deadline);
+  Result checked(Result result, std::string_view sql, Deadline deadline);
+  const Prepared& variant(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
+                          Deadline deadline);
+
+  std::unique_ptr<PGconn, Freer> connection_;
+  const FaultOf fault_;
+  std::unordered_map<std::string, Variants> variants_;
+  std::uint64_t names_ = 0;  // given out so far
+  bool lost_ = false;
+  bool collided_ = false;
+  bool warned_ = false;
+  std::exception_ptr failure_;
+  std::string incarnation_;
+};
+
+}  // namespace berth::db::postgres

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace berth::db::postgres {
+
+// PostgreSQL refused a statement for a reason that the others below don't cover: a mistake in SQL.
+struct Failure : std::runtime_error {
+  Failure(const std::string& what, std::string state)
+      : std::runtime_error(what), sqlstate(std::move(state)) {}
+  const std::string sqlstate;  // appendix A of PostgreSQL's manual
+};
+
+// The server can't be reached, or takes no statements of this kind at the moment: it is starting,
+// is shutting down, has become a standby, or has no disk or memory left.
+struct Unusable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The transaction collided with another one, and has to run again.
+struct Collision : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace berth::db::postgres

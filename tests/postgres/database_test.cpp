@@ -1,0 +1,375 @@
+#include "controller/db/postgres/database.h"
+
+#include <catch2/catch.hpp>
+#include <latch>
+#include <thread>
+
+#include "controller/base/error.h"
+#include "controller/db/postgres/failure.h"
+#include "tests/store.h"
+#include "tests/temp_dir.h"
+
+namespace berth::test {
+namespace {
+
+using db::postgres::Fault;
+using db::postgres::Options;
+using db::postgres::Server;
+using namespace std::chrono_literals;
+
+struct Fixture {
+  explicit Fixture(Options options = {}) : opened(server(), clock, std::move(options)) {}
+  Server server() const { return {.address = database.address(), .password_file = {}}; }
+
+  TestDatabase database{TestDatabase::Content::schema};
+  Clock clock = Clock::standing_at(*parse_iso8601("2026-01-31T12:00:00Z"));
+  db::postgres::Database opened;
+};
+
+void put(db::Tx& tx, const std::string& key, const std::string& value) {
+  tx.execute(R"(
+      INSERT INTO meta (key, value)
+      VALUES ($1, $2)
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value)",
+             key, value);
+}
+std::string value_of(db::Tx& tx, const std::string& key) {
+  auto rows = tx.query(R"(SELECT value FROM meta WHERE key = $1)", key);
+  return rows.next() ? rows.text("value") : "";
+}
+std::string value_of(db::Database& database, const std::string& key) {
+  return database.read([&](db::Tx& tx) { return value_of(tx, key); });
+}
+// Adds one to a number, by reading and writing it.
+void count_up(db::Tx& tx, const std::string& key) {
+  const std::string before = value_of(tx, key);
+  put(tx, key, std::to_string((before.empty() ? 0 : std::stoi(before)) + 1));
+}
+template <typename Work>
+std::string refusal(Work&& work) {
+  try {
+    work();
+    return "";
+  } catch (const Error& error) {
+    return std::to_string(status(error.code)) + " " + std::string(name(error.code));
+  }
+}
+
+TEST_CASE("values come back as they were written") {
+  Fixture f;
+  f.opened.write([](db::Tx& tx) {
+    auto rows = tx.query(R"(
+        SELECT CAST($1 AS bigint) AS number, CAST($2 AS bigint) AS flag, CAST($3 AS text) AS name,
+               CAST($4 AS bigint) AS at, CAST($5 AS bigint) AS no_number,
+               CAST($6 AS text) AS no_name)",
+                         std::int64_t(-9007199254740991), true, "Ä \"quoted\" \\ 'name' 🎲",
+                         tx.now(), std::optional<std::int64_t>(), std::optional<std::string>());
+    REQUIRE(rows.next());
+    CHECK(rows.integer("number") == -9007199254740991);
+    CHECK(rows.flag("flag"));
+    CHECK(rows.text("name") == "Ä \"quoted\" \\ 'name' 🎲");
+    CHECK(rows.instant("at") == tx.now());
+    CHECK(rows.null("no_number"));
+    CHECK(rows.integer("no_number") == 0);
+    CHECK_FALSE(rows.integer_or_null("no_number"));
+    CHECK(rows.text("no_name").empty());
+    CHECK_FALSE(rows.text_or_null("no_name"));
+    CHECK_THROWS_AS(rows.text("unknown"), std::logic_error);
+    CHECK_FALSE(rows.next());
+  });
+}
+
+TEST_CASE("a sum, which is a numeric there, reads as an integer") {
+  Fixture f;
+  CHECK(f.opened.read([](db::Tx& tx) {
+    return tx.number(R"(SELECT sum(position) FROM suffix_positions)");
+  }) == 495);
+}
+
+TEST_CASE("a statement is prepared for each set of its parameters' types") {
+  Fixture f;
+  f.opened.read([](db::Tx& tx) {
+    for (int round = 0; round < 2; ++round) {
+      CHECK(tx.number(R"(SELECT count(*) FROM meta WHERE $1 IS NOT NULL)", 5) == 0);
+      CHECK(tx.number(R"(SELECT count(*) FROM meta WHERE $1 IS NOT NULL)", "five") == 0);
+    }
+  });
+}
+
+TEST_CASE("two queries with one text have rows of their own") {
+  Fixture f;
+  f.opened.read([](db::Tx& tx) {
+    const char* sql = R"(SELECT position FROM suffix_positions ORDER BY position)";
+    int pairs = 0;
+    for (auto outer = tx.query(sql); outer.next();)
+      for (auto inner = tx.query(sql); inner.next();) ++pairs;
+    CHECK(pairs == 900);
+  });
+}
+
+TEST_CASE("a text that PostgreSQL can't store is refused before it is sent") {
+  Fixture f;
+  for (const std::string& text : {std::string("a\0b", 3), std::string("\xff"), std::string("\xc3"),
+                                  std::string("\xed\xa0\x80")})
+    CHECK(refusal([&] { f.opened.write([&](db::Tx& tx) { put(tx, "a", text); }); }) ==
+          "422 validation_failed");
+  f.opened.write([](db::Tx& tx) {
+    CHECK(refusal([&] { put(tx, "bad", "\xff"); }) == "422 validation_failed");
+    put(tx, "good", "stored");
+  });
+  CHECK(value_of(f.opened, "good") == "stored");
+}
+
+TEST_CASE("a read sees one snapshot, and can't write") {
+  Fixture f;
+  f.opened.read([&](db::Tx& tx) {
+    CHECK(value_of(tx, "a").empty());
+    f.opened.write([](db::Tx& inner) { put(inner, "a", "1"); });
+    CHECK(value_of(tx, "a").empty());
+  });
+  CHECK(value_of(f.opened, "a") == "1");
+  CHECK_THROWS_AS(f.opened.read([](db::Tx& tx) { put(tx, "a", "2"); }), std::runtime_error);
+  CHECK(value_of(f.opened, "a") == "1");
+}
+
+TEST_CASE("a write that throws changes nothing") {
+  Fixture f;
+  CHECK_THROWS_AS(f.opened.write([](db::Tx& tx) {
+    put(tx, "a", "1");
+    throw std::out_of_range("mine");
+  }),
+                  std::out_of_range);
+  CHECK(value_of(f.opened, "a").empty());
+  CHECK(f.opened.write([](db::Tx& tx) { return value_of(tx, "a") + "-"; }) == "-");
+}
+
+TEST_CASE("only what is nested is undone when it throws") {
+  Fixture f;
+  f.opened.write([](db::Tx& tx) {
+    put(tx, "outer", "1");
+    CHECK_THROWS_AS(tx.nested([&] {
+      put(tx, "inner", "1");
+      tx.notify(db::Topic::chat, "inner");
+      tx.execute(R"(INSERT INTO meta (key, value) VALUES ('b', NULL))");
+    }),
+                    db::ConstraintViolated);
+    CHECK(tx.nested([&] {
+      return tx.nested([&] {
+        put(tx, "deep", "1");
+        return 5;
+      });
+    }) == 5);
+  });
+  CHECK(value_of(f.opened, "outer") == "1");
+  CHECK(value_of(f.opened, "inner").empty());
+  CHECK(value_of(f.opened, "deep") == "1");
+}
+
+TEST_CASE("a statement that failed and was ignored isn't taken for a success") {
+  Fixture f;
+  CHECK_THROWS_AS(f.opened.write([](db::Tx& tx) {
+    put(tx, "a", "1");
+    try {
+      tx.execute(R"(INSERT INTO meta (key, value) VALUES ('b', NULL))");
+    } catch (const db::ConstraintViolated&) {
+    }
+  }),
+                  db::ConstraintViolated);
+  CHECK(value_of(f.opened, "a").empty());
+}
+
+TEST_CASE("writes that collide run again until each is stored once") {
+  Fixture f;
+  constexpr int threads = 8, rounds = 25;
+  std::vector<std::jthread> all;
+  for (int i = 0; i < threads; ++i)
+    all.emplace_back([&] {
+      for (int round = 0; round < rounds; ++round)
+        f.opened.write([](db::Tx& tx) { count_up(tx, "counter"); });
+    });
+  all.clear();
+  CHECK(value_of(f.opened, "counter") == std::to_string(threads * rounds));
+  CHECK(f.opened.collisions() > 0);
+  CHECK(f.opened.writes() == threads * rounds);
+}
+
+TEST_CASE("writes that lock each other out run again") {
+  Fixture f;
+  for (const char* key : {"a", "b"}) f.opened.write([&](db::Tx& tx) { put(tx, key, "0"); });
+  std::latch both(2);
+  const auto lock_in_turn = [&](const std::string& first, const std::string& second) {
+    bool has_waited = false;
+    f.opened.write([&](db::Tx& tx) {
+      put(tx, first, "1");
+      if (!has_waited) both.arrive_and_wait();
+      has_waited = true;
+      put(tx, second, "1");
+    });
+  };
+  {
+    const std::jthread one([&] { lock_in_turn("a", "b"); });
+    const std::jthread other([&] { lock_in_turn("b", "a"); });
+  }
+  CHECK(f.opened.collisions() > 0);
+  CHECK(value_of(f.opened, "a") + value_of(f.opened, "b") == "11");
+}
+
+// Has the nth statement from now on fail.
+struct OneFault {
+  Fault fault;
+  int left = 0;
+  bool has_come = false;
+  db::postgres::FaultOf function() {
+    return [this](std::string_view) {
+      if (left == 0 || --left > 0) return Fault::none;
+      has_come = true;
+      return fault;
+    };
+  }
+};
+
+TEST_CASE("whichever statement collides or loses the connection, a write is stored once") {
+  OneFault one{GENERATE(Fault::collision, Fault::lost_before, Fault::lost_after)};
+  CAPTURE(int(one.fault));
+  Fixture f({.fault = one.function()});
+  std::vector<std::string> told;
+  f.opened.subscribe([&](db::Topic, const std::string& id) { told.push_back(id); });
+  int expected = 0;
+  const auto write = [&] {
+    ++expected;
+    return f.opened.write([&](db::Tx& tx) {
+      count_up(tx, "counter");
+      tx.notify(db::Topic::chat, "outer");
+      try {
+        tx.nested([&] {
+          tx.notify(db::Topic::chat, "inner");
+          put(tx, "inner", "1");
+          throw std::out_of_range("undone");
+        });
+      } catch (const std::exception&) {
+        // What collided, too, is caught here.
+      }
+      return value_of(tx, "counter");
+    });
+  };
+  CHECK(write() == "1");
+  for (int statement = 1;; ++statement) {
+    told.clear();
+    one.left = statement;
+    one.has_come = false;
+    const std::string counted = write();
+    CHECK(counted == std::to_string(expected));
+    CHECK(told == std::vector<std::string>{"outer"});
+    if (!one.has_come) break;
+    CHECK(statement < 30);
+  }
+  one.left = 0;
+  CHECK(value_of(f.opened, "counter") == std::to_string(expected));
+  CHECK(value_of(f.opened, "inner").empty());
+}
+
+TEST_CASE("a write that always collides is given up") {
+  Fixture f({.attempts = 3, .fault = [](std::string_view sql) {
+               return sql.starts_with("COMMIT") ? Fault::collision : Fault::none;
+             }});
+  int runs = 0;
+  CHECK(refusal([&] {
+          f.opened.write([&](db::Tx& tx) {
+            ++runs;
+            put(tx, "a", "1");
+          });
+        }) == "503 unavailable");
+  CHECK(runs == 3);
+  CHECK(value_of(f.opened, "a").empty());
+}
+
+TEST_CASE("a read whose connection is lost ends, and the next one gets another connection") {
+  OneFault one{Fault::lost_after};
+  Fixture f({.fault = one.function()});
+  CHECK(value_of(f.opened, "a").empty());
+  one.left = 2;  // behind BEGIN
+  CHECK(refusal([&] { value_of(f.opened, "a"); }) == "503 unavailable");
+  CHECK(value_of(f.opened, "a").empty());
+}
+
+TEST_CASE("when the server has ended all connections, reads and writes go on") {
+  Fixture f;
+  f.opened.write([](db::Tx& tx) { put(tx, "a", "1"); });
+  CHECK(value_of(f.opened, "a") == "1");
+  db::postgres::Connection(f.server())
+      .run(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+          "WHERE datname = current_database() AND pid <> pg_backend_pid()");
+  CHECK(value_of(f.opened, "a") == "1");
+  f.opened.write([](db::Tx& tx) { put(tx, "a", "2"); });
+  CHECK(value_of(f.opened, "a") == "2");
+}
+
+TEST_CASE("a statement that takes too long is stopped") {
+  Fixture f({.writers = 1});
+  const auto stopped = db::stopped_statements();
+  const auto sleep = [](db::Tx& tx) { tx.number(R"(SELECT 1 FROM pg_sleep(30))"); };
+  {
+    const db::RequestLimits limits(db::Readers::ordinary, 50ms);
+    CHECK_THROWS_AS(f.opened.read(sleep), db::TooSlow);
+    CHECK_THROWS_AS(f.opened.write(sleep), db::TooSlow);
+    f.opened.write([](db::Tx& tx) { put(tx, "a", "1"); });
+  }
+  CHECK(db::stopped_statements() == stopped + 2);
+  CHECK(f.opened.write([](db::Tx& tx) {
+    tx.number(R"(SELECT 1 FROM pg_sleep(0.1))");
+    return value_of(tx, "a");
+  }) == "1");
+}
+
+TEST_CASE("writes beyond the limits of the queue are refused") {
+  Fixture f({.writers = 1, .max_waiting = 0});
+  f.opened.write([&](db::Tx&) {
+    std::jthread([&] {
+      CHECK(refusal([&] { f.opened.write([](db::Tx& tx) { put(tx, "a", "1"); }); }) ==
+            "503 unavailable");
+    });
+  });
+  CHECK(value_of(f.opened, "a").empty());
+}
+
+TEST_CASE("heavy reads have connections of their own") {
+  Fixture f({.readers = 1, .heavy_readers = 1});
+  const db::RequestLimits heavy(db::Readers::heavy);
+  f.opened.read([&](db::Tx&) {
+    const db::RequestLimits ordinary;
+    CHECK(value_of(f.opened, "a").empty());
+  });
+}
+
+TEST_CASE("the password is read from a file for each connection") {
+  TestDatabase database(TestDatabase::Content::nothing);
+  const TempDir dir;
+  const Clock clock;
+  db::postgres::Connection admin({.address = database.address(), .password_file = {}});
+  admin.run("DROP ROLE IF EXISTS berth_secret");
+  admin.run("CREATE ROLE berth_secret LOGIN PASSWORD 'correct'");
+  admin.run("ALTER DATABASE " + database.name() + " OWNER TO berth_secret");
+  const auto open = [&](const std::string& password) {
+    return db::postgres::Database({.address = database.address() + " user=berth_secret",
+                                   .password_file = dir.write("password", password)},
+                                  clock)
+        .takes_writes();
+  };
+  CHECK(open("correct\n"));
+  CHECK_THROWS_WITH(open("wrong\n"), Catch::Contains("authentication failed"));
+  CHECK_THROWS_WITH(open(""), Catch::Contains("can't be read, or is empty"));
+}
+
+TEST_CASE("an address that can't be read or reached is told in a sentence") {
+  const Clock clock;
+  const auto open = [&](const std::string& address) {
+    db::postgres::Database({.address = address, .password_file = {}}, clock);
+  };
+  CHECK_THROWS_WITH(open("postgresql://user@host/name?secret=5"),
+                    Catch::Contains("can't be read") && !Catch::Contains("secret"));
+  CHECK_THROWS_WITH(open("host=/nowhere dbname=berth"), Catch::Contains("/nowhere"));
+}
+
+}  // namespace
+}  // namespace berth::test

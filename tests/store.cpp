@@ -1,0 +1,146 @@
+#include "tests/store.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include "controller/db/postgres/database.h"
+#include "controller/db/postgres/migrate.h"
+#include "controller/db/sqlite/database.h"
+
+namespace berth::test {
+namespace {
+
+std::string server() {
+  const char* address = std::getenv("BERTH_TEST_POSTGRES");
+  if (address == nullptr) throw std::runtime_error("BERTH_TEST_POSTGRES isn't set");
+  return address;
+}
+
+std::string address_of(const std::string& database) { return server() + " dbname=" + database; }
+
+void on_server(const std::string& sql) {
+  db::postgres::Connection({.address = address_of("postgres"), .password_file = {}}).run(sql);
+}
+
+std::string new_name() {
+  static std::atomic<int> made = 0;
+  return "berth_" + std::to_string(::getpid()) + "_" + std::to_string(++made);
+}
+
+// The databases with the schema that no test uses at the moment.
+struct Shelf {
+  std::mutex mutex;
+  std::vector<std::string> names;
+  ~Shelf() {
+    for (const std::string& name : names) drop(name);
+  }
+  static void drop(const std::string& name) {
+    try {
+      on_server("DROP DATABASE " + name + " WITH (FORCE)");
+    } catch (const std::exception&) {
+      // The server is a temporary one.
+    }
+  }
+};
+Shelf& shelf() {
+  static Shelf databases;
+  return databases;
+}
+
+// Keeps a copy of the rows that the migrations have inserted.
+constexpr const char* keep_first_rows = R"(
+    CREATE SCHEMA kept;
+    CREATE TABLE kept.ad_rates AS TABLE ad_rates;
+    CREATE TABLE kept.suffix_positions AS TABLE suffix_positions;
+    CREATE TABLE kept.chat_words_version AS TABLE chat_words_version)";
+
+// Makes a database what it was. Without triggers and foreign keys, since they refuse that.
+constexpr const char* empty = R"(
+    BEGIN;
+    SET LOCAL session_replication_role = replica;
+    DO $$
+    DECLARE one record; has_rows boolean;
+    BEGIN
+      FOR one IN SELECT tablename AS name FROM pg_tables
+                 WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
+      LOOP
+        EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I)', one.name) INTO has_rows;
+        IF has_rows THEN EXECUTE format('DELETE FROM %I', one.name); END IF;
+      END LOOP;
+      FOR one IN SELECT sequencename AS name FROM pg_sequences WHERE last_value IS NOT NULL
+      LOOP
+        EXECUTE format('ALTER SEQUENCE %I RESTART', one.name);
+      END LOOP;
+    END $$;
+    INSERT INTO ad_rates SELECT * FROM kept.ad_rates;
+    INSERT INTO suffix_positions SELECT * FROM kept.suffix_positions;
+    INSERT INTO chat_words_version SELECT * FROM kept.chat_words_version;
+    COMMIT)";
+
+std::string with_schema() {
+  {
+    const std::lock_guard lock(shelf().mutex);
+    if (!shelf().names.empty()) {
+      std::string name = std::move(shelf().names.back());
+      shelf().names.pop_back();
+      return name;
+    }
+  }
+  std::string name = new_name();
+  on_server("CREATE DATABASE " + name);
+  db::postgres::Connection made({.address = address_of(name), .password_file = {}});
+  db::postgres::migrate(made, Clock().now());
+  made.run(keep_first_rows);
+  return name;
+}
+
+}  // namespace
+
+bool on_postgres() { return std::getenv("BERTH_TEST_POSTGRES") != nullptr; }
+
+void allow_tampering(db::Tx& tx) {
+  if (on_postgres()) {
+    tx.execute("SET LOCAL session_replication_role = replica");
+    return;
+  }
+  for (const char* trigger :
+       {"ledger_postings_stay", "ledger_postings_remain", "ledger_transactions_stay"})
+    tx.execute("DROP TRIGGER IF EXISTS " + std::string(trigger));
+}
+
+TestDatabase::TestDatabase(Content content)
+    : content_(content), name_(content == Content::schema ? with_schema() : new_name()) {
+  if (content == Content::nothing) on_server("CREATE DATABASE " + name_);
+}
+
+TestDatabase::~TestDatabase() {
+  if (content_ == Content::schema) try {
+      db::postgres::Connection({.address = address(), .password_file = {}}).run(empty);
+      const std::lock_guard lock(shelf().mutex);
+      shelf().names.push_back(name_);
+      return;
+    } catch (const std::exception&) {
+      // It is dropped instead.
+    }
+  Shelf::drop(name_);
+}
+
+std::string TestDatabase::address() const { return address_of(name_); }
+
+Store::Store(const std::filesystem::path& file, const Clock& clock) {
+  if (!on_postgres()) {
+    opened_ = std::make_unique<db::sqlite::Database>(file, clock,
+                                                     db::sqlite::Options{.readers = 2, .vfs = {}});
+    return;
+  }
+  database_.emplace(TestDatabase::Content::schema);
+  opened_ = std::make_unique<db::postgres::Database>(
+      db::postgres::Server{.address = database_->address(), .password_file = {}}, clock);
+}
+
+}  // namespace berth::test

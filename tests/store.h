@@ -1,0 +1,52 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "controller/base/clock.h"
+#include "controller/db/database.h"
+
+// The stores of tests are SQLite files, or databases of a PostgreSQL if the variable
+// BERTH_TEST_POSTGRES has the address of a server (as libpq takes it, without a database) on which
+// the tests may create databases. tests/postgres/run starts one.
+namespace berth::test {
+
+bool on_postgres();
+
+// Lets the rest of the transaction change what triggers of the ledger protect.
+void allow_tampering(db::Tx& tx);
+
+// A database of PostgreSQL for one test. Those with the schema are emptied and used again by later
+// tests of the process, which takes a tenth of the time that a new one does.
+class TestDatabase {
+ public:
+  enum class Content { nothing, schema };
+  explicit TestDatabase(Content content);
+  ~TestDatabase();
+  TestDatabase(const TestDatabase&) = delete;
+  TestDatabase& operator=(const TestDatabase&) = delete;
+
+  const std::string& name() const { return name_; }
+  // For db::postgres::Server.
+  std::string address() const;
+
+ private:
+  const Content content_;
+  std::string name_;
+};
+
+// An empty store with the newest schema.
+class Store {
+ public:
+  // `file` is where SQLite's is created.
+  Store(const std::filesystem::path& file, const Clock& clock);
+  db::Database& operator*() const { return *opened_; }
+
+ private:
+  std::optional<TestDatabase> database_;  // outlives the connections
+  std::unique_ptr<db::Database> opened_;
+};
+
+}  // namespace berth::test
