@@ -4,9 +4,11 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import sqlite3
 import subprocess
 import tempfile
+import time
 import unittest
 
 from .berthd import PATIENCE, PROGRAM, ROOT, Berthd, NoAnswer, Operator, Refused
@@ -21,6 +23,8 @@ ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{RELEASE}"
 IMAGE = "berth:e2e"
 LIMIT = "120s"  # time limit of a helm command
 INSTALLED = "statefulset/" + RELEASE
+PRETENDED = "pretended"  # kwok's node, which only claims to run its pods
+DEAD_AFTER = 120  # seconds; the controllers wait 50 for a node, and look for what is left on it every 20
 PERFECT = 10  # kube-score's best grade
 BETWEEN = 2.5  # seconds between two reads of a deployment; 30 per minute are allowed
 
@@ -147,7 +151,7 @@ class Helm(unittest.TestCase):
         meta = {"metadata": {"name": NAMESPACE}}
         storage_class = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", **meta,
                          "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
-        here = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["node1"]}
+        here = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["node1", PRETENDED]}
         volume = {"apiVersion": "v1", "kind": "PersistentVolume", **meta, "spec": {
             "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": NAMESPACE,
             "persistentVolumeReclaimPolicy": "Retain", "local": {"path": str(cls.volume)},
@@ -314,7 +318,31 @@ class Helm(unittest.TestCase):
         self.assertEqual(self.berth.write_requests(), 0)
         print(f"      {words[0]}: {load.summary()}", flush=True)
 
-    def test_7_removal_leaves_what_the_notes_say(self):
+    def test_7_a_node_dies_and_one_command_moves_berthd(self):
+        # The pod moves to a node that kwok pretends, since the real one takes no new pods while kwok runs.
+        self.cluster.start_part("kwok")
+        self.addCleanup(self.cluster.stop_part, "kwok")
+        self.helm("upgrade", RELEASE, CHART, "-f", self.values_file(nodeSelector={"kubernetes.io/os": "linux"}), "--wait",
+                  "--timeout", LIMIT)
+        self.assertEqual(self.node_of_pod(), PRETENDED)
+        process = int((self.cluster.state / "run/kwok.pid").read_text().split()[0])
+        os.kill(process, signal.SIGKILL)
+        self.cluster.kubectl("uncordon", "node1")
+        ready = lambda: self.condition_of_node()["status"]  # noqa: E731
+        silent = eventually(lambda: ready() == "Unknown", "the node counts as dead", DEAD_AFTER, pause=1, seen=ready)
+        self.assertEqual(self.node_of_pod(), PRETENDED)
+        began = time.monotonic()
+        self.cluster.kubectl("taint", "node", PRETENDED, "node.kubernetes.io/out-of-service=nodeshutdown:NoExecute")
+        eventually(lambda: self.node_of_pod() == "node1", "the pod moves", DEAD_AFTER, seen=self.node_of_pod, pause=1)
+        self.kubectl("rollout", "status", INSTALLED, f"--timeout={LIMIT}", limit=DEAD_AFTER)
+        self.berth.find()
+        self.assertEqual([app["id"] for app in self.ada.ask("GET")["deployments"]], [self.shop])
+        eventually(lambda: "[+]leader ok" in self.berth.ready()[1], "it leads", PATIENCE, seen=self.berth.ready)
+        print(f"      the node counts as dead after {silent:.0f} s; {time.monotonic() - began:.0f} s after the command berthd "
+              "serves and leads again", flush=True)
+        serves("charted", "hello from a real container")
+
+    def test_8_removal_leaves_what_the_notes_say(self):
         lease = f"berth-{self.berth.instance()}"
         self.helm("uninstall", RELEASE, "--wait", "--timeout", LIMIT)
         eventually(lambda: not self.cluster.names("pods", f"--field-selector=metadata.namespace={NAMESPACE}"), "its pod is gone",
@@ -331,3 +359,11 @@ class Helm(unittest.TestCase):
         self.ada.delete(self.shop)
         eventually(lambda: not self.cluster.of_deployment(self.shop), "nothing is left of it", PATIENCE,
                    seen=lambda: self.cluster.of_deployment(self.shop))
+
+    def node_of_pod(self):
+        """Returns the name of the node that berthd's pod was given; nothing while there is no pod."""
+        return self.kubectl("get", "pod", f"{RELEASE}-0", "--ignore-not-found", "-o", "jsonpath={.spec.nodeName}").strip()
+
+    def condition_of_node(self):
+        conditions = self.cluster.get(f"/api/v1/nodes/{PRETENDED}")["status"]["conditions"]
+        return next(one for one in conditions if one["type"] == "Ready")
