@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <random>
 #include <stdexcept>
 #include <vector>
 
@@ -82,6 +83,27 @@ constexpr const char* empty = R"(
     INSERT INTO chat_words_version SELECT * FROM kept.chat_words_version;
     COMMIT)";
 
+// Has every other run of a write collide at one of its first statements, if it has so many. Cases
+// that CHECK within a write fail then, because Catch2 counts the exception that ends the run.
+db::postgres::Fault sometimes(std::string_view sql) {
+  constexpr unsigned statements = 15;
+  thread_local std::minstd_rand random;
+  thread_local unsigned left = 0;
+  thread_local bool has_collided = false;
+  if (sql.starts_with("BEGIN")) {
+    const bool is_write = sql.find("SERIALIZABLE") != std::string_view::npos;
+    left = is_write && !has_collided ? 1 + unsigned(random()) % statements : 0;
+    has_collided = false;
+    return db::postgres::Fault::none;
+  }
+  const bool comes_now = left == 1;
+  if (left > 0) --left;
+  if (sql.ends_with("COMMIT") || sql == "ROLLBACK") left = 0;
+  if (!comes_now || sql == "ROLLBACK") return db::postgres::Fault::none;
+  has_collided = true;
+  return db::postgres::Fault::collision;
+}
+
 std::string with_schema() {
   {
     const std::lock_guard lock(shelf().mutex);
@@ -140,7 +162,10 @@ Store::Store(const std::filesystem::path& file, const Clock& clock) {
   }
   database_.emplace(TestDatabase::Content::schema);
   opened_ = std::make_unique<db::postgres::Database>(
-      db::postgres::Server{.address = database_->address(), .password_file = {}}, clock);
+      db::postgres::Server{.address = database_->address(), .password_file = {}}, clock,
+      db::postgres::Options{.fault = std::getenv("BERTH_TEST_COLLISIONS") == nullptr
+                                         ? db::postgres::FaultOf()
+                                         : sometimes});
 }
 
 }  // namespace berth::test

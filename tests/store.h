@@ -10,7 +10,9 @@
 
 // The stores of tests are SQLite files, or databases of a PostgreSQL if the variable
 // BERTH_TEST_POSTGRES has the address of a server (as libpq takes it, without a database) on which
-// the tests may create databases. tests/postgres/run starts one.
+// the tests may create databases. tests/postgres/run starts one. If BERTH_TEST_COLLISIONS is set,
+// most writes of a Store collide once, at a statement chosen by chance, and run again: whatever is
+// given to Database::write has to stand that. Cases that need a SQLite file are tagged [sqlite].
 namespace berth::test {
 
 bool on_postgres();

@@ -160,7 +160,10 @@ void Gate::handle(const Request& request, Response& response) {
   const db::RequestLimits limits;
   try {
     reply = answer(passage);
-    if (reply.refusal) reply = refused(passage, reply);
+    if (reply.refusal) {
+      if (const auto event = security_event_of(*reply.refusal)) note(passage, *event);
+      reply = refused(passage, reply);
+    }
   } catch (const Error& error) {
     reply = reply_to_error(passage, error);
   } catch (const db::TooSlow&) {
@@ -349,22 +352,33 @@ Reply Gate::write(const Passage& passage, const Call& call) const {
     return services_.db.write(
         [&](db::Tx& tx) { return std::get<WriteHandler>(route.run).run(tx, call, services_); });
   const idempotency::Slot slot = idempotency::slot(call, route, key);
-  return services_.db.write([&](db::Tx& tx) { return write_once(tx, passage, call, slot); });
+  std::optional<SecurityEvent> event;  // of the run that is stored
+  Reply reply = services_.db.write([&](db::Tx& tx) {
+    event.reset();
+    return write_once(tx, passage, call, slot, event);
+  });
+  if (event) note(passage, *event);
+  return reply;
 }
 
 // Returns the answer that was stored for this key. If there is none, runs the handler and stores
-// its answer in the same transaction.
+// its answer in the same transaction. `event` is set if the answer is a refusal that matters for
+// security.
 Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
-                       const idempotency::Slot& slot) const {
+                       const idempotency::Slot& slot, std::optional<SecurityEvent>& event) const {
   const Write handler = std::get<WriteHandler>(passage.route->run).run;
   if (auto kept = idempotency::find(tx, slot)) return *kept;
   Reply reply;
   try {
     reply = tx.nested([&] { return handler(tx, call, services_); });
-    if (reply.refusal) reply = refused(passage, reply);
+    if (reply.refusal) {
+      event = security_event_of(*reply.refusal);
+      reply = refused(passage, reply);
+    }
   } catch (const Error& error) {
-    reply = reply_to_error(passage, error);
+    reply = answer_to(passage, error);
     if (reply.status >= 500 || reply.status == 429) throw;
+    event = security_event_of(error);
   }
   idempotency::keep(tx, slot, reply);
   return reply;
@@ -372,7 +386,7 @@ Reply Gate::write_once(db::Tx& tx, const Passage& passage, const Call& call,
 
 // Makes the answer of a reply that refuses the request and whose effects are kept all the same.
 Reply Gate::refused(const Passage& passage, const Reply& reply) const {
-  Reply refusal = reply_to_error(passage, *reply.refusal);
+  Reply refusal = answer_to(passage, *reply.refusal);
   refusal.body.update(reply.body);
   refusal.headers.insert(refusal.headers.end(), reply.headers.begin(), reply.headers.end());
   return refusal;
@@ -380,6 +394,10 @@ Reply Gate::refused(const Passage& passage, const Reply& reply) const {
 
 Reply Gate::reply_to_error(const Passage& passage, const Error& error) const {
   if (const auto event = security_event_of(error)) note(passage, *event);
+  return answer_to(passage, error);
+}
+
+Reply Gate::answer_to(const Passage& passage, const Error& error) const {
   const Challenge challenge = {
       .base_url = services_.base_url,
       .with_credentials = !bearer_token(passage.request).empty(),

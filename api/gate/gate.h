@@ -40,10 +40,11 @@ class Gate {
   void check_body(const Passage& passage, json& body) const;
   Reply write(const Passage& passage, const Call& call) const;
   Reply write_once(db::Tx& tx, const Passage& passage, const Call& call,
-                   const idempotency::Slot& slot) const;
+                   const idempotency::Slot& slot, std::optional<SecurityEvent>& event) const;
   Reply refused(const Passage& passage, const Reply& reply) const;
   // Notes the error in the security log, too.
   Reply reply_to_error(const Passage& passage, const Error& error) const;
+  Reply answer_to(const Passage& passage, const Error& error) const;
   void note(const Passage& passage, SecurityEvent event) const;
   void finish(const Passage& passage, const Reply& reply, Response& response);
 

@@ -74,6 +74,8 @@ void BillingLoop::look_at(const std::vector<std::string>& ids) {
   std::vector<billing::Outcome> outcomes;
   std::uint64_t failures = 0;
   database_.write([&](db::Tx& tx) {
+    outcomes.clear();  // of a run before
+    failures = 0;
     for (const std::string& id : ids) {
       try {
         outcomes.push_back(tx.nested([&] { return billing::settle_due(tx, id, data_key_); }));

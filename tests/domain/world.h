@@ -5,16 +5,16 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/error.h"
-#include "controller/db/sqlite/database.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/apps/apps.h"
 #include "controller/domain/deployments/deployments.h"
 #include "controller/domain/deployments/tiers.h"
 #include "controller/domain/ledger/ledger.h"
 #include "controller/domain/oauth/oauth.h"
+#include "tests/store.h"
 #include "tests/temp_dir.h"
 
-// What tests of the domain share: a real SQLite file, and a clock that stands still until it is
+// What tests of the domain share: a real store (tests/store.h), and a clock that stands still until it is
 // moved.
 namespace berth::test {
 
@@ -115,7 +115,8 @@ class World {
   Clock clock = Clock::standing_at(*parse_iso8601("2026-01-31T12:00:00Z"));
   Keys keys = {.data = std::string(32, 'd'),
                .session = {{.id = "new", .secret = std::string(32, 's')}}};
-  db::sqlite::Database db{dir / "berth.db", clock, {.readers = 2, .vfs = {}}};
+  const Store store{dir / "berth.db", clock};
+  db::Database& db = *store;
   oauth::Policy policy;
   accounts::SignupBonus bonus;
   deployments::Rules rules = {

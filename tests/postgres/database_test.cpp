@@ -6,6 +6,7 @@
 
 #include "controller/base/error.h"
 #include "controller/db/postgres/failure.h"
+#include "tests/postgres/one_fault.h"
 #include "tests/store.h"
 #include "tests/temp_dir.h"
 
@@ -213,20 +214,6 @@ TEST_CASE("writes that lock each other out run again") {
   CHECK(f.opened.collisions() > 0);
   CHECK(value_of(f.opened, "a") + value_of(f.opened, "b") == "11");
 }
-
-// Has the nth statement from now on fail.
-struct OneFault {
-  Fault fault;
-  int left = 0;
-  bool has_come = false;
-  db::postgres::FaultOf function() {
-    return [this](std::string_view) {
-      if (left == 0 || --left > 0) return Fault::none;
-      has_come = true;
-      return fault;
-    };
-  }
-};
 
 TEST_CASE("whichever statement collides or loses the connection, a write is stored once") {
   OneFault one{GENERATE(Fault::collision, Fault::lost_before, Fault::lost_after)};

@@ -106,16 +106,19 @@ Database::Lease::~Lease() {
 
 void Database::run_read(const TxWork& work) {
   const auto until = steady_clock::now() + options_.patience;
-  while (!try_read(work)) {
-    if (steady_clock::now() >= until)
+  std::string why;
+  while (!try_read(work, why)) {
+    if (steady_clock::now() >= until) {
+      log::error("the database can't be reached", {{"error", why}});
       throw Error(Code::unavailable, "the database can't be reached at the moment");
+    }
     std::this_thread::sleep_for(pause_between_looks);
   }
 }
 
 // Returns false if the server doesn't even begin a transaction. `work` runs at most once, because
 // what reads appends to lists of its caller.
-bool Database::try_read(const TxWork& work) {
+bool Database::try_read(const TxWork& work, std::string& why) {
   const auto limit = RequestLimits::statement_time_of_thread();
   Pool& pool = readers_.at(size_t(RequestLimits::readers_of_thread()));
   std::optional<Lease> lease;
@@ -124,7 +127,7 @@ bool Database::try_read(const TxWork& work) {
     (*lease)->forget_failures();
     (**lease).run(beginning("REPEATABLE READ READ ONLY", limit));
   } catch (const Unusable& failure) {
-    log::warning("the database can't be reached", {{"error", failure.what()}});
+    why = failure.what();
     return false;
   }
   Connection& connection = **lease;
@@ -143,8 +146,10 @@ bool Database::try_read(const TxWork& work) {
 
 void Database::run_write(const TxWork& work) {
   const auto until = steady_clock::now() + options_.write_time;
-  for (unsigned attempt = 1; !try_write(work); ++attempt) {
+  std::string why;
+  for (unsigned attempt = 1; !try_write(work, why); ++attempt) {
     if (attempt >= options_.attempts || steady_clock::now() >= until) {
+      log::error("a write was given up", {{"attempts", attempt}, {"error", why}});
       count_failed_commit();
       throw unavailable();
     }
@@ -153,18 +158,21 @@ void Database::run_write(const TxWork& work) {
 }
 
 // Returns false if nothing was stored and the write should run again.
-bool Database::try_write(const TxWork& work) {
+bool Database::try_write(const TxWork& work, std::string& why) {
   Transaction transaction;
   Outcome outcome = Outcome::undone;
   try {
     const Lease connection(*this, writers_, options_.write_time);
     outcome = run_and_commit(*connection, work, transaction);
   } catch (const Unusable& failure) {
-    log::warning("the database can't be reached", {{"error", failure.what()}});
+    why = failure.what();
     return false;
   }
   if (outcome == Outcome::unanswered) outcome = outcome_of(transaction);
-  if (outcome == Outcome::undone) return false;
+  if (outcome == Outcome::undone) {
+    why = "it collided with other writes";
+    return false;
+  }
   if (outcome != Outcome::stored) {
     count_failed_commit();
     throw unknown_outcome();

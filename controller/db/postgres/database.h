@@ -79,8 +79,9 @@ class Database final : public db::Database {
 
   void run_read(const TxWork& work) override;
   void run_write(const TxWork& work) override;
-  bool try_read(const TxWork& work);
-  bool try_write(const TxWork& work);
+  // `why` is set to what went wrong if they return false.
+  bool try_read(const TxWork& work, std::string& why);
+  bool try_write(const TxWork& work, std::string& why);
   Outcome run_and_commit(Connection& connection, const TxWork& work, Transaction& transaction);
   Outcome commit(Connection& connection, bool has_limit);
   Outcome outcome_of(const Transaction& transaction);

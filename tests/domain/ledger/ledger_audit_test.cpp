@@ -27,7 +27,10 @@ struct Fixture {
     world.mint(account, 5);
   }
   void change(std::string_view sql) {
-    world.write([&](db::Tx& tx) { tx.execute(sql); });
+    world.write([&](db::Tx& tx) {
+      allow_tampering(tx);
+      tx.execute(sql);
+    });
   }
 };
 
@@ -54,12 +57,13 @@ TEST_CASE("a changed balance is found") {
   CHECK(broken(f.world) ==
         std::vector<std::string>{"each balance is the sum of its postings", of_totals});
   const auto checks = f.world.read([](db::Tx& tx) { return ledger::audit(tx); });
-  CHECK(checks[2].detail == "2 of 3 accounts, the first: treasury is off by -1");
+  // Which one comes first is up to the engine.
+  CHECK(checks[2].detail == (on_postgres() ? "2 of 3 accounts, the first: user:u is off by 1"
+                                           : "2 of 3 accounts, the first: treasury is off by -1"));
 }
 
 TEST_CASE("missing postings are found") {
   Fixture f;
-  f.change("DROP TRIGGER ledger_postings_remain");
   f.change(
       "DELETE FROM ledger_postings WHERE account_number = "
       "(SELECT number FROM ledger_accounts WHERE id = 'user:u')");

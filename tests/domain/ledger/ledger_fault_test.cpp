@@ -141,11 +141,12 @@ void fail_at_each(const Fault& fault, FaultVfs::Lasting lasting) {
   CHECK(rounds_with_a_refusal >= movements_of_a_run);
 }
 
-TEST_CASE("if the disk fails once, at any operation, nothing is lost or half done") {
+TEST_CASE("if the disk fails once, at any operation, nothing is lost or half done", "[sqlite]") {
   for (const Fault& fault : faults) fail_at_each(fault, FaultVfs::Lasting::once);
 }
 
-TEST_CASE("if the disk keeps failing, from any operation on, nothing is lost or half done") {
+TEST_CASE("if the disk keeps failing, from any operation on, nothing is lost or half done",
+          "[sqlite]") {
   for (const Fault& fault : faults) fail_at_each(fault, FaultVfs::Lasting::until_healed);
 }
 

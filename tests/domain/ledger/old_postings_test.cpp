@@ -110,7 +110,7 @@ struct Fixture {
   }
 };
 
-TEST_CASE("histories are the same after the rows of an older berthd were moved") {
+TEST_CASE("histories are the same after the rows of an older berthd were moved", "[sqlite]") {
   const int batch = GENERATE(1, 3, 1'000);
   Fixture f;
   int batches = 0;
@@ -129,7 +129,7 @@ TEST_CASE("histories are the same after the rows of an older berthd were moved")
   f.move(1);  // changes nothing
 }
 
-TEST_CASE("filters find the moved rows by kind, direction and time") {
+TEST_CASE("filters find the moved rows by kind, direction and time", "[sqlite]") {
   Fixture f;
   f.move_all();
   const auto of = [&](const points::Filter& filter) {
@@ -154,7 +154,7 @@ TEST_CASE("filters find the moved rows by kind, direction and time") {
   CHECK(f.history(u, filter) == of(filter));
 }
 
-TEST_CASE("a batch that fails moves nothing, and what is moved is nowhere twice") {
+TEST_CASE("a batch that fails moves nothing, and what is moved is nowhere twice", "[sqlite]") {
   Fixture f;
   const std::int64_t all = f.number("SELECT count(*) FROM ledger_postings_old");
   const auto count = [&] {
@@ -174,7 +174,8 @@ TEST_CASE("a batch that fails moves nothing, and what is moved is nowhere twice"
   CHECK(f.read(ledger::old_rows)->left() == all - 10);
 }
 
-TEST_CASE("pages are answered as far as the rows are moved, and what is new works at once") {
+TEST_CASE("pages are answered as far as the rows are moved, and what is new works at once",
+          "[sqlite]") {
   Fixture f;
   CHECK(f.read([](db::Tx& tx) { return ledger::balance(tx, a); }) > 0);
   CHECK(refusal([&] { f.page(u, {}, {.page_size = 1}); }) == too_early);
@@ -216,7 +217,7 @@ TEST_CASE("pages are answered as far as the rows are moved, and what is new work
   CHECK(f.broken() == std::vector<std::string>{});
 }
 
-TEST_CASE("an account of a later day has all of its pages at once") {
+TEST_CASE("an account of a later day has all of its pages at once", "[sqlite]") {
   Fixture f(old_first_day + 60h);
   const ledger::Account w = ledger::user_account("w");
   f.database->write([&](db::Tx& tx) {
@@ -228,7 +229,8 @@ TEST_CASE("an account of a later day has all of its pages at once") {
   CHECK_FALSE(page.total_is_at_least);
 }
 
-TEST_CASE("postings of the millisecond in which the older berthd ended come after its own") {
+TEST_CASE("postings of the millisecond in which the older berthd ended come after its own",
+          "[sqlite]") {
   Fixture f(old_transactions().back().at);
   f.spend(1);
   f.spend(2);
@@ -241,7 +243,7 @@ TEST_CASE("postings of the millisecond in which the older berthd ended come afte
   CHECK(std::vector(texts.begin() + 2, texts.end()) == old);
 }
 
-TEST_CASE("days that an older berthd closed verify with the hash that it gave them") {
+TEST_CASE("days that an older berthd closed verify with the hash that it gave them", "[sqlite]") {
   Fixture f;
   CHECK(refusal([&] { f.read(ledger::running_audit); }) == too_early);
   f.move_all();
@@ -255,7 +257,7 @@ TEST_CASE("days that an older berthd closed verify with the hash that it gave th
   }
 }
 
-TEST_CASE("positions of an older berthd are refused") {
+TEST_CASE("positions of an older berthd are refused", "[sqlite]") {
   Fixture f;
   f.move_all();
   const Position older = {to_millis(old_first_day + 11h), std::int64_t(9)};
@@ -263,7 +265,7 @@ TEST_CASE("positions of an older berthd are refused") {
         "422 validation_failed");
 }
 
-TEST_CASE("memos are emptied after the rows are moved") {
+TEST_CASE("memos are emptied after the rows are moved", "[sqlite]") {
   Fixture f;
   f.database->write([](db::Tx& tx) {
     tx.execute("PRAGMA defer_foreign_keys = ON");
@@ -277,7 +279,7 @@ TEST_CASE("memos are emptied after the rows are moved") {
   });
 }
 
-TEST_CASE("old rows that can't be moved stay, and nothing else is lost") {
+TEST_CASE("old rows that can't be moved stay, and nothing else is lost", "[sqlite]") {
   Fixture f;
   f.database->write([](db::Tx& tx) {
     tx.execute("INSERT INTO ledger_transactions_old VALUES ('no uuid', 'spend', '', 5)");

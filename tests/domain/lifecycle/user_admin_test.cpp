@@ -53,8 +53,8 @@ TEST_CASE("a search that finds very many users counts and lists some of them, th
         INSERT INTO users (id, email, email_key, username, username_key, password_hash,
                            referral_code, registration_number, signup_multiplier, created_at,
                            updated_at)
-        SELECT printf('%05d', n), name, name, name, name, '', name, n, 1, 0, 0
-        FROM (SELECT n, printf('player%05d', n) AS name FROM numbers) AS players)",
+        SELECT substr(CAST(100000 + n AS text), 2), name, name, name, name, '', name, n, 1, 0, 0
+        FROM (SELECT n, 'player' || substr(CAST(100000 + n AS text), 2) AS name FROM numbers) AS players)",
                users);
   });
   const auto find = [&](const std::string& text) {
@@ -132,8 +132,8 @@ TEST_CASE("a deleted account leaves no name, and the ledger stays consistent") {
     // The address is replaced by a text with the user's id, which others may know.
     CHECK_FALSE(accounts::credentials(tx, "deleted:" + ruth.id));
     CHECK(
-        tx.number("SELECT count(*) FROM users WHERE id = $1 AND (instr(email || email_key || "
-                  "username || username_key || referral_code, 'ruth') > 0 OR password_hash <> '')",
+        tx.number("SELECT count(*) FROM users WHERE id = $1 AND (email || email_key || username || "
+                  "username_key || referral_code LIKE '%ruth%' OR password_hash <> '')",
                   ruth.id) == 0);
     for (const char* table : {"sessions", "email_tokens", "totp_secrets", "login_networks"})
       CHECK(tx.number("SELECT count(*) FROM " + std::string(table) + " WHERE user_id = $1",
