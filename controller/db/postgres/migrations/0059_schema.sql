@@ -365,7 +365,7 @@ CREATE TABLE custom_domains (
   id            text COLLATE "C" PRIMARY KEY,
   deployment_id text COLLATE "C" NOT NULL REFERENCES deployments (id),
   app_id        text COLLATE "C" NOT NULL REFERENCES apps (id),
-  owner_id      text COLLATE "C" NOT NULL REFERENCES users (id),  -- of the app: what an owner used stays theirs
+  owner_id      text COLLATE "C" NOT NULL REFERENCES users (id),  -- of the app: what one owner used is their own
   domain        text COLLATE "C" NOT NULL,  -- lower case, punycode, without a dot at the end
   is_apex       bigint NOT NULL CHECK (is_apex IN (0, 1)),
   generation    bigint NOT NULL DEFAULT 1,  -- raised where the operator asks to look again
