@@ -14,8 +14,8 @@
 #include "tests/store.h"
 #include "tests/temp_dir.h"
 
-// What tests of the domain share: a real store (tests/store.h), and a clock that stands still until it is
-// moved.
+// What tests of the domain share: a real store (tests/store.h), and a clock that stands still until
+// it is moved.
 namespace berth::test {
 
 inline const std::string redirect_uri = "https://game.example.org/callback";
