@@ -25,7 +25,8 @@ constexpr std::string_view transactions_that_differ = R"(
       GROUP BY transaction_number
       HAVING sum(amount) <> 0
     ) AS sums
-    JOIN ledger_transactions t ON t.number = sums.transaction_number)";
+    JOIN ledger_transactions t ON t.number = sums.transaction_number
+    ORDER BY t.number)";
 constexpr std::string_view balances_that_differ = R"(
     SELECT id, balance - posted AS difference
     FROM (
@@ -35,7 +36,8 @@ constexpr std::string_view balances_that_differ = R"(
           WHERE p.account_number = a.number), 0) AS posted
       FROM ledger_accounts a
     ) AS balances
-    WHERE balance <> posted)";
+    WHERE balance <> posted
+    ORDER BY id)";
 constexpr std::string_view transactions_without_postings = R"(
     SELECT t.id_high, t.id_low, 2 - counts.postings AS difference
     FROM (
@@ -45,7 +47,8 @@ constexpr std::string_view transactions_without_postings = R"(
       GROUP BY t.number
       HAVING count(p.leg) < 2
     ) AS counts
-    JOIN ledger_transactions t ON t.number = counts.number)";
+    JOIN ledger_transactions t ON t.number = counts.number
+    ORDER BY t.number)";
 constexpr std::string_view transactions_of_deployments = R"(
     SELECT t.id_high, t.id_low
     FROM ledger_transactions t
@@ -65,7 +68,8 @@ constexpr std::string_view totals_that_differ = R"(
         FROM ledger_days e
         WHERE e.account_id = a.id)
     ) AS totals
-    WHERE credited <> seen_credited OR debited <> seen_debited OR balance <> credited - debited)";
+    WHERE credited <> seen_credited OR debited <> seen_debited OR balance <> credited - debited
+    ORDER BY id)";
 // 1048576 are the places of a millisecond (numbers.h), and a day has 86400000 milliseconds.
 constexpr std::string_view day_sums_that_differ = R"(
     WITH sums AS (
@@ -130,7 +134,8 @@ constexpr std::string_view ad_days_that_differ = R"(
     FROM sums
     GROUP BY campaign_id, day
     HAVING sum(impressions) <> 0 OR sum(clicks) <> 0 OR sum(spend) <> 0
-        OR sum(viewer_rewards) <> 0)";
+        OR sum(viewer_rewards) <> 0
+    ORDER BY campaign_id, day)";
 
 constexpr std::string_view all_accounts = R"(SELECT count(*) FROM ledger_accounts)";
 constexpr std::string_view all_transactions = R"(SELECT count(*) FROM ledger_transactions)";

@@ -19,7 +19,8 @@ constexpr std::string_view reservations_that_differ = R"(
       WHERE a.id >= 'reservation' AND a.id < 'reservation;'
         AND a.id > $1 AND (a.id <= $2 OR $2 IS NULL)
     ) AS reservations
-    WHERE balance <> held)";
+    WHERE balance <> held
+    ORDER BY id)";
 constexpr std::string_view reservations = R"(
     SELECT id
     FROM ledger_accounts
@@ -51,7 +52,8 @@ constexpr std::string_view deployments = R"(
 constexpr std::string_view payments_that_differ = R"(
     SELECT id, total_payment - rake - budget AS difference
     FROM campaigns
-    WHERE total_payment <> rake + budget AND id > $1 AND (id <= $2 OR $2 IS NULL))";
+    WHERE total_payment <> rake + budget AND id > $1 AND (id <= $2 OR $2 IS NULL)
+    ORDER BY id)";
 constexpr std::string_view budgets_that_differ = R"(
     SELECT id, gone - held AS difference
     FROM (
@@ -62,7 +64,8 @@ constexpr std::string_view budgets_that_differ = R"(
       FROM campaigns c
       WHERE c.id > $1 AND (c.id <= $2 OR $2 IS NULL)
     ) AS budgets
-    WHERE gone <> held)";
+    WHERE gone <> held
+    ORDER BY id)";
 constexpr std::string_view payouts_that_differ = R"(
     SELECT id, spent - paid AS difference
     FROM (
@@ -73,7 +76,8 @@ constexpr std::string_view payouts_that_differ = R"(
       FROM campaigns c
       WHERE c.id > $1 AND (c.id <= $2 OR $2 IS NULL)
     ) AS payouts
-    WHERE spent <> paid)";
+    WHERE spent <> paid
+    ORDER BY id)";
 constexpr std::string_view viewer_rewards_that_differ = R"(
     SELECT id, viewer_rewards - rewarded AS difference
     FROM (
@@ -84,7 +88,8 @@ constexpr std::string_view viewer_rewards_that_differ = R"(
       FROM campaigns c
       WHERE c.id > $1 AND (c.id <= $2 OR $2 IS NULL)
     ) AS rewards
-    WHERE viewer_rewards <> rewarded OR viewer_rewards > rake)";
+    WHERE viewer_rewards <> rewarded OR viewer_rewards > rake
+    ORDER BY id)";
 constexpr std::string_view campaigns = R"(
     SELECT id
     FROM campaigns
