@@ -6,6 +6,7 @@
 namespace berth {
 namespace {
 
+constexpr std::string_view replacement = "\uFFFD";
 constexpr UChar32 left_to_right_override = 0x202D;
 constexpr UChar32 right_to_left_override = 0x202E;
 
@@ -34,6 +35,19 @@ bool is_line_end(UChar32 character) {
 }
 
 }  // namespace
+
+std::string well_formed(std::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  for (int32_t at = 0; size_t(at) < bytes.size();) {
+    const int32_t begin = at;
+    if (next_character(bytes, at) > 0)
+      text += bytes.substr(size_t(begin), size_t(at - begin));
+    else
+      text += replacement;
+  }
+  return text;
+}
 
 bool is_blank(std::string_view utf8) {
   return !any_character(utf8, [](UChar32 character) {

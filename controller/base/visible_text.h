@@ -1,9 +1,15 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
-// Checks of texts that users write for one another.
+// Checks of texts that users write for one another, or that strangers' programs send.
 namespace berth {
+
+// The text with U+FFFD in place of each sequence of bytes that isn't UTF-8, and of each NUL. For
+// bytes that nobody has checked, such as a header or a server's reply, before they are stored:
+// PostgreSQL stores neither.
+std::string well_formed(std::string_view bytes);
 
 // Whether nothing of the text is visible: it is empty, or only white space and zero-width
 // characters.

@@ -4,6 +4,8 @@
 #include <string_view>
 
 #include "controller/base/curl.h"
+#include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 
 namespace berth::reconcilers {
 namespace {
@@ -16,7 +18,7 @@ enum class Stage { greeting, envelope_from, envelope_to, content };
 std::string in_brackets(const std::string& address) { return "<" + address + ">"; }
 
 std::string printable(std::string_view line) {
-  std::string text(line.substr(0, kept_of_a_line));
+  std::string text = cut(well_formed(line), kept_of_a_line);
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   while (text.ends_with(' ')) text.pop_back();

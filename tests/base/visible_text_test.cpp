@@ -29,3 +29,13 @@ TEST_CASE("control characters and overrides of direction") {
        {"", "hello", "שלום\u200f", "\u2067مرحبا\u2069", "👩\u200d💻", "\xff"})
     CHECK_FALSE(has_controls(text, Lines::one));
 }
+
+TEST_CASE("bytes that aren't UTF-8, and NULs, are replaced, and everything else stays") {
+  for (const std::string text : {"", "hello", "é傻🌱", "\x01\x7f", "\u202e"})
+    CHECK(well_formed(text) == text);
+  CHECK(well_formed(std::string("a\0b", 3)) == "a\uFFFDb");
+  CHECK(well_formed("a\xff\xfe z") == "a\uFFFD\uFFFD z");
+  CHECK(well_formed("cut \xf0\x9f\x8c") == "cut \uFFFD");
+  CHECK(well_formed("\xc0\xaf").find('/') == std::string::npos);                 // overlong
+  CHECK(well_formed("\xed\xa0\x80").find("\xed\xa0\x80") == std::string::npos);  // a surrogate
+}

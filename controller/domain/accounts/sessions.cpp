@@ -3,6 +3,7 @@
 #include "controller/base/error.h"
 #include "controller/base/id.h"
 #include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 #include "controller/domain/kernel/read_page.h"
 
 namespace berth::accounts {
@@ -29,8 +30,8 @@ Session open_session(db::Tx& tx, const std::string& user_id, const std::string& 
       INSERT INTO sessions (id, user_id, address, user_agent, created_at, expires_at,
                             authenticated_at, idle_timeout)
       VALUES ($1, $2, $3, $4, $5, $6, $5, $7))",
-      session.id, user_id, cut(address, kept_of_address), cut(user_agent, kept_of_user_agent),
-      session.created_at, session.expires_at,
+      session.id, user_id, cut(address, kept_of_address),
+      cut(well_formed(user_agent), kept_of_user_agent), session.created_at, session.expires_at,
       idle_timeout ? std::optional<std::int64_t>(idle_timeout->count()) : std::nullopt);
   tx.execute(
       R"(

@@ -5,6 +5,7 @@
 
 #include "controller/base/crypto.h"
 #include "controller/base/id.h"
+#include "controller/base/text.h"
 
 namespace berth::outbox {
 namespace {
@@ -88,12 +89,12 @@ void failed(db::Tx& tx, const std::string& id, const std::string& reason) {
       UPDATE outbox
       SET failed_at = $2, last_error = $3
       WHERE id = $1)",
-             id, tx.now(), reason.substr(0, kept_of_a_reason));
+             id, tx.now(), cut(reason, kept_of_a_reason));
 }
 
 void postponed(db::Tx& tx, const std::string& id, const std::string& reason) {
   tx.execute(R"(UPDATE outbox SET last_error = $2 WHERE id = $1)", id,
-             reason.substr(0, kept_of_a_reason));
+             cut(reason, kept_of_a_reason));
 }
 
 int remove_done(db::Tx& tx, Instant sent_before, Instant failed_before, int most) {

@@ -85,6 +85,8 @@ TEST_CASE("what is stored of an address and a user agent is short") {
   CHECK(session.address == std::string(64, 'a'));
   CHECK(session.user_agent == std::string(256, 'u'));
   CHECK(accounts::network_of(std::string(60'000, 'a')) == std::string(64, 'a'));
+  world.write([&](db::Tx& tx) { accounts::open_session(tx, ada.id, "", "Caf\xe9/1.0", 24h); });
+  CHECK(sessions(world, ada).items.at(0).user_agent == "Caf\uFFFD/1.0");
 }
 
 TEST_CASE("a session with an idle time-out ends when it isn't used, and another one doesn't") {
