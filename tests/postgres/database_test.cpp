@@ -194,6 +194,39 @@ TEST_CASE("writes that collide run again until each is stored once") {
   CHECK(f.opened.writes() == threads * rounds);
 }
 
+TEST_CASE("of two writes that found a key free, the second finds it taken when it runs again") {
+  Fixture f;
+  std::latch both_looked(2);
+  int runs = 0;
+  const auto claim = [&](bool& got, int& mine) {
+    f.opened.write([&](db::Tx& tx) {
+      got = value_of(tx, "name").empty();
+      if (++mine == 1) both_looked.arrive_and_wait();
+      if (got) tx.execute(R"(INSERT INTO meta (key, value) VALUES ('name', 'x'))");
+    });
+  };
+  bool first = false, second = false;
+  int other_runs = 0;
+  {
+    const std::jthread other([&] { claim(second, other_runs); });
+    claim(first, runs);
+  }
+  CHECK(first != second);
+  CHECK(runs + other_runs > 2);
+}
+
+TEST_CASE("a write that always violates a constraint says so") {
+  Fixture f;
+  int runs = 0;
+  CHECK_THROWS_AS(f.opened.write([&](db::Tx& tx) {
+    ++runs;
+    for (int i = 0; i < 2; ++i) tx.execute(R"(INSERT INTO meta (key, value) VALUES ('name', 'x'))");
+  }),
+                  db::ConstraintViolated);
+  CHECK(runs == 3);
+  CHECK(value_of(f.opened, "name").empty());
+}
+
 TEST_CASE("writes that lock each other out run again") {
   Fixture f;
   for (const char* key : {"a", "b"}) f.opened.write([&](db::Tx& tx) { put(tx, key, "0"); });

@@ -31,7 +31,8 @@ struct Options {
 
 // A PostgreSQL database, with any number of berthd on it. A read is a transaction of REPEATABLE
 // READ READ ONLY. A write is one of SERIALIZABLE on the caller's thread, and runs again if it
-// collides with another one. Connections are made when they are needed and kept. Thread-safe.
+// collides with another one, also if that shows as a violated constraint. Connections are made when
+// they are needed and kept. Thread-safe.
 class Database final : public db::Database {
  public:
   // Migrates the database to the newest schema. Throws std::runtime_error, with a sentence for the
