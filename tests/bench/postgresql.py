@@ -5,19 +5,32 @@ import pwd
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 from common import START_SECONDS, fail, free_port, output_of
 
 
-def postgresql_program(name):
-    """Returns the path of one of the server's programs, which Debian doesn't install in PATH."""
-    found = shutil.which(name)
-    if found:
-        return found
+SKIPPED = 77  # what ctest takes for "skipped"
+
+
+def find_program(name):
+    """Returns the path of one of the server's programs, which Debian doesn't install in PATH; nothing if there is
+    none."""
     versions = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    return str(versions[-1]) if versions else fail(f"no {name} (Debian: apt install postgresql)")
+    return shutil.which(name) or (str(versions[-1]) if versions else None)
+
+
+def postgresql_program(name):
+    return find_program(name) or fail(f"no {name} (Debian: apt install postgresql)")
+
+
+def skip_without_postgresql():
+    """Ends a test as skipped if no PostgreSQL is installed."""
+    if not find_program("initdb"):
+        print("skipped: no PostgreSQL is installed (Debian: apt install postgresql)")
+        sys.exit(SKIPPED)
 
 
 class PostgreSQL:
