@@ -3,9 +3,9 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "controller/base/url.h"
+#include "controller/base/visible_text.h"
 
 namespace berth::api {
 bool same_name(std::string_view a, std::string_view b) {
@@ -47,12 +47,8 @@ std::optional<Query> parse_form(std::string_view text) {
 }
 
 bool is_utf8(const Query& query) {
-  try {
-    for (const auto& [name, value] : query) nlohmann::json(name + value).dump();
-    return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
+  return std::ranges::all_of(
+      query, [](const auto& pair) { return berth::is_utf8(pair.first + pair.second); });
 }
 
 }  // namespace berth::api

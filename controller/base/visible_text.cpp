@@ -36,6 +36,10 @@ bool is_line_end(UChar32 character) {
 
 }  // namespace
 
+bool is_utf8(std::string_view bytes) {
+  return !any_character(bytes, [](UChar32 character) { return character < 0; });
+}
+
 std::string well_formed(std::string_view bytes) {
   std::string text;
   text.reserve(bytes.size());

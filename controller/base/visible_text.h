@@ -6,6 +6,8 @@
 // Checks of texts that users write for one another, or that strangers' programs send.
 namespace berth {
 
+bool is_utf8(std::string_view bytes);
+
 // The text with U+FFFD in place of each sequence of bytes that isn't UTF-8, and of each NUL. For
 // bytes that nobody has checked, such as a header or a server's reply, before they are stored:
 // PostgreSQL stores neither.

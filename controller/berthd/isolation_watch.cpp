@@ -25,14 +25,9 @@ reconcilers::IsolationProbe::Parts IsolationWatch::parts_of_probe() {
                 return isolation_surroundings(parts_.config, parts_.listeners(),
                                               cluster_access(parts_.config).server);
               },
-          .leads = [this] { return leads(); },
+          .leads = [this] { return parts_.engine.is_leading(); },
           .stopping = [this] { return probing_.stopping(); },
           .changed = [this] { take_result(); }};
-}
-
-bool IsolationWatch::leads() const {
-  const auto leadership = parts_.engine.leadership();
-  return !leadership || leadership->leading;
 }
 
 void IsolationWatch::start() {
@@ -73,7 +68,7 @@ api::Isolation IsolationWatch::ask() {
     throw Error(Code::invalid_state, "the cluster is simulated: there is nothing to probe");
   if (parts_.config.isolation == isolation::Mode::off)
     throw Error(Code::invalid_state, "the configuration key isolation is off");
-  if (!leads())
+  if (!parts_.engine.is_leading())
     throw Error(Code::unavailable, "another berthd works for the cluster; ask that one");
   probe_.ask();
   probing_.wake();

@@ -48,7 +48,6 @@ class IsolationWatch {
 
  private:
   reconcilers::IsolationProbe::Parts parts_of_probe();
-  bool leads() const;
   std::shared_ptr<const isolation::Known> read() const;
   std::shared_ptr<const isolation::Known> known();
   void take_result();

@@ -192,7 +192,6 @@ class Platform {
   std::optional<api::Health> health_of(const std::string& deployment_id);
   api::Usage usage_of(const deployments::Deployment& row);
   api::Backup begin_backup(const std::string& key);
-  bool leads() const;
   std::vector<Address> listeners() const;
   api::Services services();
   void tell(db::Topic topic, const std::string& id);
@@ -313,12 +312,7 @@ reconcilers::UsageSampler Platform::usage_sampler() {
        .cluster = cluster_access(config_, simulated_.get()),
        .label_selector = manifests::selector(manifest_settings(config_, instance_)),
        .traefik_metrics_url = config_.traefik_metrics_url,
-       .leads = [this] { return leads(); }});
-}
-
-bool Platform::leads() const {
-  const auto leadership = engine_.leadership();
-  return !leadership || leadership->leading;
+       .leads = [this] { return engine_.is_leading(); }});
 }
 
 std::vector<Address> Platform::listeners() const {
@@ -339,7 +333,7 @@ api::Fleet Platform::fleet() {
   std::error_code unknown;
   const auto space = std::filesystem::space(data_.path(), unknown);
   return {.leader = leadership ? leadership->holder : "",
-          .leads = leads(),
+          .leads = engine_.is_leading(),
           .cluster_error = engine_.cluster_state().last_error,
           .waiting = std::int64_t(work.waiting),
           .stalled = std::int64_t(work.stalled),

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "controller/base/crypto.h"
+#include "controller/base/log.h"
 
 namespace berth::db {
 
@@ -18,6 +19,20 @@ void check_applied(Applied applied, const std::vector<EmbeddedFile>& files) {
   if (!applied.empty())
     throw std::runtime_error("the database was written by a newer berthd: it has migration " +
                              applied.begin()->first);
+}
+
+std::vector<EmbeddedFile> missing(const Applied& applied, const std::vector<EmbeddedFile>& files) {
+  check_applied(applied, files);
+  std::vector<EmbeddedFile> left;
+  for (const EmbeddedFile& file : files)
+    if (!applied.contains(std::string(file.name))) left.push_back(file);
+  return left;
+}
+
+void log_migration(const Applied& applied, const EmbeddedFile& file) {
+  if (applied.empty()) return;
+  log::info("changing the database, which may take minutes if it is large",
+            {{"migration", std::string(file.name)}});
 }
 
 }  // namespace berth::db

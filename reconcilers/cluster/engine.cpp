@@ -150,6 +150,11 @@ std::optional<Leader::State> Engine::leadership() const {
   return leader_->state();
 }
 
+bool Engine::is_leading() const {
+  const auto state = leadership();
+  return !state || state->leading;
+}
+
 std::optional<Health> Engine::health(const std::string& deployment_id) const {
   const InformerState pods = cache_.state(kube::pods);
   const Instant now = system_time();

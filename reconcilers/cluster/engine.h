@@ -82,6 +82,8 @@ class Engine {
   ClusterState cluster_state() const { return cache_.state(); }
   // Who leads. Empty if there is no leader election.
   std::optional<Leader::State> leadership() const;
+  // Whether this process leads, or there is no leader election.
+  bool is_leading() const;
   // The ids of deployments that have objects on the cluster but no row in the database. berth never
   // removes such objects by itself; only an administrator's command does.
   std::set<std::string> orphans() const { return loop_.orphans(); }

@@ -39,3 +39,10 @@ TEST_CASE("bytes that aren't UTF-8, and NULs, are replaced, and everything else 
   CHECK(well_formed("\xc0\xaf").find('/') == std::string::npos);                 // overlong
   CHECK(well_formed("\xed\xa0\x80").find("\xed\xa0\x80") == std::string::npos);  // a surrogate
 }
+
+TEST_CASE("bytes are UTF-8, or aren't") {
+  for (const std::string text : {"", "hello", "é傻🌱", "\x01\x7f"}) CHECK(is_utf8(text));
+  CHECK(is_utf8(std::string("a\0b", 3)));
+  for (const std::string text : {"\xff", "\xc3", "a\xa9", "\xc0\xaf", "\xed\xa0\x80"})
+    CHECK_FALSE(is_utf8(text));
+}

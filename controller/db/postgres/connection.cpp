@@ -1,7 +1,6 @@
 #include "controller/db/postgres/connection.h"
 
 #include <sys/socket.h>
-#include <unicode/ustring.h>
 
 #include <array>
 #include <charconv>
@@ -9,6 +8,8 @@
 
 #include "controller/base/error.h"
 #include "controller/base/log.h"
+#include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 #include "controller/db/postgres/failure.h"
 #include "controller/db/request_limits.h"
 
@@ -105,10 +106,7 @@ bool is_collision(std::string_view state) { return state == "40001" || state == 
 
 // PostgreSQL stores neither. It would end the transaction, and blame its own side.
 void require_text(std::string_view text) {
-  std::int32_t length = 0;
-  UErrorCode outcome = U_ZERO_ERROR;
-  u_strFromUTF8(nullptr, 0, &length, text.data(), std::int32_t(text.size()), &outcome);
-  if (outcome == U_INVALID_CHAR_FOUND || text.find('\0') != std::string_view::npos)
+  if (!is_utf8(text) || text.find('\0') != std::string_view::npos)
     throw Error(Code::validation_failed, "a text isn't UTF-8, or has the character NUL in it");
 }
 
@@ -141,10 +139,7 @@ class PreparedStatement final : public Statement {
     execute(deadline);
     if (PQntuples(result_.get()) > 0)
       throw std::logic_error("rows of this statement are ignored: " + sql());
-    const std::string_view count = PQcmdTuples(result_.get());
-    int changed = 0;
-    std::from_chars(count.data(), count.data() + count.size(), changed);
-    return changed;
+    return parse_number<int>(PQcmdTuples(result_.get())).value_or(0);
   }
 
   std::int64_t integer(int column) const override {

@@ -1,10 +1,9 @@
 #include "controller/db/postgres/migrate.h"
 
-#include <charconv>
 #include <stdexcept>
 
 #include "controller/base/crypto.h"
-#include "controller/base/log.h"
+#include "controller/base/text.h"
 #include "controller/db/database.h"
 #include "controller/db/migrations.h"
 
@@ -16,9 +15,7 @@ constexpr int oldest_version = 15;
 constexpr const char* lock = "SELECT pg_advisory_xact_lock(x'6265727468'::bigint)";
 
 void require_usable(Connection& connection) {
-  const std::string number = connection.text("SHOW server_version_num");
-  int version = 0;
-  std::from_chars(number.data(), number.data() + number.size(), version);
+  const int version = parse_number<int>(connection.text("SHOW server_version_num")).value_or(0);
   if (version / 10'000 < oldest_version)
     throw std::runtime_error("berth needs PostgreSQL " + std::to_string(oldest_version) +
                              " or newer; the server is version " +
@@ -58,13 +55,9 @@ Applied applied(Tx& tx) {
 void run_missing(Connection& connection, Instant now, const std::vector<EmbeddedFile>& files) {
   Tx tx(connection, now);
   const Applied known = applied(tx);
-  check_applied(known, files);
-  for (const EmbeddedFile& file : files) {
+  for (const EmbeddedFile& file : missing(known, files)) {
     const std::string name(file.name);
-    if (known.contains(name)) continue;
-    if (!known.empty())
-      log::info("changing the database, which may take minutes if it is large",
-                {{"migration", name}});
+    log_migration(known, file);
     try {
       connection.run(std::string(file.text));
     } catch (const std::exception& failure) {

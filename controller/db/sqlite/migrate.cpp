@@ -3,7 +3,6 @@
 #include <string>
 
 #include "controller/base/crypto.h"
-#include "controller/base/log.h"
 #include "controller/db/migrations.h"
 
 namespace berth::db::sqlite {
@@ -38,12 +37,9 @@ void check_migrations(SQLite::Database& database, const std::vector<EmbeddedFile
 
 Pending pending_migrations(SQLite::Database& database, const std::vector<EmbeddedFile>& files) {
   Pending result;
-  const bool has_run = database.tableExists("schema_migrations");
-  if (has_run) check_migrations(database, files);
-  const auto known = has_run ? applied(database) : Applied();
+  const Applied known = database.tableExists("schema_migrations") ? applied(database) : Applied();
   if (!known.empty()) result.newest = known.rbegin()->first;
-  for (const EmbeddedFile& file : files)
-    if (const std::string name(file.name); !known.contains(name)) result.names.push_back(name);
+  for (const EmbeddedFile& file : missing(known, files)) result.names.emplace_back(file.name);
   return result;
 }
 
@@ -55,18 +51,14 @@ void migrate(SQLite::Database& database, Instant now, const std::vector<Embedded
         sha256     TEXT NOT NULL,
         applied_at INTEGER NOT NULL
       ) STRICT)");
-  check_migrations(database, files);
-  const auto known = applied(database);
-  for (const EmbeddedFile& file : files) {
-    const std::string name(file.name);
-    if (known.contains(name)) continue;
-    if (!known.empty())
-      log::info("changing the database, which may take minutes if it is large",
-                {{"migration", name}});
+  const Applied known = applied(database);
+  for (const EmbeddedFile& file : missing(known, files)) {
+    log_migration(known, file);
     try {
       apply(database, file, hex(sha256(file.text)), now);
     } catch (const SQLite::Exception& failure) {
-      throw SQLite::Exception("migration " + name + ": " + failure.what(), failure.getErrorCode());
+      throw SQLite::Exception("migration " + std::string(file.name) + ": " + failure.what(),
+                              failure.getErrorCode());
     }
   }
 }
