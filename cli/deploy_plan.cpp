@@ -8,6 +8,7 @@
 #include "cli/failure.h"
 #include "cli/suggest.h"
 #include "controller/base/ascii.h"
+#include "controller/base/visible_text.h"
 #include "controller/base/yaml.h"
 
 namespace berth::cli {
@@ -41,11 +42,7 @@ bool is_name(std::string_view text) {
 std::string interpolated(const std::string& text, const std::string& where) {
   std::string result;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '$') {
-      result += text[i];
-    } else if (text.compare(i, 2, "$$") == 0) {
-      result += text[i++];
-    } else if (text.compare(i, 2, "${") == 0 && text.find('}', i) != std::string::npos) {
+    if (text.compare(i, 2, "${") == 0 && text.find('}', i) != std::string::npos) {
       const size_t end = text.find('}', i);
       const std::string name = text.substr(i + 2, end - i - 2);
       // An empty value is a value too.
@@ -54,9 +51,10 @@ std::string interpolated(const std::string& text, const std::string& where) {
         throw Failure(Exit::usage, where + ": the variable " + name + " isn't set");
       result += value;
       i = end;
-    } else {
-      result += text[i];
+      continue;
     }
+    result += text[i];
+    if (text.compare(i, 2, "$$") == 0) ++i;  // stands for one of them
   }
   return result;
 }
@@ -200,6 +198,7 @@ std::pair<std::string, std::string> parse_env(const std::string& text) {
 }
 
 json parse_env_file(const std::string& text, const std::string& source) {
+  if (!is_utf8(text)) throw Failure(Exit::usage, source + " isn't UTF-8");
   json result = json::object();
   std::istringstream lines(text);
   int number = 0;

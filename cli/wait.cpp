@@ -83,6 +83,7 @@ std::string advice_for(std::string_view reason, const std::string& deployment) {
       {"quota_exceeded", "Delete a deployment, or ask the cluster's admins."},
       {"unschedulable", "No node has enough room; ask the cluster's admins."},
       {"image_needs_root", "Use an unprivileged variant of the image."},
+      {"image_too_large", "Make the image smaller, and deploy it again."},
       {"runtime_class_missing", "Take another tier, or ask the platform's admins."},
       {"rollout_failed",
        "Fix the image, or return to the earlier rollout with `berth deploy rollback DEPLOYMENT`."},

@@ -13,7 +13,7 @@ function(berth_console target)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/src/*.ts ${folder}/src/*.tsx ${folder}/src/*.html ${folder}/styles/*.css)
   list(FILTER sources EXCLUDE REGEX "/generated/")
   # The documentation is made of Markdown.
-  file(GLOB_RECURSE documents CONFIGURE_DEPENDS ${folder}/documentation/* ${PROJECT_SOURCE_DIR}/docs/*.md)
+  file(GLOB_RECURSE documents CONFIGURE_DEPENDS ${folder}/documentation/* ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/docs/*.png)
   foreach(name README.md SECURITY.md CHANGELOG.md charts/berth/README.md)
     list(APPEND documents ${PROJECT_SOURCE_DIR}/${name})
   endforeach()

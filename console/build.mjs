@@ -5,7 +5,7 @@
 import { build } from 'esbuild';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, parse, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { documentation } from './documentation/pages.mjs';
@@ -75,7 +75,14 @@ writeFileSync(join(files, 'index.html'), html);
 
 // The documentation: its pages, the index of the search, and what they load.
 const short_hash = (text) => createHash('sha256').update(text).digest('hex').slice(0, 8);
-const read = documentation();
+const read = documentation((path) => {
+  const content = readFileSync(join(here, '..', path));
+  const { name, ext } = parse(path);
+  const asset_name = `${name}-${short_hash(content)}${ext}`;
+  mkdirSync(join(pages, 'assets'), { recursive: true });
+  writeFileSync(join(pages, 'assets', asset_name), content);
+  return documentation_path + asset_name;
+});
 const index = JSON.stringify(read.index);
 const index_name = `index-${short_hash(index)}.json`;
 const { metafile: built } = await build({
@@ -98,8 +105,9 @@ for (const [address, page] of html_pages) {
 
 const types = {
   html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml',
-  txt: 'text/plain; charset=utf-8', json: 'application/json',
+  txt: 'text/plain; charset=utf-8', json: 'application/json', png: 'image/png',
 };
+const is_compressed = (name) => name.endsWith('.png');
 // The assembler takes the bytes from the files, because a C++ literal can't hold all of them.
 const bytes = (path, symbol) => `__asm__(R"(
 .section .rodata
@@ -114,7 +122,7 @@ ${symbol}_end:
 extern "C" const char ${symbol}[], ${symbol}_end[];
 `;
 
-// Writes the forms for gzip and brotli beside each file of the folder. Returns the C++ source of the function that returns
+// Writes the forms for gzip and brotli beside each file of the folder, but for pictures. Returns the C++ source of the function that returns
 // the files, and their sizes in bytes, gzipped.
 function embedded(folder, name_of_function) {
   const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
@@ -124,6 +132,12 @@ function embedded(folder, name_of_function) {
   const gzipped = {};
   names.forEach((name, number) => {
     const content = readFileSync(join(folder, name));
+    if (is_compressed(name)) {
+      const symbol = `berth_${name_of_function}_${number}`;
+      symbols_of_files += bytes(join(folder, name), symbol);
+      table += `      {"${name}", "${types[name.split('.').at(-1)]}", {${symbol}, size_t(${symbol}_end - ${symbol})}, {}, {}},\n`;
+      return;
+    }
     const gzip = gzipSync(content, { level: 9 });
     gzipped[name] = gzip.length;
     writeFileSync(join(folder, `${name}.gz`), gzip);

@@ -24,7 +24,7 @@ bench_oauth=(wrk postgresql-15)
 command -v go >/dev/null || bench_oauth+=(golang-go)
 deb=(dpkg-dev file lintian mmdebstrap systemd man-db curl)
 lint=(clang-format clang-tidy-16 shellcheck)
-fuzz=(clang-14 libclang-rt-14-dev)
+fuzz=(clang-16 libclang-rt-16-dev)
 
 case ${1:-build} in
   build) wanted=("${build[@]}") ;;

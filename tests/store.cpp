@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "controller/base/url.h"
 #include "controller/db/postgres/database.h"
 #include "controller/db/postgres/migrate.h"
 #include "controller/db/sqlite/database.h"
@@ -23,6 +24,17 @@ std::string server() {
 }
 
 std::string address_of(const std::string& database) { return server() + " dbname=" + database; }
+
+// What the server's address says of a keyword, such as `host`.
+std::string part_of_address(const char* keyword) {
+  PQconninfoOption* options = PQconninfoParse(server().c_str(), nullptr);
+  if (options == nullptr) throw std::runtime_error("BERTH_TEST_POSTGRES can't be read");
+  std::string value;
+  for (const PQconninfoOption* one = options; one->keyword != nullptr; ++one)
+    if (std::string_view(one->keyword) == keyword && one->val != nullptr) value = one->val;
+  PQconninfoFree(options);
+  return value;
+}
 
 void on_server(const std::string& sql) {
   db::postgres::Connection({.address = address_of("postgres"), .password_file = {}}).run(sql);
@@ -123,6 +135,10 @@ std::string with_schema() {
 
 }  // namespace
 
+std::string socket_of_server() {
+  return part_of_address("host") + "/.s.PGSQL." + part_of_address("port");
+}
+
 bool on_postgres() { return std::getenv("BERTH_TEST_POSTGRES") != nullptr; }
 
 void allow_tampering(db::Tx& tx) {
@@ -154,6 +170,15 @@ TestDatabase::~TestDatabase() {
 
 std::string TestDatabase::address() const { return address_of(name_); }
 
+std::string TestDatabase::url() const {
+  return url(part_of_address("host"), std::stoi(part_of_address("port")));
+}
+
+std::string TestDatabase::url(const std::string& host, int port) const {
+  return "postgresql://" + part_of_address("user") + "@/" + name_ +
+         "?host=" + percent_encode(host) + "&port=" + std::to_string(port);
+}
+
 Store::Store(const std::filesystem::path& file, const Clock& clock) {
   if (!on_postgres()) {
     opened_ = std::make_unique<db::sqlite::Database>(file, clock,
@@ -163,7 +188,8 @@ Store::Store(const std::filesystem::path& file, const Clock& clock) {
   database_.emplace(TestDatabase::Content::schema);
   opened_ = std::make_unique<db::postgres::Database>(
       db::postgres::Server{.address = database_->address(), .password_file = {}}, clock,
-      db::postgres::Options{.fault = std::getenv("BERTH_TEST_COLLISIONS") == nullptr
+      db::postgres::Options{.look_interval = {},
+                            .fault = std::getenv("BERTH_TEST_COLLISIONS") == nullptr
                                          ? db::postgres::FaultOf()
                                          : sometimes});
 }

@@ -17,6 +17,9 @@ namespace berth::test {
 
 bool on_postgres();
 
+// The path of the server's Unix socket.
+std::string socket_of_server();
+
 // Lets the rest of the transaction change what triggers of the ledger protect.
 void allow_tampering(db::Tx& tx);
 
@@ -33,6 +36,10 @@ class TestDatabase {
   const std::string& name() const { return name_; }
   // For db::postgres::Server.
   std::string address() const;
+  // The same as a URL, for the key `database`.
+  std::string url() const;
+  // The URL for a server at another place, which passes everything on to the real one.
+  std::string url(const std::string& host, int port) const;
 
  private:
   const Content content_;

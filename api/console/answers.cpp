@@ -26,7 +26,8 @@ const File* find(const std::vector<File>& files, std::string_view name) {
 void send_file(const File& file, const Request& request, Response& response) {
   response.content_type = file.content_type;
   response.add_header("Vary", "Accept-Encoding");
-  const Coding coding = coding_for(request.headers.get("Accept-Encoding"));
+  const Coding coding =
+      file.gzip.empty() ? Coding::identity : coding_for(request.headers.get("Accept-Encoding"));
   if (coding != Coding::identity)
     response.add_header("Content-Encoding", coding == Coding::gzip ? "gzip" : "br");
   response.body = coding == Coding::identity ? file.content

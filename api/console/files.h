@@ -10,7 +10,8 @@ namespace berth::api::console {
 struct File {
   std::string_view name;  // contains a hash of the content, except for pages
   std::string_view content_type;
-  // The content as it is, and the same compressed. No form is empty.
+  // The content as it is, and the same compressed. Pictures are compressed already, and have empty
+  // compressed forms.
   std::string_view content;
   std::string_view gzip;
   std::string_view brotli;

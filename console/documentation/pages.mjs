@@ -12,14 +12,14 @@ const root = join(here, '../..');
 const others = { 'README.md': 'readme', 'charts/berth/README.md': 'chart', 'SECURITY.md': 'reporting', 'CHANGELOG.md': 'changelog' };
 // The menu. A page that isn't named here stands under the last title.
 const menu = [
-  ['Begin here', ['readme', 'concepts']],
+  ['Begin here', ['readme', 'tour', 'concepts']],
   ['Guides', ['guides/']],
   ['In operation', ['runbooks/', 'chart']],
   ['Reference', ['api', 'reference/']],
   ['Decisions', ['decisions']],
   ['More', ['']],
 ];
-const names = { readme: 'A tour', chart: 'The Helm chart', reporting: 'Reporting a weakness', api: 'The API', decisions: 'All decisions' };
+const names = { readme: 'A tour', tour: 'In pictures', chart: 'The Helm chart', reporting: 'Reporting a weakness', api: 'The API', decisions: 'All decisions' };
 
 export const escape = (text) => text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
 const plain = (html) => html.replace(/<[^>]*>/g, '').replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&quot;/g, '"').replace(/&#39;/g, "'").replace(/&amp;/g, '&');
@@ -44,8 +44,9 @@ function anchors() {
 }
 const anchor_of = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, '').replace(/ /g, '-');
 
-// Reads one file: its title, its HTML, its headings, and what the search knows of each section.
-function read(file, known) {
+// Reads one file: its title, its HTML, its headings, and what the search knows of each section. `picture` returns the address of
+// a picture's file.
+function read(file, known, picture) {
   const text = readFileSync(join(root, file), 'utf8').replace(/^<!--[\s\S]*?-->\s*/, '');
   const free = anchors();
   const free_row = anchors();
@@ -100,6 +101,10 @@ function read(file, known) {
       const html = this.parser.parseInline(tokens);
       const to = target(href);
       return to === null ? html : `<a href="${escape(to)}">${html}</a>`;
+    },
+    image({ href, text: alternative }) {
+      said(alternative);
+      return `<img src="${escape(picture(posix.normalize(posix.join(posix.dirname(file), href))))}" alt="${escape(alternative)}" loading="lazy">`;
     },
     // The rows of the reference have names of their own: errors#invalid_grant.
     table({ header, rows }) {
@@ -161,11 +166,12 @@ function overview(all) {
   return `<h1>Documentation</h1>\n<p>How to run containers with berth, how to write apps for it, and how to run berth itself. These pages belong to the version of berth that serves them.</p>\n${cards}`;
 }
 
+// `picture` takes the path of a picture from the root of the source, and returns its address.
 // Returns {index, html}: what the script of the search reads, and a function from the addresses of the style sheet and of the
 // scripts to a Map of address -> HTML. The address of the list of all pages is empty.
-export function documentation() {
+export function documentation(picture) {
   const known = new Set(files());
-  const read_pages = [...known].map((file) => read(file, known));
+  const read_pages = [...known].map((file) => read(file, known, picture));
   const api = {
     address: 'api', title: 'The API', headings: [],
     html: '<h1>The API</h1>\n<div id="reference"><p>The reference is being read. It needs JavaScript; without it, there is <a href="/docs/reference/operations">a list of all operations</a>, and <a href="/.well-known/openapi.json">the OpenAPI document</a> for programs.</p></div>\n',

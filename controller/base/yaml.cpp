@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "controller/base/text.h"
+#include "controller/base/visible_text.h"
 
 namespace berth {
 namespace {
@@ -137,6 +138,7 @@ class NoContent : public YAML::EventHandler {
 }  // namespace
 
 json parse_yaml(std::string_view text, const std::string& source, Scalars scalars) {
+  if (!is_utf8(text)) throw std::runtime_error(source + ": isn't UTF-8");
   try {
     Reading reading = {.scalars = scalars};
     return convert(YAML::Load(std::string(text)), reading, 0);

@@ -175,6 +175,9 @@ void refuse_secrets_in_flags(const Config& config, const std::map<std::string, s
   for (const auto& [name, text] : flags) {
     const Key* key = find_key(name);
     if (name == "smtp-url" && config.mail_server && config.mail_server->password.empty()) continue;
+    if (name == "database" && config.database &&
+        !db::postgres::parse_address(config.database->address).has_password)
+      continue;
     if (key != nullptr && key->kind == Key::Kind::secret && !text.empty())
       settings.refuse(name, name +
                                 ": production doesn't accept this on the command line, which other "
@@ -200,6 +203,7 @@ class WholeCheck {
     if (config_.isolation == isolation::Mode::required &&
         config_.kubernetes != Cluster::simulated && config_.isolation_image.empty())
       refuse("isolation-image", "required if isolation is required");
+    if (config_.database) check_database(*config_.database);
     if (config_.production)
       check_production();
     else if (!is_loopback(config_.listen.host) && !config_.allow_remote)
@@ -221,6 +225,23 @@ class WholeCheck {
       refuse("internal-listen", address.host +
                                     " isn't a loopback address; development accepts "
                                     "that only with allow-remote=on");
+  }
+
+  void check_database(const db::postgres::Server& server) {
+    const db::postgres::AddressParts address = db::postgres::parse_address(server.address);
+    if (server.password_file && address.has_password)
+      refuse("database-password-file", "the address in database has a password, too");
+    if (!config_.production || address.tls == "verify-full") return;
+    if (address.hosts.empty())
+      refuse("database",
+             "production requires a host in the address; a Unix socket is named by its directory, "
+             "as in postgresql://berth@/berth?host=/run/postgresql");
+    for (const std::string& host : address.hosts)
+      if (!db::postgres::is_on_this_machine(host))
+        refuse("database",
+               "production requires sslmode=verify-full in the address, because any other mode "
+               "sends the password and all data to whoever answers for " +
+                   host + "; only a Unix socket and a loopback address need no TLS");
   }
 
   void check_production() {

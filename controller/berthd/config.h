@@ -15,6 +15,7 @@
 #include "controller/base/enum_text.h"
 #include "controller/base/log.h"
 #include "controller/base/mail_text.h"
+#include "controller/db/postgres/server.h"
 #include "controller/domain/accounts/accounts.h"
 #include "controller/domain/ads/serving.h"
 #include "controller/domain/deployments/isolation.h"
@@ -71,6 +72,8 @@ struct Config {
   std::optional<Address> internal_listen;
   std::optional<std::string> base_url;
   std::filesystem::path data_dir;
+  // The PostgreSQL server of the database; if empty, the database is a SQLite file in data_dir.
+  std::optional<db::postgres::Server> database;
   bool backup_before_upgrade = true;
   bool production = false;
   bool allow_remote = false;
@@ -99,6 +102,7 @@ struct Config {
   // The ClusterRole that berthd gives its own ServiceAccount in each app's namespace.
   std::optional<std::string> tenant_role;
   std::optional<std::string> service_account;  // namespace/name
+  std::uint64_t max_image_bytes = 0;           // 0: images may have any size
   std::string traefik_metrics_url;             // empty if there is none
 
   // The isolation probe (reconcilers/cluster/isolation_probe.h).

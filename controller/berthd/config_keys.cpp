@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "controller/base/quantity.h"
 #include "controller/base/text.h"
 #include "controller/base/url.h"
 #include "controller/base/yaml.h"
@@ -45,6 +46,9 @@ constexpr std::string_view default_reserved_names =
     "localhost,login,logout,mail,mailer-daemon,moderator,mx,no-reply,noc,noreply,ns,ns1,ns2,oauth,"
     "official,password,payments,pop,pop3,postmaster,register,root,security,signin,signup,"
     "smtp,sso,staff,status,superuser,support,sysadmin,system,vpn,webmail,webmaster,wpad,www";
+
+// 8 EiB is more than any registry stores, and every number of bytes below it fits into 64 bits.
+constexpr long double max_image_bytes = 0x1p63L;
 
 std::int64_t integer(const std::string& text, std::int64_t least, std::int64_t most) {
   const auto value = parse_number<std::int64_t>(text);
@@ -125,8 +129,7 @@ void take_wildcard_secret(Config& config, const std::string& text) {
 }
 
 void take_ca_file(Config& config, const std::string& text) {
-  if (!text.empty() && (std::filesystem::is_directory(text) || !std::ifstream(text)))
-    want("a file that berthd can read");
+  if (!text.empty() && !is_readable_file(text)) want("a file that berthd can read");
   config.mail_ca_file = text;
 }
 
@@ -268,6 +271,10 @@ std::vector<std::string> list_items(const std::string& text) {
   return items;
 }
 
+bool is_readable_file(const std::string& path) {
+  return !std::filesystem::is_directory(path) && std::ifstream(path).good();
+}
+
 bool is_object_name(std::string_view text) {
   constexpr size_t longest = 253;
   if (text.size() > longest) return false;
@@ -295,11 +302,23 @@ const std::vector<Key>& config_keys() {
        "public URL of the API: the issuer of tokens and the beginning of links in mail; "
        "http://<listen> if empty. Production requires it",
        take_base_url},
-      {"data-dir", "./data", "directory of the database and the keys",
+      {"data-dir", "./data",
+       "directory of the keys and, if the key database is empty, of the SQLite database",
        [](Config& c, const std::string& v) {
          if (v.empty()) want("a path");
          c.data_dir = v;
        }},
+      {"database", "",
+       "address of a PostgreSQL database, such as "
+       "postgresql://berth@db.example.org/berth?sslmode=verify-full, in the form that libpq reads; "
+       "several hosts are separated by commas. If empty, the database is a SQLite file in "
+       "data-dir. "
+       "In production sslmode has to be verify-full, except for a Unix socket or on loopback",
+       take_database, Key::Kind::secret},
+      {"database-password-file", "",
+       "file with the password of the PostgreSQL user, which is read for each new connection, so "
+       "that it can be replaced while berthd runs; without effect if database is empty",
+       take_database_password_file},
       {"backup-before-upgrade", "on",
        "whether the database is copied into <data-dir>/upgrades before a newer version upgrades "
        "its "
@@ -455,6 +474,18 @@ const std::vector<Key>& config_keys() {
        [](Config& c, const std::string& v) {
          if (!v.empty() && !is_ip_address(v)) want("an IP address");
          c.isolation_internet = v;
+       }},
+      {"max-image-size", "0",
+       "the most that the layers of an image may have together, as its registry stores them, such "
+       "as 10Gi. berthd asks the registry before a node pulls the image, with the deployment's "
+       "credentials. With 0, images may have any size, and no registry is asked. Without effect on "
+       "the simulated cluster",
+       [](Config& c, const std::string& v) {
+         const auto bytes = parse_quantity(v);
+         // 100m is a tenth of a byte, and must not become 0, which means any size.
+         if (!bytes || (*bytes != 0 && *bytes < 1) || *bytes > max_image_bytes)
+           want("a size such as 10Gi, or 0");
+         c.max_image_bytes = std::uint64_t(*bytes);
        }},
       {"reconcile-workers", "8", "how many deployments are reconciled at the same time",
        [](Config& c, const std::string& v) { c.reconcile_workers = int(integer(v, 1, 256)); }},

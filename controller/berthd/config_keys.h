@@ -37,10 +37,16 @@ std::vector<std::string> list_items(const std::string& text);
 // Whether the text can be the name of an object on the cluster: a DNS subdomain name
 // (kubernetes.io, "Object Names and IDs").
 bool is_object_name(std::string_view text);
+// Whether the path is a file, and not a directory, that this process can read.
+bool is_readable_file(const std::string& path);
 // Takes the value of the key `tiers` (config_tiers.cpp). Throws like want().
 void take_tiers(Config& config, const std::string& text);
 // The same for the keys tenant-node-selector and tenant-tolerations (config_tenants.cpp).
 void take_tenant_node_selector(Config& config, const std::string& text);
 void take_tenant_tolerations(Config& config, const std::string& text);
+// The same for the keys database and database-password-file (config_database.cpp). The second one
+// is to be taken after the first.
+void take_database(Config& config, const std::string& text);
+void take_database_password_file(Config& config, const std::string& text);
 
 }  // namespace berth

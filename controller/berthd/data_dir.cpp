@@ -24,7 +24,9 @@ constexpr size_t key_bytes = 32;
 
 std::string error_text() { return std::strerror(errno); }
 
-std::string encode(const Keys& keys) {
+}  // namespace
+
+std::string text_of(const Keys& keys) {
   nlohmann::json session = nlohmann::json::array();
   const auto session_keys = keys.session.all();
   for (const auto& key : *session_keys) {
@@ -33,8 +35,6 @@ std::string encode(const Keys& keys) {
   }
   return nlohmann::json{{"data", base64(keys.data)}, {"session", session}}.dump(2) + "\n";
 }
-
-}  // namespace
 
 Keys parse_keys(const std::string& text) {
   const auto content = nlohmann::json::parse(text);
@@ -98,7 +98,7 @@ Keys DataDir::keys() const {
   if (std::filesystem::exists(database_file()))
     fail(path_ / keys_name, "is missing, and the database can't be read without it");
   const Keys fresh = {.data = random_bytes(key_bytes), .session = SessionKeys(rotated({}, {}, {}))};
-  write(keys_name, encode(fresh));
+  write(keys_name, text_of(fresh));
   return fresh;
 }
 
@@ -108,7 +108,7 @@ std::string DataDir::rotate_session_key(Keys& keys, Instant now, Duration sessio
   Keys next = {.data = keys.data,
                .session = SessionKeys(rotated(*keys.session.all(), now, session_lifetime))};
   // The key is on disk before it is used, because what it signs must still be valid after a crash.
-  write(keys_name, encode(next));
+  write(keys_name, text_of(next));
   keys.session = next.session;
   return keys.session[0].id;
 }

@@ -23,6 +23,8 @@ inline constexpr const char* partial_restore_name = "restore.partial";
 
 // Parses the text of keys.json. Throws std::exception if it isn't complete.
 Keys parse_keys(const std::string& text);
+// The text of keys.json with these keys.
+std::string text_of(const Keys& keys);
 
 // The directory in which berthd keeps everything: the database, the keys, and the address that it
 // listens on. A lock (flock) keeps a second berthd out as long as this object lives. The directory

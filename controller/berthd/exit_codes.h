@@ -13,6 +13,7 @@ inline constexpr int exit_data_dir = 3;
 inline constexpr int exit_address = 4;
 inline constexpr int exit_cluster_access = 5;
 inline constexpr int exit_disk_full = 6;
+inline constexpr int exit_database = 7;
 
 // The reason why berthd can't start, as a sentence for people and as an exit code.
 struct StartError : std::runtime_error {
@@ -43,6 +44,10 @@ inline constexpr std::array exit_codes = std::to_array<ExitCode>({
      "there is no way to the cluster: the kubeconfig or the pod's service account is missing, "
      "can't be read or isn't valid. A cluster that doesn't answer is no reason to end"},
     {exit_disk_full, "the start failed because the disk of the data directory is full"},
+    {exit_database,
+     "the PostgreSQL database of the key `database` can't be used: no server answers at its "
+     "address, or it refuses the user; it is too old, or a standby; the database isn't berth's, "
+     "belongs to another instance, or is from a newer version"},
 });
 
 }  // namespace berth

@@ -1,5 +1,9 @@
 #include "controller/berthd/gauges.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "controller/base/log.h"
 #include "controller/base/version.h"
 #include "controller/berthd/backup/newest.h"
 #include "controller/berthd/data_dir.h"
@@ -37,13 +41,76 @@ MetricFamily build() {
                 {gauge(1, {{"version", std::string(version)}, {"commit", build_commit()}})});
 }
 
-void add_disk(Families& families, const std::filesystem::path& data_dir) {
-  const std::filesystem::path database = data_dir / database_name;
-  families.push_back(
-      gauges("berth_database_bytes", "Size of the database file.", {gauge(size_of(database))}));
+// Runs `work`, which reads the database. While no PostgreSQL answers, it is left out, so that the
+// other metrics are told.
+template <typename Work>
+void if_reachable(const Gauges::Sources& sources, Work&& work) {
+  if (sources.postgres == nullptr) return work();
+  const db::RequestLimits limits;
+  try {
+    work();
+  } catch (const std::exception& failure) {
+    log::warning("some metrics couldn't be read", {{"error", failure.what()}});
+  }
+}
+
+// The family is there without a value where the database isn't SQLite's or can't be reached.
+void add_sizes(Families& families, const Gauges::Sources& sources) {
+  std::vector<ClientMetric> bytes;
+  std::vector<ClientMetric> log_bytes;
+  if (sources.postgres == nullptr) {
+    const std::filesystem::path database = sources.data_dir / database_name;
+    bytes.push_back(gauge(size_of(database)));
+    log_bytes.push_back(gauge(size_of(database.string() + "-wal")));
+  } else {
+    if_reachable(sources, [&] { bytes.push_back(gauge(double(sources.postgres->bytes()))); });
+  }
+  families.push_back(gauges("berth_database_bytes",
+                            "Size of the database: SQLite's file, or what PostgreSQL says.",
+                            std::move(bytes)));
   families.push_back(gauges("berth_database_wal_bytes",
-                            "Size of the database's write-ahead log, which is bounded.",
-                            {gauge(size_of(database.string() + "-wal"))}));
+                            "Size of SQLite's write-ahead log, which is bounded; absent on "
+                            "PostgreSQL.",
+                            std::move(log_bytes)));
+}
+
+// The families are there without values if the database is SQLite's.
+void add_pool(Families& families, const db::postgres::Database* database) {
+  std::vector<ClientMetric> reachable, used, waiting, retries, unknown;
+  if (database != nullptr) {
+    reachable.push_back(gauge(database->is_reachable() ? 1 : 0));
+    for (const auto& pool : database->connections()) {
+      used.push_back(gauge(pool.open - pool.idle, {{"use", pool.use}, {"state", "used"}}));
+      used.push_back(gauge(pool.idle, {{"use", pool.use}, {"state", "idle"}}));
+      waiting.push_back(gauge(double(pool.waiting), {{"use", pool.use}}));
+    }
+    retries.push_back(counter(double(database->collisions()), {{"reason", "collision"}}));
+    retries.push_back(counter(double(database->lost_connections()), {{"reason", "connection"}}));
+    unknown.push_back(counter(double(database->unknown_outcomes())));
+  }
+  families.push_back(gauges("berth_database_reachable",
+                            "1 while the PostgreSQL server answers; absent on SQLite.",
+                            std::move(reachable)));
+  families.push_back(gauges("berth_database_connections",
+                            "Connections to PostgreSQL by their use (read, heavy_read, write) and "
+                            "state (used, idle); absent on SQLite.",
+                            std::move(used)));
+  families.push_back(gauges("berth_database_waiting",
+                            "Reads and writes that wait for a connection to PostgreSQL, by use; "
+                            "absent on SQLite.",
+                            std::move(waiting)));
+  families.push_back(
+      counters("berth_database_retries_total",
+               "Writes that ran again on PostgreSQL, by reason: collision with other "
+               "writes, or lost connection; absent on SQLite.",
+               std::move(retries)));
+  families.push_back(counters("berth_database_unknown_outcomes_total",
+                              "Writes of which PostgreSQL couldn't tell whether they were stored; "
+                              "absent on SQLite.",
+                              std::move(unknown)));
+}
+
+void add_disk(Families& families, const std::filesystem::path& data_dir) {
   std::error_code unknown;
   const auto space = std::filesystem::space(data_dir, unknown);
   if (unknown) return;
@@ -62,8 +129,8 @@ void add_commits(Families& families, const db::Database& database) {
                               "Committed writes, several of which can share a transaction.",
                               {counter(double(database.writes()))}));
   families.push_back(counters("berth_database_failed_commits_total",
-                              "Transactions that the disk or SQLite refused; nothing of them is "
-                              "stored.",
+                              "Transactions that the disk or the database refused; nothing of "
+                              "them is stored.",
                               {counter(double(db::failed_commits()))}));
   families.push_back(counters("berth_database_stopped_statements_total",
                               "Statements of requests that were stopped because they took too "
@@ -97,7 +164,7 @@ void add_points(Families& families, db::Tx& tx) {
 }
 
 // What one snapshot of the database says.
-void add_rows(Families& families, db::Tx& tx) {
+void add_rows(Families& families, db::Tx& tx, bool has_backups) {
   std::vector<ClientMetric> by_status;
   const auto counts = deployments::count_by_status(tx);
   using enum deployments::Status;
@@ -123,11 +190,13 @@ void add_rows(Families& families, db::Tx& tx) {
                             "Postings of an older berthd that wait to be moved into smaller rows; "
                             "0 once all are moved.",
                             {gauge(old_rows ? double(old_rows->left()) : 0)}));
+  std::vector<ClientMetric> backup_age;
+  if (has_backups) backup_age.push_back(gauge(seconds(backup::age_of_newest(tx))));
   families.push_back(
       gauges("berth_backup_age_seconds",
              "Seconds since berthd last sent a complete backup archive; since the first "
-             "start if it never did.",
-             {gauge(seconds(backup::age_of_newest(tx)))}));
+             "start if it never did. Absent on PostgreSQL, which has backups of its own.",
+             std::move(backup_age)));
   families.push_back(gauges(
       "berth_certificates_refused",
       "Custom domains for which the issuer has refused a certificate that was ordered within "
@@ -176,8 +245,15 @@ Families Gauges::Collect() const {
   Families families = process_metrics();
   families.push_back(build());
   add_disk(families, sources_.data_dir);
+  add_sizes(families, sources_);
   add_commits(families, sources_.database);
-  sources_.database.read([&](db::Tx& tx) { add_rows(families, tx); });
+  add_pool(families, sources_.postgres);
+  if_reachable(sources_, [&] {
+    const bool has_backups = sources_.postgres == nullptr;
+    Families rows;
+    sources_.database.read([&](db::Tx& tx) { add_rows(rows, tx, has_backups); });
+    std::ranges::move(rows, std::back_inserter(families));
+  });
   families.push_back(counters("berth_rewards_refused_total",
                               "Rewards that weren't paid because the treasury had too few points.",
                               {counter(double(rewards::refused_for_empty_treasury()))}));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "controller/db/database.h"
+#include "controller/db/postgres/database.h"
 
 namespace berth {
 
@@ -32,6 +33,7 @@ class Gauges : public prometheus::Collectable {
   };
   struct Sources {
     db::Database& database;
+    db::postgres::Database* postgres;  // the same, if it is on PostgreSQL; otherwise null
     std::filesystem::path data_dir;
     std::function<Http()> http;
     std::function<std::optional<Isolation>()> isolation;  // nothing if nothing is probed

@@ -54,6 +54,13 @@ void IsolationWatch::take_result() {
   if (parts_.config.isolation == isolation::Mode::required) parts_.engine.look_at_all();
 }
 
+void IsolationWatch::reread() {
+  if (is_simulated_ || parts_.engine.is_leading()) return;
+  auto known = read();
+  const std::lock_guard lock(mutex_);
+  known_ = std::move(known);
+}
+
 api::Isolation IsolationWatch::now() {
   api::Isolation now = {
       .mode = parts_.config.isolation, .known = known(), .is_busy = probe_.is_busy()};

@@ -41,6 +41,8 @@ class IsolationWatch {
   // Asks for a run of the probe. Throws Error `invalid_state` if nothing is probed, and
   // `unavailable` if another process leads.
   api::Isolation ask();
+  // Reads what the process that leads has found, if that is another one on the same database.
+  void reread();
   // Nothing if nothing is probed.
   std::optional<Gauges::Isolation> gauge();
   // Why deployments that aren't on the cluster yet have to wait; empty if they needn't.

@@ -1,6 +1,7 @@
 // The composition root: with platform_parts.cpp, the only file that knows all parts of berthd.
 #include "controller/berthd/platform.h"
 
+#include <SQLiteCpp/Exception.h>
 #include <prometheus/collectable.h>
 #include <prometheus/registry.h>
 #include <sqlite3.h>
@@ -17,7 +18,7 @@
 #include "controller/base/id.h"
 #include "controller/base/url.h"
 #include "controller/base/version.h"
-#include "controller/berthd/backup/before_upgrade.h"
+#include "controller/berthd/backup/commands.h"
 #include "controller/berthd/backup/maker.h"
 #include "controller/berthd/backup/newest.h"
 #include "controller/berthd/data_dir.h"
@@ -25,9 +26,10 @@
 #include "controller/berthd/gauges.h"
 #include "controller/berthd/isolation_watch.h"
 #include "controller/berthd/notify_ready.h"
+#include "controller/berthd/open_database.h"
 #include "controller/berthd/ops_server.h"
 #include "controller/berthd/platform_parts.h"
-#include "controller/db/sqlite/database.h"
+#include "controller/berthd/shared_keys.h"
 #include "controller/domain/apps/built_in.h"
 #include "controller/domain/deployments/custom_domains/name_history.h"
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
@@ -57,6 +59,9 @@ constexpr std::chrono::seconds drain_grace{
 
 // How often the security log reports what it left out.
 constexpr std::chrono::seconds summaries_interval{10};
+
+// How often berthd reads what others on the same database have changed, apart from notices.
+constexpr std::chrono::seconds follow_interval{1};
 
 // A start that fails with less room than this on the disk failed for want of it: a first start
 // writes about half of that.
@@ -158,21 +163,6 @@ api::Request without_secret(const api::Request& request) {
   return plain;
 }
 
-db::sqlite::Database open_database(const DataDir& data, const Clock& clock,
-                                   bool backup_before_upgrade) {
-  try {
-    backup::prepare_upgrade(data,
-                            backup_before_upgrade ? backup::CopyFirst::yes : backup::CopyFirst::no);
-    return {data.database_file(), clock};
-  } catch (const StartError&) {
-    throw;
-  } catch (const SQLite::Exception&) {
-    throw;  // it may be the disk's fault; see serve()
-  } catch (const std::runtime_error& failure) {
-    throw StartError(exit_data_dir, data.database_file().string() + ": " + failure.what());
-  }
-}
-
 int bind(api::Server& server) {
   return or_end_with(exit_address, "listen", [&] { return server.bind(); });
 }
@@ -201,6 +191,7 @@ class Platform {
   std::unique_ptr<api::Server> internal_server();
   api::KubernetesState cluster_state() const { return state_of(engine_, simulated_ != nullptr); }
   Gauges::Http counters();
+  void follow();
   void start();
   void announce();
   void stop();
@@ -209,7 +200,8 @@ class Platform {
   DataDir data_{config_.data_dir};
   Keys keys_ = data_.keys();
   Clock clock_;
-  db::sqlite::Database database_ = open_database(data_, clock_, config_.backup_before_upgrade);
+  const OpenedDatabase opened_ = open_database(config_, data_, clock_);
+  db::Database& database_ = *opened_.database;
   const std::string instance_ = first_write();
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
 
@@ -259,12 +251,15 @@ class Platform {
   const api::console::Console console_{services_.base_url};
   const std::shared_ptr<Gauges> gauges_ =
       std::make_shared<Gauges>(Gauges::Sources{.database = database_,
+                                               .postgres = opened_.postgres,
                                                .data_dir = config_.data_dir,
                                                .http = [this] { return counters(); },
                                                .isolation = [this] { return isolation_.gauge(); },
                                                .billing = [this] { return billing_.outcomes(); }});
-  OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_,
-                 [this] { return readiness(database_, engine_, cluster_state()); }};
+  OpsServer ops_{config_.metrics_listen, common_headers(config_), *registry_, gauges_, [this] {
+                   const db::RequestLimits limits;  // probes don't wait for a database that is away
+                   return readiness(database_, engine_, cluster_state());
+                 }};
   const std::unique_ptr<reconcilers::MailLoop> mail_ =
       mail_loop(config_, database_, clock_, keys_, registry_);
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
@@ -274,6 +269,10 @@ class Platform {
   reconcilers::Repeating summaries_{"security log",
                                     [this] { security_log_.write_summaries(); },
                                     {.interval = summaries_interval}};
+  SharedKeys shared_keys_{database_, data_, keys_};
+  // Only on PostgreSQL, where several berthd may be on one database.
+  reconcilers::Repeating following_{
+      "following", [this] { follow(); }, {.interval = follow_interval}};
   std::thread serving_;
   std::thread serving_internal_;
 };
@@ -286,18 +285,26 @@ Platform::Platform(const Config& config)
                .patience = {},
                .dns = {.servers = config.dns_servers},
                .leader = {},
-               .traefik_metrics_url = config.traefik_metrics_url}),
+               .traefik_metrics_url = config.traefik_metrics_url,
+               .max_image_bytes = simulated_ ? 0 : config.max_image_bytes}),
       server_(server_options(config), [this](const api::Request& request, api::Response& response) {
         answer_public(request, response);
       }) {
   // Nothing has been written before this, so no notification is missed.
   database_.subscribe([this](db::Topic topic, const std::string& id) { tell(topic, id); });
+  if (opened_.postgres == nullptr) return;
+  shared_keys_.reread();
+  opened_.postgres->exchange_notices([this] {
+    engine_.look_at_all();
+    webhooks_->wake();
+  });
 }
 
 std::string Platform::first_write() {
   // Data that was brought from development is at the machine's time in production.
   if (!config_.production) clock_.advance(database_.read(clock_advance::stored));
   return database_.write([this](db::Tx& tx) {
+    require_own_keys(tx, config_, data_, keys_);
     first_start(tx, config_);
     name_history::remember_older(tx, keys_.data);
     return instance_of(tx);
@@ -330,6 +337,8 @@ api::Fleet Platform::fleet() {
     const std::filesystem::path file = data_.path() / name;
     return size_of(file) + size_of(file.string() + "-wal");
   };
+  const std::int64_t database_bytes =
+      opened_.postgres != nullptr ? opened_.postgres->bytes() : bytes_of(database_name);
   std::error_code unknown;
   const auto space = std::filesystem::space(data_.path(), unknown);
   return {.leader = leadership ? leadership->holder : "",
@@ -340,13 +349,14 @@ api::Fleet Platform::fleet() {
           .longest_seconds = work.longest.count(),
           .errors = work.errors,
           .backup_age = database_.read(backup::age_of_newest),
-          .database_bytes = bytes_of(database_name),
+          .database_bytes = database_bytes,
           .history_bytes = bytes_of(usage_history_name),
           .disk_bytes = unknown ? 0 : std::int64_t(space.capacity),
           .disk_free_bytes = unknown ? 0 : std::int64_t(space.available)};
 }
 
-// Runs on the writer thread, after a commit.
+// Runs after a commit on a thread of the database, one at a time; on PostgreSQL also after those of
+// other berthd.
 void Platform::tell(db::Topic topic, const std::string& id) {
   events_->wake(topic, id);
   if (topic == db::Topic::app_balance) billing_.credited(id);
@@ -417,6 +427,9 @@ api::Usage Platform::usage_of(const deployments::Deployment& row) {
 }
 
 api::Backup Platform::begin_backup(const std::string& key) {
+  if (opened_.postgres != nullptr)
+    throw Error(Code::unavailable,
+                std::string("the database is on PostgreSQL; ") + backup::instead_of_archives);
   const std::shared_ptr<backup::Outgoing> archive = backups_.begin(key);
   const auto step = [this, archive](const api::Sink& sink) {
     if (archive->step(sink)) return api::Next::more;
@@ -460,7 +473,10 @@ api::Services Platform::services() {
           .login_throttle = login_throttle_,
           .rotate_session_key =
               [this] {
-                return data_.rotate_session_key(keys_, clock_.now(), config_.session_lifetime);
+                return opened_.postgres != nullptr
+                           ? shared_keys_.rotate(clock_.now(), config_.session_lifetime)
+                           : data_.rotate_session_key(keys_, clock_.now(),
+                                                      config_.session_lifetime);
               },
           .events = events_,
           .url_of = [this](const std::string& host) { return url_of(host); },
@@ -481,7 +497,17 @@ api::Services Platform::services() {
           .backup = [this](const std::string& key) { return begin_backup(key); }};
 }
 
+void Platform::follow() {
+  try {
+    shared_keys_.reread();
+    isolation_.reread();
+  } catch (const std::exception& failure) {
+    log::warning("what other berthd have changed couldn't be read", {{"error", failure.what()}});
+  }
+}
+
 void Platform::start() {
+  if (opened_.postgres != nullptr) following_.start();
   campaign_index_.refresh(database_);
   engine_.start();
   measuring_.start();
@@ -528,6 +554,9 @@ void Platform::announce() {
 
 // Also after a start that failed halfway.
 void Platform::stop() {
+  // The last writes don't wait for a server that is away, but SQLite's wait for one another.
+  std::optional<db::RequestLimits> limits;
+  if (opened_.postgres != nullptr) limits.emplace();
   backups_.stop();
   // New connections to the internal listener are refused while the other one drains.
   std::thread draining([this] {
@@ -550,6 +579,7 @@ void Platform::stop() {
   ads_.stop();
   ledger_.stop();
   ledger_move_.stop();
+  following_.stop();
   // A handler that doesn't return would keep berthd from ending. Its request hasn't been answered,
   // and the database can be closed at any moment.
   const auto running_internal =
@@ -558,6 +588,7 @@ void Platform::stop() {
     log::error("berthd stopped although some handlers hadn't returned", {{"handlers", running}});
     std::_Exit(EXIT_FAILURE);
   }
+  if (opened_.postgres != nullptr) opened_.postgres->end_notices();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

@@ -102,6 +102,7 @@ Outcome DeploymentLoop::stand_by(const std::string& id, Subject& subject) {
 
 Outcome DeploymentLoop::remove(const Deployment& row) {
   certificates_.forget(row.id);
+  parts_.images.forget(row.id);
   tenancy_.bind_rights(row.app_id);
   Outcome outcome = removal_.step(row);
   if (outcome.kind == Outcome::Kind::waiting) {
@@ -154,6 +155,7 @@ Outcome DeploymentLoop::apply_and_observe(Wanted& wanted) {
   const std::vector<Object> desired = manifests::of_deployment(state, parts_.settings);
   if (is_too_early(row.id, desired))
     return Outcome::waiting("the serving container is too new for another rollout", look_again);
+  if (auto stopped = check_image(state, desired)) return *std::move(stopped);
   result.applied += secrets_.write(desired);
   std::vector<Object> applicable = desired;
   std::erase_if(applicable, is_secret);
@@ -189,9 +191,43 @@ std::optional<Outcome> DeploymentLoop::hold_back(const Deployment& row) {
   const std::string why = parts_.why_new_ones_wait();
   if (why.empty()) return std::nullopt;
   if (!parts_.cache.store(kube::deployments).of_deployment(row.id).empty()) return std::nullopt;
-  const Observation seen = held_back(row, why);
+  return refuse(row, held_back(row, why), after_refusal);
+}
+
+std::optional<Outcome> DeploymentLoop::check_image(const DesiredState& state,
+                                                   const std::vector<Object>& desired) {
+  if (!parts_.images.is_on()) return std::nullopt;
+  const Deployment& row = state.deployment;
+  const auto current = parts_.cache.store(kube::deployments).of_deployment(row.id);
+  static const Object none;
+  const Object& known = current.empty() ? none : *current.front();
+  const bool pulls = std::ranges::any_of(desired, [&](const Object& object) {
+    return text_at(object, {"kind"}) == kube::deployments.kind && starts_container(known, object);
+  });
+  if (!pulls) {
+    parts_.images.forget(row.id);
+    return std::nullopt;
+  }
+  ImageCheck::Question question{.deployment_id = row.id,
+                                .generation = row.generation,
+                                .image = row.container.image,
+                                .credentials = {}};
+  if (const auto& credentials = state.secrets.registry_credentials)
+    question.credentials = {credentials->username, credentials->password};
+  const auto refusal = parts_.images.refusal(question);
+  if (!refusal) {
+    if (current.empty()) record(row, waiting(row, "checking the image"));
+    return Outcome::waiting("the registry's answer about the image", look_again);
+  }
+  if (refusal->empty()) return std::nullopt;
+  const Trouble too_large{deployments::Reason::image_too_large, *refusal};
+  return refuse(row, refused(row, look(row.id), too_large), {});
+}
+
+Outcome DeploymentLoop::refuse(const Deployment& row, const Observation& seen,
+                               std::optional<std::chrono::milliseconds> again) {
   const bool recorded = record(row, seen);
-  return Outcome{Outcome::Kind::refused, 0, after_refusal, reason_of(seen), recorded};
+  return {Outcome::Kind::refused, 0, again, reason_of(seen), recorded};
 }
 
 Outcome DeploymentLoop::wait_for_namespace(const Deployment& row) {
@@ -209,9 +245,8 @@ Outcome DeploymentLoop::on_failure(const Deployment& row, const kube::ApiError& 
       return wait_for_namespace(row);
     case Failure::refused: {
       if (waits_for_rights(row, error)) throw;
-      const Observation seen = refused(row, look(row.id), error.what());
-      const bool recorded = record(row, seen);
-      return {Outcome::Kind::refused, 0, after_refusal, reason_of(seen), recorded};
+      const Trouble trouble{deployments::Reason::cluster_refused, error.what()};
+      return refuse(row, refused(row, look(row.id), trouble), after_refusal);
     }
     case Failure::unreachable:
       // Written at most once for each row that is pending or deploying, since the words don't

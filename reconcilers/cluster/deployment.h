@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "reconcilers/cluster/image_check.h"
 #include "reconcilers/cluster/observe.h"
 #include "reconcilers/cluster/removal.h"
 #include "reconcilers/cluster/secrets.h"
@@ -26,6 +27,7 @@ class DeploymentLoop {
     // Locked, by deployment id, by everyone who writes objects of that deployment.
     KeyedMutex& deployments;
     std::function<void(const std::string& id)> wake;  // puts an id into the queue
+    ImageCheck& images;
     // Why deployments that aren't on the cluster yet have to wait; empty if they needn't.
     std::function<std::string()> why_new_ones_wait = {};
   };
@@ -63,6 +65,13 @@ class DeploymentLoop {
   Outcome without_cache(const deployments::Deployment& row);
   // Records why the deployment isn't brought to the cluster, if it isn't there yet and has to wait.
   std::optional<Outcome> hold_back(const deployments::Deployment& row);
+  // Asks for the size of the image that a node would have to pull. Returns an outcome if the
+  // deployment has to wait for the answer or may not have the image.
+  std::optional<Outcome> check_image(const deployments::DesiredState& state,
+                                     const std::vector<Object>& desired);
+  // Records why the deployment isn't brought to the cluster as it is wanted.
+  Outcome refuse(const deployments::Deployment& row, const deployments::Observation& seen,
+                 std::optional<std::chrono::milliseconds> again);
   Outcome wait_for_namespace(const deployments::Deployment& row);
   bool waits_for_rights(const deployments::Deployment& row, const kube::ApiError& error) const;
   Outcome on_failure(const deployments::Deployment& row, const kube::ApiError& error);

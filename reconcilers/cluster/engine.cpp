@@ -92,6 +92,9 @@ Engine::Engine(Parts parts, Options options)
               .cluster = parts.cluster,
               .observer = metrics_.request_observer(),
               .traefik_metrics_url = options_.traefik_metrics_url}),
+      images_(
+          options_.max_image_bytes, [this](const std::string& id) { queue_.add(id); },
+          *parts.registry),
       loop_({.database = database_,
              .client = client_,
              .cache = cache_,
@@ -100,6 +103,7 @@ Engine::Engine(Parts parts, Options options)
              .patience = options_.patience,
              .deployments = deployments_,
              .wake = [this](const std::string& id) { queue_.add(id); },
+             .images = images_,
              .why_new_ones_wait = std::move(parts.why_new_ones_wait)}),
       resolver_(options_.dns),
       domain_loop_({.database = database_,
@@ -119,6 +123,7 @@ void Engine::start() {
   cache_.start();
   for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { work(); });
   domains_.start();
+  images_.start();
   keeper_ = std::jthread([this](const std::stop_token& stop) { keep(stop); });
 }
 
@@ -127,6 +132,7 @@ void Engine::stop() {
   resolver_.stop();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
+  images_.stop();
   domains_.stop();
   if (keeper_.joinable()) {
     keeper_.request_stop();

@@ -12,6 +12,7 @@
 
 #include "reconcilers/cluster/custom_domain_workers.h"
 #include "reconcilers/cluster/deployment.h"
+#include "reconcilers/cluster/image_check.h"
 #include "reconcilers/cluster/leader.h"
 #include "reconcilers/cluster/metrics.h"
 #include "reconcilers/cluster/pod_health.h"
@@ -52,6 +53,9 @@ class Engine {
     // The URL of Traefik's metrics page, which counts the requests of deployments. If this is
     // empty, request counts are unknown.
     std::string traefik_metrics_url = {};
+    // The most bytes that the layers of an image may have, compressed. If this is 0, images may
+    // have any size, and no registry is asked.
+    std::uint64_t max_image_bytes = 0;
   };
 
   explicit Engine(Parts parts) : Engine(std::move(parts), Options()) {}
@@ -136,6 +140,7 @@ class Engine {
   Cache cache_;
   KeyedMutex deployments_;
   UsageReader usage_;
+  ImageCheck images_;
   DeploymentLoop loop_;
   dns::Resolver resolver_;
   DomainLoop domain_loop_;

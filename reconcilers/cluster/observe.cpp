@@ -236,13 +236,12 @@ Seen observe(const Deployment& row, const Live& live, const Patience& patience, 
   return observe_unready(row, live, pods, patience, now);
 }
 
-Observation refused(const Deployment& row, const Live& live, const std::string& message) {
+Observation refused(const Deployment& row, const Live& live, const Trouble& why) {
   const auto serving = std::find_if(live.pods.begin(), live.pods.end(), [](const Object& pod) {
     return is_ready(pod) && !is_being_deleted(pod);
   });
   Observation seen;
-  set_trouble(seen, {Reason::cluster_refused, message},
-              serving == live.pods.end() ? nullptr : &*serving);
+  set_trouble(seen, why, serving == live.pods.end() ? nullptr : &*serving);
   if (row.status == Status::stopped) seen.status = Status::stopped;
   return seen;
 }
@@ -287,6 +286,12 @@ bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const 
   return std::ranges::any_of(pods, [&](const ObjectPtr& pod) {
     return is_ready(*pod) && !is_being_deleted(*pod) && template_of(*pod) != wanted;
   });
+}
+
+bool starts_container(const Object& current, const Object& desired) {
+  if (number_at(desired, {"spec", "replicas"}) == 0) return false;
+  return number_at(current, {"spec", "replicas"}) == 0 ||
+         template_wanted_by(current) != template_wanted_by(desired);
 }
 
 std::vector<std::string> pods_with_questions(const Live& live, const Patience& patience,

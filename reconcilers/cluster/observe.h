@@ -33,9 +33,10 @@ struct Seen {
 Seen observe(const deployments::Deployment& row, const Live& live, const Patience& patience,
              Instant now);
 
-// The observation if the API server refuses berth's objects, with its message.
+// The observation if a deployment can't be brought to the cluster as it is wanted, because the API
+// server refuses berth's objects or because its image must not be pulled.
 deployments::Observation refused(const deployments::Deployment& row, const Live& live,
-                                 const std::string& message);
+                                 const Trouble& why);
 // The observation if the API server doesn't answer: everything stays as last recorded, except for
 // the reason.
 deployments::Observation unreachable(const deployments::Deployment& row);
@@ -52,6 +53,10 @@ deployments::Observation waiting(const deployments::Deployment& row, const std::
 // for minReadySeconds. So the pod that serves requests must not be younger than that (kubernetes,
 // pkg/controller/deployment/rolling.go).
 bool must_wait(const Object& current, const std::vector<ObjectPtr>& pods, const Object& desired);
+
+// Whether applying `desired`, the Deployment object to be, makes a node start a container that it
+// wouldn't start otherwise, and thereby pull its image. `current` is null if there is none yet.
+bool starts_container(const Object& current, const Object& desired);
 
 // Returns the names of the pods whose events observe() needs at `now`: those whose container waits
 // to be started, or has run for a while without being ready.

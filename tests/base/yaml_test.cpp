@@ -123,6 +123,11 @@ TEST_CASE("scalars stay as they were written if texts are wanted") {
         json{"1.10", "0x1F", "017", "1e3", "True", "+5", "1", "12345678901234567890123", nullptr});
 }
 
+TEST_CASE("a text that isn't UTF-8 is refused") {
+  CHECK_THROWS_WITH(parse_yaml("name: caf\xe9\n", "berth.yaml"), "berth.yaml: isn't UTF-8");
+  CHECK(parse_yaml("name: caf\xc3\xa9\n", "berth.yaml") == json{{"name", "caf\xc3\xa9"}});
+}
+
 TEST_CASE("a broken text names its source and line") {
   try {
     parse_yaml("a: 1\nb: [1, 2\n", "berthd.yaml");

@@ -186,4 +186,5 @@ TEST_CASE("a file of variables has comments, empty lines and quotes") {
   } catch (const Failure& failure) {
     CHECK(std::string(failure.what()).find("my.env, line 2") != std::string::npos);
   }
+  CHECK_THROWS_WITH(parse_env_file("NAME=caf\xe9\n", "my.env"), "my.env isn't UTF-8");
 }

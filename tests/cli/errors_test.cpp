@@ -4,9 +4,9 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <sstream>
-#include <thread>
 
 #include "tests/cli/person.h"
+#include "tests/listening.h"
 
 using namespace berth::cli;
 using berth::process::Berthd;
@@ -118,16 +118,13 @@ TEST_CASE("a limit of the rate is told as what it is") {
     response.set_header("RateLimit-Limit", "30");
     response.set_content(R"({"error":{"code":"rate_limited","message":"x"}})", "application/json");
   });
-  const int port = http.bind_to_any_port("127.0.0.1");
-  std::thread thread([&] { http.listen_after_bind(); });
+  const berth::test::Listening listening(http);
   const berth::process::TempDir home;
   const Ran ran = Running({"deploy", "list"}, "",
                           {{"HOME", home.path().string()},
-                           {"BERTH_URL", "http://127.0.0.1:" + std::to_string(port)},
+                           {"BERTH_URL", "http://127.0.0.1:" + std::to_string(listening.port())},
                            {"BERTH_TOKEN", "at_live_x"}})
                       .wait();
-  http.stop();
-  thread.join();
   CHECK(ran.code == 0);
   CHECK(ran.err == "the limit of 30 such requests a minute is reached; trying again in 3 s\n");
 }

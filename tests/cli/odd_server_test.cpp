@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <optional>
 #include <thread>
 
 #include "tests/cli/person.h"
+#include "tests/listening.h"
 
 using namespace berth::cli;
 using berth::process::Variables;
@@ -19,18 +21,10 @@ class Odd {
  public:
   explicit Odd(httplib::Server::Handler answer) {
     http_.Get(".*", std::move(answer));
-    port_ = http_.bind_to_any_port("127.0.0.1");
-    thread_ = std::thread([this] { http_.listen_after_bind(); });
-    berth::process::eventually([this] { return http_.is_running(); });
+    listening_.emplace(http_);
   }
-  ~Odd() {
-    http_.stop();
-    thread_.join();
-  }
-  Odd(const Odd&) = delete;
-  Odd& operator=(const Odd&) = delete;
 
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(listening_->port()); }
   Ran berth(const Words& words, Variables variables = {}) const {
     variables.insert(
         variables.end(),
@@ -41,8 +35,7 @@ class Odd {
  private:
   berth::process::TempDir home_;
   httplib::Server http_;
-  int port_ = 0;
-  std::thread thread_;
+  std::optional<berth::test::Listening> listening_;
 };
 
 httplib::Server::Handler body(const std::string& text) {

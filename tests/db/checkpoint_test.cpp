@@ -66,9 +66,11 @@ class CheckpointWatch {
 
   void watch(sqlite3_file* file) {
     const std::lock_guard guard(mutex_);
-    real_methods_ = file->pMethods;
-    methods_ = *real_methods_;
-    methods_.xShmLock = lock;
+    if (real_methods_ == nullptr) {  // all files have the same; other threads read them already
+      methods_ = *file->pMethods;
+      methods_.xShmLock = lock;
+      real_methods_ = file->pMethods;
+    }
     file->pMethods = &methods_;
     numbers_[file] = opened_++;  // the memory may have belonged to an earlier connection
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "controller/base/ascii.h"
 #include "controller/domain/apps/apps.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -32,7 +33,8 @@ std::string part_of(const Url& url, CURLUPart part) {
   return result;
 }
 
-bool is_loopback(const std::string& host) {
+bool is_loopback(const std::string& text) {
+  const std::string host = lower_case(text);
   return host == "127.0.0.1" || host == "[::1]" || host == "localhost";
 }
 

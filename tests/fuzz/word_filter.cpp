@@ -6,15 +6,15 @@
 namespace berth::fuzz {
 namespace {
 
-// Whether `filtered` consists of asterisks and bytes of `text`, in their order.
+// Whether `filtered` consists of asterisks and bytes of `text`, in their order. An asterisk may
+// also be one of the text's own.
 bool is_masked(std::string_view text, std::string_view filtered) {
   std::size_t at = 0;
   for (const char c : filtered) {
+    if (c == '*') continue;
     const std::size_t found = text.find(c, at);
-    if (found != text.npos)
-      at = found + 1;
-    else if (c != '*')
-      return false;
+    if (found == text.npos) return false;
+    at = found + 1;
   }
   return true;
 }

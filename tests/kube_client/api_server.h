@@ -7,11 +7,13 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "reconcilers/kube/client.h"
+#include "tests/listening.h"
 
 // An HTTP server on a loopback port whose answers a test decides. It records what it was asked.
 class ApiServer {
@@ -33,21 +35,13 @@ class ApiServer {
     server_->Delete(".*", answer);
     server_->set_keep_alive_timeout(1);
     server_->set_tcp_nodelay(true);
-    port_ = server_->bind_to_any_port("127.0.0.1");
-    thread_ = std::thread([this] { server_->listen_after_bind(); });
-    while (!server_->is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    listening_.emplace(*server_);
   }
-  ~ApiServer() {
-    server_->stop();
-    thread_.join();
-  }
-  ApiServer(const ApiServer&) = delete;
-  ApiServer& operator=(const ApiServer&) = delete;
 
-  int port() const { return port_; }
+  int port() const { return listening_->port(); }
   berth::kube::Kubeconfig config(const std::string& scheme = "http") const {
     berth::kube::Kubeconfig config;
-    config.server = scheme + "://127.0.0.1:" + std::to_string(port_);
+    config.server = scheme + "://127.0.0.1:" + std::to_string(port());
     return config;
   }
   std::vector<httplib::Request> seen() const {
@@ -59,8 +53,7 @@ class ApiServer {
   std::unique_ptr<httplib::Server> server_;
   mutable std::mutex mutex_;
   std::vector<httplib::Request> seen_;
-  int port_ = 0;
-  std::thread thread_;
+  std::optional<berth::test::Listening> listening_;
 };
 
 inline void answer_json(httplib::Response& response, const nlohmann::json& body, int status = 200) {

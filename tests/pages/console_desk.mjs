@@ -10,10 +10,10 @@ export class Desk {
   complaints = []; // of the browser
   seen = []; // the addresses and the texts of everything that the console fetched
 
-  static async open() {
+  static async open(start = () => Platform.start(process.env.BERTHD)) {
     const desk = new Desk();
     mkdirSync('screenshots', { recursive: true });
-    desk.platform = await Platform.start(process.env.BERTHD);
+    desk.platform = await start();
     desk.browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
     desk.page = await desk.tab(await desk.browser.newContext({ viewport: sizes.desktop, locale: 'en-GB', timezoneId: 'Europe/Berlin', acceptDownloads: true }));
     return desk;

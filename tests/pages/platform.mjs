@@ -37,7 +37,16 @@ export class Platform {
     return platform;
   }
 
+  // A berthd that somebody else has started and ends.
+  static at(base, data) {
+    const platform = new Platform();
+    platform.base = base;
+    platform.secret = readFileSync(join(data, 'internal-secret'), 'utf8').trim();
+    return platform;
+  }
+
   async stop() {
+    if (!this.process) return;
     const ended = new Promise((resolve) => this.process.once('exit', resolve));
     this.process.kill('SIGTERM');
     await ended;

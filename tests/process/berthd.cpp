@@ -111,7 +111,21 @@ Ended run_to_end(const Flags& flags, const Variables& variables) {
   return {*code, output};
 }
 
-Berthd::Berthd(Flags flags) : flags_(std::move(flags)) { start(); }
+Berthd::Berthd(Flags flags) : flags_(std::move(flags)) {
+  if (test::on_postgres() && std::ranges::find(flags_, "--database") == flags_.end()) {
+    database_.emplace(test::TestDatabase::Content::schema);
+    flags_.insert(flags_.end(), {"--database", database_->url()});
+  }
+  start();
+}
+
+Berthd::Berthd(const Berthd& other, Flags flags) : flags_(std::move(flags)) {
+  flags_.insert(flags_.end(), {"--database", other.database_.value().url()});
+  std::filesystem::create_directory(data_dir());
+  for (const char* name : {"keys.json", "internal-secret"})
+    std::filesystem::copy_file(other.data_dir() / name, data_dir() / name);
+  start();
+}
 
 void Berthd::start() {
   std::filesystem::remove(data_dir() / "berthd.addr");

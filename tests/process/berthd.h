@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/store.h"
 #include "tests/temp_dir.h"
 
 // The real berthd as a child process, which the tests of this folder talk to.
@@ -59,14 +60,18 @@ struct Ended {
 // Runs berthd until it ends by itself, in a data directory of its own unless the flags name one.
 Ended run_to_end(const Flags& flags, const Variables& variables = {});
 
-// A berthd that serves in development mode, with the simulated cluster, on ports of its own. Its
-// data directory and log stay when it is restarted; its ports change. The functions throw
+// A berthd that serves in development mode, with the simulated cluster, on ports of its own, and if
+// test::on_postgres(), on a PostgreSQL database of its own. Its database, data directory and log
+// stay when it is restarted; its ports change. The functions throw
 // std::runtime_error, with the end of its log in the message, if berthd doesn't do what was asked
 // in time.
 class Berthd {
  public:
-  // Starts berthd with `flags` in addition to its usual ones, and waits until it is ready.
+  // Starts berthd with `flags` in addition to its usual ones, and waits until it is ready. If they
+  // have --database, it uses that.
   explicit Berthd(Flags flags = {});
+  // Starts a berthd on the database of another one, with the same keys and internal secret.
+  Berthd(const Berthd& other, Flags flags);
 
   void start();
   int terminate();  // sends SIGTERM; returns the exit code
@@ -74,6 +79,8 @@ class Berthd {
   void send(int signal) const { process_->send(signal); }
 
   pid_t pid() const { return process_->pid(); }
+  // Null if it wasn't made by this object.
+  const test::TestDatabase* database() const { return database_ ? &*database_ : nullptr; }
   int port() const { return port_; }
   int metrics_port() const { return metrics_port_; }
   std::string base_url() const { return "http://127.0.0.1:" + std::to_string(port_); }
@@ -89,6 +96,7 @@ class Berthd {
   [[noreturn]] void fail(const std::string& what) const;
   int read_port(const char* file) const;
 
+  std::optional<test::TestDatabase> database_;  // outlives the process
   TempDir dir_;
   Flags flags_;
   std::unique_ptr<Process> process_;

@@ -30,6 +30,54 @@ void check_refused(const Ended& ended, const std::string& key, const std::string
 
 }  // namespace
 
+TEST_CASE("a database's address is checked, and never told") {
+  const std::string password = "Geheim-7391";
+  for (const std::string& address : {"mysql://ada:" + password + "@host/berth",
+                                     "postgresql://ada:" + password + "%zz@host/berth",
+                                     "postgresql://ada:x@" + password + "@host/berth",
+                                     "postgresql://ada:" + password + "/x@host/berth",
+                                     "postgresql://ada:1/" + password + "@host/berth",
+                                     "postgresql://host:0/berth?password=" + password,
+                                     "postgresql://host/berth?secret=" + password}) {
+    const Ended ended = run_to_end({"config", "check", "--database", address});
+    check_refused(ended, "database: '********'", "postgresql://");
+    CHECK_THAT(ended.output, !Contains(password));
+  }
+  check_refused(run_to_end({"config", "check", "--database", "postgresql://host/berth",
+                            "--database-password-file", "/nowhere"}),
+                "database-password-file", "/nowhere");
+  check_refused(run_to_end({"config", "check", "--database", "postgresql://a:b@host/berth",
+                            "--database-password-file", "/etc/hostname"}),
+                "database-password-file", "has a password, too");
+}
+
+TEST_CASE("in production, a database on another machine needs TLS with verify-full") {
+  const auto check = [](const std::string& address) {
+    return run_to_end(
+        {"config", "check", "--environment", "production", "--kubernetes", "kubeconfig",
+         "--base-url", "https://berth.example.org", "--apps-domain", "apps.example.net"},
+        {{"BERTHD_INTERNAL_SECRET", good_secret}, {"BERTHD_DATABASE", address}});
+  };
+  for (const char* address :
+       {"postgresql://berth@db.example.org/berth?sslmode=verify-full",
+        "postgresql://berth@a:5432,b/berth?sslmode=verify-full",
+        "postgresql://berth@/berth?host=/run/postgresql", "postgresql://berth@127.0.0.1/berth",
+        "postgresql://berth@[::1]:5432/berth"}) {
+    const Ended ended = check(address);
+    INFO(address << ended.output);
+    CHECK(ended.code == 0);
+  }
+  for (const char* address :
+       {"postgresql://berth@db.example.org/berth",
+        "postgresql://berth@db.example.org/berth?sslmode=require",
+        "postgresql://berth@127.0.0.1,db.example.org/berth",
+        "postgresql://localhost/berth?hostaddr=192.0.2.1", "postgresql:///berth"})
+    check_refused(check(address), "database: production requires", "");
+  check_refused(run_to_end({"config", "check", "--environment", "production", "--database",
+                            "postgresql://a:b@localhost/berth"}),
+                "database: production doesn't accept this on the command line", "");
+}
+
 TEST_CASE("a bad value keeps berthd from starting and is named") {
   for (const auto& [key, value] :
        std::vector<std::pair<std::string, std::string>>{{"listen", "nowhere"},
@@ -52,6 +100,9 @@ TEST_CASE("a bad value keeps berthd from starting and is named") {
                                                         {"registries", "ghcr.io,a b.example"},
                                                         {"registries", "https://ghcr.io"},
                                                         {"traefik-metrics-url", "http://"},
+                                                        {"max-image-size", "ten gigabytes"},
+                                                        {"max-image-size", "100m"},
+                                                        {"max-image-size", "-1"},
                                                         {"cluster-ranges", "10.0.0.0/33"},
                                                         {"trusted-proxies", "10.0.0.0/99"},
                                                         {"trusted-proxies", "10.0.0.0/"},

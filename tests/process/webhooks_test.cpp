@@ -1,50 +1,12 @@
 // Webhooks, from the API to a receiver.
-#include <httplib.h>
-
 #include <catch2/catch.hpp>
-#include <mutex>
-#include <thread>
 
 #include "tests/process/client.h"
+#include "tests/process/webhook_receiver.h"
 
 using namespace berth::process;
 
 namespace {
-
-class Receiver {
- public:
-  Receiver() {
-    server_.Post("/", [this](const httplib::Request& request, httplib::Response& response) {
-      const std::lock_guard lock(mutex_);
-      response.status = status_;
-      if (status_ == 204) received_.push_back(json::parse(request.body));
-    });
-    port_ = server_.bind_to_any_port("127.0.0.1");
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::yield();
-  }
-  ~Receiver() {
-    server_.stop();
-    thread_.join();
-  }
-  std::string url() const { return "http://localhost:" + std::to_string(port_) + "/"; }
-  void answer(int status) {
-    const std::lock_guard lock(mutex_);
-    status_ = status;
-  }
-  std::vector<json> received() {
-    const std::lock_guard lock(mutex_);
-    return received_;
-  }
-
- private:
-  httplib::Server server_;
-  std::thread thread_;
-  int port_ = 0;
-  std::mutex mutex_;
-  std::vector<json> received_;
-  int status_ = 204;
-};
 
 std::string add(const Berthd& berthd, const Operator& ada, const std::string& url) {
   const std::string path = "/api/operator/apps/" + ada.app.id + "/webhooks";
@@ -67,7 +29,7 @@ TEST_CASE("a receiver gets each status in order, also those of its own outage") 
   flags.insert(flags.end(), {"--rate-limits", "off", "--webhook-allow-private", "on"});
   Berthd berthd(flags);
   Operator ada = operator_with_token(berthd, "ada");
-  Receiver receiver;
+  WebhookReceiver receiver;
   const std::string webhook = add(berthd, ada, receiver.url());
   receiver.answer(500);
   const std::string id = deploy(ada.api, order("shop"));
@@ -100,7 +62,7 @@ TEST_CASE("a receiver gets each status in order, also those of its own outage") 
 TEST_CASE("webhooks to this machine need permission") {
   Berthd berthd(roomy_tier());
   Operator ada = operator_with_token(berthd, "ada");
-  Receiver receiver;
+  WebhookReceiver receiver;
   const std::string webhook = add(berthd, ada, receiver.url());
   expect(202, Client(berthd, ada.user.jwt).post(webhook + "/test"));
   REQUIRE(eventually([&] { return newest(berthd, ada, webhook).at("attempts") == 1; }));

@@ -29,6 +29,10 @@ interface PlotProps {
 
 const last_known = (values: (number | null)[]) => values.findLast((value) => value !== null) ?? null;
 
+// Returns where the values are that have no known neighbour: they are no part of a line, and are drawn as points.
+const alone = (values: (number | null)[]) =>
+  values.flatMap((value, index) => (value !== null && (values[index - 1] ?? null) === null && (values[index + 1] ?? null) === null ? [index] : []));
+
 // Draws the limit and the marks over the lines.
 function draw_extras(plot: uPlot, limit: number | undefined, marks: number[]) {
   const { ctx, bbox } = plot;
@@ -92,7 +96,7 @@ export function Plot({ times, lines, label, show = compact, limit, marks = [] }:
             { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => show(tick)) },
           ],
           series: [{}, ...lines.map((line, index) => ({
-            label: line.name, stroke: colour_of(colours[index]!), width: 2, paths, points: { show: false },
+            label: line.name, stroke: colour_of(colours[index]!), width: 2, paths, points: { show: true, filter: alone(line.values), size: 5 },
             ...(lines.length === 1 ? { fill: colour_of('--accent-ground') } : {}),
           }))],
           hooks: {

@@ -109,7 +109,7 @@ export const de: Messages = {
       const kinds: Record<string, string> = { patch: 'nach einer Änderung', rollback: 'zurückgerollt', restart: 'nach einem Neustart', create: 'zum ersten Mal' };
       return (names[action] ?? action) + (action === 'deploy' && kinds[kind] ? `, ${kinds[kind]}` : '');
     },
-    overtaken: 'Überholt', back_to_this: 'Hierher zurück', back_title: 'Zu dieser Ausrollung zurückkehren?', back_text: (image) => `Der Container wird durch einen von ${image || 'jener Ausrollung'} ersetzt, mit dem Port und den Variablen von damals.`,
+    domain: (state) => `Eigene Domain: ${state}`, changed: 'Geändert', overtaken: 'Überholt', back_to_this: 'Hierher zurück', back_title: 'Zu dieser Ausrollung zurückkehren?', back_text: (image) => `Der Container wird durch einen von ${image || 'jener Ausrollung'} ersetzt, mit dem Port und den Variablen von damals.`,
   },
   logs: {
     label: 'Ausgabe des Containers', search: 'Das Log durchsuchen', pause: 'Pause', go_on: 'Weiter', previous: 'Voriger Lauf', download: 'Herunterladen',
@@ -312,6 +312,7 @@ export const de: Messages = {
     quota_exceeded: { title: 'Das Kontingent der App auf dem Cluster ist erschöpft.', fix: 'Löschen Sie ein Deployment, oder wenden Sie sich an die Administration der Plattform.' },
     unschedulable: { title: 'Kein Node des Clusters hat Platz.', fix: 'Wenden Sie sich an die Administration der Plattform.' },
     image_needs_root: { title: 'Das Image will als root laufen.', fix: 'Nehmen Sie eine Variante des Images ohne root; Container laufen als Benutzer 1000.' },
+    image_too_large: { title: 'Das Image ist größer, als die Plattform erlaubt.', fix: 'Machen Sie es kleiner, zum Beispiel durch einen Build in mehreren Stufen, und deployen Sie es erneut.' },
     runtime_class_missing: { title: 'Der Cluster hat die Laufzeitumgebung nicht, die die Stufe des Deployments verlangt.', fix: 'Nehmen Sie eine andere Stufe, oder wenden Sie sich an die Administration der Plattform.' },
     rollout_failed: { title: 'Der neue Container schlägt fehl, und der alte antwortet weiter.', fix: 'Bringen Sie den neuen in Ordnung und ändern oder starten Sie das Deployment neu, oder rollen Sie zurück.' },
     cluster_refused: { title: 'Der Cluster lehnt dieses Deployment ab.', fix: 'Die Meldung sagt, warum; wenden Sie sich an die Administration der Plattform.' },

@@ -108,7 +108,7 @@ export const en = {
       const kinds: Record<string, string> = { patch: 'after a change', rollback: 'rolled back', restart: 'after a restart', create: 'for the first time' };
       return (names[action] ?? action) + (action === 'deploy' && kinds[kind] ? `, ${kinds[kind]}` : '');
     },
-    overtaken: 'Overtaken', back_to_this: 'Back to this', back_title: 'Go back to this rollout?', back_text: (image: string) => `The container is replaced by one of ${image || 'that rollout'}, with the port and the variables of that time.`,
+    domain: (state: string) => `Custom domain: ${state.toLowerCase()}`, changed: 'Changed', overtaken: 'Overtaken', back_to_this: 'Back to this', back_title: 'Go back to this rollout?', back_text: (image: string) => `The container is replaced by one of ${image || 'that rollout'}, with the port and the variables of that time.`,
   },
   logs: {
     label: 'Output of the container', search: 'Search the log', pause: 'Pause', go_on: 'Go on', previous: 'Previous run', download: 'Download',
@@ -309,6 +309,7 @@ export const en = {
     quota_exceeded: { title: 'The app’s quota on the cluster has no room.', fix: 'Delete a deployment, or ask the platform’s admin.' },
     unschedulable: { title: 'No node of the cluster has room.', fix: 'Ask the platform’s admin.' },
     image_needs_root: { title: 'The image wants to run as root.', fix: 'Use an unprivileged variant of the image; containers run as user 1000.' },
+    image_too_large: { title: 'The image is larger than the platform allows.', fix: 'Make it smaller, for example by a build in several stages, and deploy it again.' },
     runtime_class_missing: { title: 'The cluster doesn’t have the runtime of the deployment’s tier.', fix: 'Take another tier, or ask the platform’s admin.' },
     rollout_failed: { title: 'The new container fails, and the old one goes on serving.', fix: 'Mend the new one and change or restart the deployment, or roll back.' },
     cluster_refused: { title: 'The cluster refuses this deployment.', fix: 'The message says why; ask the platform’s admin.' },

@@ -9,6 +9,7 @@ import { duration } from '../format';
 import { t } from '../messages';
 import { me } from '../session';
 
+type DomainState = keyof typeof t.domain.states;
 export type Entry = Answer<'get', '/api/deploy/apps/{id}/logs'>['logs'][number];
 const marks: Record<Entry['status'], string> = { started: 'busy', succeeded: 'good', failed: 'bad', info: '' };
 const newest = 6;
@@ -21,37 +22,45 @@ export function useEntries(deployment: Deployment) {
   );
 }
 
+interface Details { generation?: number; kind?: string; domain?: string; state?: DomainState; fields?: string[]; image?: string; duration_seconds?: number; reason?: string }
+const details_of = (entry: Entry) => (entry.details ?? {}) as Details;
+const generation_of = (entry: Entry) => details_of(entry).generation;
+// Changes that need no new container, and the steps of a custom domain, have the same action and no generation.
+const is_rollout = (entry: Entry) => entry.action === 'deploy' && generation_of(entry) !== undefined;
+
 // When rollouts ended, in seconds since 1970.
 export const rollouts_of = (entries: Entry[]) =>
-  entries.filter((entry) => entry.action === 'deploy' && entry.status !== 'started').map((entry) => Date.parse(entry.inserted_at) / 1_000);
-
-const generation_of = (entry: Entry) => (entry.details as { generation?: number } | null)?.generation;
+  entries.filter((entry) => is_rollout(entry) && entry.status !== 'started').map((entry) => Date.parse(entry.inserted_at) / 1_000);
 
 // A rollout has an entry for its start and one for its end. The start is left out once there is an end; a start that has
 // none was overtaken by the next rollout, unless it is the newest.
 function folded(entries: Entry[]): { entry: Entry; overtaken: boolean }[] {
-  const ended = new Set(entries.filter((entry) => entry.action === 'deploy' && entry.status !== 'started').map(generation_of));
-  const left = entries.filter((entry) => entry.action !== 'deploy' || entry.status !== 'started' || !ended.has(generation_of(entry)));
+  const ended = new Set(entries.filter((entry) => is_rollout(entry) && entry.status !== 'started').map(generation_of));
+  const left = entries.filter((entry) => !is_rollout(entry) || entry.status !== 'started' || !ended.has(generation_of(entry)));
   return left.map((entry, index) => ({ entry, overtaken: entry.status === 'started' && index > 0 }));
 }
 
-function details_of(entry: Entry): string {
-  const details = (entry.details ?? {}) as Record<string, unknown>;
-  const parts: string[] = [];
-  if (typeof details.image === 'string') parts.push(details.image);
-  if (typeof details.duration_seconds === 'number') parts.push(duration(details.duration_seconds));
-  if (typeof details.reason === 'string') parts.push(t.reason_word(details.reason));
-  return parts.join(' · ');
+function title_of(entry: Entry): string {
+  const { kind = '', state } = details_of(entry);
+  if (entry.action !== 'deploy' || is_rollout(entry)) return t.history.action(entry.action, kind);
+  return state ? t.history.domain(t.domain.states[state]) : t.history.changed;
+}
+
+function text_of(entry: Entry): string {
+  const { image, domain, fields, duration_seconds, reason } = details_of(entry);
+  const parts = [image, domain, is_rollout(entry) ? undefined : fields?.join(', ')];
+  if (duration_seconds !== undefined) parts.push(duration(duration_seconds));
+  if (reason !== undefined) parts.push(t.reason_word(reason));
+  return parts.filter(Boolean).join(' · ');
 }
 
 function Row({ entry, overtaken, actions }: { entry: Entry; overtaken: boolean; actions?: preact.ComponentChildren }) {
-  const kind = (entry.details as Record<string, unknown> | null)?.kind;
   return (
     <li>
       <span class={`badge ${overtaken ? '' : marks[entry.status]}`}>{overtaken ? t.history.overtaken : t.history.states[entry.status]}</span>
       <div class="grow">
-        <div>{t.history.action(entry.action, typeof kind === 'string' ? kind : '')}</div>
-        <div class="small faint cut">{details_of(entry)}</div>
+        <div>{title_of(entry)}</div>
+        <div class="small faint cut">{text_of(entry)}</div>
       </div>
       <span class="small faint">{entry.initiated_by === me.value!.id ? t.history.you : entry.initiated_by ? t.history.member : t.history.berth} · <Time at={entry.inserted_at} /></span>
       {actions}
@@ -72,8 +81,8 @@ export function HistoryTab({ deployment }: { deployment: Deployment }) {
   const { value, error, again } = useEntries(deployment);
   const [to, ask] = useState<Entry | null>(null);
   // The rollouts that ran, except the present one, can be rolled back to.
-  const ran = (value ?? []).filter((entry) => entry.status === 'succeeded' && entry.action === 'deploy');
-  const image = (entry: Entry) => String((entry.details as Record<string, unknown> | null)?.image ?? '');
+  const ran = (value ?? []).filter((entry) => entry.status === 'succeeded' && is_rollout(entry));
+  const image = (entry: Entry) => details_of(entry).image ?? '';
   return (
     <Card title={t.history.heading} bare>
       {error ? <div class="body"><Failed error={error} again={again} /></div> : !value ? <div class="body"><Bones /></div> : (

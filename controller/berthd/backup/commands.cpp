@@ -38,6 +38,14 @@ std::string passphrase_of(const Arguments& arguments) {
   }
 }
 
+// Archives hold a SQLite file.
+void want_sqlite(const std::string& command, const Config& config) {
+  want(!config.database, command +
+                             ": works on SQLite's file, and the key database names a "
+                             "PostgreSQL; " +
+                             instead_of_archives);
+}
+
 // Returns a function that prints the progress from time to time, for people and for the log of a
 // job.
 Progress progress_line(const char* command) {
@@ -101,6 +109,7 @@ std::string start_of(const fs::path& file) {
 
 int run_backup(const Arguments& arguments, const Config& config) {
   want(!arguments.file.empty(), "backup: FILE is required");
+  want_sqlite("backup", config);
   const std::string passphrase = passphrase_of(arguments);
   want(passphrase.size() >= min_passphrase_bytes,
        "passphrase-file: a passphrase must have at least 12 bytes");
@@ -121,6 +130,7 @@ int run_backup(const Arguments& arguments, const Config& config) {
 
 int run_restore(const Arguments& arguments, const Config& config) {
   want(!arguments.file.empty(), "restore: FILE is required");
+  want_sqlite("restore", config);
   const Manifest manifest =
       restore(arguments.file, passphrase_of(arguments), config.data_dir, progress_line("restore"));
   std::cerr << "berthd restore: " << config.data_dir.string() << " was restored to its state of "
@@ -129,12 +139,14 @@ int run_restore(const Arguments& arguments, const Config& config) {
 }
 
 int run_verify(const Arguments& arguments, const Config& config) {
+  ProgressBar bar("berthd verify", std::cerr, ::isatty(STDERR_FILENO) == 1);
+  const Progress progress = [&](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
+  if (arguments.file.empty() && config.database)
+    return verify_server(*config.database, std::cout, progress) == Verdict::sound ? 0 : 1;
   const fs::path file =
       arguments.file.empty() ? config.data_dir / database_name : fs::path(arguments.file);
   const bool is_archive = sealed_file::looks_sealed(start_of(file));
   const std::string passphrase = is_archive ? passphrase_of(arguments) : "";
-  ProgressBar bar("berthd verify", std::cerr, ::isatty(STDERR_FILENO) == 1);
-  const Progress progress = [&](std::uint64_t done, std::uint64_t of) { bar.show(done, of); };
   const Verdict verdict = is_archive ? verify_archive(file, passphrase, std::cout, progress)
                                      : verify_database(file, std::cout, progress);
   return verdict == Verdict::sound ? 0 : 1;

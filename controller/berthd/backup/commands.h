@@ -19,6 +19,12 @@ struct Arguments {
 // The least length of a passphrase for a new archive.
 inline constexpr size_t min_passphrase_bytes = 12;
 
+// Where the database is on PostgreSQL, there are no archives. The end of a sentence that says what
+// takes their place.
+inline constexpr const char* instead_of_archives =
+    "use pg_dump or the server's point-in-time recovery, and keep a copy of keys.json, without "
+    "which what is stored encrypted can't be read";
+
 // Return the exit code: 0, or 1 if something isn't sound. Throw ConfigError if an argument is
 // missing or wrong, DataDirError, and std::runtime_error if the command fails.
 int run_backup(const Arguments& arguments, const Config& config);

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "controller/db/database.h"
+#include "controller/db/postgres/connection.h"
+#include "controller/db/postgres/migrate.h"
 #include "controller/db/sqlite/connection.h"
 #include "controller/db/sqlite/copy.h"
 #include "controller/db/sqlite/migrate.h"
@@ -94,6 +96,13 @@ class Snapshot {
   db::Tx tx_;
 };
 
+std::string why_later(const ledger::OldRows& rows) {
+  return "can't be checked yet: " + std::to_string(rows.left()) + " of " +
+         std::to_string(rows.postings) +
+         " older postings still have to be moved, which berthd does while it serves; check it when "
+         "that is done";
+}
+
 // The parts of the ledger's audit as tasks, and what they find. Each part has a snapshot of its
 // own, so it doesn't matter if berthd writes meanwhile.
 class LedgerAudit {
@@ -108,10 +117,7 @@ class LedgerAudit {
         return;
       }
       if (const auto old_rows = ledger::old_rows(snapshot.tx())) {
-        failure_ = "can't be checked yet: " + std::to_string(old_rows->left()) + " of " +
-                   std::to_string(old_rows->postings) +
-                   " older postings still have to be moved, which berthd does while it serves; "
-                   "check it when that is done";
+        failure_ = why_later(*old_rows);
         return;
       }
       parts_ = ledger::audit_parts(snapshot.tx());
@@ -243,6 +249,34 @@ Verdict verify_archive(const fs::path& file, const std::string& passphrase, std:
   const fs::path database = dir.path() / "berth.db";
   bring_up_to_date(database);
   return verify_database(database, out, progress);
+}
+
+Verdict verify_server(const db::postgres::Server& server, std::ostream& out,
+                      const Progress& progress) {
+  db::postgres::Connection connection(server);
+  Report report(out);
+  connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  db::Tx tx(connection, Clock().now());
+  try {
+    const size_t count = db::postgres::check_migrations(connection, tx.now());
+    report.line(true, "schema", std::to_string(count) + " migrations");
+  } catch (const std::runtime_error& failure) {
+    report.line(false, "schema", failure.what());
+    return report.verdict();
+  }
+  if (const auto old_rows = ledger::old_rows(tx)) {
+    report.line(false, "ledger", why_later(*old_rows));
+    return report.verdict();
+  }
+  const std::vector<ledger::AuditPart> parts = ledger::audit_parts(tx);
+  std::vector<ledger::Finding> findings(parts.size());
+  std::vector<Task> tasks;
+  for (size_t i = 0; i < parts.size(); ++i)
+    tasks.push_back({.weight = parts[i].weight, .run = [&, i] { findings[i] = parts[i].run(tx); }});
+  run_all(tasks, 1, progress);
+  for (const ledger::Check& check : ledger::checks_of(parts, findings))
+    report.line(check.ok, "ledger: " + check.name, check.detail);
+  return report.verdict();
 }
 
 }  // namespace berth::backup

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "controller/berthd/backup/restore.h"
+#include "controller/db/postgres/server.h"
 
 namespace berth::backup {
 
@@ -20,5 +21,10 @@ Verdict verify_database(const std::filesystem::path& file, std::ostream& out,
 // complete. Throws what unpack() throws if the passphrase is wrong or the archive is damaged.
 Verdict verify_archive(const std::filesystem::path& file, const std::string& passphrase,
                        std::ostream& out, const Progress& progress);
+// Checks the database on a PostgreSQL server in one snapshot: the schema, and the ledger's
+// invariants. Pages, indexes and foreign keys are the server's own to check (data checksums,
+// pg_amcheck). Throws std::runtime_error if the server can't be reached.
+Verdict verify_server(const db::postgres::Server& server, std::ostream& out,
+                      const Progress& progress);
 
 }  // namespace berth::backup

@@ -1,7 +1,10 @@
 #include "controller/db/postgres/connection.h"
 
+#include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fstream>
@@ -15,6 +18,13 @@
 
 namespace berth::db::postgres {
 namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// The server stops a statement at its deadline by itself. One that doesn't even do that by then
+// hangs, or the network does.
+constexpr milliseconds grace{1'000};
 
 constexpr Oid type_bigint = 20, type_text = 25;  // pg_type.dat; they never change
 
@@ -42,6 +52,9 @@ constexpr const char* incarnation_sql =
     "SELECT pg_postmaster_start_time()::text || ' ' || coalesce(stats_reset::text, '') "
     "FROM pg_stat_bgwriter";
 
+// How long the first statements of a connection may take.
+constexpr milliseconds settings_time{4'000};
+
 constexpr const char* raise_collision =
     "DO $$ BEGIN RAISE EXCEPTION 'a test''s collision' USING ERRCODE = '40001'; END $$";
 
@@ -55,16 +68,14 @@ std::string password_in(const std::filesystem::path& path) {
   return line;
 }
 
-// libpq's message about an address that it can't read may quote a part of it, such as a password.
+// libpq's own message may quote a part of the address, such as a password.
 void require_readable(const std::string& address) {
-  char* message = nullptr;
-  PQconninfoOption* options = PQconninfoParse(address.c_str(), &message);
-  PQfreemem(message);
-  PQconninfoFree(options);
-  if (options == nullptr)
-    throw std::runtime_error(
-        "the database's address can't be read; it is like "
-        "postgresql://user@host/database?sslmode=verify-full");
+  try {
+    parse_address(address);
+  } catch (const std::invalid_argument& allowed) {
+    throw std::runtime_error(std::string("the database's address can't be read; it must be ") +
+                             allowed.what());
+  }
 }
 
 std::unique_ptr<PGconn, Freer> connected(const Server& server) {
@@ -209,11 +220,39 @@ Connection::Connection(const Server& server, FaultOf fault)
         log::warning("PostgreSQL warns", {{"warning", trimmed(PQresultErrorMessage(notice))}});
       },
       &warned_);
-  run(settings);
-  incarnation_ = text(incarnation_sql);
+  // Details of an error quote rows, which aren't for the log.
+  PQsetErrorVerbosity(connection_.get(), PQERRORS_TERSE);
+  socket_ = ::dup(PQsocket(connection_.get()));
+  const auto until = steady_clock::now() + settings_time;
+  run(settings, until);
+  incarnation_ = text(incarnation_sql, until);
 }
 
-Connection::~Connection() { forget_statements(); }
+Connection::~Connection() {
+  forget_statements();
+  if (socket_ >= 0) ::close(socket_);
+}
+
+std::string Connection::quoted(const std::string& text) const {
+  char* literal = PQescapeLiteral(connection_.get(), text.data(), text.size());
+  if (literal == nullptr) throw Unusable(std::string(trimmed(PQerrorMessage(connection_.get()))));
+  std::string quoted = literal;
+  PQfreemem(literal);
+  return quoted;
+}
+
+std::vector<std::string> Connection::heard() {
+  if (PQconsumeInput(connection_.get()) == 0)
+    throw Unusable(std::string(trimmed(PQerrorMessage(connection_.get()))));
+  std::vector<std::string> payloads;
+  while (PGnotify* one = PQnotifies(connection_.get())) {
+    if (one->be_pid != PQbackendPID(connection_.get())) payloads.emplace_back(one->extra);
+    PQfreemem(one);
+  }
+  return payloads;
+}
+
+void Connection::cut() const noexcept { ::shutdown(socket_, SHUT_RDWR); }
 
 std::unique_ptr<Statement> Connection::prepare(std::string_view sql) {
   return std::make_unique<PreparedStatement>(*this, variants_[std::string(sql)], sql);
@@ -228,8 +267,8 @@ std::exception_ptr Connection::failure() const {
   return PQtransactionStatus(connection_.get()) == PQTRANS_INERROR ? failure_ : nullptr;
 }
 
-void Connection::discard_answers() {
-  while (const Result left{PQgetResult(connection_.get())}) {
+void Connection::discard_answers(Deadline deadline) {
+  while (next_result(deadline)) {
   }
 }
 
@@ -243,6 +282,31 @@ Fault Connection::fault_before(std::string_view sql) {
   return fault;
 }
 
+bool Connection::is_answered(milliseconds most) {
+  const auto until = steady_clock::now() + most;
+  while (PQisBusy(connection_.get()) == 1) {
+    const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+    pollfd waiting = {.fd = PQsocket(connection_.get()), .events = POLLIN, .revents = 0};
+    if (left.count() <= 0 || waiting.fd < 0) return waiting.fd < 0;
+    if (::poll(&waiting, 1, int(left.count())) > 0 && PQconsumeInput(connection_.get()) == 0)
+      return true;  // the connection is lost, and the next result says so
+  }
+  return true;
+}
+
+Result Connection::next_result(Deadline deadline) {
+  if (deadline != Deadline::max()) {
+    const auto left = deadline + grace - steady_clock::now();
+    if (!is_answered(std::max(milliseconds(0), std::chrono::ceil<milliseconds>(left)))) {
+      lost_ = true;
+      throw Unusable("the server doesn't answer");
+    }
+  }
+  return Result(PQgetResult(connection_.get()));
+}
+
+Result Connection::answer() { return answered(Fault::none, true, "", Deadline::max()); }
+
 // Returns the last result of what was sent.
 Result Connection::answered(Fault fault, bool sent, std::string_view sql, Deadline deadline) {
   if (sent && fault == Fault::lost_after) {
@@ -253,29 +317,29 @@ Result Connection::answered(Fault fault, bool sent, std::string_view sql, Deadli
     throw Unusable("the connection was lost by a test");
   }
   Result last;
-  while (Result next{PQgetResult(connection_.get())}) {
+  while (Result next = next_result(deadline)) {
     last = std::move(next);
     if (PQresultStatus(last.get()) == PGRES_FATAL_ERROR) break;
   }
-  discard_answers();
+  if (last) discard_answers(deadline);
   return checked(std::move(last), sql, deadline);
 }
 
-Result Connection::run(const std::string& sql) {
+Result Connection::run(const std::string& sql, Deadline deadline) {
   const Fault fault = fault_before(sql);
-  discard_answers();
+  discard_answers(deadline);
   const std::string& text = fault == Fault::collision ? raise_collision : sql;
   const bool sent = PQsendQuery(connection_.get(), text.c_str()) == 1;
-  return answered(fault, sent, sql, Deadline::max());
+  return answered(fault, sent, sql, deadline);
 }
 
 void Connection::send(const std::string& sql) noexcept {
-  discard_answers();
+  discard_answers(Deadline::max());
   if (PQsendQuery(connection_.get(), sql.c_str()) != 1) lost_ = true;
 }
 
-std::string Connection::text(const std::string& sql) {
-  const Result result = run(sql);
+std::string Connection::text(const std::string& sql, Deadline deadline) {
+  const Result result = run(sql, deadline);
   return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
 }
 
@@ -284,9 +348,9 @@ const Connection::Prepared& Connection::variant(const std::string& sql, Variants
   for (const Prepared& known : variants)
     if (known.types == types) return known;
   std::string name = "s" + std::to_string(names_ + 1);
-  checked(Result(PQprepare(connection_.get(), name.c_str(), sql.c_str(), int(types.size()),
-                           types.data())),
-          sql, deadline);
+  const bool sent = PQsendPrepare(connection_.get(), name.c_str(), sql.c_str(), int(types.size()),
+                                  types.data()) == 1;
+  answered(Fault::none, sent, sql, deadline);
   ++names_;
   return variants.emplace_back(std::move(name), types);
 }
@@ -294,7 +358,7 @@ const Connection::Prepared& Connection::variant(const std::string& sql, Variants
 Result Connection::run(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
                        const std::vector<const char*>& values, Deadline deadline) {
   const Fault fault = fault_before(sql);
-  discard_answers();
+  discard_answers(deadline);
   if (fault == Fault::collision)
     checked(Result(PQexec(connection_.get(), raise_collision)), sql, deadline);
   const Prepared& prepared = variant(sql, variants, types, deadline);

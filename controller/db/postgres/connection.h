@@ -2,29 +2,18 @@
 
 #include <libpq-fe.h>
 
-#include <filesystem>
+#include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "controller/db/engine.h"
+#include "controller/db/postgres/server.h"
 
 namespace berth::db::postgres {
-
-// Where the server is.
-struct Server {
-  // What libpq takes (its manual, section 34.1.1): postgresql://… with several hosts, too, or
-  // key=value pairs. It says whether TLS is used (sslmode), and may name a file with the password
-  // (passfile).
-  std::string address;
-  // A file whose only line is the password. It is read for each new connection, so it may be
-  // replaced while berthd runs.
-  std::optional<std::filesystem::path> password_file;
-};
 
 // For tests: what happens instead of a statement.
 enum class Fault {
@@ -53,12 +42,30 @@ class Connection final : public db::Connection {
 
   std::unique_ptr<Statement> prepare(std::string_view sql) override;
 
-  // Runs statements that have no parameters, in one round trip. Returns the last one's result.
-  Result run(const std::string& sql);
+  // Runs statements that have no parameters, in one round trip. Returns the last one's result. If
+  // none comes within the grace after the deadline, the connection counts as lost: the server stops
+  // statements that reach their deadline by itself, so it hangs.
+  Result run(const std::string& sql, Deadline deadline = Deadline::max());
   // Sends such a statement without waiting for its answer, which the next statement discards.
   void send(const std::string& sql) noexcept;
+  // For a statement that was sent: waits for its answer for at most `most`, and returns whether
+  // answer() would return at once.
+  bool is_answered(std::chrono::milliseconds most);
+  Result answer();
   // The first column of the first row; empty if there is none.
-  std::string text(const std::string& sql);
+  std::string text(const std::string& sql, Deadline deadline = Deadline::max());
+
+  // The text as a literal for run(), which takes no parameters.
+  std::string quoted(const std::string& text) const;
+
+  // What other connections have sent to the channels that this one listens on (LISTEN), as far as
+  // it has arrived. Throws Unusable if the connection is lost. Wait for more at the socket.
+  std::vector<std::string> heard();
+  int socket() const { return PQsocket(connection_.get()); }
+
+  // Ends the conversation with the server, so that the thread that waits for an answer gets an
+  // error. May be called by any thread while the object exists.
+  void cut() const noexcept;
 
   // Whether the connection is of no use any more.
   bool is_lost() const { return lost_ || PQstatus(connection_.get()) != CONNECTION_OK; }
@@ -92,14 +99,18 @@ class Connection final : public db::Connection {
              const std::vector<const char*>& values, Deadline deadline);
 
  private:
-  void discard_answers();
+  void discard_answers(Deadline deadline);
   Fault fault_before(std::string_view sql);
+  // The next result of what was sent; null after the last one.
+  Result next_result(Deadline deadline);
   Result answered(Fault fault, bool sent, std::string_view sql, Deadline deadline);
   Result checked(Result result, std::string_view sql, Deadline deadline);
   const Prepared& variant(const std::string& sql, Variants& variants, const std::vector<Oid>& types,
                           Deadline deadline);
 
   std::unique_ptr<PGconn, Freer> connection_;
+  // The same socket by a number of its own, because libpq closes its own when it finds an error.
+  int socket_ = -1;
   const FaultOf fault_;
   std::unordered_map<std::string, Variants> variants_;
   std::uint64_t names_ = 0;  // given out so far

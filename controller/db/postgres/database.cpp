@@ -1,5 +1,7 @@
 #include "controller/db/postgres/database.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <random>
 #include <thread>
@@ -23,14 +25,40 @@ constexpr milliseconds first_pause{1}, longest_pause{100};
 constexpr unsigned runs_into_a_constraint = 3;
 constexpr milliseconds pause_between_looks{20};  // at a server that doesn't answer
 
-Error unavailable() {
-  return Error(Code::unavailable,
-               "the database accepts no writes at the moment; nothing was changed");
+// The Retry-After of a request that the server's state stopped. A standby takes over within some
+// seconds.
+constexpr std::chrono::seconds retry_after{5};
+
+// How long the server may take to answer the smallest of all statements before it counts as away.
+constexpr milliseconds time_of_look{2'000};
+// What is asked then. A standby and a server that was set to read-only say "on".
+constexpr const char* look_sql = "SHOW transaction_read_only";
+// Instead, after a commit that failed, such as for a full disk. Rows are not locked for long.
+constexpr const char* look_by_writing = R"(
+    BEGIN;
+    SET LOCAL statement_timeout = '1s';
+    INSERT INTO meta (key, value) VALUES ('write_probe', now()::text)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+    COMMIT;
+    SHOW transaction_read_only)";
+
+Error refusal(const char* why) {
+  Error error(Code::unavailable, why);
+  error.retry_after = retry_after;
+  return error;
 }
+Error unavailable() {
+  return refusal("the database accepts no writes at the moment; nothing was changed");
+}
+Error unreachable() { return refusal("the database can't be reached at the moment"); }
 Error unknown_outcome() {
-  return Error(Code::unavailable,
-               "the connection to the database was lost, and it isn't known whether the change was "
-               "stored; look before you try again, or use an Idempotency-Key");
+  return refusal(
+      "the connection to the database was lost, and it isn't known whether the change was stored; "
+      "look before you try again, or use an Idempotency-Key");
+}
+
+Deadline deadline_of(const std::optional<milliseconds>& limit) {
+  return limit ? steady_clock::now() + *limit : Deadline::max();
 }
 
 // Half of a pause that doubles each time, and up to as much again by chance, so that two writes
@@ -55,13 +83,25 @@ std::string beginning(const char* kind, const std::optional<milliseconds>& state
 
 Database::Database(Server server, const Clock& clock, Options options)
     : server_(std::move(server)), clock_(clock), options_(std::move(options)) {
-  readers_.at(size_t(Readers::ordinary)).most = options_.readers;
-  readers_.at(size_t(Readers::heavy)).most = options_.heavy_readers;
+  Pool& ordinary = readers_.at(size_t(Readers::ordinary));
+  ordinary.use = "read";
+  ordinary.most = options_.readers;
+  Pool& heavy = readers_.at(size_t(Readers::heavy));
+  heavy.use = "heavy_read";
+  heavy.most = options_.heavy_readers;
+  writers_.use = "write";
   writers_.most = options_.writers;
   writers_.max_waiting = options_.max_waiting;
-  Connection connection(server_);
-  migrate(connection, clock.now());
+  {
+    Connection connection(server_);
+    migrate(connection, clock.now());
+  }
+  if (options_.look_interval.count() == 0) return;
+  thread_ = std::jthread([this](const std::stop_token& stop) { look_until(stop); });
+  pthread_setname_np(thread_.native_handle(), "database");
 }
+
+Database::~Database() = default;
 
 std::unique_ptr<Connection> Database::connect() const {
   return std::make_unique<Connection>(server_, options_.fault);
@@ -80,6 +120,7 @@ Database::Lease::Lease(Database& database, Pool& pool, std::optional<millisecond
   if (!pool.idle.empty()) {
     connection_ = std::move(pool.idle.back());
     pool.idle.pop_back();
+    pool.used.insert(connection_.get());
     return;
   }
   ++pool.open;
@@ -92,12 +133,15 @@ Database::Lease::Lease(Database& database, Pool& pool, std::optional<millisecond
     pool.is_free.notify_one();
     throw;
   }
+  lock.lock();
+  pool.used.insert(connection_.get());
 }
 
 Database::Lease::~Lease() {
   std::unique_ptr<Connection> lost;
   {
     const std::lock_guard lock(database_.pools_mutex_);
+    pool_.used.erase(connection_.get());
     if (connection_->is_lost() || connection_->is_in_transaction()) {
       --pool_.open;
       lost = std::move(connection_);
@@ -111,10 +155,12 @@ Database::Lease::~Lease() {
 void Database::run_read(const TxWork& work) {
   const auto until = steady_clock::now() + options_.patience;
   std::string why;
+  require_well(State::read_only);
   while (!try_read(work, why)) {
+    require_well(State::read_only);
     if (steady_clock::now() >= until) {
       log::error("the database can't be reached", {{"error", why}});
-      throw Error(Code::unavailable, "the database can't be reached at the moment");
+      throw unreachable();
     }
     std::this_thread::sleep_for(pause_between_looks);
   }
@@ -129,7 +175,7 @@ bool Database::try_read(const TxWork& work, std::string& why) {
   try {
     lease.emplace(*this, pool, limit ? std::optional(RequestLimits::reader_wait) : std::nullopt);
     (*lease)->forget_failures();
-    (**lease).run(beginning("REPEATABLE READ READ ONLY", limit));
+    (**lease).run(beginning("REPEATABLE READ READ ONLY", limit), deadline_of(limit));
   } catch (const Unusable& failure) {
     why = failure.what();
     return false;
@@ -139,8 +185,7 @@ bool Database::try_read(const TxWork& work, std::string& why) {
     Tx tx(connection, clock_.now(), limit);
     work(tx);
   } catch (...) {
-    if (connection.is_lost())
-      throw Error(Code::unavailable, "the connection to the database was lost");
+    if (connection.is_lost()) throw refusal("the connection to the database was lost");
     connection.send("ROLLBACK");
     throw;
   }
@@ -153,6 +198,7 @@ void Database::run_write(const TxWork& work) {
   std::string why;
   unsigned violations = 0;
   for (unsigned attempt = 1;; ++attempt) {
+    require_well(State::well);
     try {
       if (try_write(work, why)) return;
     } catch (const ConstraintViolated& violation) {
@@ -177,6 +223,7 @@ bool Database::try_write(const TxWork& work, std::string& why) {
     const Lease connection(*this, writers_, options_.write_time);
     outcome = run_and_commit(*connection, work, transaction);
   } catch (const Unusable& failure) {
+    ++lost_connections_;
     why = failure.what();
     return false;
   }
@@ -187,9 +234,11 @@ bool Database::try_write(const TxWork& work, std::string& why) {
   }
   if (outcome != Outcome::stored) {
     count_failed_commit();
+    ++unknown_outcomes_;
     throw unknown_outcome();
   }
   count_commit(1);
+  if (notices_) notices_->send(transaction.notes);
   const std::lock_guard lock(subscribers_mutex_);
   tell(transaction.notes);
   return true;
@@ -204,8 +253,8 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
     connection.forget_failures();
     transaction.incarnation = connection.incarnation();
     // The transaction's number must be known when COMMIT is sent, and costs no round trip here.
-    transaction.id =
-        connection.text(beginning("SERIALIZABLE", limit) + "; SELECT pg_current_xact_id()");
+    transaction.id = connection.text(
+        beginning("SERIALIZABLE", limit) + "; SELECT pg_current_xact_id()", deadline_of(limit));
     Tx tx(connection, clock_.now(), limit);
     work(tx);
     transaction.notes = tx.take_notes();
@@ -216,13 +265,13 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
   if (connection.is_lost()) throw Unusable("the connection was lost");
   if (connection.has_collided()) {
     ++collisions_;
-    connection.run("ROLLBACK");
+    connection.run("ROLLBACK", deadline_of(limit));
     return Outcome::undone;
   }
   // A statement failed, and `work` went on as if it hadn't.
   if (!failure) failure = connection.failure();
   if (failure) {
-    connection.run("ROLLBACK");
+    connection.run("ROLLBACK", deadline_of(limit));
     std::rethrow_exception(failure);
   }
   return commit(connection, limit.has_value());
@@ -231,9 +280,11 @@ Database::Outcome Database::run_and_commit(Connection& connection, const TxWork&
 Database::Outcome Database::commit(Connection& connection, bool has_limit) {
   connection.forget_failures();
   try {
-    // A COMMIT that waits for a standby must not be stopped.
-    const Result done =
-        connection.run(has_limit ? "SET LOCAL statement_timeout = 0; COMMIT" : "COMMIT");
+    // The server mustn't stop a COMMIT that waits for a standby, but a request doesn't wait for
+    // ever.
+    const Result done = has_limit ? connection.run("SET LOCAL statement_timeout = 0; COMMIT",
+                                                   steady_clock::now() + options_.write_time)
+                                  : connection.run("COMMIT");
     if (std::string_view(PQcmdStatus(done.get())) != "COMMIT")
       throw std::logic_error("COMMIT was answered by " + std::string(PQcmdStatus(done.get())));
   } catch (const Collision&) {
@@ -251,24 +302,123 @@ Database::Outcome Database::commit(Connection& connection, bool has_limit) {
 Database::Outcome Database::outcome_of(const Transaction& transaction) {
   const auto until = steady_clock::now() + options_.patience;
   const std::string id = "'" + transaction.id + "'::xid8";
+  bool was_ended = false;
   do {
     try {
       Connection connection(server_);
       // Another server, or the same one after a crash, may have given the number out again.
       if (connection.incarnation() != transaction.incarnation) return Outcome::unknown;
-      const std::string status = connection.text("SELECT pg_xact_status(" + id + ")");
-      if (status == "committed") return Outcome::stored;
+      const std::string status = connection.text("SELECT pg_xact_status(" + id + ")", until);
+      // A COMMIT that was ended while it waited for a standby is stored here, but maybe not there.
+      if (status == "committed") return was_ended ? Outcome::unknown : Outcome::stored;
       if (status == "aborted") return Outcome::undone;
       if (status != "in progress") return Outcome::unknown;
       // The server hasn't noticed that the connection is lost, and COMMIT may never arrive.
       connection.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = " +
-                     id + "::xid");
+                         id + "::xid",
+                     until);
+      was_ended = true;
     } catch (const std::runtime_error& failure) {
       log::warning("the outcome of a write can't be asked for", {{"error", failure.what()}});
     }
     std::this_thread::sleep_for(pause_between_looks);
   } while (steady_clock::now() < until);
   return Outcome::unknown;
+}
+
+void Database::require_well(State least) const {
+  if (RequestLimits::of_thread() == nullptr || state_ <= least) return;
+  throw least == State::well ? unavailable() : unreachable();
+}
+
+void Database::exchange_notices(std::function<void()> missed) {
+  notices_ = std::make_unique<Notices>(
+      server_, Notices::Calls{.heard =
+                                  [this](const std::vector<Note>& notes) {
+                                    const std::lock_guard lock(subscribers_mutex_);
+                                    tell(notes);
+                                  },
+                              .missed = std::move(missed)});
+}
+
+std::int64_t Database::bytes() {
+  return read(
+      [](Tx& tx) { return tx.number(R"(SELECT pg_database_size(current_database()) AS bytes)"); });
+}
+
+std::vector<Database::Connections> Database::connections() const {
+  const std::lock_guard lock(pools_mutex_);
+  std::vector<Connections> all;
+  for (const Pool* pool : {&readers_[0], &readers_[1], &writers_})
+    all.push_back({.use = pool->use,
+                   .open = pool->open,
+                   .idle = unsigned(pool->idle.size()),
+                   .waiting = pool->waiting});
+  return all;
+}
+
+void Database::look_until(const std::stop_token& stop) {
+  std::unique_ptr<Connection> connection;
+  while (!stop.stop_requested()) {
+    std::string why;
+    try {
+      become(look(stop, connection, why), why);
+    } catch (const std::exception& failure) {
+      connection.reset();
+      become(State::away, failure.what());
+    }
+    std::unique_lock lock(looking_mutex_);
+    looking_.wait_for(lock, stop, options_.look_interval, [] { return false; });
+  }
+}
+
+// Asks on a connection of its own, which is made when there is none. Throws Unusable if the server
+// can't be reached.
+Database::State Database::look(const std::stop_token& stop, std::unique_ptr<Connection>& connection,
+                               std::string& why) {
+  if (!connection) connection = connect();
+  const bool by_writing = last_commit_failed();
+  connection->send(by_writing ? look_by_writing : look_sql);
+  if (!connection->is_answered(time_of_look)) {
+    const auto until = steady_clock::now() + options_.patience;
+    become(State::away, "the server doesn't answer");
+    while (!connection->is_answered(pause_between_looks)) {
+      if (stop.stop_requested()) return State::away;
+      if (steady_clock::now() < until) continue;
+      // Whoever waits for an answer gets an error, and finds another server if there is one.
+      cut_all();
+      throw Unusable("the server hangs");
+    }
+  }
+  why = "the server takes no writes";
+  try {
+    const Result answer = connection->answer();
+    if (std::string_view(PQgetvalue(answer.get(), 0, 0)) != "on") {
+      if (by_writing) count_commit(1);
+      return State::well;
+    }
+  } catch (const std::runtime_error& failure) {
+    if (!by_writing) throw;
+    why = failure.what();
+  }
+  connection.reset();  // the next one may find another server
+  return State::read_only;
+}
+
+void Database::become(State state, const std::string& why) {
+  if (state_.exchange(state) == state) return;
+  if (state == State::well) {
+    log::info("the database takes writes again");
+  } else {
+    count_failed_commit();  // for takes_writes()
+    log::error("the database can't be used", {{"error", why}});
+  }
+}
+
+void Database::cut_all() {
+  const std::lock_guard lock(pools_mutex_);
+  for (const Pool* pool : {&readers_[0], &readers_[1], &writers_})
+    for (const Connection* connection : pool->used) connection->cut();
 }
 
 }  // namespace berth::db::postgres

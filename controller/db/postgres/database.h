@@ -6,11 +6,15 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "controller/db/database.h"
 #include "controller/db/postgres/connection.h"
+#include "controller/db/postgres/notices.h"
 
 namespace berth::db::postgres {
 
@@ -26,32 +30,68 @@ struct Options {
   // How long a read looks for a server that answers, and a write whose COMMIT wasn't answered for
   // its outcome.
   std::chrono::milliseconds patience{5'000};
+  // How often a thread looks whether the server takes writes; 0 for never, so that only failures of
+  // writes say so.
+  std::chrono::milliseconds look_interval{500};
   FaultOf fault = {};  // for tests
 };
 
 // A PostgreSQL database, with any number of berthd on it. A read is a transaction of REPEATABLE
 // READ READ ONLY. A write is one of SERIALIZABLE on the caller's thread, and runs again if it
 // collides with another one, also if that shows as a violated constraint. Connections are made when
-// they are needed and kept. Thread-safe.
+// they are needed and kept. A thread looks every so often whether the server answers and takes
+// writes. While it doesn't, reads and writes of threads with RequestLimits throw Error
+// `unavailable` at once; if it hangs for longer than `patience`, all connections to it are cut.
+// Thread-safe.
 class Database final : public db::Database {
  public:
   // Migrates the database to the newest schema. Throws std::runtime_error, with a sentence for the
   // operator, if the server can't be reached or used; see migrate().
   Database(Server server, const Clock& clock, Options options = {});
 
+  ~Database() override;
+
+  // Begins to exchange notices with other berthd on the database: the subscribers hear of their
+  // commits as of this one's. `missed` is called, on a thread of its own, when some may not have
+  // been heard. Call it once, behind subscribe().
+  void exchange_notices(std::function<void()> missed);
+  // Ends that. When it returns, neither subscribers nor `missed` are called for others' commits any
+  // more. No write may be running.
+  void end_notices() { notices_.reset(); }
+
+  // Whether the server answered when it was last looked at.
+  bool is_reachable() const { return state_ != State::away; }
+  // The size of the database. Throws as read() does.
+  std::int64_t bytes();
+
   // How often a write was run again because it collided with another one.
   std::uint64_t collisions() const { return collisions_; }
+  // How often a write was run again because its connection was lost or none could be made.
+  std::uint64_t lost_connections() const { return lost_connections_; }
+  // How often it isn't known whether a write was stored.
+  std::uint64_t unknown_outcomes() const { return unknown_outcomes_; }
+  // The connections for one use: "read", "heavy_read" or "write".
+  struct Connections {
+    const char* use;
+    unsigned open, idle;
+    size_t waiting;  // reads or writes that wait for one
+  };
+  std::vector<Connections> connections() const;
 
  private:
   // The connections of one kind.
   struct Pool {
+    const char* use = "";
     unsigned most = 0;
     unsigned open = 0;  // idle, in use, or being made
     size_t waiting = 0;
     size_t max_waiting = std::numeric_limits<size_t>::max();
     std::vector<std::unique_ptr<Connection>> idle;
+    std::unordered_set<const Connection*> used;
     std::condition_variable is_free;
   };
+  // `read_only`: the server answers, but it takes no writes.
+  enum class State { well, read_only, away };
 
   // The use of a connection.
   class Lease {
@@ -87,15 +127,29 @@ class Database final : public db::Database {
   Outcome commit(Connection& connection, bool has_limit);
   Outcome outcome_of(const Transaction& transaction);
   std::unique_ptr<Connection> connect() const;
+  // Throws Error `unavailable` if a request needn't even try.
+  void require_well(State least) const;
+  void look_until(const std::stop_token& stop);
+  State look(const std::stop_token& stop, std::unique_ptr<Connection>& connection,
+             std::string& why);
+  void become(State state, const std::string& why);
+  void cut_all();
 
   const Server server_;
   const Clock& clock_;
   const Options options_;
-  std::mutex pools_mutex_;
+  mutable std::mutex pools_mutex_;
   std::array<Pool, 2> readers_;  // by Readers
   Pool writers_;
   std::mutex subscribers_mutex_;
   std::atomic<std::uint64_t> collisions_ = 0;
+  std::atomic<std::uint64_t> lost_connections_ = 0;
+  std::atomic<std::uint64_t> unknown_outcomes_ = 0;
+  std::atomic<State> state_ = State::well;
+  std::unique_ptr<Notices> notices_;  // null until exchange_notices()
+  std::mutex looking_mutex_;
+  std::condition_variable_any looking_;
+  std::jthread thread_;  // last: joined before the members that it uses are destroyed
 };
 
 }  // namespace berth::db::postgres

@@ -93,4 +93,14 @@ void migrate(Connection& connection, Instant now, const std::vector<EmbeddedFile
   }
 }
 
+size_t check_migrations(Connection& connection, Instant now) {
+  if (!has_list(connection)) throw std::runtime_error("the database isn't berth's, or is empty");
+  Tx tx(connection, now);
+  const Applied known = applied(tx);
+  if (const auto left = missing(known, migrations::files()); !left.empty())
+    throw std::runtime_error("the database is of an older berthd: it lacks " +
+                             std::string(left.front().name));
+  return known.size();
+}
+
 }  // namespace berth::db::postgres

@@ -20,4 +20,9 @@ const std::vector<EmbeddedFile>& files();  // migrations/*.sql, by name
 void migrate(Connection& connection, Instant now,
              const std::vector<EmbeddedFile>& files = migrations::files());
 
+// Returns how many migrations the database has. Throws std::runtime_error, with a sentence for the
+// operator, if these aren't exactly those of this berthd. Changes nothing; a transaction must be
+// open.
+size_t check_migrations(Connection& connection, Instant now);
+
 }  // namespace berth::db::postgres

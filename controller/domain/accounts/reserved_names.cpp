@@ -1,7 +1,7 @@
 #include "controller/domain/accounts/reserved_names.h"
 
+#include "controller/base/ascii.h"
 #include "controller/base/look_alikes.h"
-#include "controller/domain/accounts/accounts.h"
 
 namespace berth {
 namespace {
@@ -24,13 +24,13 @@ std::u32string looks_of(std::string_view name) {
 
 ReservedNames::ReservedNames(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    names_.insert(accounts::folded(name));
+    names_.insert(lower_case(name));
     if (name.size() >= min_disguised) looks_.insert(looks_of(name));
   }
 }
 
 bool ReservedNames::forbids_username(std::string_view username) const {
-  return names_.contains(accounts::folded(username)) || looks_.contains(looks_of(username));
+  return names_.contains(lower_case(username)) || looks_.contains(looks_of(username));
 }
 
 bool ReservedNames::forbids_subdomain(std::string_view label) const {

@@ -37,6 +37,7 @@ enum class Reason {
   quota_exceeded,
   unschedulable,
   image_needs_root,
+  image_too_large,        // the image's layers have more bytes than the platform allows
   runtime_class_missing,  // the cluster doesn't have the RuntimeClass of the deployment's tier
   rollout_failed,  // the old container keeps serving; `cause` says what is wrong with the new one
   suspended_by_admin,
@@ -49,10 +50,10 @@ enum class Reason {
 };
 constexpr auto texts_of(Reason) {
   return EnumTexts<Reason::certificate_failed>{
-      "image_pull_failed", "crash_loop",         "port_not_listening",  "out_of_memory",
-      "quota_exceeded",    "unschedulable",      "image_needs_root",    "runtime_class_missing",
-      "rollout_failed",    "suspended_by_admin", "cluster_unreachable", "cluster_refused",
-      "dns_not_pointing",  "domain_taken",       "certificate_failed"};
+      "image_pull_failed",     "crash_loop",       "port_not_listening", "out_of_memory",
+      "quota_exceeded",        "unschedulable",    "image_needs_root",   "image_too_large",
+      "runtime_class_missing", "rollout_failed",   "suspended_by_admin", "cluster_unreachable",
+      "cluster_refused",       "dns_not_pointing", "domain_taken",       "certificate_failed"};
 }
 
 enum class HealthStatus { healthy, unhealthy, unknown };

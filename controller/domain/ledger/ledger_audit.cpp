@@ -110,6 +110,20 @@ constexpr std::string_view kind_sums_that_differ = R"(
     GROUP BY account_id, day, kind
     HAVING sum(postings) <> 0 OR sum(credited) <> 0 OR sum(debited) <> 0
     ORDER BY account_id, day)";
+constexpr std::string_view stipend_days_that_differ = R"(
+    WITH sums AS (
+      SELECT day, postings, debited
+      FROM ledger_kind_days
+      WHERE account_id = 'treasury' AND kind = 'stipend'
+      UNION ALL
+      SELECT paid_at / 86400000, -1, -amount
+      FROM stipends
+    )
+    SELECT 'the treasury' AS id, day, abs(sum(postings)) + abs(sum(debited)) AS difference
+    FROM sums
+    GROUP BY day
+    HAVING sum(postings) <> 0 OR sum(debited) <> 0
+    ORDER BY day)";
 // Only days of which all events are kept are compared (ads/events.h).
 constexpr std::string_view ad_days_that_differ = R"(
     WITH since AS (
@@ -141,6 +155,10 @@ constexpr std::string_view all_accounts = R"(SELECT count(*) FROM ledger_account
 constexpr std::string_view all_transactions = R"(SELECT count(*) FROM ledger_transactions)";
 constexpr std::string_view all_account_days = R"(SELECT count(*) FROM ledger_days)";
 constexpr std::string_view all_kind_days = R"(SELECT count(*) FROM ledger_kind_days)";
+constexpr std::string_view all_stipend_days = R"(
+    SELECT count(*)
+    FROM ledger_kind_days
+    WHERE account_id = 'treasury' AND kind = 'stipend')";
 constexpr std::string_view all_ad_days = R"(
     SELECT count(*)
     FROM ad_days
@@ -280,6 +298,8 @@ std::vector<AuditPart> audit_parts(db::Tx& tx) {
                    .what = "transactions",
                    .weight = postings / 4,
                    .run = check_charged_transactions});
+  parts.push_back(part_of_days("each day's stipends are what the treasury paid for them",
+                               "days of stipends", 1, stipend_days_that_differ, all_stipend_days));
   parts.push_back(part_of_days("each campaign's days are the sums of its events",
                                "days of campaigns", postings, ad_days_that_differ, all_ad_days));
   return parts;

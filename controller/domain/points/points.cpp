@@ -271,7 +271,8 @@ Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days) {
     return ledger::sum_of_kind(tx, ledger::app_account(app_id), kind, today - window_days + 1,
                                today);
   };
-  // These statements read only users who came or were active lately.
+  // These statements read only users who came or were active lately. The "+ 0" keeps the second one
+  // from reading, by the index of connections, everybody who came long ago.
   const auto came_after = [&](Instant when) {
     return tx.number(R"(
         SELECT count(*)
@@ -286,7 +287,7 @@ Analytics analytics(db::Tx& tx, const std::string& app_id, int window_days) {
         WHERE app_id = $1
           AND scopes <> ''
           AND coalesce(last_used_at, connected_at) >= $2
-          AND connected_at <= $3)",
+          AND connected_at + 0 <= $3)",
                      app_id, when, connected_before);
   };
   std::int64_t earned = 0;

@@ -83,7 +83,7 @@ TEST_CASE(
     "documentation: what pages load is cached for good, and smaller where browsers allow it") {
   if (!is_built()) return;
   for (const File& file : documentation()) {
-    if (!file.name.starts_with("assets/")) continue;
+    if (!file.name.starts_with("assets/") || file.content_type == "image/png") continue;
     INFO(file.name);
     const auto answer = ask_docs("/docs/" + std::string(file.name), "GET", "br");
     REQUIRE(answer);
@@ -92,6 +92,18 @@ TEST_CASE(
     CHECK(field_of(*answer, "Content-Encoding") == "br");
     CHECK(answer->body.size() < file.content.size());
   }
+}
+
+TEST_CASE("documentation: pictures are sent as they are, since they are compressed already") {
+  if (!is_built()) return;
+  const std::string html(ask_docs("/docs/tour")->body);
+  const size_t from = html.find("src=\"/docs/assets/start-") + 5;
+  const auto picture = ask_docs(html.substr(from, html.find('"', from) - from), "GET", "br, gzip");
+  REQUIRE(picture);
+  CHECK(picture->status == 200);
+  CHECK(picture->content_type == "image/png");
+  CHECK(field_of(*picture, "Content-Encoding").empty());
+  CHECK(picture->body.starts_with("\x89PNG"));
 }
 
 TEST_CASE("documentation: requests that would change something are refused") {

@@ -1,4 +1,6 @@
 """Access to the cluster of this folder with an administrator's rights."""
+import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -7,6 +9,7 @@ import ssl
 import subprocess
 import tempfile
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from .waiting import eventually
@@ -14,6 +17,7 @@ from .waiting import eventually
 HERE = pathlib.Path(__file__).resolve().parent.parent
 SCRIPT = HERE / "cluster"
 REGISTRY = "127.0.0.1:5000"
+ANSWER_LIMIT = 30  # seconds, of the registry
 SCRIPT_LIMIT = 300  # seconds; a part may take 90 to become ready
 
 # All kinds of objects that berth creates or that are created for it.
@@ -33,6 +37,18 @@ def state_folder():
     given = os.environ.get("BERTH_KUBE_DIR")
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return pathlib.Path(given or f"{caches}/berth/kube")
+
+
+@contextlib.contextmanager
+def page_folder(page):
+    """Makes a folder with busybox and a page for its web server, and removes it at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = pathlib.Path(folder)
+        (files / "bin").mkdir()
+        (files / "www").mkdir()
+        shutil.copy("/bin/busybox", files / "bin/busybox")
+        (files / "www/index.html").write_text(page + "\n")
+        yield folder
 
 
 class Cluster:
@@ -89,14 +105,32 @@ class Cluster:
 
     def push_page(self, image, page):
         """Pushes an image whose web server serves this page."""
-        with tempfile.TemporaryDirectory() as folder:
-            files = pathlib.Path(folder)
-            (files / "bin").mkdir()
-            (files / "www").mkdir()
-            shutil.copy("/bin/busybox", files / "bin/busybox")
-            (files / "www/index.html").write_text(page + "\n")
+        with page_folder(page) as folder:
             run(SCRIPT, "image", image, folder, "/bin/busybox", "sh", "-c",
                 "trap 'exit 0' TERM; /bin/busybox httpd -f -p 3000 -h /www & wait")
+
+    def push_claim(self, repository, size):
+        """Pushes an image with one small layer, of which its manifest claims this size. The registry doesn't compare them."""
+        def put(path, content, kind):
+            request = urllib.request.Request(f"http://{REGISTRY}/v2/{repository}/{path}", content, {"Content-Type": kind}, method="PUT")
+            with urllib.request.urlopen(request, timeout=ANSWER_LIMIT):
+                pass
+
+        def blob(content):
+            digest = "sha256:" + hashlib.sha256(content).hexdigest()
+            start = urllib.request.Request(f"http://{REGISTRY}/v2/{repository}/blobs/uploads/", b"", method="POST")
+            with urllib.request.urlopen(start, timeout=ANSWER_LIMIT) as answer:
+                place = urllib.parse.urlsplit(answer.headers["Location"])
+            put(f"{place.path.removeprefix(f'/v2/{repository}/')}?{place.query}&digest={digest}", content, "application/octet-stream")
+            return digest
+
+        of_docker = "application/vnd.docker.distribution.manifest.v2+json"
+        config = json.dumps({"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}}).encode()
+        put("manifests/1", json.dumps({
+            "schemaVersion": 2, "mediaType": of_docker,
+            "config": {"mediaType": "application/vnd.docker.container.image.v1+json", "digest": blob(config), "size": len(config)},
+            "layers": [{"mediaType": "application/vnd.docker.image.rootfs.diff.tar.gzip", "digest": blob(b"a layer"), "size": size}],
+        }).encode(), of_docker)
 
     def writes(self):
         """Returns berth's writes that have arrived at the API server so far, read from its audit log: verb, resource,

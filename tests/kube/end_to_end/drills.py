@@ -45,7 +45,7 @@ def megabytes(folder):
 
 @unittest.skipUnless(os.geteuid() == 0, "addresses of this machine are made, which only root may")
 class Drills(World):
-    flags = ("--tiers", TIERS)
+    flags = ("--tiers", TIERS, "--max-image-size", "1Gi")
 
     @classmethod
     def setUpClass(cls):
@@ -314,4 +314,18 @@ class Drills(World):
             self.assertEqual(secret.read_text(), "the node's")
             self.assertEqual(len(list(pathlib.Path(folder).iterdir())), 2)
         self.tell(f"links lead nowhere in the container, are not measured, and are removed with the volume after {took:.0f} s")
+        self.still_runs()
+
+    def test_15_an_image_of_50_gib(self):
+        """Its manifest is read, and no layer of it is ever asked for."""
+        self.cluster.push_claim("huge", 50 << 30)
+        huge = self.ada.deploy("huge", f"{REGISTRY}/huge:1")
+        self.addCleanup(self.ada.delete, huge)
+        status = self.ada.wait(huge, "errored")
+        self.assertEqual(status["reason"], "image_too_large")
+        self.tell(status["message"])
+        self.assertEqual(self.cluster.list("pods", "-l", f"berth/deployment={huge}"), [])
+        log = (self.cluster.state / "logs/registry.log").read_text()
+        self.assertIn("GET /v2/huge/manifests/1", log)
+        self.assertNotIn("GET /v2/huge/blobs/", log)
         self.still_runs()

@@ -399,7 +399,8 @@ TEST_CASE("while the old pod serves, a failing rollout is a running deployment w
   CHECK(seen.cause == Reason::image_pull_failed);
   CHECK(seen.message == "not found");
   CHECK(seen.health_status == deployments::HealthStatus::healthy);
-  const auto no = refused(row_in(Status::deploying), live, "denied by policy");
+  const auto no =
+      refused(row_in(Status::deploying), live, {Reason::cluster_refused, "denied by policy"});
   CHECK(no.status == Status::running);
   CHECK(no.cause == Reason::cluster_refused);
 }
@@ -448,11 +449,13 @@ TEST_CASE("an evicted pod doesn't hide the one that replaces it") {
 }
 
 TEST_CASE("objects that the cluster refuses, and a cluster that is silent") {
-  const auto no = refused(row_in(Status::pending), Live(), "admission webhook denied the request");
+  const auto no = refused(row_in(Status::pending), Live(),
+                          {Reason::cluster_refused, "admission webhook denied the request"});
   CHECK(no.status == Status::errored);
   CHECK(no.reason == Reason::cluster_refused);
   CHECK(no.message == "admission webhook denied the request");
-  CHECK(refused(row_in(Status::stopped), Live(), "no").status == Status::stopped);
+  CHECK(refused(row_in(Status::stopped), Live(), {Reason::cluster_refused, "no"}).status ==
+        Status::stopped);
   const auto silent = unreachable(row_in(Status::deploying));
   CHECK(silent.status == Status::deploying);
   CHECK(silent.reason == Reason::cluster_unreachable);

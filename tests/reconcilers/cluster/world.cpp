@@ -12,9 +12,6 @@ namespace berth::reconcilers::test {
 namespace {
 
 const std::string data_key(32, 'k');
-const deployments::Rules rules = {
-    .registries = {"ghcr.io"}, .apps_domain = "apps.example", .base_host = "berth.example"};
-
 bool is_write(std::string_view verb) {
   return verb == "apply" || verb == "create" || verb == "update" || verb == "delete";
 }

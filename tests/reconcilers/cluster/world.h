@@ -71,6 +71,8 @@ class World {
   std::vector<Object> objects(const kube::Resource& resource, const std::string& deployment = "");
   Object object(const kube::Resource& resource, const std::string& deployment);
   Engine::Options options;
+  deployments::Rules rules = {
+      .registries = {"ghcr.io"}, .apps_domain = "apps.example", .base_host = "berth.example"};
   std::optional<std::string> lease_namespace;  // empty if there is no leader election
   std::function<std::string()> why_new_ones_wait = {};
 

@@ -7,11 +7,13 @@
 #include <catch2/catch.hpp>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include "controller/base/crypto.h"
 #include "tests/domain/world.h"
+#include "tests/listening.h"
 
 namespace {
 
@@ -55,17 +57,11 @@ class Receiver {
       const std::lock_guard lock(mutex_);
       ++elsewhere_;
     });
-    port_ = server_.bind_to_any_port("127.0.0.1");
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::yield();
+    listening_.emplace(server_);
   }
-  ~Receiver() {
-    hold(false);
-    server_.stop();
-    thread_.join();
-  }
+  ~Receiver() { hold(false); }
   std::string url(const std::string& host = "127.0.0.1") const {
-    return "http://" + host + ":" + std::to_string(port_) + "/";
+    return "http://" + host + ":" + std::to_string(listening_->port()) + "/";
   }
   void answer(int status) {
     const std::lock_guard lock(mutex_);
@@ -95,8 +91,6 @@ class Receiver {
 
  private:
   httplib::Server server_;
-  std::thread thread_;
-  int port_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Received> received_;
@@ -104,6 +98,7 @@ class Receiver {
   int elsewhere_ = 0;
   int status_ = 204;
   bool held_ = false;
+  std::optional<berth::test::Listening> listening_;
 };
 
 struct Fixture {

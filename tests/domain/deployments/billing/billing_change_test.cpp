@@ -272,6 +272,20 @@ TEST_CASE("an account gets one stipend in 30 days, however many deployments run"
   CHECK(f.broken_invariants().empty());
 }
 
+TEST_CASE("a stipend that differs from what the treasury paid is found") {
+  Stipends f;
+  f.running("first", "wide");
+  f.run();
+  REQUIRE(f.broken_invariants().empty());
+  const std::string found =
+      "each day's stipends are what the treasury paid for them: 1 of 1 days of stipends, the "
+      "first: the treasury on 2026-01-31 is off by ";
+  f.write([](db::Tx& tx) { tx.execute("UPDATE stipends SET amount = amount + 1"); });
+  CHECK(f.broken_invariants() == std::vector{found + "1"});
+  f.write([](db::Tx& tx) { tx.execute("DELETE FROM stipends"); });
+  CHECK(f.broken_invariants() == std::vector{found + "31"});
+}
+
 TEST_CASE("the largest stipend counts, and stopped deployments get none") {
   Stipends f;
   tiers::Tier rich = paid_tier("rich", 0);

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "controller/db/database.h"
+#include "controller/db/postgres/connection.h"
+
+namespace berth::db::postgres {
+
+// Tells the other berthd on a database what committed changes were about, and hears it from them
+// (LISTEN and NOTIFY). What is sent are hints: those of a berthd that dies, or whose connection is
+// lost, don't arrive. Thread-safe.
+class Notices {
+ public:
+  // Called on a thread of this object. They must be quick and must not throw.
+  struct Calls {
+    std::function<void(const std::vector<Note>&)> heard;  // by another berthd
+    std::function<void()> missed;  // a connection was lost, so something may not have been heard
+  };
+  // Makes a connection of its own, and a new one when that is lost.
+  Notices(Server server, Calls calls);
+  ~Notices();
+  Notices(const Notices&) = delete;
+  Notices& operator=(const Notices&) = delete;
+
+  // Returns at once. What comes within some milliseconds is sent together, and each note once.
+  void send(const std::vector<Note>& notes);
+
+ private:
+  void run(const std::stop_token& stop);
+  void exchange(Connection& connection, const std::stop_token& stop);
+  void say(Connection& connection);
+  void wake() const;
+
+  const Server server_;
+  const Calls calls_;
+  const int woken_;  // an eventfd, readable while there is something to send
+  std::mutex mutex_;
+  std::condition_variable_any stopping_;
+  std::set<Note> waiting_;
+  std::jthread thread_;  // last: joined before the members that it uses are destroyed
+};
+
+// The notes as the payloads of NOTIFY, each as long as the server allows or shorter, and the notes
+// of such a payload. Notes of a newer berthd that this one doesn't know are left out.
+std::vector<std::string> payloads_of(const std::set<Note>& notes);
+std::vector<Note> notes_of(std::string_view payload);
+
+}  // namespace berth::db::postgres

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+
+#include "reconcilers/registry/image_name.h"
+
+namespace berth::registry {
+
+struct Credentials {
+  std::string username;
+  std::string password;
+};
+
+// The registry couldn't be asked or doesn't give the image's manifest: it is silent, refuses, or
+// has no such image. This says nothing about the image's size. what() contains no credentials.
+struct Unanswered : std::runtime_error {
+  Unanswered(const std::string& what, bool is_busy) : std::runtime_error(what), busy(is_busy) {}
+  bool busy;  // the registry would answer about no other image either at the moment
+};
+
+// The registry answered, but how large the image is can't be told from that. The answer is made by
+// whoever pushed the image, so it must not be taken for a small image. what() is a sentence for the
+// image's owner, such as "its manifest has more than 256 KiB".
+struct Unmeasurable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Limits of what a registry is asked for and may answer.
+// Whoever pushed the image wrote the manifest, and once parsed, JSON takes many times its bytes. An
+// image of 127 layers, the most that runtimes mount, has some 50 KiB with annotations.
+inline constexpr size_t max_manifest_bytes = size_t(256) << 10;
+inline constexpr size_t max_token_answer_bytes = size_t(64) << 10;
+// An index may have several images for one architecture, such as variants of arm.
+inline constexpr size_t max_images_asked = 8;
+inline constexpr long max_redirects = 5;
+inline constexpr long connect_timeout_ms = 3'000;
+inline constexpr long timeout_ms = 5'000;  // of each request
+
+// Returns the sum of the image's layers in bytes, as a node would download them: compressed, and a
+// layer that occurs twice counts once. Of an image for several platforms it is the largest of those
+// for Linux on amd64 and arm64. Asks the registry with at most 2 * (1 + max_images_asked) + 1
+// requests. Redirects are followed, and the place that gives tokens is the registry's choice: it is
+// one that the platform's admin allowed. Throws Unanswered, Unmeasurable, or std::bad_alloc.
+// Requesting `stop` makes it throw Unanswered soon. Thread-safe.
+std::uint64_t image_size(const ImageName& image, const std::optional<Credentials>& credentials,
+                         const std::stop_token& stop);
+
+}  // namespace berth::registry

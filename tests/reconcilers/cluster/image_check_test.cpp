@@ -1,0 +1,132 @@
+#include "reconcilers/cluster/image_check.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/reconcilers/cluster/cluster.h"
+#include "tests/reconcilers/cluster/world.h"
+#include "tests/registry/server.h"
+
+using namespace berth;
+using namespace berth::reconcilers;
+using namespace berth::reconcilers::test;
+using deployments::Reason;
+using deployments::Status;
+using registry::test::layer;
+using registry::test::manifest;
+
+namespace {
+
+constexpr std::uint64_t gib = std::uint64_t(1) << 30;
+
+struct Checked {
+  registry::test::Server server;
+  simulated::Cluster cluster{quick()};
+  World world{config_of(cluster)};
+
+  Checked() {
+    world.options.max_image_bytes = 10 * gib;
+    world.rules.registries = {server.host()};
+    world.wake();
+  }
+  void push(const std::string& tag, std::uint64_t bytes) {
+    server.store("acme/web", tag, manifest({layer("a", bytes)}));
+  }
+  std::string image(const std::string& tag) { return server.host() + "/acme/web:" + tag; }
+  std::string deploy(const std::string& tag) {
+    return world.deploy(world.new_app(), {.name = "shop-" + tag, .image = image(tag)});
+  }
+  bool is_refused(const std::string& id) {
+    return eventually([&] { return world.row(id).reason == Reason::image_too_large; });
+  }
+  // How often the registry was asked about the tag.
+  auto asked(const std::string& tag) { return std::ranges::count(server.asked(), tag); }
+};
+
+}  // namespace
+
+TEST_CASE("an image that is too large is never pulled") {
+  Checked checked;
+  checked.push("large", 50 * gib);
+  const std::string id = checked.deploy("large");
+  REQUIRE(checked.is_refused(id));
+  CHECK(checked.world.row(id).status == Status::errored);
+  CHECK(checked.world.row(id).message ==
+        "the image has layers of 50.0 GiB, and 10.0 GiB are allowed; make it smaller and deploy it "
+        "again");
+  CHECK(checked.world.objects(kube::deployments, id).empty());
+  CHECK(checked.world.objects(kube::pods, id).empty());
+  // The registry is asked once for each change of the deployment, however often it is looked at.
+  checked.world.engine().enqueue(id);
+  REQUIRE(checked.world.settles());
+  CHECK(checked.asked("large") == 1);
+  checked.push("large", 9 * gib);
+  checked.world.restart(id);
+  CHECK(checked.world.is(id, Status::running));
+  CHECK(checked.asked("large") == 2);
+}
+
+TEST_CASE("what runs goes on when its next image is too large") {
+  Checked checked;
+  checked.push("1", gib);
+  checked.push("2", 11 * gib);
+  const std::string id = checked.deploy("1");
+  REQUIRE(checked.world.is(id, Status::running));
+  const auto pod = name_of(checked.world.objects(kube::pods, id).at(0));
+  checked.world.change(id, "image = '" + checked.image("2") + "'");
+  REQUIRE(eventually([&] { return checked.world.row(id).cause == Reason::image_too_large; }));
+  CHECK(checked.world.row(id).status == Status::running);
+  CHECK(checked.world.row(id).reason == Reason::rollout_failed);
+  CHECK(name_of(checked.world.objects(kube::pods, id).at(0)) == pod);
+  checked.world.change(id, "image = '" + checked.image("1") + "'");
+  CHECK(eventually([&] { return !checked.world.row(id).reason; }));
+}
+
+TEST_CASE("a deployment that is started again is asked about again, and one that runs is not") {
+  Checked checked;
+  checked.push("1", gib);
+  const std::string id = checked.deploy("1");
+  REQUIRE(checked.world.is(id, Status::running));
+  checked.world.sleep();
+  checked.world.wake();
+  REQUIRE(checked.world.settles());
+  CHECK(checked.asked("1") == 1);
+  checked.world.stop(id);
+  REQUIRE(eventually([&] { return checked.world.objects(kube::pods, id).empty(); }));
+  checked.push("1", 11 * gib);
+  checked.world.restart(id);
+  CHECK(checked.is_refused(id));
+  CHECK(checked.asked("1") == 2);
+}
+
+TEST_CASE("an image whose registry gives no answer is pulled") {
+  Checked checked;
+  const std::string unknown = checked.deploy("unknown");
+  CHECK(checked.world.is(unknown, Status::running));
+  // A busy registry isn't asked about the next image.
+  checked.server.guard([](const httplib::Request&, httplib::Response& response) {
+    response.status = 503;
+    return false;
+  });
+  checked.push("1", gib);
+  checked.push("2", gib);
+  CHECK(checked.world.is(checked.deploy("1"), Status::running));
+  CHECK(checked.world.is(checked.deploy("2"), Status::running));
+  CHECK(checked.asked("1") == 1);
+  CHECK(checked.asked("2") == 0);
+}
+
+TEST_CASE("the registry's password comes from the deployment") {
+  Checked checked;
+  checked.push("1", 11 * gib);
+  checked.server.guard([](const httplib::Request& request, httplib::Response& response) {
+    if (request.get_header_value("Authorization") == "Basic YWRhOnNlY3JldA==") return true;
+    response.status = 401;
+    response.set_header("WWW-Authenticate", "Basic realm=\"Registry\"");
+    return false;
+  });
+  const std::string id = checked.world.deploy(
+      checked.world.new_app(), {.image = checked.image("1"),
+                                .registry_credentials = deployments::RegistryCredentials{
+                                    .username = "ada", .password = "secret"}});
+  CHECK(checked.is_refused(id));
+}
