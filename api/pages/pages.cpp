@@ -1,6 +1,7 @@
 #include "api/pages/pages.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <nlohmann/json.hpp>
 
@@ -90,6 +91,18 @@ const Pages::Row* Pages::find(const Request& request, std::string_view path) {
 
 namespace {
 
+// The files beside the pages.
+struct Asset {
+  std::string_view path;
+  const char* content_type;
+  const std::string& (*content)();
+};
+constexpr std::array<Asset, 3> assets = {{
+    {"/assets/pages.css", "text/css; charset=utf-8", stylesheet},
+    {"/assets/berth.svg", "image/svg+xml", icon},
+    {"/robots.txt", "text/plain; charset=utf-8", robots},
+}};
+
 // Whether the text is exactly one source of a policy: an origin or a scheme (CSP 3, section 2.3.1).
 bool is_source(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
@@ -98,10 +111,11 @@ bool is_source(std::string_view text) {
 }
 
 std::string policy_for(const std::string& form_target) {
+  // Pages have no scripts, and so connect to nothing; but tools that look at a site read its
+  // robots.txt as one of its pages.
   std::string policy =
-      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors "
-      "'none'; "
-      "form-action 'self'";
+      "default-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+      "frame-ancestors 'none'; form-action 'self'";
   if (is_source(form_target)) policy += " " + form_target;
   return policy;
 }
@@ -162,12 +176,11 @@ Pages::Pages(const Services& services, HttpMetrics& metrics)
 }
 
 bool Pages::handle(const Request& request, Response& response) {
-  if (request.method == "GET" &&
-      (request.path == "/assets/pages.css" || request.path == "/assets/berth.svg")) {
-    const bool is_icon = request.path.ends_with(".svg");
-    response.content_type = is_icon ? "image/svg+xml" : "text/css; charset=utf-8";
+  const auto asset = std::ranges::find(assets, request.path, &Asset::path);
+  if (asset != assets.end() && request.method == "GET") {
+    response.content_type = asset->content_type;
     response.add_header("Cache-Control", "max-age=300");
-    response.body = is_icon ? icon() : stylesheet();
+    response.body = asset->content();
     return true;
   }
   const Row* row = find(request, request.path);

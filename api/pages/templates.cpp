@@ -52,4 +52,6 @@ const std::string& stylesheet() {
 
 const std::string& icon() { return file("berth.svg"); }
 
+const std::string& robots() { return file("robots.txt"); }
+
 }  // namespace berth::api::pages

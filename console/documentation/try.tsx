@@ -1,6 +1,7 @@
 // "Try it": calls an operation as the person who is logged in, as the console does, and shows the same call for a shell.
 import { useState } from 'preact/hooks';
-import { errorOf, fill, headersFor } from '../src/api';
+import { errorOf, fill } from '../src/api';
+import { headersFor } from '../src/begun';
 import type { Call, Parameter } from './openapi';
 
 const max_shown = 100_000; // characters of an answer

@@ -1,6 +1,7 @@
 // Requests to berth's API, as the logged-in person: the login's cookie, which the API accepts with the header
 // Berth-Console. What each operation takes and answers is checked against the published OpenAPI document.
 import type { paths } from './generated/openapi';
+import { begun, headersFor, options as always, page_size } from './begun';
 import { t } from './messages';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -56,10 +57,6 @@ const ended_login = ['invalid_token', 'token_expired', 'token_revoked', 'wrong_t
 // What an admin has to do before the request is allowed: prove_second_factor or enable_second_factor, or nothing.
 export const step_up_of = (error: ApiError) => ([] as unknown[]).concat(error.details.step_up ?? [])[0];
 
-export function headersFor(app?: string): Record<string, string> {
-  return { 'Berth-Console': '1', ...(app ? { 'Berth-App': app } : {}) };
-}
-
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
@@ -87,7 +84,9 @@ const longest_patience = 60; // seconds that a reading waits for its turn
 export async function send(method: string, url: string, init: RequestInit = {}, patient = method === 'GET'): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(url, { method, credentials: 'same-origin', ...init });
+    const early = method === 'GET' ? begun.get(url) : undefined;
+    begun.delete(url);
+    response = await (early ?? fetch(url, { method, ...always, ...init }));
   } catch (failure) {
     if (init.signal?.aborted) throw failure;
     listeners.reachable(false);
@@ -134,15 +133,25 @@ export async function call<M extends Method, P extends PathsOf<M> & string>(
   return (response.status === 204 ? {} : await response.json()) as Answer<M, P>;
 }
 
-const page_size = 100;
+type Page<T> = { next_cursor?: string | null } & T;
+type ReadPage<T> = (query: { cursor?: string; page_size: number }) => Promise<Page<T>>;
+
+// The pages of a list, one after the other; the first may have another size, so that something can be shown early.
+export async function* pages<T>(read: ReadPage<T>, first_size = page_size): AsyncGenerator<Page<T>, void> {
+  let page = await read({ page_size: first_size });
+  yield page;
+  while (page.next_cursor) {
+    page = await read({ page_size, cursor: page.next_cursor });
+    yield page;
+  }
+}
 
 // The pages of a list, all of them or the first `most`.
-export async function every<T>(read: (page: { cursor?: string; page_size: number }) => Promise<{ next_cursor?: string | null } & T>, most = Infinity): Promise<T[]> {
-  const pages: T[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = await read({ page_size, ...(cursor ? { cursor } : {}) });
-    pages.push(page);
-    if (!page.next_cursor || pages.length >= most) return pages;
-    cursor = page.next_cursor;
+export async function every<T>(read: ReadPage<T>, most = Infinity): Promise<Page<T>[]> {
+  const all: Page<T>[] = [];
+  for await (const page of pages(read)) {
+    all.push(page);
+    if (all.length >= most) break;
   }
+  return all;
 }

@@ -1,6 +1,6 @@
 // What the screens share: the apps, their deployments, the tiers; and the stream that keeps the deployments current.
-import { computed, signal } from '@preact/signals';
-import { type Answer, ApiError, call, every } from './api';
+import { batch, computed, signal } from '@preact/signals';
+import { type Answer, ApiError, call, every, pages } from './api';
 import { expired, me, offline } from './session';
 import { follow, type StreamEvent } from './stream';
 
@@ -10,6 +10,8 @@ export type Tier = Answer<'get', '/api/deploy/tiers'>['tiers'][number];
 
 export const apps = signal<App[] | null>(null);
 export const deployments = signal<Record<string, Deployment> | null>(null);
+// Whether `deployments` has all of them: a long list is shown as soon as its first page is there.
+export const complete = signal(false);
 export const tiers = signal<Tier[] | null>(null);
 export const live = signal(false);
 export const problem = signal<ApiError | null>(null); // why the first reading failed
@@ -25,18 +27,42 @@ export const listed = computed(() =>
 );
 export const app_of = (id: string) => apps.value?.find((app) => app.id === id);
 
-const all_deployments = async (): Promise<Deployment[]> =>
-  (await every((page) => call('get', '/api/deploy/apps', { query: page }))).flatMap((page) => page.deployments);
+export const most_tiles = 24; // more deployments are shown as rows
+const first_page = most_tiles + 1; // enough to know how the list is shown, and quick to load
 
 export async function load_apps(): Promise<void> {
   apps.value = (await every((page) => call('get', '/api/operator/apps', { query: page }))).flatMap((page) => page.apps);
 }
 
+const by_id = (all: Deployment[]) => Object.fromEntries(all.map((deployment) => [deployment.id, deployment]));
+const pages_of_deployments = () => pages((query) => call('get', '/api/deploy/apps', { query }), first_page);
+
+// Shows the first page while the stream is being opened. What changes in between is corrected by load().
+async function load_first(): Promise<void> {
+  await load_apps();
+  if (!able.value.length) return;
+  const { value: page } = await pages_of_deployments().next();
+  if (page && !complete.value) deployments.value = { ...by_id(page.deployments), ...deployments.value };
+}
+
+async function load_deployments(): Promise<void> {
+  const all: Record<string, Deployment> = {};
+  if (able.value.length > 0)
+    for await (const page of pages_of_deployments()) {
+      const read_now = by_id(page.deployments);
+      Object.assign(all, read_now);
+      if (!complete.value) deployments.value = { ...deployments.value, ...read_now };
+    }
+  batch(() => {
+    deployments.value = all;
+    complete.value = true;
+  });
+}
+
 export async function load(): Promise<void> {
   try {
     await load_apps();
-    const all = able.value.length > 0 ? await all_deployments() : [];
-    deployments.value = Object.fromEntries(all.map((deployment) => [deployment.id, deployment]));
+    await load_deployments();
     problem.value = null;
     if (!tiers.value) tiers.value = (await call('get', '/api/deploy/tiers')).tiers;
   } catch (error) {
@@ -111,6 +137,7 @@ function load_once(): void {
 // console is open. The list is read once the stream is there, so that no change falls in between.
 export function follow_all(): void {
   end?.();
+  if (!complete.value) void load_first().catch(() => {}); // load() says what is wrong
   clearTimeout(fallback);
   fallback = setTimeout(load_once, patience_with_stream);
   end = follow({

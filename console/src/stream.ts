@@ -1,6 +1,7 @@
 // Server-sent events (WHATWG HTML, section 9.2) over fetch, because EventSource can't send the header that the cookie's
 // access needs. A stream that breaks is resumed with Last-Event-ID, after a wait that grows.
-import { ApiError, errorOf, headersFor } from './api';
+import { ApiError, errorOf } from './api';
+import { headersFor } from './begun';
 
 export interface StreamEvent {
   id: string;

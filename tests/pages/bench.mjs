@@ -104,7 +104,9 @@ try {
   await page.unroute('**/container-logs*');
 
   const { default: lighthouse, desktopConfig } = await import('lighthouse');
-  for (const [name, address] of [['start page', '/'], ['overview', '/console'], ['deployment', `/console/deployments/${ids[0]}`]])
+  // The start page comes last, for a person who isn't logged in: others are led on from it to the console.
+  for (const [name, address] of [['overview', '/console'], ['deployment', `/console/deployments/${ids.at(-1)}`], ['start page', '/']]) {
+    if (address === '/') await browser.clearCookies();
     for (const [form, config] of [['desktop', desktopConfig], ['telephone', undefined]]) {
       const { lhr } = await lighthouse(platform.base + address, { port: lighthouse_port, output: 'json', logLevel: 'error', disableStorageReset: true }, config);
       const scores = Object.values(lhr.categories).map(({ title, score }) => `${title} ${Math.round(score * 100)}`);
@@ -113,6 +115,7 @@ try {
         for (const { id, weight } of category.auditRefs)
           if (weight > 0 && lhr.audits[id].score !== null && lhr.audits[id].score < 0.9) console.log(`    ${category.id}: ${id}: ${lhr.audits[id].displayValue ?? lhr.audits[id].title}`);
     }
+  }
 } finally {
   await browser.close();
   await platform.stop();

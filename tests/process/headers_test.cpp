@@ -20,6 +20,7 @@ const std::vector<std::string> questions = {
     "GET /login HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n",
     "GET /account HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n",
     "GET /assets/pages.css HTTP/1.1\r\nHost: localhost\r\n",
+    "GET /robots.txt HTTP/1.1\r\nHost: localhost\r\n",
     "GET / HTTP/1.1\r\nHost: shop.apps.localhost\r\n",
     "GET nonsense HTTP/1.1\r\nHost: localhost\r\n"};
 
@@ -47,6 +48,17 @@ TEST_CASE("browsers don't guess types of answers, and each header field occurs o
     CHECK(count(head, "Strict-Transport-Security") == 0);
     CHECK(count(head, "Cache-Control") <= 1);
   }
+}
+
+TEST_CASE("programs that index the web are kept from what belongs to persons") {
+  const Berthd berthd;
+  const Raw connection(berthd.port());
+  connection.send("GET /robots.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  const std::string answer = connection.receive_all();
+  CHECK(count(answer, "\r\nContent-Type: text/plain; charset=utf-8\r\n") == 1);
+  for (const char* path : {"/account", "/api/", "/console"})
+    CHECK(count(answer, "\nDisallow: " + std::string(path) + "\n") == 1);
+  CHECK(count(answer, "Disallow: /\n") == 0);
 }
 
 TEST_CASE("with an https base URL, every answer has Strict-Transport-Security") {

@@ -1,14 +1,10 @@
 // All texts of the console, in the language that is in use; only its file is loaded. Another language is another file of
-// the type Messages, named here and in language.ts.
+// the type Messages, named in language.ts and load.ts.
 import type { Messages } from './en';
-import { language, type Language } from './language';
+import { language } from './language';
+import { messages } from './load';
 
-const files: Record<Language, () => Promise<Messages>> = {
-  en: () => import('./en').then((file) => file.en),
-  de: () => import('./de').then((file) => file.de),
-};
-
-export const t: Messages = await files[language]();
+export const t: Messages = await messages;
 document.documentElement.lang = language;
 
 export type Reason = keyof Messages['reasons'];

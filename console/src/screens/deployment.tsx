@@ -7,7 +7,7 @@ import { is_busy, ReasonBanner, StatusBadge, Steps } from '../components/status'
 import { note } from '../components/notes';
 import { Bones, Button, Card, Confirm, Copy, Empty, LinkButton, Menu, Meter, Page, Tabs, Time } from '../components/ui';
 import { useReading } from '../components/use';
-import { able, app_of, apps, type Deployment, deployments, forget, news, put, tiers } from '../data';
+import { able, app_of, complete, type Deployment, deployments, forget, news, put, tiers } from '../data';
 import { cpu, date, exact, mebibytes, memory, number } from '../format';
 import { t } from '../messages';
 import { DomainTab } from './deployment_domain';
@@ -179,7 +179,7 @@ export function DeploymentScreen({ id, tab }: { id: string; tab: string }) {
       void call('get', '/api/deploy/apps/{id}', { path: { id }, app: deployment.app_id }).then((answer) => put(answer.deployment), () => {});
   }, [deployment?.status, deployment?.reason]);
   if (deployment) return <Loaded deployment={deployment} tab={tab} />;
-  if (!deployments.value || !apps.value) return <div class="page"><Card><Bones /></Card></div>;
+  if (!complete.value) return <div class="page"><Card><Bones /></Card></div>;
   return (
     <Page title={t.deployment.gone} crumbs={[[t.menu.deployments, '/']]}>
       <Card><Empty icon="deployments" title={t.lost.again} text={able.value.length ? t.deployment.gone_text : t.overview.not_able_text}>

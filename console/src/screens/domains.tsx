@@ -5,7 +5,7 @@ import { call } from '../api';
 import { type FieldOf, FormDialog } from '../components/form';
 import { Table } from '../components/table';
 import { Bones, Button, Card, Empty, LinkButton, Page } from '../components/ui';
-import { app_of, type Deployment, deployments, listed, put, tiers } from '../data';
+import { app_of, complete, type Deployment, listed, put, tiers } from '../data';
 import { t } from '../messages';
 
 // Shows what the deployment itself says about its domain; only the deployment's page asks for the records.
@@ -29,7 +29,7 @@ export function DomainsScreen() {
   const button = free.length > 0 && <Button kinds={['main-action']} icon="plus" onClick={() => add(true)}>{t.domains.add}</Button>;
   return (
     <Page title={t.menu.domains} below={<p class="soft">{t.domains.text}</p>} actions={all.length > 0 && button}>
-      {!deployments.value ? <Card><Bones /></Card> : all.length === 0
+      {!complete.value ? <Card><Bones /></Card> : all.length === 0
         ? <section class="card"><Empty icon="globe" title={t.domains.none} text={free.length ? t.domains.none_text : t.domains.none_possible}>
             {button || <LinkButton href="/" kinds={['main-action']}>{t.menu.deployments}</LinkButton>}</Empty></section>
         : (

@@ -5,7 +5,7 @@ import { Icon } from '../components/icons';
 import { Rows } from '../components/rows';
 import { explain, StatusBadge } from '../components/status';
 import { Bones, Button, Card, Empty, Failed, LinkButton, Page, Time } from '../components/ui';
-import { able, app_of, apps, type Deployment, deployments, listed, live, load, problem } from '../data';
+import { able, app_of, apps, complete, type Deployment, deployments, listed, live, load, most_tiles, problem } from '../data';
 import { cpu, memory } from '../format';
 import { t } from '../messages';
 import { me, reload_me } from '../session';
@@ -98,8 +98,6 @@ function Row({ deployment, place }: { deployment: Deployment; place: object }) {
   );
 }
 
-const most_tiles = 24; // more deployments are shown as rows
-
 export function OverviewScreen() {
   const [led, lead] = useState(() => localStorage.getItem(dismissed_key) !== me.value!.id);
   const hide = () => {
@@ -114,7 +112,9 @@ export function OverviewScreen() {
   const many = 6;
   return (
     <Page title={t.overview.heading}
-      below={deployments.value && all.length > 0 ? <p class="soft">{t.overview.summary(all.length, troubled)}{!live.value && <span class="faint"> · {t.overview.not_live}</span>}</p> : undefined}
+      below={all.length > 0 || !complete.value
+        ? <p class="soft">{complete.value ? t.overview.summary(all.length, troubled) : t.frame.loading}{complete.value && !live.value && <span class="faint"> · {t.overview.not_live}</span>}</p>
+        : undefined}
       actions={able.value.length > 0 && <LinkButton href="/new" kinds={['main-action']} icon="plus">{t.overview.create}</LinkButton>}>
       {problem.value && <Failed error={problem.value} again={load} />}
       {deployments.value && led && <FirstSteps hide={hide} />}
@@ -123,7 +123,7 @@ export function OverviewScreen() {
       )}
       {!deployments.value ? !problem.value && <div class="card"><div class="body"><Bones /></div></div>
         : all.length === 0 ? <section class="card"><EmptyOverview led={led} /></section>
-        : found.length === 0 ? <p class="soft">{t.overview.none_found}</p>
+        : found.length === 0 ? <p class="soft">{complete.value ? t.overview.none_found : t.frame.loading}</p>
         : all.length > most_tiles ? <Rows label={t.overview.heading} items={found} row={(deployment, place) => <Row key={deployment.id} deployment={deployment} place={place} />} />
         : <ul class="grid" aria-label={t.overview.heading}>{found.map((deployment) => <Tile key={deployment.id} deployment={deployment} />)}</ul>}
     </Page>

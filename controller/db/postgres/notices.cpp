@@ -22,7 +22,7 @@ constexpr milliseconds gathered_for{10};
 constexpr milliseconds pause_before_connecting{500};
 constexpr milliseconds time_to_say{5'000};
 // More than wait while a connection is made; what comes beyond that is dropped. A server that is
-// away for so long has lost the other berthd's connections, too, so that they look at everything.
+// away until then has lost the other berthd's connections, too, so that they look at everything.
 constexpr size_t max_waiting = 10'000;
 
 // In the order of Topic. They go to berthd of other versions, so they never change.

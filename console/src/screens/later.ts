@@ -1,0 +1,10 @@
+// The screens that are loaded together, when the first of them is opened: components/lazy.tsx.
+export { AccountScreen } from './account';
+export { AdminScreen } from './admin';
+export { AppPoints } from './app_points';
+export { AppSettings } from './app_settings';
+export { AppWebhooks } from './app_webhooks';
+export { ComponentsScreen } from './components';
+export { DomainsScreen } from './domains';
+export { ExtrasScreen } from './extras';
+export { MarketScreen } from './market';
