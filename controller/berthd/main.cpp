@@ -33,7 +33,7 @@ struct CommandLine {
   bool version = false;
   bool print_config = false;
   bool check_config = false;
-  bool doctor = false;
+  int (*doctor)(const Config&) = nullptr;
   std::string reference_page;      // empty if none is asked for
   std::vector<std::string> probe;  // the arguments of what the isolation probe's containers run
   void (*migration)(const Config&, std::ostream&, const backup::Progress&) = nullptr;
@@ -122,9 +122,12 @@ CommandLine parse_command_line(int argc, char** argv) {
   auto* migrate = add_migrate(app, migrate_to, migrate_from);
   // Only berthd itself starts this, in containers.
   app.add_subcommand("probe")->group("")->add_option("WORDS", line.probe)->required();
-  auto* doctor = app.add_subcommand("doctor", "check whether the cluster is ready for strangers")
+  auto* doctor = app.add_subcommand("doctor", "check whether the cluster or the database is ready")
                      ->fallthrough();
-  doctor->add_flag("--cluster")->required();
+  auto* cluster = doctor->add_flag("--cluster");
+  std::string doctor_database;
+  auto* database = doctor->add_option("--database", doctor_database)->expected(0, 1);
+  cluster->excludes(database);
   std::vector<std::string> names = flag_names();
   names.emplace_back("config");
   std::map<std::string, std::string> values;
@@ -139,7 +142,12 @@ CommandLine parse_command_line(int argc, char** argv) {
   take_unknown(app.remaining(true), line);
   if (migrate->parsed()) take_migrate(line, migrate_to, migrate_from);
   line.check_config = check->parsed();
-  line.doctor = doctor->parsed();
+  if (doctor->parsed()) {
+    if (cluster->count() + database->count() == 0)
+      throw ConfigError("doctor: --cluster or --database is required");
+    line.doctor = cluster->count() > 0 ? doctor::run : doctor::run_database;
+    if (!doctor_database.empty()) line.flags["database"] = doctor_database;
+  }
   line.print_config = print->parsed() && !line.check_config;
   return line;
 }
@@ -157,7 +165,8 @@ void print_usage() {
                "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
                "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n"
                "       berthd migrate --to|--from postgresql://… [--data-dir DIR]\n"
-               "       berthd doctor --cluster [--kubeconfig FILE] [--config FILE]\n\n"
+               "       berthd doctor --cluster [--kubeconfig FILE] [--config FILE]\n"
+               "       berthd doctor --database [postgresql://…]\n\n"
                "Every key can be set in the file, in a variable (BERTHD_LISTEN) or by a flag "
                "(--listen).\n"
                "If -file follows the key, its value is read from a file.\n\n";
@@ -203,7 +212,7 @@ int run(int argc, char** argv) {
       print_settings(loaded.settings);
       return 0;
     }
-    if (line.doctor) return doctor::run(loaded.config);
+    if (line.doctor != nullptr) return line.doctor(loaded.config);
     if (line.migration != nullptr) return run_migration(line, loaded.config);
     if (line.command != nullptr) return line.command(line.arguments, loaded.config);
     block_signals();

@@ -100,6 +100,10 @@ constexpr Entry commands[] = {
      "the data directory that has its keys. ADDRESS is that of the key database. No berthd may use "
      "either meanwhile, and none starts on the old one afterwards. A move that was ended early is "
      "run again."},
+    {"berthd doctor --cluster | --database [ADDRESS]",
+     "Looks whether the cluster is ready for strangers' containers, or whether the PostgreSQL "
+     "server "
+     "is fit for berthd, and says what to do."},
 };
 
 constexpr Entry files[] = {
