@@ -12,8 +12,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOMAIN = "controller/domain"
 
-# The table of no module: the list of migrations.
-SHARED = {"schema_migrations"}
+# The tables of no module: the list of migrations, and SQLite's own of what it has numbered.
+SHARED = {"schema_migrations", "sqlite_sequence"}
 # The sums on a user's row of what the treasury gave, and of what was spent of it; and the row of `meta` by which the
 # database looks whether it can write (controller/db/database.cpp). The last three are those of usage-history.db, a file of
 # its own (reconcilers/cluster/usage_history.h).

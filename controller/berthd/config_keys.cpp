@@ -319,6 +319,13 @@ const std::vector<Key>& config_keys() {
        "file with the password of the PostgreSQL user, which is read for each new connection, so "
        "that it can be replaced while berthd runs; without effect if database is empty",
        take_database_password_file},
+      {"keys-file", "",
+       "file such as keys.json of another berthd on the same PostgreSQL database, which is copied "
+       "into data-dir if that has no keys.json",
+       [](Config& c, const std::string& v) {
+         if (!v.empty() && !is_readable_file(v)) want("a file that berthd can read");
+         c.keys_file = v;
+       }},
       {"backup-before-upgrade", "on",
        "whether the database is copied into <data-dir>/upgrades before a newer version upgrades "
        "its "

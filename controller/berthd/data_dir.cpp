@@ -60,10 +60,10 @@ DataDir::DataDir(const std::filesystem::path& path) : path_(path), lock_(path) {
   std::filesystem::remove_all(partial);  // everything was moved to its place
 }
 
-std::optional<std::string> DataDir::read(const std::string& name) const {
-  std::ifstream in(path_ / name, std::ios::binary);
+std::optional<std::string> DataDir::read(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
   if (!in) {
-    if (std::filesystem::exists(path_ / name)) fail(path_ / name, "can't be read");
+    if (std::filesystem::exists(file)) fail(file, "can't be read");
     return std::nullopt;
   }
   std::ostringstream content;
@@ -87,13 +87,21 @@ void DataDir::write(const std::string& name, const std::string& text) const {
   }
 }
 
-Keys DataDir::keys() const {
-  if (const auto text = read(keys_name)) {
+Keys DataDir::keys(const std::filesystem::path& first) const {
+  const auto parsed = [](const std::filesystem::path& file, const std::string& text) {
     try {
-      return parse_keys(*text);
+      return parse_keys(text);
     } catch (const std::exception& failure) {
-      fail(path_ / keys_name, std::string("is damaged: ") + failure.what());
+      fail(file, std::string("is damaged: ") + failure.what());
     }
+  };
+  if (const auto text = read(path_ / keys_name)) return parsed(path_ / keys_name, *text);
+  if (!first.empty()) {
+    const auto text = read(first);
+    if (!text) fail(first, "is missing");
+    Keys keys = parsed(first, *text);
+    write(keys_name, *text);
+    return keys;
   }
   if (std::filesystem::exists(database_file()))
     fail(path_ / keys_name, "is missing, and the database can't be read without it");
@@ -114,7 +122,7 @@ std::string DataDir::rotate_session_key(Keys& keys, Instant now, Duration sessio
 }
 
 std::string DataDir::internal_secret() const {
-  if (auto text = read(secret_name)) {
+  if (auto text = read(path_ / secret_name)) {
     while (!text->empty() && text->back() == '\n') text->pop_back();
     if (text->empty()) fail(path_ / secret_name, "is empty");
     return *text;

@@ -37,9 +37,10 @@ class DataDir {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path database_file() const { return path_ / database_name; }
-  // Returns the keys, and creates them at the very first start. Throws DataDirError if they can't
-  // be read, or are missing although there is a database that needs them.
-  Keys keys() const;
+  // Returns the keys. At the very first start they are created, or copied from the file `first` if
+  // that isn't empty. Throws DataDirError if they can't be read, or are missing although there is a
+  // database that needs them.
+  Keys keys(const std::filesystem::path& first = {}) const;
   // Puts a new session key in front, on disk and in `keys`, and returns its id. Existing sessions
   // keep working: old keys are kept as long as a session signed with one can live. Thread-safe.
   // Throws DataDirError, in which case nothing has changed.
@@ -50,7 +51,7 @@ class DataDir {
   void write(const std::string& name, const std::string& text) const;
 
  private:
-  std::optional<std::string> read(const std::string& name) const;
+  static std::optional<std::string> read(const std::filesystem::path& file);
   std::filesystem::path path_;
   DirLock lock_;
 };

@@ -301,6 +301,10 @@ int run(const Config& config) {
   kube::Client client(cluster_access(config));
   const auto findings =
       examine(config, [&](const std::string& path) { return json::parse(client.raw(path)); });
+  return print(findings);
+}
+
+int print(const std::vector<Finding>& findings) {
   const size_t width = longest_name(findings);
   bool failed = false;
   for (const Finding& finding : findings) {

@@ -40,4 +40,12 @@ std::vector<Finding> examine(const Config& config, const Ask& ask);
 // something has failed. Throws StartError if the cluster can't be reached.
 int run(const Config& config);
 
+// Prints findings for people. Returns the exit code: 1 if something has failed.
+int print(const std::vector<Finding>& findings);
+
+// `berthd doctor --database`: whether the PostgreSQL server of the configuration is fit for berthd.
+// Only reads. Prints and returns as run() does, also if the server can't be reached. Throws
+// ConfigError if the key database is empty.
+int run_database(const Config& config);
+
 }  // namespace berth::doctor

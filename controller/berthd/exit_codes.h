@@ -14,6 +14,7 @@ inline constexpr int exit_address = 4;
 inline constexpr int exit_cluster_access = 5;
 inline constexpr int exit_disk_full = 6;
 inline constexpr int exit_database = 7;
+inline constexpr int exit_moved = 8;
 
 // The reason why berthd can't start, as a sentence for people and as an exit code.
 struct StartError : std::runtime_error {
@@ -31,8 +32,8 @@ inline constexpr std::array exit_codes = std::to_array<ExitCode>({
      "berthd was ended by SIGTERM or SIGINT and everything that it had accepted is on disk; or the "
      "command succeeded"},
     {1,
-     "an unexpected error; for `backup`, `restore`, `verify` and `doctor`: something isn't sound, "
-     "or the command failed"},
+     "an unexpected error; for `backup`, `restore`, `verify`, `migrate` and `doctor`: something "
+     "isn't sound, or the command failed"},
     {exit_config, "the command line or the configuration is wrong; the message names the key"},
     {exit_data_dir,
      "the data directory or its database is in use by another process, damaged, or "
@@ -48,6 +49,9 @@ inline constexpr std::array exit_codes = std::to_array<ExitCode>({
      "the PostgreSQL database of the key `database` can't be used: no server answers at its "
      "address, or it refuses the user; it is too old, or a standby; the database isn't berth's, "
      "belongs to another instance, or is from a newer version"},
+    {exit_moved,
+     "the database was moved by `berthd migrate`, or a move to it wasn't completed; the message "
+     "says where it is, or that the command has to run again"},
 });
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 // The command line of berthd, which serves or runs one of the commands.
 #include <SQLiteCpp/Exception.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,10 +12,12 @@
 #include "controller/base/log.h"
 #include "controller/base/version.h"
 #include "controller/berthd/backup/commands.h"
+#include "controller/berthd/backup/progress_bar.h"
 #include "controller/berthd/config.h"
 #include "controller/berthd/data_dir.h"
 #include "controller/berthd/doctor.h"
 #include "controller/berthd/exit_codes.h"
+#include "controller/berthd/move/move.h"
 #include "controller/berthd/platform.h"
 #include "controller/berthd/reference.h"
 #include "reconcilers/cluster/isolation_pod.h"
@@ -30,9 +33,10 @@ struct CommandLine {
   bool version = false;
   bool print_config = false;
   bool check_config = false;
-  bool doctor = false;
+  int (*doctor)(const Config&) = nullptr;
   std::string reference_page;      // empty if none is asked for
   std::vector<std::string> probe;  // the arguments of what the isolation probe's containers run
+  void (*migration)(const Config&, std::ostream&, const backup::Progress&) = nullptr;
   // The command to run instead of serving.
   int (*command)(const backup::Arguments&, const Config&) = nullptr;
   backup::Arguments arguments;
@@ -57,6 +61,31 @@ void add_commands(CLI::App& app, CommandLine& line) {
               backup::run_restore);
   add_command(app, line, "verify", "check whether a database or an archive is sound",
               backup::run_verify);
+}
+
+// Adds `migrate`, whose --to or --from is a value of the key `database`.
+CLI::App* add_migrate(CLI::App& app, std::string& to, std::string& from) {
+  CLI::App* migrate =
+      app.add_subcommand("migrate", "move the database to a PostgreSQL server, or back")
+          ->fallthrough();
+  CLI::Option* there = migrate->add_option("--to", to);
+  migrate->add_option("--from", from)->excludes(there);
+  return migrate;
+}
+
+void take_migrate(CommandLine& line, const std::string& to, const std::string& from) {
+  if (to.empty() && from.empty())
+    throw ConfigError(
+        "migrate: --to or --from is required, with the PostgreSQL database's address");
+  line.flags["database"] = to.empty() ? from : to;
+  line.migration = to.empty() ? move::to_sqlite : move::to_postgres;
+}
+
+int run_migration(const CommandLine& line, const Config& config) {
+  backup::ProgressBar bar("berthd migrate", std::cerr, ::isatty(STDERR_FILENO) == 1);
+  line.migration(config, std::cout,
+                 [&](std::uint64_t done, std::uint64_t of) { bar.show(done, of); });
+  return 0;
 }
 
 // Flags that berthd doesn't know are left to load_config(), which says what is near to them.
@@ -89,11 +118,16 @@ CommandLine parse_command_line(int argc, char** argv) {
       ->required()
       ->check(CLI::IsMember(reference_pages()));
   add_commands(app, line);
+  std::string migrate_to, migrate_from;
+  auto* migrate = add_migrate(app, migrate_to, migrate_from);
   // Only berthd itself starts this, in containers.
   app.add_subcommand("probe")->group("")->add_option("WORDS", line.probe)->required();
-  auto* doctor = app.add_subcommand("doctor", "check whether the cluster is ready for strangers")
+  auto* doctor = app.add_subcommand("doctor", "check whether the cluster or the database is ready")
                      ->fallthrough();
-  doctor->add_flag("--cluster")->required();
+  auto* cluster = doctor->add_flag("--cluster");
+  std::string doctor_database;
+  auto* database = doctor->add_option("--database", doctor_database)->expected(0, 1);
+  cluster->excludes(database);
   std::vector<std::string> names = flag_names();
   names.emplace_back("config");
   std::map<std::string, std::string> values;
@@ -106,8 +140,14 @@ CommandLine parse_command_line(int argc, char** argv) {
   for (const std::string& name : names)
     if (app.count("--" + name) > 0) line.flags[name] = values[name];
   take_unknown(app.remaining(true), line);
+  if (migrate->parsed()) take_migrate(line, migrate_to, migrate_from);
   line.check_config = check->parsed();
-  line.doctor = doctor->parsed();
+  if (doctor->parsed()) {
+    if (cluster->count() + database->count() == 0)
+      throw ConfigError("doctor: --cluster or --database is required");
+    line.doctor = cluster->count() > 0 ? doctor::run : doctor::run_database;
+    if (!doctor_database.empty()) line.flags["database"] = doctor_database;
+  }
   line.print_config = print->parsed() && !line.check_config;
   return line;
 }
@@ -124,7 +164,9 @@ void print_usage() {
                "       berthd backup FILE --passphrase-file FILE [--url URL] [--keep COUNT]\n"
                "       berthd restore FILE --passphrase-file FILE [--data-dir DIR]\n"
                "       berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]\n"
-               "       berthd doctor --cluster [--kubeconfig FILE] [--config FILE]\n\n"
+               "       berthd migrate --to|--from postgresql://… [--data-dir DIR]\n"
+               "       berthd doctor --cluster [--kubeconfig FILE] [--config FILE]\n"
+               "       berthd doctor --database [postgresql://…]\n\n"
                "Every key can be set in the file, in a variable (BERTHD_LISTEN) or by a flag "
                "(--listen).\n"
                "If -file follows the key, its value is read from a file.\n\n";
@@ -170,7 +212,8 @@ int run(int argc, char** argv) {
       print_settings(loaded.settings);
       return 0;
     }
-    if (line.doctor) return doctor::run(loaded.config);
+    if (line.doctor != nullptr) return line.doctor(loaded.config);
+    if (line.migration != nullptr) return run_migration(line, loaded.config);
     if (line.command != nullptr) return line.command(line.arguments, loaded.config);
     block_signals();
     log::setup(loaded.config.log_format, loaded.config.log_level);

@@ -6,6 +6,10 @@
 #include "controller/base/log.h"
 #include "controller/berthd/backup/before_upgrade.h"
 #include "controller/berthd/exit_codes.h"
+#include "controller/berthd/move/marks.h"
+#include "controller/berthd/move/move.h"
+#include "controller/db/postgres/migrate.h"
+#include "controller/db/sqlite/connection.h"
 #include "controller/db/sqlite/database.h"
 #include "controller/domain/kernel/meta.h"
 
@@ -13,6 +17,11 @@ namespace berth {
 namespace {
 
 OpenedDatabase open_sqlite(const Config& config, const DataDir& data, const Clock& clock) {
+  if (std::filesystem::exists(data.path() / move::partial_name) &&
+      !std::filesystem::exists(data.database_file()))
+    throw StartError(exit_moved, data.path().string() +
+                                     ": a migration into it wasn't completed; run `berthd "
+                                     "migrate` again");
   try {
     backup::prepare_upgrade(
         data, config.backup_before_upgrade ? backup::CopyFirst::yes : backup::CopyFirst::no);
@@ -26,14 +35,35 @@ OpenedDatabase open_sqlite(const Config& config, const DataDir& data, const Cloc
   }
 }
 
+// A SQLite database that was moved stays in the data directory. Throws StartError if its rows
+// aren't on this server: the move was killed, or the address is another one.
+void require_moved_here(const Config& config, const DataDir& data, const Clock& clock) {
+  db::sqlite::Connection file(data.database_file(), SQLite::OPEN_READONLY, "");
+  if (!file.raw().tableExists("meta")) return;
+  db::Tx rows(file, clock.now());
+  const auto mark = move::find_mark(rows);
+  if (!mark) return;
+  db::postgres::Connection server(*config.database);
+  db::Tx tx(server, clock.now());
+  if (db::postgres::has_schema(server) && move::moved_from(tx) == mark->id) return;
+  throw StartError(exit_moved, "the database in the data directory was moved to " + mark->place +
+                                   ", but isn't there or at this address; run `berthd migrate` "
+                                   "again, or correct the address");
+}
+
 OpenedDatabase open_postgres(const Config& config, const DataDir& data, const Clock& clock) {
-  if (std::filesystem::exists(data.database_file()))
-    log::warning("the key database is set, so the SQLite database in the data directory isn't used",
-                 {{"file", data.database_file().string()}});
   try {
+    if (std::filesystem::exists(data.database_file())) {
+      require_moved_here(config, data, clock);
+      log::warning(
+          "the key database is set, so the SQLite database in the data directory isn't used",
+          {{"file", data.database_file().string()}});
+    }
     auto opened = std::make_unique<db::postgres::Database>(*config.database, clock);
     db::postgres::Database* const postgres = opened.get();
     return {.database = std::move(opened), .postgres = postgres};
+  } catch (const StartError&) {
+    throw;
   } catch (const std::runtime_error& failure) {
     throw StartError(exit_database, std::string("database: ") + failure.what());
   }
@@ -42,7 +72,10 @@ OpenedDatabase open_postgres(const Config& config, const DataDir& data, const Cl
 }  // namespace
 
 OpenedDatabase open_database(const Config& config, const DataDir& data, const Clock& clock) {
-  return config.database ? open_postgres(config, data, clock) : open_sqlite(config, data, clock);
+  OpenedDatabase opened =
+      config.database ? open_postgres(config, data, clock) : open_sqlite(config, data, clock);
+  opened.database->read(move::require_not_moved);
+  return opened;
 }
 
 void require_own_keys(db::Tx& tx, const Config& config, const DataDir& data, const Keys& keys) {

@@ -198,7 +198,7 @@ class Platform {
 
   const Config& config_;
   DataDir data_{config_.data_dir};
-  Keys keys_ = data_.keys();
+  Keys keys_ = data_.keys(config_.keys_file);
   Clock clock_;
   const OpenedDatabase opened_ = open_database(config_, data_, clock_);
   db::Database& database_ = *opened_.database;

@@ -95,6 +95,15 @@ constexpr Entry commands[] = {
      "Makes a data directory of an archive."},
     {"berthd verify [FILE] [--passphrase-file FILE] [--data-dir DIR]",
      "Looks whether a data directory, a database or an archive is sound, the ledger included."},
+    {"berthd migrate --to ADDRESS | --from ADDRESS [--data-dir DIR]",
+     "Moves the database from the data directory to an empty PostgreSQL database, or from there to "
+     "the data directory that has its keys. ADDRESS is that of the key database. No berthd may use "
+     "either meanwhile, and none starts on the old one afterwards. A move that was ended early is "
+     "run again."},
+    {"berthd doctor --cluster | --database [ADDRESS]",
+     "Looks whether the cluster is ready for strangers' containers, or whether the PostgreSQL "
+     "server "
+     "is fit for berthd, and says what to do."},
 };
 
 constexpr Entry files[] = {

@@ -1,6 +1,5 @@
 #include "controller/berthd/shared_keys.h"
 
-#include <optional>
 #include <stdexcept>
 
 #include "controller/base/crypto.h"
@@ -11,8 +10,9 @@ namespace {
 
 constexpr std::string_view place = "session_keys";
 
-// Returns nothing if no berthd has rotated them yet.
-std::optional<SessionKeys::List> stored(db::Tx& tx, const std::string& data_key) {
+}  // namespace
+
+std::optional<SessionKeys::List> stored_session_keys(db::Tx& tx, const std::string& data_key) {
   const auto row = meta::find(tx, place);
   if (!row) return std::nullopt;
   const auto sealed = parse_base64(*row);
@@ -21,12 +21,10 @@ std::optional<SessionKeys::List> stored(db::Tx& tx, const std::string& data_key)
   return *parse_keys(*text).session.all();
 }
 
-}  // namespace
-
 std::string SharedKeys::rotate(Instant now, Duration session_lifetime) {
   const std::lock_guard lock(one_at_a_time_);
   const auto next = database_.write([&](db::Tx& tx) {
-    const auto before = stored(tx, keys_.data);
+    const auto before = stored_session_keys(tx, keys_.data);
     SessionKeys::List list =
         rotated(before ? *before : *keys_.session.all(), now, session_lifetime);
     const std::string text = text_of({.data = keys_.data, .session = SessionKeys(list)});
@@ -39,7 +37,7 @@ std::string SharedKeys::rotate(Instant now, Duration session_lifetime) {
 
 void SharedKeys::reread() {
   const std::lock_guard lock(one_at_a_time_);
-  const auto now = database_.read([&](db::Tx& tx) { return stored(tx, keys_.data); });
+  const auto now = database_.read([&](db::Tx& tx) { return stored_session_keys(tx, keys_.data); });
   if (now && now->front().id != keys_.session[0].id) take(*now);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "controller/berthd/data_dir.h"
@@ -8,6 +9,10 @@
 #include "controller/domain/kernel/keys.h"
 
 namespace berth {
+
+// The session keys that berthd on this database have rotated; nothing if none has. Throws
+// std::runtime_error if the row can't be decrypted.
+std::optional<SessionKeys::List> stored_session_keys(db::Tx& tx, const std::string& data_key);
 
 // The session keys of all berthd on one database: a row, encrypted with the data key, which each of
 // them has in its keys.json. Without the row, the session keys of keys.json hold. Thread-safe.

@@ -143,6 +143,10 @@ void Berthd::start() {
   metrics_port_ = read_port("berthd.metrics.addr");
 }
 
+void Berthd::use_database(const std::string& url) {
+  *(std::ranges::find(flags_, "--database") + 1) = url;
+}
+
 int Berthd::terminate() {
   send(SIGTERM);
   const auto code = process_->wait(patience);

@@ -74,6 +74,8 @@ class Berthd {
   Berthd(const Berthd& other, Flags flags);
 
   void start();
+  // Uses another database when it is started next. Needs the flag --database.
+  void use_database(const std::string& url);
   int terminate();  // sends SIGTERM; returns the exit code
   void kill();      // sends SIGKILL
   void send(int signal) const { process_->send(signal); }

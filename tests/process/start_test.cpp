@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <optional>
 
 #include "tests/process/client.h"
@@ -456,6 +457,24 @@ TEST_CASE("a damaged data directory is refused") {
   const Ended ended = run_to_end({"--data-dir", (copy.path() / "data").string()});
   INFO(ended.output);
   CHECK(ended.code == refused_data_dir);
+}
+
+TEST_CASE("a data directory without keys takes those of keys-file") {
+  const auto text_of = [](const std::filesystem::path& file) {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const Berthd first;
+  const std::filesystem::path keys = first.data_dir() / "keys.json";
+  const Berthd second({"--keys-file", keys.string()});
+  CHECK(text_of(second.data_dir() / "keys.json") == text_of(keys));
+  const TempDir dir;
+  const Ended damaged = run_to_end({"--keys-file", dir.write("keys", "{}").string()});
+  INFO(damaged.output);
+  CHECK(damaged.code == refused_data_dir);
+  CHECK_THAT(damaged.output, Contains("is damaged"));
+  check_refused(run_to_end({"config", "check", "--keys-file", "/nowhere"}), "keys-file",
+                "a file that berthd can read");
 }
 
 TEST_CASE("a database of a newer berthd is refused") {

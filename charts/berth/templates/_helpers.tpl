@@ -89,6 +89,57 @@ http://{{ include "berth.fullname" . }}:{{ .Values.service.port }}
 {{- regexReplaceAll ":[0-9]+$" (urlParse .Values.baseUrl).host "" -}}
 {{- end -}}
 
+{{/* Not empty if the database is on PostgreSQL. */}}
+{{- define "berth.onPostgres" -}}
+{{- with .Values.database -}}
+{{- if gt (add (len .address | min 1) (len .addressSecret | min 1) (ternary 1 0 .cloudNativePG.create)) 1 -}}
+{{- fail "database: set one of address, addressSecret and cloudNativePG.create" -}}
+{{- end -}}
+{{- if or .address .addressSecret .cloudNativePG.create -}}
+{{- if not .keysSecret -}}
+{{- fail "database.keysSecret: a Secret with the file keys.json, which all pods share; the chart's README says how to make it" -}}
+{{- end -}}
+yes
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "berth.workload" -}}
+{{ ternary "deployment" "statefulset" (ne (include "berth.onPostgres" .) "") }}/{{ include "berth.fullname" . }}
+{{- end -}}
+
+{{/* The Cluster of CloudNativePG. */}}
+{{- define "berth.databaseName" -}}
+{{ include "berth.fullname" . }}-db
+{{- end -}}
+
+{{- define "berth.databaseAddress" -}}
+{{- if .Values.database.cloudNativePG.create -}}
+postgresql://berth@{{ include "berth.databaseName" . }}-rw/berth?sslmode=verify-full&sslrootcert=/etc/berth/database/ca.crt
+{{- else -}}
+{{- .Values.database.address -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The files in /etc/berth/database: the address or the password, and the authority of the server's certificate. */}}
+{{- define "berth.databaseFiles" -}}
+{{- $own := .Values.database.cloudNativePG.create -}}
+{{- $name := include "berth.databaseName" . -}}
+{{- $files := list -}}
+{{- with .Values.database -}}
+{{- $wanted := list
+  (list "address" .addressSecret .addressKey)
+  (list "password" (ternary (printf "%s-app" $name) .passwordSecret $own) (ternary "password" .passwordKey $own))
+  (list "ca.crt" (ternary (printf "%s-ca" $name) .caSecret $own) (ternary "ca.crt" .caKey $own)) -}}
+{{- range $wanted -}}
+{{- if index . 1 -}}
+{{- $files = append $files (dict "secret" (dict "name" (index . 1) "items" (list (dict "key" (index . 2) "path" (index . 0))))) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $files -}}
+{{- end -}}
+
 {{/* What berthd reads; the chart's own keys can't be set twice. */}}
 {{- define "berth.config" -}}
 {{- $own := dict
@@ -113,7 +164,21 @@ http://{{ include "berth.fullname" . }}:{{ .Values.service.port }}
 {{- if not (hasKey .Values.config "isolation-image") -}}
 {{- $_ := set $own "isolation-image" (include "berth.image" .) -}}
 {{- end -}}
+{{- if include "berth.onPostgres" . -}}
+{{- $_ := set $own "keys-file" "/etc/berth/keys/keys.json" -}}
+{{- if .Values.database.addressSecret -}}
+{{- $_ := set $own "database-file" "/etc/berth/database/address" -}}
+{{- else -}}
+{{- $_ := set $own "database" (include "berth.databaseAddress" .) -}}
+{{- end -}}
+{{- if or .Values.database.passwordSecret .Values.database.cloudNativePG.create -}}
+{{- $_ := set $own "database-password-file" "/etc/berth/database/password" -}}
+{{- end -}}
+{{- end -}}
 {{- range $key, $value := .Values.config -}}
+{{- if hasPrefix "database" $key -}}
+{{- fail (printf "config.%s: set the value database instead, which makes a Deployment" $key) -}}
+{{- end -}}
 {{- if or (hasKey $own $key) (eq $key "internal-secret") -}}
 {{- fail (printf "config.%s is set by the chart" $key) -}}
 {{- end -}}

@@ -254,8 +254,13 @@ Verdict verify_archive(const fs::path& file, const std::string& passphrase, std:
 Verdict verify_server(const db::postgres::Server& server, std::ostream& out,
                       const Progress& progress) {
   db::postgres::Connection connection(server);
-  Report report(out);
   connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  return verify_open(connection, out, progress);
+}
+
+Verdict verify_open(db::postgres::Connection& connection, std::ostream& out,
+                    const Progress& progress) {
+  Report report(out);
   db::Tx tx(connection, Clock().now());
   try {
     const size_t count = db::postgres::check_migrations(connection, tx.now());

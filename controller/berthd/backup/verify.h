@@ -5,6 +5,7 @@
 #include <string>
 
 #include "controller/berthd/backup/restore.h"
+#include "controller/db/postgres/connection.h"
 #include "controller/db/postgres/server.h"
 
 namespace berth::backup {
@@ -26,5 +27,8 @@ Verdict verify_archive(const std::filesystem::path& file, const std::string& pas
 // pg_amcheck). Throws std::runtime_error if the server can't be reached.
 Verdict verify_server(const db::postgres::Server& server, std::ostream& out,
                       const Progress& progress);
+// The same in the connection's open transaction.
+Verdict verify_open(db::postgres::Connection& connection, std::ostream& out,
+                    const Progress& progress);
 
 }  // namespace berth::backup

@@ -338,6 +338,53 @@ void Connection::send(const std::string& sql) noexcept {
   if (PQsendQuery(connection_.get(), sql.c_str()) != 1) lost_ = true;
 }
 
+// The answer of COPY says that the rows may come, or begin to.
+void Connection::begin_copy(const std::string& sql, ExecStatusType direction) {
+  discard_answers(Deadline::max());
+  PQsendQuery(connection_.get(), sql.c_str());
+  Result begun(PQgetResult(connection_.get()));
+  if (PQresultStatus(begun.get()) == direction) return;
+  discard_answers(Deadline::max());
+  checked(std::move(begun), sql, Deadline::max());
+  throw std::logic_error("the statement is no COPY: " + sql);
+}
+
+void Connection::copy_in(const std::string& sql,
+                         const std::function<bool(std::string& lines)>& more) {
+  begin_copy(sql, PGRES_COPY_IN);
+  std::exception_ptr failure;
+  try {
+    // The server's refusal of a row makes sending fail, and then stands in the answer.
+    for (std::string lines; more(lines); lines.clear())
+      if (PQputCopyData(connection_.get(), lines.data(), int(lines.size())) != 1) break;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  PQputCopyEnd(connection_.get(), failure ? "the rows can't be read" : nullptr);
+  try {
+    answered(Fault::none, true, sql, Deadline::max());
+  } catch (...) {
+    if (!failure) throw;
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void Connection::copy_out(const std::string& sql,
+                          const std::function<void(std::string_view line)>& take) {
+  begin_copy(sql, PGRES_COPY_OUT);
+  char* text = nullptr;
+  for (int length = 0; (length = PQgetCopyData(connection_.get(), &text, 0)) > 0;) {
+    const std::unique_ptr<char, decltype(&PQfreemem)> line(text, PQfreemem);
+    try {
+      take(std::string_view(text, size_t(length) - 1));
+    } catch (...) {
+      lost_ = true;
+      throw;
+    }
+  }
+  answered(Fault::none, true, sql, Deadline::max());
+}
+
 std::string Connection::text(const std::string& sql, Deadline deadline) {
   const Result result = run(sql, deadline);
   return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";

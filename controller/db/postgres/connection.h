@@ -55,6 +55,13 @@ class Connection final : public db::Connection {
   // The first column of the first row; empty if there is none.
   std::string text(const std::string& sql, Deadline deadline = Deadline::max());
 
+  // Runs COPY … FROM STDIN. `more` appends whole lines to its argument, which is empty each time,
+  // until it returns false. What it throws undoes the statement and is passed on.
+  void copy_in(const std::string& sql, const std::function<bool(std::string& lines)>& more);
+  // Runs COPY … TO STDOUT. `take` is called with each line, whose newline is cut off. If it throws,
+  // the connection is of no use any more.
+  void copy_out(const std::string& sql, const std::function<void(std::string_view line)>& take);
+
   // The text as a literal for run(), which takes no parameters.
   std::string quoted(const std::string& text) const;
 
@@ -103,6 +110,7 @@ class Connection final : public db::Connection {
   Fault fault_before(std::string_view sql);
   // The next result of what was sent; null after the last one.
   Result next_result(Deadline deadline);
+  void begin_copy(const std::string& sql, ExecStatusType direction);
   Result answered(Fault fault, bool sent, std::string_view sql, Deadline deadline);
   Result checked(Result result, std::string_view sql, Deadline deadline);
   const Prepared& variant(const std::string& sql, Variants& variants, const std::vector<Oid>& types,

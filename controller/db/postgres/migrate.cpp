@@ -13,6 +13,8 @@ namespace {
 constexpr int oldest_version = 15;
 // Of the advisory lock; "berth" in ASCII.
 constexpr const char* lock = "SELECT pg_advisory_xact_lock(x'6265727468'::bigint)";
+// The same lock, until the connection ends.
+constexpr const char* lock_for_long = "SELECT pg_advisory_lock(x'6265727468'::bigint)";
 
 void require_usable(Connection& connection) {
   const int version = parse_number<int>(connection.text("SHOW server_version_num")).value_or(0);
@@ -29,10 +31,6 @@ void require_usable(Connection& connection) {
   if (connection.text("SHOW synchronous_commit") == "off")
     throw std::runtime_error(
         "synchronous_commit is off, so what was answered could be lost; set it to on");
-}
-
-bool has_list(Connection& connection) {
-  return connection.text("SELECT to_regclass('schema_migrations') IS NOT NULL") == "t";
 }
 
 void require_empty(Connection& connection) {
@@ -68,22 +66,39 @@ void run_missing(Connection& connection, Instant now, const std::vector<Embedded
   }
 }
 
+void create_list(Connection& connection) {
+  connection.run(
+      R"(
+      CREATE TABLE schema_migrations (
+        name       text COLLATE "C" PRIMARY KEY,
+        sha256     text COLLATE "C" NOT NULL,
+        applied_at bigint NOT NULL
+      ))");
+}
+
 }  // namespace
+
+bool has_schema(Connection& connection) {
+  return connection.text("SELECT to_regclass('schema_migrations') IS NOT NULL") == "t";
+}
+
+void lock_schema(Connection& connection) { connection.run(lock_for_long); }
+
+void create_schema(Connection& connection, Instant now) {
+  require_usable(connection);
+  require_empty(connection);
+  create_list(connection);
+  run_missing(connection, now, migrations::files());
+}
 
 void migrate(Connection& connection, Instant now, const std::vector<EmbeddedFile>& files) {
   require_usable(connection);
   connection.run("BEGIN");
   try {
     connection.run(lock);
-    if (!has_list(connection)) {
+    if (!has_schema(connection)) {
       require_empty(connection);
-      connection.run(
-          R"(
-          CREATE TABLE schema_migrations (
-            name       text COLLATE "C" PRIMARY KEY,
-            sha256     text COLLATE "C" NOT NULL,
-            applied_at bigint NOT NULL
-          ))");
+      create_list(connection);
     }
     run_missing(connection, now, files);
     connection.run("COMMIT");
@@ -94,7 +109,7 @@ void migrate(Connection& connection, Instant now, const std::vector<EmbeddedFile
 }
 
 size_t check_migrations(Connection& connection, Instant now) {
-  if (!has_list(connection)) throw std::runtime_error("the database isn't berth's, or is empty");
+  if (!has_schema(connection)) throw std::runtime_error("the database isn't berth's, or is empty");
   Tx tx(connection, now);
   const Applied known = applied(tx);
   if (const auto left = missing(known, migrations::files()); !left.empty())

@@ -20,6 +20,17 @@ const std::vector<EmbeddedFile>& files();  // migrations/*.sql, by name
 void migrate(Connection& connection, Instant now,
              const std::vector<EmbeddedFile>& files = migrations::files());
 
+// Makes the newest schema in the connection's open transaction. Throws as migrate() does, and if
+// the database has any table.
+void create_schema(Connection& connection, Instant now);
+
+// Lets only one connection at a time change the schema or begin to use the database: migrate()
+// waits while another one holds this lock. Waits for it, and holds it until the connection ends.
+void lock_schema(Connection& connection);
+
+// Whether the database has berth's list of migrations.
+bool has_schema(Connection& connection);
+
 // Returns how many migrations the database has. Throws std::runtime_error, with a sentence for the
 // operator, if these aren't exactly those of this berthd. Changes nothing; a transaction must be
 // open.

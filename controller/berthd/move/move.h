@@ -1,0 +1,30 @@
+#pragma once
+
+#include <iosfwd>
+
+#include "controller/berthd/backup/restore.h"
+#include "controller/berthd/config.h"
+
+// `berthd migrate`: moves the database between the SQLite file of the data directory and the
+// PostgreSQL server of the key `database`. Nobody may serve from either meanwhile, which locks see
+// to. The rows are streamed and compared on both sides by number and hash, and the result is
+// verified as `berthd verify` does. A move is whole or not there, whenever it is killed: run it
+// again. Afterwards the old database has a mark, with which berthd doesn't start on it; nothing
+// else of it changes.
+namespace berth::move {
+
+// The directory in the data directory in which to_sqlite() collects the database. If it exists and
+// there is no database beside it, a move wasn't completed.
+inline constexpr const char* partial_name = "migrate.partial";
+
+// Moves to an empty PostgreSQL database, in one transaction. Prints what was checked. `progress` is
+// called with numbers of rows. Throws DataDirError if there is no SQLite database or it is in use,
+// StartError if one of the databases can't be used, and std::runtime_error if a row can't be moved
+// or the result isn't sound.
+void to_postgres(const Config& config, std::ostream& out, const backup::Progress& progress);
+
+// Moves to a data directory that has the keys of the database, and no SQLite database. Throws as
+// to_postgres() does, also if a berthd is connected to the PostgreSQL database.
+void to_sqlite(const Config& config, std::ostream& out, const backup::Progress& progress);
+
+}  // namespace berth::move

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Renders the chart with Helm and looks at what comes of it: check.py BERTHD.
+
+Without a database of its own there is a StatefulSet with a claim; with one, a Deployment of several pods. What berthd is
+told has to be a configuration that it accepts. Ends with 77, for "skipped", if there is no Helm.
+"""
+import os
+import pathlib
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CHART = ROOT / "charts/berth"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
+TOOLS = pathlib.Path(os.environ.get("BERTH_KUBE_DIR", CACHE / "berth/kube")) / "tools"
+HELM = shutil.which("helm") or shutil.which("helm", path=str(TOOLS))
+SKIPPED = 77
+BERTHD = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else None
+
+LEAST = {"image.repository": "registry.example.org/berth", "baseUrl": "https://berth.example.org",
+         "appsDomain": "apps.example.net"}
+KEYS = {"database.keysSecret": "berth-keys"}
+CLOUD_NATIVE = KEYS | {"database.cloudNativePG.create": "true"}
+PATRONI = KEYS | {"database.address": "postgresql://berth@pg1\\,pg2/berth?sslmode=verify-full&sslrootcert=/etc/berth/database/ca.crt",
+                  "database.passwordSecret": "pw", "database.caSecret": "ca"}
+SECRET = KEYS | {"database.addressSecret": "dsn"}
+
+
+def helm(values, more=()):
+    sets = [word for name, value in (LEAST | values).items() for word in ("--set", f"{name}={value}")]
+    return subprocess.run([HELM, "template", "berth", CHART, "--namespace", "ns", "--skip-tests", *sets, *more],
+                          capture_output=True, text=True)
+
+
+def rendered(values, more=()):
+    """Returns the objects by kind and name."""
+    done = helm(values, more)
+    if done.returncode:
+        raise AssertionError(done.stderr)
+    return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(done.stdout) if one}
+
+
+def pod_of(objects):
+    return objects["Deployment", "berth"]["spec"]["template"]["spec"]
+
+
+class Chart(unittest.TestCase):
+    def refused(self, values, why):
+        done = helm(values)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(why, done.stderr)
+
+    def test_without_a_database_there_is_one_pod_with_a_claim(self):
+        objects = rendered({})
+        self.assertNotIn(("Deployment", "berth"), objects)
+        stateful = objects["StatefulSet", "berth"]["spec"]
+        self.assertEqual(stateful["replicas"], 1)
+        self.assertEqual([one["metadata"]["name"] for one in stateful["volumeClaimTemplates"]], ["data"])
+        pod = stateful["template"]["spec"]
+        self.assertEqual([one["name"] for one in pod["volumes"]], ["config", "secrets", "tmp"])
+        self.assertNotIn("lifecycle", pod["containers"][0])
+        self.assertNotIn("topologySpreadConstraints", pod)
+        self.assertNotIn("database", objects["ConfigMap", "berth"]["data"]["berthd.yaml"])
+
+    def test_with_a_database_there_are_several_pods_and_no_claim(self):
+        objects = rendered(PATRONI | {"database.replicas": "4"})
+        self.assertNotIn(("StatefulSet", "berth"), objects)
+        self.assertNotIn("PersistentVolumeClaim", {kind for kind, _ in objects})
+        deployment = objects["Deployment", "berth"]["spec"]
+        self.assertEqual(deployment["replicas"], 4)
+        self.assertEqual(deployment["strategy"]["rollingUpdate"], {"maxUnavailable": 0, "maxSurge": 1})
+        pod = pod_of(objects)
+        self.assertEqual({one["topologyKey"] for one in pod["topologySpreadConstraints"]},
+                         {"kubernetes.io/hostname", "topology.kubernetes.io/zone"})
+        container = pod["containers"][0]
+        self.assertEqual(container["readinessProbe"]["httpGet"]["path"], "/readyz")
+        drain = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+        self.assertGreater(pod["terminationGracePeriodSeconds"], drain + 20)  # what berthd gives requests
+        self.assertEqual(objects["PodDisruptionBudget", "berth"]["spec"]["maxUnavailable"], 1)
+        selector = objects["PodDisruptionBudget", "berth"]["spec"]["selector"]["matchLabels"]
+        self.assertEqual(selector, deployment["selector"]["matchLabels"])
+        self.assertLessEqual(selector.items(), deployment["template"]["metadata"]["labels"].items())
+        mounted = {one["name"] for one in container["volumeMounts"]}
+        self.assertEqual(mounted, {one["name"] for one in pod["volumes"]})
+
+    def test_an_old_cluster_gets_no_field_that_it_refuses(self):
+        pod = pod_of(rendered(PATRONI, ["--kube-version", "1.28.0"]))
+        self.assertNotIn("lifecycle", pod["containers"][0])
+
+    def test_the_files_of_the_database_are_those_that_berthd_is_told(self):
+        for values, wanted in ((CLOUD_NATIVE, {"berth-db-app": "password", "berth-db-ca": "ca.crt"}),
+                               (PATRONI, {"pw": "password", "ca": "ca.crt"}), (SECRET, {"dsn": "address"})):
+            objects = rendered(values)
+            volume = next(one for one in pod_of(objects)["volumes"] if one["name"] == "database")
+            found = {one["secret"]["name"]: one["secret"]["items"][0]["path"] for one in volume["projected"]["sources"]}
+            self.assertEqual(found, wanted)
+            text = objects["ConfigMap", "berth"]["data"]["berthd.yaml"]
+            for path in wanted.values():
+                self.assertIn("/etc/berth/database/" + path, text)
+
+    def test_cloudnativepg_gets_a_cluster_that_outlives_a_machine(self):
+        objects = rendered(CLOUD_NATIVE | {"database.replicas": "5"})
+        spec = objects["Cluster", "berth-db"]["spec"]
+        self.assertEqual(spec["postgresql"]["synchronous"]["dataDurability"], "required")
+        self.assertGreaterEqual(int(spec["postgresql"]["parameters"]["max_connections"]), 6 * 28)
+        self.assertNotIn(("Cluster", "berth-db"), rendered(PATRONI))
+
+    def test_what_could_lose_data_is_refused(self):
+        self.refused(PATRONI | {"database.keysSecret": ""}, "database.keysSecret")
+        self.refused(PATRONI | {"database.cloudNativePG.create": "true"}, "set one of")
+        self.refused(PATRONI | {"database.addressSecret": "dsn"}, "set one of")
+        self.refused(PATRONI | {"backup.enabled": "true"}, "archives are for SQLite")
+        self.refused(PATRONI | {"database.address": "postgresql://berth:pw@pg/berth"}, "does not match pattern")
+        self.refused({"config.database": "postgresql://pg/berth"}, "set the value database instead")
+        self.refused(PATRONI | {"database.replicas": "0"}, "minimum")
+
+    @unittest.skipIf(BERTHD is None, "no berthd was named")
+    def test_berthd_accepts_what_it_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            for name, text in (("internal-secret", secrets.token_hex(32)), ("keys.json", "{}"), ("password", "x"),
+                               ("address", "postgresql://berth@pg/berth?sslmode=verify-full")):
+                (place / name).write_text(text + "\n")
+            for values in ({}, CLOUD_NATIVE, PATRONI, SECRET):
+                text = rendered(values)["ConfigMap", "berth"]["data"]["berthd.yaml"]
+                for there in ("/etc/berth/secrets", "/etc/berth/keys", "/etc/berth/database"):
+                    text = text.replace(f"{there}/", f"{place}/")
+                (place / "berthd.yaml").write_text(text)
+                done = subprocess.run([BERTHD, "config", "check", "--config", place / "berthd.yaml"], capture_output=True,
+                                      text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    if HELM is None:
+        print("skipped: there is no helm; tests/kube/cluster build gets one")
+        sys.exit(SKIPPED)
+    unittest.main()
