@@ -270,7 +270,9 @@ class Platform {
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
       webhook_loop(config_, database_, services_, registry_);
   reconcilers::PasswordResets password_resets_{database_, keys_, base_url_, replicas()};
-  reconcilers::PresenceLoop presence_{database_, services_.presence};
+  reconcilers::PresenceLoop presence_{
+      database_, services_.presence,
+      replicas_ ? reconcilers::PresenceLoop::shared_interval : reconcilers::PresenceLoop::interval};
   reconcilers::Repeating summaries_{"security log",
                                     [this] { security_log_.write_summaries(); },
                                     {.interval = summaries_interval}};
@@ -451,6 +453,8 @@ api::Services Platform::services() {
           .session_uses = session_uses_,
           .security = security_log_,
           .replicas = replicas(),
+          .presence = std::make_shared<presence::Board>(replicas_ ? presence::Kept::in_database
+                                                                  : presence::Kept::in_memory),
           .environment =
               config_.production ? api::Environment::production : api::Environment::development,
           .base_url = base_url_,
