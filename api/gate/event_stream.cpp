@@ -37,6 +37,7 @@ class Follower {
       if (!sink(encode_retry(random_retry()))) return Next::end;
       started_ = true;
     } else if (!behind_ && !subscription_->wait(stream_step)) {
+      if (is_rereading_due() && send_news(sink) == Next::end) return Next::end;
       return bearer_.still_good() && beat(sink) ? Next::more : Next::end;
     } else if (following_.gather.count() > 0) {
       std::this_thread::sleep_for(following_.gather);
@@ -45,7 +46,13 @@ class Follower {
   }
 
  private:
+  bool is_rereading_due() const {
+    return services_.replicas != nullptr &&
+           std::chrono::steady_clock::now() - read_ >= reread_interval;
+  }
+
   Next send_news(const Sink& sink) {
+    read_ = std::chrono::steady_clock::now();
     EventBatch batch;
     try {
       batch = services_.db.read([&](db::Tx& tx) {
@@ -79,6 +86,7 @@ class Follower {
   const std::unique_ptr<EventHub::Permit> permit_;
   const std::unique_ptr<EventHub::Subscription> subscription_;
   std::chrono::steady_clock::time_point spoke_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point read_;
   bool started_ = false;
   bool behind_ = false;
 };
@@ -154,6 +162,15 @@ void EventHub::wake(db::Topic topic, const std::string& id) {
   const std::lock_guard lock(channel->mutex);
   ++channel->news;
   channel->woken.notify_all();
+}
+
+void EventHub::wake_all() {
+  const std::lock_guard all(mutex_);
+  for (const auto& [key, channel] : channels_) {
+    const std::lock_guard lock(channel->mutex);
+    ++channel->news;
+    channel->woken.notify_all();
+  }
 }
 
 std::size_t EventHub::open_streams() const {

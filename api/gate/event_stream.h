@@ -124,6 +124,8 @@ class EventHub {
   // Wakes the subscribers of a topic and id, if there are any. Never waits; the database calls it
   // after commits.
   void wake(db::Topic topic, const std::string& id);
+  // Wakes all subscribers, after notices may have been lost.
+  void wake_all();
 
   // The number of streams that are open now, for metrics.
   std::size_t open_streams() const;
@@ -168,6 +170,9 @@ struct Following {
 Reply follow_events(const Call& call, const Services& services, Following following);
 
 // What follows are the parts of follow_events(), for streams that don't come from the database.
+// Where several berthd are on a database, a stream without news reads again after this time, so
+// that the notice of a commit at another one, if it is lost, costs no more.
+inline constexpr std::chrono::seconds reread_interval{5};
 // How long a stream may go on before its token is checked again.
 inline constexpr std::chrono::seconds bearer_check_interval{5};
 // The time between two comment lines. They show whether the client is still there, and keep proxies

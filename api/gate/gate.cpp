@@ -297,7 +297,8 @@ Reply Gate::run(Passage& passage, Call& call) {
 
 // Counts the request against the route's rate limit: for the grant of its token, for its user, or
 // for its address if neither is known. All IPv6 addresses of a network count as one, because
-// whoever has one of them can use all of them.
+// whoever has one of them can use all of them. Each of several berthd on a database allows its
+// share.
 void Gate::take_rate(Passage& passage, const Call& call) {
   const Route& route = *passage.route;
   if (!services_.rate_limits || route.rate.limit == 0) return;
@@ -311,11 +312,12 @@ void Gate::take_rate(Passage& passage, const Call& call) {
     key += " user " + call.user->id;
   else
     key += " address " + accounts::network_of(call.address);
-  passage.rate = limiter.take(key, route.rate, std::chrono::steady_clock::now());
+  const Rate rate = share_of(route.rate, services_.live_replicas());
+  passage.rate = limiter.take(key, rate, std::chrono::steady_clock::now());
   if (!passage.rate->allowed)
-    throw Error(Code::rate_limited,
-                "at most " + std::to_string(route.rate.limit) + " requests in " +
-                    std::to_string(route.rate.window.count()) + " s are allowed; try again later");
+    throw Error(Code::rate_limited, "at most " + std::to_string(rate.limit) + " requests in " +
+                                        std::to_string(rate.window.count()) +
+                                        " s are allowed; try again later");
 }
 
 json Gate::body_of(const Passage& passage) const {

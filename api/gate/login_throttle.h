@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "api/gate/rate_limit.h"
+#include "controller/db/database.h"
+#include "controller/domain/accounts/login_failures.h"
 
 namespace berth::api {
 
@@ -15,7 +17,9 @@ namespace berth::api {
 // network over all accounts (spraying), and for the account over all networks (a botnet). The last
 // count doesn't affect networks from which the account was logged in before. Nothing is locked for
 // good: each window empties by itself, and attempts while it is full aren't counted. The counts are
-// in memory, so a restart loses them, and a flood of failures writes nothing. Thread-safe.
+// in memory, so a restart loses them, and a flood of failures writes nothing. Where several berthd
+// may be on a database, they are in a table that all of them share; then, too, an attempt that
+// isn't allowed writes nothing. Thread-safe.
 class LoginThrottle {
  public:
   using Time = RateLimiter::Time;
@@ -42,6 +46,13 @@ class LoginThrottle {
     bool known_network = false;  // whether the account was logged in from this network before
   };
 
+  // Counts in memory.
+  LoginThrottle() = default;
+  // Counts in the database, under hashes that are made with a key of `data_key`. `begin`, `undo`
+  // and `succeeded` then throw what reads and writes throw, must not be called in a transaction,
+  // and ignore `now`: the time is the database's.
+  LoginThrottle(db::Database& shared, const std::string& data_key);
+
   // Counts the attempt as a failure before its result is known, so that many simultaneous attempts
   // can't exceed the limit. If the attempt isn't allowed, returns how long to wait; then nothing is
   // counted and no key is created.
@@ -52,7 +63,7 @@ class LoginThrottle {
   // this network are forgotten, too.
   void succeeded(const Attempt& attempt, Secret secret);
 
-  // Returns how many keys are stored in all tables.
+  // Returns how many keys are stored in memory.
   size_t size();
 
  private:
@@ -62,8 +73,14 @@ class LoginThrottle {
     Rate rate;
   };
   std::vector<Counter> counters(const Attempt& attempt, Secret secret);
+  std::vector<accounts::login_failures::Counter> shared_counters(const Attempt& attempt,
+                                                                 Secret secret);
+  std::string hash(const RateLimiter& of, const std::string& key) const;
+  std::optional<std::chrono::seconds> begin_shared(const Attempt& attempt, Secret secret);
 
-  std::mutex begin_mutex_;  // makes checking and raising all counters one step
+  db::Database* const shared_ = nullptr;  // null: counts in memory
+  const std::string hash_key_;            // of the shared table
+  std::mutex begin_mutex_;                // makes checking and raising all counters one step
   RateLimiter pairs_{max_pairs};
   RateLimiter networks_{max_networks};
   RateLimiter accounts_{max_accounts};

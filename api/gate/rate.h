@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 namespace berth::api {
@@ -11,5 +12,9 @@ struct Rate {
   std::chrono::seconds window{60};
 };
 constexpr Rate per_minute(int limit) { return {limit, std::chrono::seconds(60)}; }
+// What each of so many berthd allows that count by themselves. At least one request.
+constexpr Rate share_of(const Rate& rate, int replicas) {
+  return {std::max(1, rate.limit / std::max(1, replicas)), rate.window};
+}
 
 }  // namespace berth::api

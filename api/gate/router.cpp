@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "controller/base/url.h"
+#include "controller/base/visible_text.h"
 
 namespace berth::api {
 namespace {
@@ -21,6 +22,11 @@ std::vector<std::string_view> split(std::string_view path) {
 }
 
 bool is_placeholder(std::string_view segment) { return segment.starts_with('{'); }
+
+// PostgreSQL refuses other texts, and SQLite just doesn't find them.
+bool is_storable(std::string_view value) {
+  return berth::is_utf8(value) && value.find('\0') == std::string_view::npos;
+}
 
 std::string_view served_as(std::string_view method) { return method == "HEAD" ? "GET" : method; }
 
@@ -83,6 +89,7 @@ Router::Match Router::find(std::string_view method, std::string_view path) const
       if (!is_placeholder(pattern.segments[i])) continue;
       auto value = percent_decode(segments[i], Plus::is_plus);
       if (!value) return {};
+      if (!is_storable(*value)) value = percent_encode(*value);
       match.parameters.emplace(pattern.segments[i].substr(1, pattern.segments[i].size() - 2),
                                std::move(*value));
     }

@@ -22,7 +22,8 @@ class Router {
     std::map<std::string, std::string, std::less<>> parameters;
     std::string allow;  // the value of the Allow header
   };
-  // `path` is still percent-encoded; the parameters in the result are decoded. One slash at its end
+  // `path` is still percent-encoded; the parameters in the result are decoded, but for those that
+  // then aren't UTF-8 or have a NUL: nothing has such a name on either engine. One slash at its end
   // makes no difference.
   Match find(std::string_view method, std::string_view path) const;
 

@@ -23,6 +23,7 @@
 #include "controller/domain/deployments/isolation.h"
 #include "controller/domain/deployments/usage_history.h"
 #include "controller/domain/kernel/keys.h"
+#include "controller/domain/kernel/replicas.h"
 #include "controller/domain/ledger/rewards.h"
 #include "controller/domain/oauth/connections.h"
 #include "controller/domain/oauth/oauth.h"
@@ -93,6 +94,9 @@ struct Isolation {
 // What the handlers work with. Created by controller/berthd/platform.cpp; lives as long as the
 // server. The cluster's functions are passed in, because the API never includes the reconcilers.
 struct Services {
+  // How many berthd share the limits of requests.
+  int live_replicas() const { return replicas == nullptr ? 1 : replicas->live(); }
+
   db::Database& db;
   Clock& clock;
   const Keys& keys;
@@ -100,6 +104,8 @@ struct Services {
   connections::UseLog& uses;
   accounts::SessionUses& session_uses;
   SecurityLog& security;
+  // The berthd on this database; null if this one has it for itself.
+  const Replicas* replicas = nullptr;
   std::shared_ptr<presence::Board> presence = std::make_shared<presence::Board>();
   std::shared_ptr<chat::Filter> chat_filter = std::make_shared<chat::Filter>();
   std::shared_ptr<ChatFeeds> chat_feeds = make_chat_feeds();

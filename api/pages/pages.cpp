@@ -260,7 +260,7 @@ void Pages::serve(const Row& row, const Request& request, const std::string& req
   bind_forms();
   Page page;
   const bool is_form = request.method == "POST";
-  const Rate rate = is_form ? sent : shown;
+  const Rate rate = share_of(is_form ? sent : shown, services_.live_replicas());
   const std::string key = std::string(row.name) + (is_form ? " sent " : " shown ") +
                           accounts::network_of(visit.address);
   RateLimiter::Verdict verdict;

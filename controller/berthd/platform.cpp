@@ -35,6 +35,7 @@
 #include "controller/domain/deployments/custom_domains/suffix_list.h"
 #include "controller/domain/kernel/clock_advance.h"
 #include "controller/domain/kernel/meta.h"
+#include "controller/domain/kernel/replicas.h"
 #include "controller/domain/ledger/ledger.h"
 #include "reconcilers/cluster/container_logs.h"
 #include "reconcilers/cluster/engine.h"
@@ -59,9 +60,6 @@ constexpr std::chrono::seconds drain_grace{
 
 // How often the security log reports what it left out.
 constexpr std::chrono::seconds summaries_interval{10};
-
-// How often berthd reads what others on the same database have changed, apart from notices.
-constexpr std::chrono::seconds follow_interval{1};
 
 // A start that fails with less room than this on the disk failed for want of it: a first start
 // writes about half of that.
@@ -191,9 +189,13 @@ class Platform {
   std::unique_ptr<api::Server> internal_server();
   api::KubernetesState cluster_state() const { return state_of(engine_, simulated_ != nullptr); }
   Gauges::Http counters();
+  Replicas* replicas() const { return replicas_.get(); }
+  std::unique_ptr<api::LoginThrottle> login_throttle();
   void follow();
+  void reread_all();
   void start();
   void announce();
+  void leave();
   void stop();
 
   const Config& config_;
@@ -203,11 +205,14 @@ class Platform {
   const OpenedDatabase opened_ = open_database(config_, data_, clock_);
   db::Database& database_ = *opened_.database;
   const std::string instance_ = first_write();
+  // Null on SQLite: only on PostgreSQL several berthd may be on one database.
+  const std::unique_ptr<Replicas> replicas_ =
+      opened_.postgres != nullptr ? std::make_unique<Replicas>(database_) : nullptr;
   const std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
 
   const std::unique_ptr<simulated::Cluster> simulated_ = simulated_cluster(config_);
   reconcilers::Engine engine_;
-  reconcilers::BillingLoop billing_{database_, keys_.data};
+  reconcilers::BillingLoop billing_{database_, keys_.data, {.replicas = replicas()}};
   reconcilers::UsageHistory usage_history_{data_.path() / usage_history_name};
   reconcilers::UsageSampler usage_sampler_ = usage_sampler();
   reconcilers::Repeating measuring_{"usage",
@@ -236,13 +241,13 @@ class Platform {
 
   PasswordHasher passwords_;
   backup::Maker backups_{data_, clock_, version};
-  api::LoginThrottle login_throttle_;
+  const std::unique_ptr<api::LoginThrottle> login_throttle_ = login_throttle();
   api::SecurityLog security_log_{*registry_};
   connections::UseLog uses_;
   accounts::SessionUses session_uses_;
-  reconcilers::ExpiryLoop expiry_{database_, {&uses_, &session_uses_}};
-  reconcilers::AdsLoop ads_{database_, campaign_index_};
-  reconcilers::LedgerLoop ledger_{database_};
+  reconcilers::ExpiryLoop expiry_{database_, {&uses_, &session_uses_}, {.replicas = replicas()}};
+  reconcilers::AdsLoop ads_{database_, campaign_index_, {.replicas = replicas()}};
+  reconcilers::LedgerLoop ledger_{database_, {.replicas = replicas()}};
   reconcilers::LedgerMove ledger_move_{database_};
   const api::Services services_ = services();
   api::HttpMetrics http_metrics_{*registry_};
@@ -264,15 +269,17 @@ class Platform {
       mail_loop(config_, database_, clock_, keys_, registry_);
   const std::unique_ptr<reconcilers::WebhookLoop> webhooks_ =
       webhook_loop(config_, database_, services_, registry_);
-  reconcilers::PasswordResets password_resets_{database_, keys_, base_url_};
-  reconcilers::PresenceLoop presence_{database_, services_.presence};
+  reconcilers::PasswordResets password_resets_{database_, keys_, base_url_, replicas()};
+  reconcilers::PresenceLoop presence_{
+      database_, services_.presence,
+      replicas_ ? reconcilers::PresenceLoop::shared_interval : reconcilers::PresenceLoop::interval};
   reconcilers::Repeating summaries_{"security log",
                                     [this] { security_log_.write_summaries(); },
                                     {.interval = summaries_interval}};
   SharedKeys shared_keys_{database_, data_, keys_};
-  // Only on PostgreSQL, where several berthd may be on one database.
+  // Started where several berthd may be on one database.
   reconcilers::Repeating following_{
-      "following", [this] { follow(); }, {.interval = follow_interval}};
+      "following", [this] { follow(); }, {.interval = Replicas::beat_interval}};
   std::thread serving_;
   std::thread serving_internal_;
 };
@@ -293,11 +300,9 @@ Platform::Platform(const Config& config)
   // Nothing has been written before this, so no notification is missed.
   database_.subscribe([this](db::Topic topic, const std::string& id) { tell(topic, id); });
   if (opened_.postgres == nullptr) return;
+  replicas_->beat();
   shared_keys_.reread();
-  opened_.postgres->exchange_notices([this] {
-    engine_.look_at_all();
-    webhooks_->wake();
-  });
+  opened_.postgres->exchange_notices([this] { reread_all(); });
 }
 
 std::string Platform::first_write() {
@@ -447,6 +452,9 @@ api::Services Platform::services() {
           .uses = uses_,
           .session_uses = session_uses_,
           .security = security_log_,
+          .replicas = replicas(),
+          .presence = std::make_shared<presence::Board>(replicas_ ? presence::Kept::in_database
+                                                                  : presence::Kept::in_memory),
           .environment =
               config_.production ? api::Environment::production : api::Environment::development,
           .base_url = base_url_,
@@ -470,7 +478,7 @@ api::Services Platform::services() {
                                .apps_domain = config_.apps_domain,
                                .base_host = base_host(),
                                .reserved_names = config_.reserved_names},
-          .login_throttle = login_throttle_,
+          .login_throttle = *login_throttle_,
           .rotate_session_key =
               [this] {
                 return opened_.postgres != nullptr
@@ -497,8 +505,24 @@ api::Services Platform::services() {
           .backup = [this](const std::string& key) { return begin_backup(key); }};
 }
 
+std::unique_ptr<api::LoginThrottle> Platform::login_throttle() {
+  return replicas_ ? std::make_unique<api::LoginThrottle>(database_, keys_.data)
+                   : std::make_unique<api::LoginThrottle>();
+}
+
+// Does for everything what notices do for one thing, because some may not have been heard.
+void Platform::reread_all() {
+  engine_.look_at_all();
+  campaign_index_.any_changed();
+  billing_.any_credited();
+  events_->wake_all();
+  webhooks_->wake();
+}
+
 void Platform::follow() {
   try {
+    if (replicas_->beat()) reread_all();
+    if (!config_.production) clock_advance::catch_up(clock_, database_.read(clock_advance::stored));
     shared_keys_.reread();
     isolation_.reread();
   } catch (const std::exception& failure) {
@@ -552,6 +576,16 @@ void Platform::announce() {
                       {"instance", instance_}});
 }
 
+// So that the others take the loops over at once.
+void Platform::leave() {
+  if (!replicas_) return;
+  try {
+    replicas_->leave();
+  } catch (const std::exception& failure) {
+    log::warning("the other berthd weren't told that this one stops", {{"error", failure.what()}});
+  }
+}
+
 // Also after a start that failed halfway.
 void Platform::stop() {
   // The last writes don't wait for a server that is away, but SQLite's wait for one another.
@@ -589,6 +623,7 @@ void Platform::stop() {
     std::_Exit(EXIT_FAILURE);
   }
   if (opened_.postgres != nullptr) opened_.postgres->end_notices();
+  leave();
   log::info("stopped", {{"drained", drained == api::Drained::all}});
 }
 

@@ -12,6 +12,7 @@ AdsLoop::AdsLoop(db::Database& database, ads::CampaignIndex& index, Options opti
     : database_(database),
       index_(index),
       options_(options),
+      turn_(database, options.replicas, "ads"),
       rounds_("ads", [this] { run_and_log(); }, {.interval = options.interval}) {}
 
 // Reads before it writes, because even an empty transaction would hold up the other writers.
@@ -19,7 +20,7 @@ template <typename IsDue, typename Some>
 int AdsLoop::repeat(IsDue is_due, Some some) {
   int dealt_with = 0;
   while (!rounds_.stopping() && database_.read(is_due)) {
-    const int count = database_.write(some);
+    const int count = turn_.write(some);
     if (count == 0) break;
     dealt_with += count;
   }
@@ -27,6 +28,12 @@ int AdsLoop::repeat(IsDue is_due, Some some) {
 }
 
 int AdsLoop::run_once() {
+  const int dealt_with = turn_.is_mine() ? do_what_is_due() : 0;
+  index_.refresh(database_);
+  return dealt_with;
+}
+
+int AdsLoop::do_what_is_due() {
   int dealt_with = repeat([](db::Tx& tx) { return campaigns::is_any_over(tx); },
                           [&](db::Tx& tx) { return campaigns::end_some(tx, options_.campaigns); });
   dealt_with += repeat([](db::Tx& tx) { return holds::is_any_due(tx); },
@@ -36,8 +43,7 @@ int AdsLoop::run_once() {
   dealt_with += repeat([](db::Tx& tx) { return ads::is_any_event_old(tx); },
                        [&](db::Tx& tx) { return ads::remove_old_events(tx, options_.rows); });
   if (database_.read([](db::Tx& tx) { return ads::is_demand_old(tx); }))
-    database_.write([](db::Tx& tx) { ads::recompute_demand(tx); });
-  index_.refresh(database_);
+    turn_.write([](db::Tx& tx) { ads::recompute_demand(tx); });
   return dealt_with;
 }
 

@@ -17,6 +17,7 @@ BillingLoop::BillingLoop(db::Database& database, std::string data_key, Options o
     : database_(database),
       data_key_(std::move(data_key)),
       options_(options),
+      turn_(database, options.replicas, "billing"),
       rounds_("billing", [this] { run_and_log(); },
               {.interval = options.poll, .rest = options.rest}) {}
 
@@ -35,7 +36,12 @@ std::set<std::string> BillingLoop::take_credited() {
 
 int BillingLoop::run_once() {
   const std::set<std::string> apps = take_credited();
+  if (!turn_.is_mine()) {
+    next_sweep_ = SteadyClock::time_point::min();  // for when it is
+    return 0;
+  }
   int looked = look_at_due();
+  if (is_sweep_due_.exchange(false)) next_sweep_ = SteadyClock::time_point::min();
   if (SteadyClock::now() >= next_sweep_) {
     looked += look_at_debts("");
     next_sweep_ = SteadyClock::now() + options_.sweep;
@@ -73,7 +79,7 @@ int BillingLoop::look_at_debts(const std::string& app_id) {
 void BillingLoop::look_at(const std::vector<std::string>& ids) {
   std::vector<billing::Outcome> outcomes;
   std::uint64_t failures = 0;
-  database_.write([&](db::Tx& tx) {
+  turn_.write([&](db::Tx& tx) {
     outcomes.clear();  // of a run before
     failures = 0;
     for (const std::string& id : ids) {

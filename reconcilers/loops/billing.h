@@ -12,6 +12,7 @@
 
 #include "controller/db/database.h"
 #include "controller/domain/deployments/billing/billing.h"
+#include "controller/domain/kernel/replicas.h"
 #include "reconcilers/loops/repeating.h"
 
 namespace berth::reconcilers {
@@ -20,7 +21,8 @@ namespace berth::reconcilers {
 // (controller/domain/deployments/billing/billing.h). It processes what is due by the database's
 // clock, and deployments in debt whose app was credited; whatever became due while berthd was down
 // is done afterwards. One loop runs for each database, whether or not its process leads the
-// cluster. The composition root creates one, and calls start() and stop() once each.
+// cluster; if that process dies, the loop of another one goes on. The composition root creates one,
+// and calls start() and stop() once each.
 class BillingLoop {
  public:
   struct Options {
@@ -35,6 +37,8 @@ class BillingLoop {
     std::chrono::milliseconds rest = std::chrono::milliseconds(100);
     // Deployments in one transaction, which holds up other writes for some milliseconds.
     int batch = 50;
+    // Null if berthd has the database for itself.
+    Replicas* replicas = nullptr;
   };
 
   BillingLoop(db::Database& database, std::string data_key)
@@ -47,6 +51,9 @@ class BillingLoop {
   // Call this when the app's account was credited (db::Topic::app_balance). Returns at once; may be
   // called from any thread.
   void credited(const std::string& app_id);
+  // Call this when such notices may have been lost; all deployments in debt are then checked in the
+  // next round. May be called from any thread.
+  void any_credited() { is_sweep_due_ = true; }
 
   // How often billing came to each outcome since this process started, by name; `failed` counts
   // deployments that are tried again. Thread-safe.
@@ -54,7 +61,8 @@ class BillingLoop {
 
   // Processes everything that is due, batch by batch, and the deployments in debt: all of them the
   // first time and once per `sweep`, otherwise those of credited apps. Returns how many deployments
-  // it checked. Throws Error `unavailable` if the database can't be used.
+  // it checked, and 0 if it is another berthd's turn. Throws Error `unavailable` if the database
+  // can't be used.
   int run_once();
 
  private:
@@ -69,9 +77,11 @@ class BillingLoop {
   db::Database& database_;
   const std::string data_key_;
   const Options options_;
+  LoopTurn turn_;
   std::array<std::atomic<std::uint64_t>, billing::outcome_count> outcomes_{};
   std::atomic<std::uint64_t> failures_{0};
   SteadyClock::time_point next_sweep_ = SteadyClock::time_point::min();
+  std::atomic<bool> is_sweep_due_ = false;
   std::mutex mutex_;
   std::set<std::string> credited_;  // the ids of apps
   Repeating rounds_;                // last: joined before the members that it uses are destroyed

@@ -9,6 +9,7 @@ ExpiryLoop::ExpiryLoop(db::Database& database, std::vector<UseLog*> uses, Option
     : database_(database),
       uses_(std::move(uses)),
       options_(options),
+      turn_(database, options.replicas, "expiry"),
       rounds_("expiry", [this] { run_and_log(); }, {.interval = options.interval}) {}
 
 ExpiryLoop::~ExpiryLoop() { stop(); }
@@ -28,12 +29,13 @@ void ExpiryLoop::flush_uses() {
 }
 
 int ExpiryLoop::run_once() {
+  if (!turn_.is_mine()) return 0;
   int removed = 0;
   // Reads before it writes, because even an empty transaction would hold up the other writers.
   while (!rounds_.stopping() &&
          database_.read([](db::Tx& tx) { return expiry::is_anything_due(tx); })) {
     const int some =
-        database_.write([&](db::Tx& tx) { return expiry::remove_some(tx, options_.batch); });
+        turn_.write([&](db::Tx& tx) { return expiry::remove_some(tx, options_.batch); });
     if (some == 0) break;
     removed += some;
   }
@@ -42,8 +44,8 @@ int ExpiryLoop::run_once() {
 
 void ExpiryLoop::run_and_log() {
   try {
-    const int removed = run_once();
     flush_uses();
+    const int removed = run_once();
     if (removed > 0) log::debug("removed expired rows", {{"rows", removed}});
   } catch (const std::exception& failure) {
     log::warning("expired rows couldn't be removed", {{"error", failure.what()}});

@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "controller/db/database.h"
+#include "controller/domain/kernel/replicas.h"
 #include "controller/domain/kernel/use_log.h"
 #include "reconcilers/loops/repeating.h"
 
 namespace berth::reconcilers {
 
 // Removes what has expired, in small batches, and writes down when consents and sessions were last
-// used. Nothing depends on when it does so. The composition root creates one, and calls start() and
+// used. Nothing depends on when it does so. Of several berthd on a database one removes rows; each
+// writes down what it has seen. The composition root creates one, and calls start() and
 // stop() once each.
 class ExpiryLoop {
  public:
@@ -20,6 +22,8 @@ class ExpiryLoop {
     std::chrono::milliseconds interval = std::chrono::seconds(10);
     // Rows in one transaction, which holds up other writes for some milliseconds.
     int batch = 200;
+    // Null if berthd has the database for itself.
+    Replicas* replicas = nullptr;
   };
 
   ExpiryLoop(db::Database& database, std::vector<UseLog*> uses)
@@ -33,8 +37,8 @@ class ExpiryLoop {
   // Returns when the current batch has ended and the times of last use have been written.
   void stop();
 
-  // Deletes everything that is due, batch by batch. Returns how many rows were deleted. Throws
-  // Error `unavailable` if the database can't be used.
+  // Deletes everything that is due, batch by batch, if it is this berthd's turn. Returns how many
+  // rows were deleted. Throws Error `unavailable` if the database can't be used.
   int run_once();
 
  private:
@@ -44,6 +48,7 @@ class ExpiryLoop {
   db::Database& database_;
   const std::vector<UseLog*> uses_;
   const Options options_;
+  LoopTurn turn_;
   Repeating rounds_;  // last: joined before the members that it uses are destroyed
 };
 

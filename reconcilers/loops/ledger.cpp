@@ -17,9 +17,14 @@ void log_violations(const ledger::Finding& finding) {
 
 LedgerLoop::LedgerLoop(db::Database& database, Options options)
     : database_(database),
+      turn_(database, options.replicas, "ledger"),
       rounds_("ledger", [this] { run_and_log(); }, {.interval = options.interval}) {}
 
 bool LedgerLoop::run_once() {
+  if (!turn_.is_mine()) {
+    begin_anew();  // another berthd goes on from what is stored
+    return false;
+  }
   if (database_.read(ledger::old_rows)) return false;
   return close_some() || check_days() || check_others();
 }
@@ -29,14 +34,14 @@ bool LedgerLoop::close_some() {
   if (!closing_) {
     const auto day = database_.read([](db::Tx& tx) { return ledger::next_to_close(tx); });
     if (!day) return false;
-    database_.write([&](db::Tx& tx) { ledger::begin_closing(tx, *day); });
+    turn_.write([&](db::Tx& tx) { ledger::begin_closing(tx, *day); });
     database_.read([&](db::Tx& tx) { closing_.emplace(tx, *day); });
   }
   int left = ledger::rows_of_step;
   if (!database_.read([&](db::Tx& tx) { return closing_->step(tx, left); })) return true;
   const std::int64_t day = closing_->day();
   const std::string chain =
-      database_.write([&](db::Tx& tx) { return ledger::end_closing(tx, day, closing_->sums()); });
+      turn_.write([&](db::Tx& tx) { return ledger::end_closing(tx, day, closing_->sums()); });
   log_violations(closing_->finding());
   if (!chain.empty())
     log::info("closed a day of the ledger", {{"day", utc_date(day)},
@@ -54,7 +59,7 @@ bool LedgerLoop::check_days() {
       }))
     return false;
   log_violations(pass_.seen);
-  if (pass_.last || pass_.is_over) database_.write([&](db::Tx& tx) { ledger::store(tx, pass_); });
+  if (pass_.last || pass_.is_over) turn_.write([&](db::Tx& tx) { ledger::store(tx, pass_); });
   return true;
 }
 
@@ -62,16 +67,20 @@ bool LedgerLoop::check_others() {
   const auto step = database_.read([](db::Tx& tx) { return ledger::read_others(tx); });
   if (!step) return false;
   log_violations(step->seen);
-  database_.write([&](db::Tx& tx) { ledger::store(tx, *step); });
+  turn_.write([&](db::Tx& tx) { ledger::store(tx, *step); });
   return true;
+}
+
+void LedgerLoop::begin_anew() {
+  closing_.reset();
+  pass_ = {};
 }
 
 void LedgerLoop::run_and_log() {
   try {
     run_once();
   } catch (const std::exception& failure) {
-    closing_.reset();
-    pass_ = {};
+    begin_anew();
     log::warning("the audit of the ledger couldn't continue and will be tried again",
                  {{"error", failure.what()}});
   }

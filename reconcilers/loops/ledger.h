@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "controller/db/database.h"
+#include "controller/domain/kernel/replicas.h"
 #include "controller/domain/ledger/running_audit.h"
 #include "reconcilers/loops/repeating.h"
 
@@ -16,6 +17,8 @@ class LedgerLoop {
  public:
   struct Options {
     std::chrono::milliseconds interval = std::chrono::seconds(1);
+    // Null if berthd has the database for itself.
+    Replicas* replicas = nullptr;
   };
 
   explicit LedgerLoop(db::Database& database) : LedgerLoop(database, Options()) {}
@@ -26,8 +29,8 @@ class LedgerLoop {
 
   // One step of the first of these that is due: closing a day, the pass over closed days, the
   // passes over other things. Returns false, and writes nothing, if nothing is due, or while rows
-  // of an older berthd are being moved (ledger_move.h). Throws Error `unavailable` if the database
-  // can't be used.
+  // of an older berthd are being moved (ledger_move.h), or if it is another berthd's turn. Throws
+  // Error `unavailable` if the database can't be used.
   bool run_once();
 
  private:
@@ -35,8 +38,10 @@ class LedgerLoop {
   bool check_days();
   bool check_others();
   void run_and_log();
+  void begin_anew();
 
   db::Database& database_;
+  LoopTurn turn_;
   std::optional<ledger::DayWalk> closing_;  // the day that is being closed
   ledger::DaysPass pass_;
   Repeating rounds_;  // last: joined before the members that it uses are destroyed

@@ -83,7 +83,10 @@ MailLoop::ServerState MailLoop::send_due(const std::stop_token& stop) {
 MailLoop::ServerState MailLoop::send(const std::string& id) {
   const auto attempt = parts_.database.write([&](db::Tx& tx) {
     const int next = outbox::attempts(tx, id) + 1;
-    return outbox::begin_attempt(tx, parts_.data_key, id, tx.now() + delay_before(next));
+    // Behind the latest time at which this attempt can end, so that another berthd doesn't begin
+    // the next one meanwhile.
+    return outbox::begin_attempt(tx, parts_.data_key, id,
+                                 tx.now() + parts_.server.timeout + delay_before(next));
   });
   if (!attempt) return ServerState::well;
   const std::string to = with_ascii_domain(attempt->letter.to);
@@ -112,7 +115,7 @@ MailLoop::ServerState MailLoop::settle(const outbox::Attempt& attempt, const Mai
     else if (is_last)
       outbox::failed(tx, attempt.id, answer.words);
     else
-      outbox::postponed(tx, attempt.id, answer.words);
+      outbox::postponed(tx, attempt.id, answer.words, tx.now() + delay_before(attempt.number));
   });
   (is_sent ? sent_ : is_last ? failed_ : retries_).Increment();
   // Never logs the address, since that would tell who has an account.

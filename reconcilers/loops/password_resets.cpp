@@ -12,8 +12,9 @@ constexpr int answered_at_once = 20;  // so that other writers aren't held up
 
 void PasswordResets::answer_and_log() {
   try {
-    while (!rounds_.stopping() && database_.read(accounts::is_any_reset_requested))
-      database_.write([this](db::Tx& tx) {
+    while (!rounds_.stopping() && turn_.is_mine() &&
+           database_.read(accounts::is_any_reset_requested))
+      turn_.write([this](db::Tx& tx) {
         accounts::answer_reset_requests(tx, keys_, base_url_, answered_at_once);
       });
   } catch (const std::exception& failure) {

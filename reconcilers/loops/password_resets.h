@@ -5,22 +5,26 @@
 
 #include "controller/db/database.h"
 #include "controller/domain/kernel/keys.h"
+#include "controller/domain/kernel/replicas.h"
 #include "reconcilers/loops/repeating.h"
 
 namespace berth::reconcilers {
 
 // Mails the tokens that people asked for because they forgot their password
-// (controller/domain/lifecycle/passwords.h). The composition root creates one, and calls start()
-// and stop() once each.
+// (controller/domain/lifecycle/passwords.h), if no other berthd on the database does. The
+// composition root creates one, and calls start() and stop() once each.
 class PasswordResets {
  public:
   // The pause between two rounds. It delays a mail by less than anybody notices.
   static constexpr std::chrono::milliseconds interval{500};
 
-  PasswordResets(db::Database& database, const Keys& keys, std::string base_url)
+  // `replicas` is null if berthd has the database for itself.
+  PasswordResets(db::Database& database, const Keys& keys, std::string base_url,
+                 Replicas* replicas = nullptr)
       : database_(database),
         keys_(keys),
         base_url_(std::move(base_url)),
+        turn_(database, replicas, "password resets"),
         rounds_("resets", [this] { answer_and_log(); }, {.interval = interval}) {}
 
   void start() { rounds_.start(); }
@@ -32,6 +36,7 @@ class PasswordResets {
   db::Database& database_;
   const Keys& keys_;
   const std::string base_url_;
+  LoopTurn turn_;
   Repeating rounds_;  // last: joined before the members that it uses are destroyed
 };
 

@@ -16,10 +16,14 @@ class PresenceLoop {
   // A crash loses at most this much.
   static constexpr std::chrono::seconds interval{10};
 
-  PresenceLoop(db::Database& database, std::shared_ptr<presence::Board> board)
+  // Where several berthd share a database: what one hears, the others know after this time.
+  static constexpr std::chrono::seconds shared_interval{2};
+
+  PresenceLoop(db::Database& database, std::shared_ptr<presence::Board> board,
+               std::chrono::seconds pause = interval)
       : database_(database),
         board_(std::move(board)),
-        rounds_("presence", [this] { flush_and_log(); }, {.interval = interval}) {}
+        rounds_("presence", [this] { flush_and_log(); }, {.interval = pause}) {}
   ~PresenceLoop() { stop(); }
   PresenceLoop(const PresenceLoop&) = delete;
   PresenceLoop& operator=(const PresenceLoop&) = delete;

@@ -65,13 +65,13 @@ Reply user_presence(db::Tx& tx, const Call& call, const Services& services) {
 }
 
 Reply set_table_presence(db::Tx& tx, const Call& call, const Services& services) {
-  return {.body = enveloped("entry", encode(services.presence->sit(table_id(call), call.user->id,
-                                                                   going(call.body), tx.now())))};
+  return {.body = enveloped("entry", encode(services.presence->sit(
+                                         tx, table_id(call), call.user->id, going(call.body))))};
 }
 
 Reply table_presence(db::Tx& tx, const Call& call, const Services& services) {
   const auto hidden = blocks::around(tx, call.user->id);
-  auto seats = services.presence->at_table(table_id(call), tx.now());
+  auto seats = services.presence->at_table(tx, table_id(call));
   std::erase_if(seats, [&](const auto& seat) { return hidden.contains(seat.user_id); });
   return {.body = encode_page("entries", page_of(std::move(seats), call.page()),
                               [](const presence::AtTable& seat) { return encode(seat); })};

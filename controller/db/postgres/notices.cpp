@@ -21,9 +21,10 @@ constexpr size_t max_payload = 7'900;  // the server's limit is 8,000 bytes
 constexpr milliseconds gathered_for{10};
 constexpr milliseconds pause_before_connecting{500};
 constexpr milliseconds time_to_say{5'000};
-// More than wait while a connection is made; what comes beyond that is dropped. A server that is
-// away until then has lost the other berthd's connections, too, so that they look at everything.
+// Waiting notes, such as while a connection is made. Beyond that they are dropped, and the others
+// are told to look at everything.
 constexpr size_t max_waiting = 10'000;
+constexpr std::string_view look_at_everything = "everything";
 
 // In the order of Topic. They go to berthd of other versions, so they never change.
 constexpr std::array<std::string_view, 7> names = {
@@ -80,8 +81,11 @@ void Notices::send(const std::vector<Note>& notes) {
   if (notes.empty()) return;
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() > max_waiting) return;
     waiting_.insert(notes.begin(), notes.end());
+    if (waiting_.size() > max_waiting) {
+      waiting_.clear();
+      has_dropped_ = true;
+    }
   }
   wake();
 }
@@ -106,13 +110,19 @@ void Notices::run(const std::stop_token& stop) {
 // Returns when it is to stop. Throws if the connection is lost.
 void Notices::exchange(Connection& connection, const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    for (const std::string& payload : connection.heard()) calls_.heard(notes_of(payload));
+    for (const std::string& payload : connection.heard()) {
+      if (payload == look_at_everything)
+        calls_.missed();
+      else
+        calls_.heard(notes_of(payload));
+    }
     std::array<pollfd, 2> waiting = {
         pollfd{.fd = connection.socket(), .events = POLLIN, .revents = 0},
         pollfd{.fd = woken_, .events = POLLIN, .revents = 0}};
     ::poll(waiting.data(), waiting.size(), -1);
     if (waiting[1].revents != 0) say(connection);
   }
+  say(connection);  // what was committed last
 }
 
 void Notices::say(Connection& connection) {
@@ -120,13 +130,26 @@ void Notices::say(Connection& connection) {
   ::eventfd_read(woken_, &ignored);
   std::this_thread::sleep_for(gathered_for);
   std::set<Note> notes;
+  bool has_dropped = false;
   {
     const std::lock_guard lock(mutex_);
     notes.swap(waiting_);
+    std::swap(has_dropped, has_dropped_);
   }
-  for (const std::string& payload : payloads_of(notes))
-    connection.run("NOTIFY berth, " + connection.quoted(payload),
-                   steady_clock::now() + time_to_say);
+  std::vector<std::string> payloads = payloads_of(notes);
+  if (has_dropped) payloads.emplace_back(look_at_everything);
+  try {
+    for (const std::string& payload : payloads)
+      connection.run("NOTIFY berth, " + connection.quoted(payload),
+                     steady_clock::now() + time_to_say);
+  } catch (...) {
+    // The next connection says it. What was said already may be said twice.
+    const std::lock_guard lock(mutex_);
+    waiting_.merge(notes);
+    has_dropped_ = has_dropped_ || has_dropped;
+    wake();
+    throw;
+  }
 }
 
 }  // namespace berth::db::postgres

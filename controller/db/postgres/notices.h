@@ -14,14 +14,14 @@
 namespace berth::db::postgres {
 
 // Tells the other berthd on a database what committed changes were about, and hears it from them
-// (LISTEN and NOTIFY). What is sent are hints: those of a berthd that dies, or whose connection is
-// lost, don't arrive. Thread-safe.
+// (LISTEN and NOTIFY). What is sent are hints: those of a berthd that dies don't arrive, and one
+// whose connection is lost doesn't hear those of that time. Thread-safe.
 class Notices {
  public:
   // Called on a thread of this object. They must be quick and must not throw.
   struct Calls {
     std::function<void(const std::vector<Note>&)> heard;  // by another berthd
-    std::function<void()> missed;  // a connection was lost, so something may not have been heard
+    std::function<void()> missed;                         // something may not have been heard
   };
   // Makes a connection of its own, and a new one when that is lost.
   Notices(Server server, Calls calls);
@@ -44,6 +44,7 @@ class Notices {
   std::mutex mutex_;
   std::condition_variable_any stopping_;
   std::set<Note> waiting_;
+  bool has_dropped_ = false;
   std::jthread thread_;  // last: joined before the members that it uses are destroyed
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "controller/domain/accounts/login_failures.h"
 #include "controller/domain/accounts/returning_users.h"
 #include "controller/domain/accounts/sessions.h"
 
@@ -26,6 +27,11 @@ constexpr std::array old_rows = {
             .remove = R"(
       DELETE FROM email_tokens
       WHERE token_hash IN (SELECT token_hash FROM email_tokens WHERE expires_at <= $1 LIMIT $2))"},
+    OldRows{.kept = login_failures::kept_for,
+            .any = R"(SELECT 1 FROM login_failures WHERE failed_at <= $1 LIMIT 1)",
+            .remove = R"(
+      DELETE FROM login_failures
+      WHERE id IN (SELECT id FROM login_failures WHERE failed_at <= $1 LIMIT $2))"},
     OldRows{.kept = networks_known_for,
             .any = R"(SELECT 1 FROM login_networks WHERE last_at <= $1 LIMIT 1)",
             .remove = R"(
@@ -55,18 +61,28 @@ constexpr std::string_view remove_days = R"(
                                     WHERE day < $1
                                     LIMIT $2))";
 
+// Of more failed logins than are kept, the oldest go.
+constexpr std::string_view any_failure_too_many =
+    R"(SELECT 1 FROM login_failures ORDER BY failed_at DESC LIMIT 1 OFFSET $1)";
+constexpr std::string_view remove_oldest_failures = R"(
+      DELETE FROM login_failures
+      WHERE id IN (SELECT id FROM login_failures ORDER BY failed_at LIMIT $1))";
+
 }  // namespace
 
 bool is_any_old(db::Tx& tx) {
   for (const OldRows& rows : old_rows)
     if (tx.number(rows.any, tx.now() - rows.kept) > 0) return true;
-  return tx.number(any_old_day, utc_day(tx.now()) - 1) > 0;
+  return tx.number(any_failure_too_many, login_failures::most_kept) > 0 ||
+         tx.number(any_old_day, utc_day(tx.now()) - 1) > 0;
 }
 
 int remove_old(db::Tx& tx, int limit) {
   int removed = 0;
   for (const OldRows& rows : old_rows)
     if (removed < limit) removed += tx.execute(rows.remove, tx.now() - rows.kept, limit - removed);
+  if (removed < limit && tx.number(any_failure_too_many, login_failures::most_kept) > 0)
+    removed += tx.execute(remove_oldest_failures, limit - removed);
   if (removed < limit) removed += tx.execute(remove_days, utc_day(tx.now()) - 1, limit - removed);
   return removed;
 }

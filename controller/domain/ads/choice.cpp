@@ -175,6 +175,13 @@ void Choice::move_on(Surface& surface, Entry& entry, Instant now) {
   link(entry);
 }
 
+std::vector<std::string> Choice::ids() const {
+  std::vector<std::string> ids;
+  ids.reserve(entries_.size());
+  for (const auto& [id, entry] : entries_) ids.push_back(id);
+  return ids;
+}
+
 // One choice: merges the sets that match, by the order of their entries.
 class Choice::Search {
  public:

@@ -91,6 +91,7 @@ class Choice {
   void put(const Campaign& campaign, Instant now);
   void remove(const std::string& id);
   size_t size() const { return entries_.size(); }
+  std::vector<std::string> ids() const;
 
   // Offers campaigns to `take`, in the order of the rule, until it accepts one by returning true,
   // which raises that campaign's pass. Returns that offer, or nothing. `take` must not call this

@@ -231,6 +231,18 @@ void CampaignIndex::changed(const std::string& campaign_id) {
   if (is_loaded_) changed_.insert(campaign_id);
 }
 
+// Those that it has are looked at, too, because they may have ended.
+void CampaignIndex::any_changed() {
+  std::vector<std::string> known;
+  {
+    const std::lock_guard lock(choice_mutex_);
+    known = choice_.ids();
+  }
+  const std::lock_guard lock(changes_mutex_);
+  is_fresh_ = is_loaded_ = false;
+  changed_.insert(known.begin(), known.end());
+}
+
 void CampaignIndex::refresh(db::Database& database) {
   const auto is_fresh = [&] {
     const std::lock_guard lock(changes_mutex_);

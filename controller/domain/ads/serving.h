@@ -33,8 +33,11 @@ class CampaignIndex {
  public:
   // To be called for each notification of the topic.
   void changed(const std::string& campaign_id);
-  // Reads the campaigns that have changed, or all of them at the first call. Whatever was committed
-  // before the call is seen. Must not be called within a transaction.
+  // To be called when notifications may have been lost: any campaign may have changed.
+  void any_changed();
+  // Reads the campaigns that have changed, or all of them at the first call and after
+  // any_changed(). Whatever was committed before the call is seen. Must not be called within a
+  // transaction.
   void refresh(db::Database& database);
   // Works as Choice::choose, for this app. Campaigns that often refused because the app has no room
   // left on them aren't offered to it for a moment, so that others get their turn.

@@ -92,9 +92,12 @@ void failed(db::Tx& tx, const std::string& id, const std::string& reason) {
              id, tx.now(), cut(reason, kept_of_a_reason));
 }
 
-void postponed(db::Tx& tx, const std::string& id, const std::string& reason) {
-  tx.execute(R"(UPDATE outbox SET last_error = $2 WHERE id = $1)", id,
-             cut(reason, kept_of_a_reason));
+void postponed(db::Tx& tx, const std::string& id, const std::string& reason, Instant retry_at) {
+  tx.execute(R"(
+      UPDATE outbox
+      SET last_error = $2, next_attempt_at = $3
+      WHERE id = $1 AND sent_at IS NULL AND failed_at IS NULL)",
+             id, cut(reason, kept_of_a_reason), retry_at);
 }
 
 int remove_done(db::Tx& tx, Instant sent_before, Instant failed_before, int most) {

@@ -37,10 +37,10 @@ int attempts(db::Tx& tx, const std::string& id);
 std::optional<Attempt> begin_attempt(db::Tx& tx, const std::string& data_key, const std::string& id,
                                      Instant retry_at);
 // The result of an attempt: the server accepted the mail, it has failed for good, or it waits until
-// the attempt's retry_at.
+// `retry_at`.
 void sent(db::Tx& tx, const std::string& id);
 void failed(db::Tx& tx, const std::string& id, const std::string& reason);
-void postponed(db::Tx& tx, const std::string& id, const std::string& reason);
+void postponed(db::Tx& tx, const std::string& id, const std::string& reason, Instant retry_at);
 
 // Whether remove_done() would find a row.
 bool is_any_done(db::Tx& tx, Instant sent_before, Instant failed_before);

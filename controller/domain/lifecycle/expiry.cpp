@@ -12,6 +12,7 @@
 #include "controller/domain/lifecycle/erasure.h"
 #include "controller/domain/oauth/expiry.h"
 #include "controller/domain/social/chat.h"
+#include "controller/domain/social/presence.h"
 
 namespace berth::expiry {
 namespace {
@@ -31,6 +32,7 @@ constexpr std::array parts = {
     Part{certificate_orders::is_any_old, certificate_orders::remove_old},
     Part{chat::is_any_old, chat::remove_old},
     Part{chat::is_any_abandoned, chat::remove_abandoned},
+    Part{presence::is_any_old, presence::remove_old},
     Part{erasure::is_due, erasure::erase_some},
 };
 

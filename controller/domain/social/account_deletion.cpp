@@ -9,6 +9,7 @@ void forget(db::Tx& tx, const std::string& user_id) {
   tx.execute(R"(DELETE FROM friendships WHERE low_id = $1 OR high_id = $1)", user_id);
   tx.execute(R"(DELETE FROM blocks WHERE blocker_id = $1 OR blocked_id = $1)", user_id);
   tx.execute(R"(DELETE FROM presence WHERE user_id = $1)", user_id);
+  tx.execute(R"(DELETE FROM presence_seats WHERE user_id = $1)", user_id);
 }
 
 }  // namespace berth::social

@@ -12,6 +12,8 @@
 
 // Who is online, and where. It changes with every heartbeat, so it is kept in memory. The time at
 // which a user was last seen is written to the database from time to time, and survives a restart.
+// Where several berthd share a database, they write all of it every two seconds, and read what the
+// others have written; memory then has only what isn't written yet.
 namespace berth::presence {
 
 // A user counts as online for this long after the last heartbeat, which is twice the usual
@@ -23,6 +25,7 @@ inline constexpr Duration table_kept_for = std::chrono::minutes(10);
 struct Place {
   std::optional<std::string> current_game;
   std::optional<std::string> lobby;
+  bool operator==(const Place&) const = default;
 };
 
 struct Entry {
@@ -39,6 +42,9 @@ struct AtTable {
 
 enum class Going { stays, leaves };
 
+// Whether what is in memory is all that is known, or whether other berthd know more.
+enum class Kept { in_memory, in_database };
+
 // The presence of all users. Thread-safe.
 class Board {
  public:
@@ -49,6 +55,8 @@ class Board {
   static constexpr size_t max_seats = 200'000;
   // The most seats of one table; more people don't play at one table.
   static constexpr size_t max_at_table = 500;
+
+  explicit Board(Kept kept = Kept::in_memory) : kept_(kept) {}
 
   // The user is online, at `place`; or leaves, and is offline at once. Throws Error `unavailable`
   // if max_users are present.
@@ -61,15 +69,16 @@ class Board {
 
   // The user sits down at the table, stays there, or leaves it. Throws Error `unavailable` if there
   // is no seat left, at the table or overall.
-  AtTable sit(const std::string& table_id, const std::string& user_id, Going going, Instant now);
+  AtTable sit(db::Tx& tx, const std::string& table_id, const std::string& user_id, Going going);
   // Everybody at the table, in the order of their arrival.
-  std::vector<AtTable> at_table(const std::string& table_id, Instant now) const;
+  std::vector<AtTable> at_table(db::Tx& tx, const std::string& table_id) const;
 
-  // Removes the user; for the deletion of accounts.
+  // Removes the user from memory; for the deletion of accounts, which removes the rows.
   void forget(const std::string& user_id);
 
   // Writes when users were last seen, in transactions of some hundred rows, and removes those who
-  // are offline. Throws Error `unavailable`; what wasn't written is then tried again the next time.
+  // are offline; or writes everything. Throws Error `unavailable`; what wasn't written is then
+  // tried again the next time.
   void flush(db::Database& database);
 
  private:
@@ -78,24 +87,39 @@ class Board {
     Place place;
     bool left = false;
     bool written = false;
+    // False if only heartbeats have come since what is in the database, so that its place holds.
+    bool has_place = true;
   };
   struct Seat {
     std::string user_id;
     Instant last_seen;
     bool left = false;
   };
+  using Seats = std::vector<std::pair<std::string, Seat>>;  // with the ids of their tables
   struct Seen {
     std::string user_id;
     Instant at;
   };
+  Entry shared_of(db::Tx& tx, const std::string& user_id) const;
+  void require_seat(db::Tx& tx, const std::string& table_id, const std::string& user_id) const;
+  void add_stored_seats(db::Tx& tx, const std::string& table_id, std::vector<AtTable>& seats) const;
+  void flush_all(db::Database& database);
+  void drop_written(const std::vector<std::pair<std::string, Known>>& users, const Seats& seats);
   std::vector<Seen> unwritten() const;
   void mark_written(std::span<const Seen> some);
   void drop_gone(Instant now);
 
+  const Kept kept_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Known> users_;
   std::unordered_map<std::string, std::vector<Seat>> tables_;
   size_t seats_ = 0;
 };
+
+// What others can't see any more of presence in the database: the places of those who are offline,
+// and seats that nobody has used for `table_kept_for`. Whether remove_old() would find any.
+bool is_any_old(db::Tx& tx);
+// Removes at most `limit` of them. Returns how many.
+int remove_old(db::Tx& tx, int limit);
 
 }  // namespace berth::presence

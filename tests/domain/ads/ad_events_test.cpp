@@ -384,6 +384,25 @@ TEST_CASE("ads: campaigns of a suspended app or owner aren't shown; served impre
   CHECK(w.serve().campaign.id == campaign.id);
 }
 
+TEST_CASE("ads: after notices may have been lost, campaigns that began and ended are known") {
+  AdsWorld w;
+  ads::CampaignIndex deaf;  // hears of no commit
+  const auto ends = w.new_campaign();
+  deaf.refresh(w.world.db);
+  REQUIRE(deaf.size() == 1);
+  w.set_status(ends.id, campaigns::Status::paused);
+  deaf.refresh(w.world.db);
+  CHECK(deaf.size() == 1);
+  deaf.any_changed();
+  deaf.refresh(w.world.db);
+  CHECK(deaf.size() == 0);
+  w.new_campaign();
+  w.new_campaign();
+  deaf.any_changed();
+  deaf.refresh(w.world.db);
+  CHECK(deaf.size() == 2);
+}
+
 TEST_CASE("ads: every refresh sees what was committed, even while others refresh") {
   AdsWorld w;
   constexpr int rounds = 20, askers = 8;
