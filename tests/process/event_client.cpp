@@ -10,7 +10,7 @@ constexpr std::chrono::milliseconds before_return{100};
 }  // namespace
 
 EventClient::EventClient(const Berthd& berthd, std::string path, std::string bearer)
-    : berthd_(berthd), path_(std::move(path)), bearer_(std::move(bearer)) {
+    : berthd_(&berthd), path_(std::move(path)), bearer_(std::move(bearer)) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -32,7 +32,7 @@ void EventClient::run() {
 }
 
 void EventClient::connect() {
-  httplib::Client http("127.0.0.1", berthd_.port());
+  httplib::Client http("127.0.0.1", berthd_.load()->port());
   // Comments arrive every 15 seconds; a request to stop is noticed at the next byte or after this
   // time.
   http.set_read_timeout(std::chrono::seconds(1));

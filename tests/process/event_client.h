@@ -26,12 +26,17 @@ class EventClient {
   int last_status() const { return last_status_; }
   // Breaks the connection and connects again.
   void reconnect() { ++break_; }
+  // The same, to another berthd on the same database, which has to outlive this object.
+  void move_to(const Berthd& other) {
+    berthd_ = &other;
+    reconnect();
+  }
 
  private:
   void run();
   void connect();
 
-  const Berthd& berthd_;
+  std::atomic<const Berthd*> berthd_;
   const std::string path_;
   const std::string bearer_;
   mutable std::mutex mutex_;
