@@ -348,7 +348,9 @@ api::Fleet Platform::fleet() {
           .stalled = std::int64_t(work.stalled),
           .longest_seconds = work.longest.count(),
           .errors = work.errors,
-          .backup_age = database_.read(backup::age_of_newest),
+          .backup_age = opened_.postgres == nullptr
+                            ? std::optional(database_.read(backup::age_of_newest))
+                            : std::nullopt,
           .database_bytes = database_bytes,
           .history_bytes = bytes_of(usage_history_name),
           .disk_bytes = unknown ? 0 : std::int64_t(space.capacity),
