@@ -5,6 +5,7 @@
 #include <prometheus/collectable.h>
 #include <prometheus/registry.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -25,6 +26,7 @@
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/gauges.h"
 #include "controller/berthd/isolation_watch.h"
+#include "controller/berthd/move/marks.h"
 #include "controller/berthd/notify_ready.h"
 #include "controller/berthd/open_database.h"
 #include "controller/berthd/ops_server.h"
@@ -501,8 +503,13 @@ api::Services Platform::services() {
 
 void Platform::follow() {
   try {
+    // Such as if this berthd was cut off from the server while the database was moved.
+    database_.read(move::require_not_moved);
     shared_keys_.reread();
     isolation_.reread();
+  } catch (const StartError& moved) {
+    log::error("berthd ends", {{"error", moved.what()}});
+    ::kill(::getpid(), SIGTERM);  // serve() waits for it
   } catch (const std::exception& failure) {
     log::warning("what other berthd have changed couldn't be read", {{"error", failure.what()}});
   }
