@@ -73,9 +73,11 @@ struct Fleet {
   std::int64_t waiting = 0;   // deployments that wait to be reconciled
   // Deployments that wait until the cluster can be reached, or until this process leads.
   std::int64_t stalled = 0;
-  double longest_seconds = 0;       // how long the oldest of the reconciles that run has run
-  std::int64_t errors = 0;          // reconciles that have failed since the start of the process
-  Duration backup_age{0};           // the time since the newest backup, or since the first start
+  double longest_seconds = 0;  // how long the oldest of the reconciles that run has run
+  std::int64_t errors = 0;     // reconciles that have failed since the start of the process
+  // The time since the newest backup, or since the first start; nothing if there are no archives,
+  // because the database is on PostgreSQL.
+  std::optional<Duration> backup_age;
   std::int64_t database_bytes = 0;  // with its write-ahead log
   std::int64_t history_bytes = 0;   // of the deployments' usage
   std::int64_t disk_bytes = 0;      // the file system of the data directory; 0 if it is unknown

@@ -5,6 +5,7 @@
 #include <prometheus/collectable.h>
 #include <prometheus/registry.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -25,6 +26,7 @@
 #include "controller/berthd/exit_codes.h"
 #include "controller/berthd/gauges.h"
 #include "controller/berthd/isolation_watch.h"
+#include "controller/berthd/move/marks.h"
 #include "controller/berthd/notify_ready.h"
 #include "controller/berthd/open_database.h"
 #include "controller/berthd/ops_server.h"
@@ -353,7 +355,9 @@ api::Fleet Platform::fleet() {
           .stalled = std::int64_t(work.stalled),
           .longest_seconds = work.longest.count(),
           .errors = work.errors,
-          .backup_age = database_.read(backup::age_of_newest),
+          .backup_age = opened_.postgres == nullptr
+                            ? std::optional(database_.read(backup::age_of_newest))
+                            : std::nullopt,
           .database_bytes = database_bytes,
           .history_bytes = bytes_of(usage_history_name),
           .disk_bytes = unknown ? 0 : std::int64_t(space.capacity),
@@ -521,10 +525,15 @@ void Platform::reread_all() {
 
 void Platform::follow() {
   try {
+    // Such as if this berthd was cut off from the server while the database was moved.
+    database_.read(move::require_not_moved);
     if (replicas_->beat()) reread_all();
     if (!config_.production) clock_advance::catch_up(clock_, database_.read(clock_advance::stored));
     shared_keys_.reread();
     isolation_.reread();
+  } catch (const StartError& moved) {
+    log::error("berthd ends", {{"error", moved.what()}});
+    ::kill(::getpid(), SIGTERM);  // serve() waits for it
   } catch (const std::exception& failure) {
     log::warning("what other berthd have changed couldn't be read", {{"error", failure.what()}});
   }

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Renders the chart with Helm and looks at what comes of it: check.py BERTHD.
 
-Without a database of its own there is a StatefulSet with a claim; with one, a Deployment of several pods. What berthd is
-told has to be a configuration that it accepts. Ends with 77, for "skipped", if there is no Helm.
+Without the value `database` there is a StatefulSet with a claim; with it, a Deployment of several pods. What berthd is told
+has to be a configuration that it accepts. Ends with 77, for "skipped", if there is no Helm.
 """
 import os
 import pathlib
@@ -27,8 +27,8 @@ LEAST = {"image.repository": "registry.example.org/berth", "baseUrl": "https://b
          "appsDomain": "apps.example.net"}
 KEYS = {"database.keysSecret": "berth-keys"}
 CLOUD_NATIVE = KEYS | {"database.cloudNativePG.create": "true"}
-PATRONI = KEYS | {"database.address": "postgresql://berth@pg1\\,pg2/berth?sslmode=verify-full&sslrootcert=/etc/berth/database/ca.crt",
-                  "database.passwordSecret": "pw", "database.caSecret": "ca"}
+ADDRESS = "postgresql://berth@pg1\\,pg2/berth?sslmode=verify-full&sslrootcert=/etc/berth/database/ca.crt"
+PATRONI = KEYS | {"database.address": ADDRESS, "database.passwordSecret": "pw", "database.caSecret": "ca"}
 SECRET = KEYS | {"database.addressSecret": "dsn"}
 
 
@@ -132,8 +132,8 @@ class Chart(unittest.TestCase):
                 for there in ("/etc/berth/secrets", "/etc/berth/keys", "/etc/berth/database"):
                     text = text.replace(f"{there}/", f"{place}/")
                 (place / "berthd.yaml").write_text(text)
-                done = subprocess.run([BERTHD, "config", "check", "--config", place / "berthd.yaml"], capture_output=True,
-                                      text=True)
+                command = [BERTHD, "config", "check", "--config", place / "berthd.yaml"]
+                done = subprocess.run(command, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
 

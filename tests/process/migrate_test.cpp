@@ -214,6 +214,15 @@ TEST_CASE("a migration that is killed at any moment is run again, and loses noth
   filled.check_serves();
 }
 
+TEST_CASE("a berthd whose database is moved under it ends", "[.postgres]") {
+  TestDatabase database(Content::nothing);
+  Berthd berthd({"--database", database.url()});
+  ask(database, "INSERT INTO meta (key, value) VALUES ('moved_to', 'id the data directory /d')");
+  CHECK(eventually(
+      [&] { return berthd.log_text().find("\"msg\":\"stopped\"") != std::string::npos; }));
+  CHECK_THAT(berthd.log_text(), Contains("was moved to the data directory /d"));
+}
+
 TEST_CASE("between the mark and the commit neither database is served", "[.postgres]") {
   Filled filled;
   Berthd& berthd = filled.berthd;

@@ -239,4 +239,6 @@ TEST_CASE("verify checks a PostgreSQL, and archives name what takes their place"
                   "--passphrase-file", passphrase, "--internal-secret", berthd.internal_secret()});
   CHECK(remote.code == 1);
   CHECK_THAT(remote.output, Contains("pg_dump"));
+  const json fleet = expect(200, client.get("/api/internal/fleet", admin(berthd))).body;
+  CHECK(fleet.at("backup").at("age_seconds").is_null());
 }

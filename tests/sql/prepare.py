@@ -23,8 +23,8 @@ FOLDERS = ("controller", "api", "reconcilers")
 ONE_ENGINE = ("controller/db/sqlite/migrate.cpp", "controller/db/sqlite/copy.cpp",
               "controller/db/postgres/connection.cpp", "controller/db/postgres/database.cpp",
               "controller/db/postgres/migrate.cpp", "controller/berthd/backup/verify.cpp",
-              "controller/berthd/move/tables.cpp", "controller/berthd/move/move.cpp", "controller/berthd/doctor_database.cpp",
-              "reconcilers/cluster/usage_history.cpp")
+              "controller/berthd/move/tables.cpp", "controller/berthd/move/move.cpp",
+              "controller/berthd/doctor_database.cpp", "reconcilers/cluster/usage_history.cpp")
 MARK = "@@"
 
 

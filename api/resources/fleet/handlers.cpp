@@ -80,24 +80,25 @@ Reply probe_isolation(const Call& call, const Services& services) {
 Reply fleet(const Call&, const Services& services) {
   const Fleet state = services.fleet ? services.fleet() : Fleet();
   const Isolation isolation = services.isolation ? services.isolation() : Isolation();
-  json body = {{"cluster",
-                {{"state", services.kubernetes_state()},
-                 {"error", or_null_text(state.cluster_error)},
-                 {"leads", state.leads},
-                 {"leader", or_null_text(state.leader)}}},
-               {"reconciles",
-                {{"waiting", state.waiting},
-                 {"stalled", state.stalled},
-                 {"longest_seconds", state.longest_seconds},
-                 {"errors", state.errors}}},
-               {"orphans", services.orphans().size()},
-               {"isolation", encode_summary(isolation)},
-               {"backup", {{"age_seconds", seconds(state.backup_age)}}},
-               {"storage",
-                {{"database_bytes", state.database_bytes},
-                 {"history_bytes", state.history_bytes},
-                 {"disk_bytes", state.disk_bytes},
-                 {"disk_free_bytes", state.disk_free_bytes}}}};
+  json body = {
+      {"cluster",
+       {{"state", services.kubernetes_state()},
+        {"error", or_null_text(state.cluster_error)},
+        {"leads", state.leads},
+        {"leader", or_null_text(state.leader)}}},
+      {"reconciles",
+       {{"waiting", state.waiting},
+        {"stalled", state.stalled},
+        {"longest_seconds", state.longest_seconds},
+        {"errors", state.errors}}},
+      {"orphans", services.orphans().size()},
+      {"isolation", encode_summary(isolation)},
+      {"backup", {{"age_seconds", state.backup_age ? json(seconds(*state.backup_age)) : json()}}},
+      {"storage",
+       {{"database_bytes", state.database_bytes},
+        {"history_bytes", state.history_bytes},
+        {"disk_bytes", state.disk_bytes},
+        {"disk_free_bytes", state.disk_free_bytes}}}};
   services.db.read([&](db::Tx& tx) {
     body["deployments"] = encode_counts(tx);
     body["failed"] = encode_failed(tx);

@@ -78,7 +78,7 @@ function Figures({ of }: { of: State }) {
       </Card>
       <Card title={f.storage}>
         <div class="figures">
-          <Figure name={f.backup} value={time(of.backup.age_seconds)} bad={of.backup.age_seconds > old_backup} />
+          <Figure name={f.backup} value={of.backup.age_seconds === null ? '–' : time(of.backup.age_seconds)} bad={(of.backup.age_seconds ?? 0) > old_backup} />
           <Figure name={f.database} value={bytes(storage.database_bytes)} />
           <Figure name={f.history} value={bytes(storage.history_bytes)} />
           <Figure name={f.free} value={bytes(storage.disk_free_bytes)} small={f.of(bytes(storage.disk_bytes))} bad={storage.disk_free_bytes < little_room * storage.disk_bytes} />
