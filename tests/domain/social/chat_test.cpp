@@ -283,13 +283,14 @@ TEST_CASE("a deleted account's messages are removed, and so are old ones") {
   f.send(f.ada, "from ada");
   f.world.write([&](db::Tx& tx) { accounts::delete_account(tx, f.bob, f.world.keys); });
   CHECK(f.read(f.ada) == "ada: from ada");
+  const std::int64_t last = f.entries().at(0).seq;
   f.world.clock.advance(chat::kept_for);
   CHECK(f.world.read([](db::Tx& tx) { return expiry::is_anything_due(tx); }));
   f.world.write([](db::Tx& tx) { expiry::remove_some(tx, 100); });
   CHECK(f.read(f.ada).empty());
   // Numbers aren't reused, because clients remember the last one that they saw.
   f.send(f.ada, "later");
-  CHECK(f.entries().at(0).seq == 3);
+  CHECK(f.entries().at(0).seq > last);
 }
 
 TEST_CASE("a channel is deleted long after its last member left") {
